@@ -1,0 +1,45 @@
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+# A stamp file says for which extras the environment is up to date; it is older than pyproject.toml when it is not.
+RUN_STAMP  := $(VENV)/.ready-to-run
+TEST_STAMP := $(VENV)/.ready-to-test
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help: ## Say what can be made.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(RUN_STAMP) ## Write the papers' example tables to ppdm-demo/ and run every method on them.
+	@$(BIN)/ppdm demo --force
+
+test: lint ## Check style and types, then run all tests.
+	@$(BIN)/python -m pytest
+
+lint: $(TEST_STAMP) ## Check style and types.
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy --strict --no-error-summary ppdm_sql
+
+bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
+	@$(BIN)/python benchmarks/suppress.py
+
+clean: ## Remove the environment, caches and the demo.
+	rm -rf $(VENV) build dist ppdm-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "Python 3.11 or newer is needed. Name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@echo "Making $(VENV) ..." >&2
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(RUN_STAMP): pyproject.toml | $(BIN)/python
+	@echo "Installing ppdm-sql into $(VENV) ..." >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(TEST_STAMP): pyproject.toml | $(BIN)/python
+	@echo "Installing ppdm-sql and its test tools into $(VENV) ..." >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $(RUN_STAMP) $@

@@ -1,0 +1,55 @@
+"""ppdm-sql: an anonymizer that works where the data lives, inside DuckDB.
+
+Example:
+    >>> import ppdm_sql as ppdm
+    >>> with ppdm.open(":memory:") as db:
+    ...     db.releases()
+    []
+"""
+
+from ppdm_sql.audit import Audit
+from ppdm_sql.database import Database
+from ppdm_sql.database import open_database as open
+from ppdm_sql.errors import (
+    ColumnRoleError,
+    DatabaseUnavailable,
+    EngineError,
+    GuaranteeNotMet,
+    InvalidOption,
+    InvalidSource,
+    NameTaken,
+    PpdmError,
+    RequirementSyntaxError,
+    UnknownColumn,
+    UnknownRelease,
+    UnknownTable,
+)
+from ppdm_sql.progress import Progress
+from ppdm_sql.release import Release
+from ppdm_sql.requirements import KAnonymity, LDiversity, TCloseness, Template
+from ppdm_sql.version import __version__
+
+__all__ = [
+    "Audit",
+    "ColumnRoleError",
+    "Database",
+    "DatabaseUnavailable",
+    "EngineError",
+    "GuaranteeNotMet",
+    "InvalidOption",
+    "InvalidSource",
+    "KAnonymity",
+    "LDiversity",
+    "NameTaken",
+    "PpdmError",
+    "Progress",
+    "Release",
+    "RequirementSyntaxError",
+    "TCloseness",
+    "Template",
+    "UnknownColumn",
+    "UnknownRelease",
+    "UnknownTable",
+    "__version__",
+    "open",
+]

@@ -1,0 +1,16 @@
+"""The audit: what holds on a table, by SQL that shares nothing with the methods."""
+
+from ppdm_sql.audit.auditing import THRESHOLDS, audit, findings
+from ppdm_sql.audit.model import Audit, ClassSizes, Finding, Group, Inferences, Risk
+
+__all__ = [
+    "THRESHOLDS",
+    "Audit",
+    "ClassSizes",
+    "Finding",
+    "Group",
+    "Inferences",
+    "Risk",
+    "audit",
+    "findings",
+]

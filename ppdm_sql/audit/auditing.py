@@ -1,0 +1,193 @@
+"""Measures any table or view, whatever made it; shares nothing with the methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from ppdm_sql.audit.classwise import judge_classes
+from ppdm_sql.audit.collapsing import Collapsed
+from ppdm_sql.audit.model import Audit, Finding, Group
+from ppdm_sql.audit.questions import Judged, Question, grouping_columns, questions
+from ppdm_sql.audit.risks import Population, class_sizes, risks
+from ppdm_sql.audit.templates import TemplateGroup, count_inferences, template_groups
+from ppdm_sql.audit.verdicts import summed_up, worst_groups
+from ppdm_sql.counts import count_column
+from ppdm_sql.engine import Engine
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.names import Table, resolve_all
+from ppdm_sql.requirements.model import Requirement, Template, attributes
+
+THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Confidences above which inferences are counted unless others are given."""
+
+
+def findings(
+    engine: Engine, table: Table, requirements: Sequence[Requirement], *, count: str | None = None
+) -> list[Finding]:
+    """Say for each requirement whether it holds on a table, and what was reached.
+
+    Args:
+        engine: The engine, on a connection that sees the table.
+        table: Any table or view, as :meth:`Engine.find` gives it; it is only read.
+        requirements: What to check, in any form of the language.
+        count: Column with the number of records of a row, at least 0; None where a row is a record.
+
+    Returns:
+        One finding per requirement, in the order given.
+
+    Raises:
+        UnknownColumn: The table lacks a column.
+        ColumnRoleError: A column is named in two roles.
+        InvalidSource: The table has no records, or the count column cannot be used.
+        InvalidOption: A protected value is not of its column's type.
+
+    Cost: one scan of the table, which collapses it; then one scan of the collapsed rows per channel or
+    quasi-identifier and one per pair of it with a sensitive column. A count column is read once more.
+
+    Example:
+        >>> import duckdb
+        >>> from ppdm_sql.requirements import parse
+        >>> con = duckdb.connect()
+        >>> _ = con.execute("CREATE TABLE t AS SELECT 1 AS a FROM range(3)")
+        >>> engine = Engine(con)
+        >>> findings(engine, engine.find("t"), [parse("k >= 2 on a")])[0].reached
+        3.0
+    """
+    if not requirements:
+        return []
+    with engine.workspace():
+        return _Run(engine, table, requirements, (), count).findings()
+
+
+def audit(
+    engine: Engine,
+    table: Table,
+    requirements: Sequence[Requirement] = (),
+    *,
+    count: str | None = None,
+    quasi_identifier: Sequence[str] | None = None,
+    thresholds: Sequence[float] = THRESHOLDS,
+    population: Table | None = None,
+    groups: int = 0,
+    risk_threshold: float = 0.2,
+) -> Audit:
+    """Measure a table: requirements, class sizes, re-identification risk, inferences.
+
+    Args:
+        engine: The engine, on a connection that sees the tables.
+        table: Any table or view, as :meth:`Engine.find` gives it; it is only read.
+        requirements: What to check, in any form of the language; may be none.
+        count: Column with the number of records of a row, at least 0; None where a row is a record. A
+            population that has a column of that name is counted by it too.
+        quasi_identifier: Columns whose classes are wanted; None takes those of every requirement.
+        thresholds: Confidences in [0, 1] above which inferences are counted.
+        population: Table or view with the columns of the quasi-identifiers and everybody in it; None takes
+            the table itself.
+        groups: How many of the worst groups of each requirement to name by their values; 0 names none.
+        risk_threshold: Risk in (0, 1] above which the share of the records is wanted.
+
+    Raises:
+        UnknownColumn: The table or the population lacks a column.
+        ColumnRoleError: A column is named in two roles.
+        InvalidSource: A table has no records, its count column cannot be used, or the population does not
+            cover the table.
+        InvalidOption: Nothing to measure, a share out of range, or a value not of its column's type.
+
+    Cost: as :func:`findings`, one scan of the population, and scans of the classes.
+
+    Example:
+        >>> import duckdb
+        >>> con = duckdb.connect()
+        >>> _ = con.execute("CREATE TABLE t AS SELECT 1 AS a FROM range(4)")
+        >>> engine = Engine(con)
+        >>> audit(engine, engine.find("t"), quasi_identifier=["a"]).risks[0].highest
+        0.25
+    """
+    if not requirements and not quasi_identifier:
+        raise InvalidOption("There is nothing to measure.", "Give --require or --quasi-identifier.")
+    with engine.workspace():
+        run = _Run(engine, table, requirements, quasi_identifier or (), count)
+        everybody = None if population is None else _population(engine, population, run.groupings, count)
+        return Audit(
+            findings=tuple(run.findings()),
+            worst=tuple(run.worst(groups)),
+            class_sizes=tuple(class_sizes(run.collapsed, qi) for qi in run.groupings),
+            risks=tuple(
+                risk for qi in run.groupings for risk in risks(run.collapsed, qi, everybody, risk_threshold)
+            ),
+            inferences=count_inferences(run.collapsed, run.templates, thresholds),
+        )
+
+
+class _Run:
+    """One audit: the table, collapsed, and the requirements with every class judged by them."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        table: Table,
+        requirements: Sequence[Requirement],
+        quasi_identifier: Sequence[str],
+        count: str | None,
+    ) -> None:
+        columns = engine.columns(table)
+        names = [item.name for item in columns]
+        asked = questions(requirements, names, table=table.name)
+        explicit = grouping_columns(quasi_identifier, names, table=table.name) if quasi_identifier else None
+        self.groupings = _groupings(asked, explicit)
+        used = [item.columns for item in asked] + self.groupings
+        counted = count_column(count, columns, table=table.name)
+        self.collapsed = Collapsed(engine, table, list(dict.fromkeys(chain(*used))), counted)
+        for columns_together in self.groupings:
+            self.collapsed.class_count(columns_together)
+        self.templates = template_groups(self.collapsed, asked, dict(columns))
+        self._judged = _judged(self.collapsed, asked, self.templates, dict(columns))
+
+    def findings(self) -> list[Finding]:
+        """Sum up the judgements, one finding per requirement."""
+        return summed_up(self.collapsed, self._judged)
+
+    def worst(self, groups: int) -> list[Group]:
+        """Name the worst groups of each requirement, at most so many."""
+        if groups < 0:
+            raise InvalidOption(f"{groups} groups cannot be named.", "Give 0 or more.")
+        judged = self._judged if groups else []
+        return [group for item in judged for group in worst_groups(self.collapsed, item, groups)]
+
+
+def _groupings(asked: Sequence[Question], explicit: tuple[str, ...] | None) -> list[tuple[str, ...]]:
+    """Give the quasi-identifiers to measure, each once, whatever the order of its columns."""
+    if explicit is not None:
+        return [explicit]
+    found: dict[frozenset[str], tuple[str, ...]] = {}
+    for question in asked:
+        columns = attributes(question.requirement)
+        found.setdefault(frozenset(columns), columns)
+    return list(found.values())
+
+
+def _judged(
+    collapsed: Collapsed, asked: Sequence[Question], templates: Sequence[TemplateGroup], types: dict[str, str]
+) -> list[Judged]:
+    """Judge by every requirement, in the order given."""
+    judged = [item for group in templates for item in group.judge()]
+    judged += [
+        judge_classes(collapsed, question, types)
+        for question in asked
+        if not isinstance(question.requirement, Template)
+    ]
+    return sorted(judged, key=lambda item: item.question.number)
+
+
+def _population(
+    engine: Engine, table: Table, groupings: Sequence[tuple[str, ...]], count: str | None
+) -> Population:
+    """Collapse the population over the columns of all quasi-identifiers."""
+    columns = engine.columns(table)
+    names = [item.name for item in columns]
+    wanted = list(dict.fromkeys(chain(*groupings)))
+    found = resolve_all(wanted, names, table=table.name)
+    counted = count_column(count, columns, table=table.name) if count in names else None
+    collapsed = Collapsed(engine, table, found, counted)
+    return Population(table.name, collapsed, dict(zip(wanted, found, strict=True)))

@@ -1,0 +1,123 @@
+"""Reads the audited table once: its distinct combinations of the columns in question, with counts.
+
+Working tables made here, all temporary, all from the one that was read:
+
+- ``atoms``: ``c0, c1, ...`` (the columns), ``atom`` (number of the row), ``records``;
+- ``classes`` of a quasi-identifier, ``cells`` of a quasi-identifier and a sensitive column: `sql/audits/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from ppdm_sql.counts import check_counts
+from ppdm_sql.engine import Engine
+from ppdm_sql.errors import ColumnRoleError, InvalidSource
+from ppdm_sql.names import Table, alias, column
+from ppdm_sql.statements import Scalar, bind, render
+
+
+class Collapsed:
+    """The audited table, collapsed, with the tables of classes and cells that were asked for so far.
+
+    Args:
+        engine: Where the working tables are made.
+        source: The table or view to read; it is never written.
+        columns: The columns in question, spelled as in the table, each once.
+        count: Column with the number of records of a row, or None where a row is a record.
+
+    Raises:
+        InvalidSource: The count column is NULL or negative somewhere.
+        ColumnRoleError: The count column is one of the columns in question.
+
+    Cost: one scan of the source for the atoms, one of the count column. Everything else reads the atoms.
+    """
+
+    def __init__(self, engine: Engine, source: Table, columns: Sequence[str], count: str | None) -> None:
+        self.engine = engine
+        self.source = source
+        self._codes = {name: f"c{position}" for position, name in enumerate(columns)}
+        self._made: dict[tuple[str, ...], Table] = {}
+        self._counts: dict[Table, int] = {}
+        if count is not None:
+            _check_counts(engine, source, count, columns)
+        self.atoms = engine.materialize("atoms", _atoms(source, self._codes, count))
+
+    def codes(self, names: Sequence[str]) -> list[str]:
+        """Give the names of the columns as the atoms have them."""
+        return [self._codes[name] for name in names]
+
+    def classes(self, quasi_identifier: Sequence[str]) -> Table:
+        """Give the classes of a quasi-identifier: ``class, class_records, population_records``.
+
+        Cost: one scan of the atoms, the first time.
+        """
+        qi = sorted(self.codes(quasi_identifier))
+        return self._once("classes", {"qi": qi})
+
+    def class_count(self, quasi_identifier: Sequence[str]) -> int:
+        """Give the number of classes of a quasi-identifier, at least 1.
+
+        Raises:
+            InvalidSource: The table has no records.
+        """
+        table = self.classes(quasi_identifier)
+        if table not in self._counts:
+            query = exp.select(exp.Count(this=exp.Star())).from_(table.expression())
+            ((self._counts[table],),) = self.engine.query(render(query), step="class_count")
+        if not self._counts[table]:
+            raise InvalidSource(
+                f"Table {self.source.name} has no records.",
+                "Give a table with at least one; rows with a count of 0 stand for none.",
+            )
+        return self._counts[table]
+
+    def cells(self, quasi_identifier: Sequence[str], sensitive: str) -> Table:
+        """Give the sensitive values of each class: ``class, class_records, value, records``.
+
+        Cost: one scan of the atoms, the first time.
+        """
+        qi = sorted(self.codes(quasi_identifier))
+        return self._once("cells", {"qi": qi, "sensitive": self.codes([sensitive])})
+
+    def make(
+        self,
+        step: str,
+        tables: Mapping[str, Table],
+        *,
+        columns: Mapping[str, Sequence[str]] | None = None,
+        values: Mapping[str, Scalar] | None = None,
+    ) -> Table:
+        """Write what a step of ``sql/audits/`` gives into a working table."""
+        text = bind(f"audits/{step}", tables=tables, columns=columns, values=values)
+        return self.engine.materialize(step, text)
+
+    def _once(self, step: str, columns: dict[str, list[str]]) -> Table:
+        key = (step, *(name for names in columns.values() for name in ["|", *names]))
+        if key not in self._made:
+            self._made[key] = self.make(step, {"atoms": self.atoms}, columns=columns)
+        return self._made[key]
+
+
+def _check_counts(engine: Engine, source: Table, count: str, columns: Sequence[str]) -> None:
+    if count in columns:
+        raise ColumnRoleError(
+            f"Column {count!r} is the count column and also part of what is measured.",
+            "Leave it out of the requirements, or give another count column.",
+        )
+    check_counts(engine, source, count)
+
+
+def _atoms(source: Table, codes: dict[str, str], count: str | None) -> exp.Select:
+    """Collapse the source; columns are renamed at once, so that no name of a user meets one of ours."""
+    read = exp.alias_(source.expression(), "s", table=True)
+    query = exp.select(*(alias(column(name, "s"), code) for name, code in codes.items())).from_(read)
+    records: exp.Expression = exp.Count(this=exp.Star())
+    if count is not None:
+        records = exp.cast(exp.Sum(this=column(count, "s")), "BIGINT")
+        query = query.where(exp.GT(this=column(count, "s"), expression=exp.convert(0)))
+    number = exp.Window(this=exp.RowNumber())
+    query = query.select(alias(number, "atom"), alias(records, "records"))
+    return query.group_by(*(exp.convert(place) for place in range(1, len(codes) + 1)))

@@ -1,0 +1,150 @@
+"""What an audit says, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ppdm_sql.requirements.model import Requirement, Value
+
+Titled = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
+"""A table for printing: title, column names, rows."""
+
+ITSELF = "the table itself"
+"""What a risk names as its population where none was given."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Whether one requirement holds, and what was reached.
+
+    Args:
+        requirement: The requirement, as it was given.
+        holds: Whether no class violates it.
+        limit: The confidence or distance allowed in [0, 1], or the k or l demanded, at least 1.
+        reached: The worst over all classes, in the limit's unit; 0 for a template whose values do not occur.
+        classes: Classes of the channel or quasi-identifier.
+        violating_classes: Those of them that violate it.
+        violating_records: Records in those.
+        by_value: For a template each protected value, as text, with its highest confidence.
+        absent_values: How many protected values do not occur; worth a notice, it may be a misspelling.
+    """
+
+    requirement: Requirement
+    holds: bool
+    limit: float
+    reached: float
+    classes: int
+    violating_classes: int
+    violating_records: int
+    by_value: tuple[tuple[Value, float], ...] = ()
+    absent_values: int = 0
+
+
+@dataclass(frozen=True)
+class Group:
+    """One of the worst classes of a requirement, by name; holds cells, so it is made on demand only.
+
+    Args:
+        requirement: The requirement, as it was given.
+        columns: The columns of its channel or quasi-identifier.
+        values: The class's values of those, in the same order.
+        inferred: The protected value, for a template.
+        records: Records in the class.
+        reached: Its confidence, size, diversity or distance.
+        violates: Whether it violates the requirement.
+    """
+
+    requirement: Requirement
+    columns: tuple[str, ...]
+    values: tuple[Any, ...]
+    inferred: Value
+    records: int
+    reached: float
+    violates: bool
+
+
+@dataclass(frozen=True)
+class ClassSizes:
+    """How large the classes of one quasi-identifier are.
+
+    Args:
+        quasi_identifier: Its columns.
+        sizes: ``(class size, classes, records)``, exact, by size.
+        ranges: ``(smallest, largest, classes, records)``, for reading: 1 to 10, 11-20, 21-50, 51-100 ...
+    """
+
+    quasi_identifier: tuple[str, ...]
+    sizes: tuple[tuple[int, int, int], ...]
+    ranges: tuple[tuple[int, int, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Risk:
+    """Re-identification risk under one quasi-identifier, from one attacker.
+
+    Args:
+        quasi_identifier: Its columns.
+        attacker: ``prosecutor`` (knows the person is in the table), ``journalist`` (knows the person is in
+            the population), ``marketer`` (wants as many as possible; has an average only).
+        population: The table that the classes were counted in.
+        average: Mean risk of a record, the expected share re-identified, in (0, 1].
+        highest: Risk of the records most at risk, in (0, 1].
+        records_at_highest: How many those are.
+        share_above: Share of the records with a risk strictly above the threshold, in [0, 1].
+        threshold: That threshold.
+    """
+
+    quasi_identifier: tuple[str, ...]
+    attacker: str
+    population: str
+    average: float
+    highest: float | None
+    records_at_highest: int | None
+    share_above: float | None
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Inferences:
+    """Number of inferences from one channel to the values protected over it.
+
+    Args:
+        channel: The channel's columns.
+        sensitive: The sensitive columns of its templates.
+        above: ``(threshold, pairs of group and value with a confidence strictly above it)``.
+    """
+
+    channel: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    above: tuple[tuple[float, int], ...]
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All that an audit measured.
+
+    Args:
+        findings: One per requirement, in the order given.
+        worst: The worst groups of each requirement, worst first; empty unless asked for.
+        class_sizes: One per quasi-identifier.
+        risks: Three attackers per quasi-identifier.
+        inferences: One per channel.
+    """
+
+    findings: tuple[Finding, ...]
+    worst: tuple[Group, ...]
+    class_sizes: tuple[ClassSizes, ...]
+    risks: tuple[Risk, ...]
+    inferences: tuple[Inferences, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every requirement holds."""
+        return all(finding.holds for finding in self.findings)
+
+    def tables(self) -> list[Titled]:
+        """Give everything as tables for printing: title, column names, rows."""
+        from ppdm_sql.audit.printing import tables
+
+        return tables(self)

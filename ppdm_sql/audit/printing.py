@@ -1,0 +1,65 @@
+"""Lays an audit out as tables; how they are printed is the caller's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ppdm_sql.audit.model import Audit, ClassSizes, Finding, Group, Inferences, Risk, Titled
+from ppdm_sql.requirements.model import Template
+
+_FINDING = ("requirement", "holds", "limit", "reached", "classes", "violating classes", "violating records")
+_SIZES = ("class size", "classes", "records")
+
+
+def tables(audit: Audit) -> list[Titled]:
+    """Give an audit as (title, column names, rows), empty tables left out."""
+    found = [_findings(audit.findings), *_worst(audit.worst)]
+    for sizes in audit.class_sizes:
+        found += [_class_sizes(sizes), _risks([r for r in audit.risks if _same(r, sizes)])]
+    return [table for table in [*found, *map(_inferences, audit.inferences)] if table[2]]
+
+
+def _findings(findings: Iterable[Finding]) -> Titled:
+    rows = [
+        (str(f.requirement), f.holds, f.limit, f.reached, f.classes, f.violating_classes, f.violating_records)
+        for f in findings
+    ]
+    return "Requirements", _FINDING, rows
+
+
+def _worst(worst: Iterable[Group]) -> list[Titled]:
+    found: dict[str, Titled] = {}
+    for group in worst:
+        title = f"Worst groups of {group.requirement}"
+        template = isinstance(group.requirement, Template)
+        heading = (*group.columns, *(["inferred"] if template else []), "records", "reached", "violates")
+        inferred = (group.inferred,) if template else ()
+        row = (*group.values, *inferred, group.records, group.reached, group.violates)
+        found.setdefault(title, (title, heading, []))[2].append(row)
+    return list(found.values())
+
+
+def _class_sizes(sizes: ClassSizes) -> Titled:
+    rows = [
+        (str(low) if low == high else f"{low}-{high}", classes, records)
+        for low, high, classes, records in sizes.ranges
+    ]
+    return f"Class sizes on {', '.join(sizes.quasi_identifier)}", _SIZES, rows
+
+
+def _risks(risks: list[Risk]) -> Titled:
+    above = f"share above {risks[0].threshold:g}"
+    heading = ("attacker", "population", "average", "highest", "records at highest", above)
+    rows = [
+        (r.attacker, r.population, r.average, r.highest, r.records_at_highest, r.share_above) for r in risks
+    ]
+    return f"Re-identification risk on {', '.join(risks[0].quasi_identifier)}", heading, rows
+
+
+def _inferences(inferences: Inferences) -> Titled:
+    title = f"Inferences from {', '.join(inferences.channel)} to {', '.join(inferences.sensitive)}"
+    return title, ("confidence above", "inferences"), list(inferences.above)
+
+
+def _same(risk: Risk, sizes: ClassSizes) -> bool:
+    return risk.quasi_identifier == sizes.quasi_identifier

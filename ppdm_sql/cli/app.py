@@ -1,0 +1,59 @@
+"""Puts the commands together."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Annotated
+
+import typer
+
+from ppdm_sql import __version__
+from ppdm_sql.cli import audit, demo, drop, export, releases, show, sql_path, steps, suppress, verify
+from ppdm_sql.cli.failures import Command
+
+COMMANDS = (demo, audit, suppress, releases, show, steps, verify, export, drop, sql_path)
+"""Modules of the commands, in the order of the help; each holds ``run`` and its ``EXAMPLES``."""
+
+app = typer.Typer(
+    name="ppdm",
+    help="Release data from DuckDB so that what must not be inferred cannot be, and prove it in SQL.",
+    epilog="Exit codes: 0 done, 1 a requirement does not hold, 2 usage, 3 the database cannot be used.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    pretty_exceptions_show_locals=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+    ] = False,
+) -> None:
+    """Hold the options that stand before the command."""
+
+
+def _add(module: ModuleType) -> None:
+    """Add the command of a module, named as the module is."""
+    name = module.__name__.rpartition(".")[2].replace("_", "-")
+    examples = "\b\nExamples:\n  " + "\n".join(module.EXAMPLES).replace("\n", "\n  ")
+    needs_words = module not in (demo, sql_path)
+    app.command(name, cls=Command, epilog=examples, no_args_is_help=needs_words)(module.run)
+
+
+for command in COMMANDS:
+    _add(command)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,67 @@
+"""``ppdm audit``: measures a table."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import ppdm_sql
+from ppdm_sql.cli import options
+from ppdm_sql.cli.options import Count, DatabasePath, OutputFormat, TableName
+from ppdm_sql.cli.output import Format, print_tables
+from ppdm_sql.cli.trace import traced
+
+EXAMPLES = (
+    "ppdm audit bank.duckdb customers --count n \\\n"
+    "    --require 'Job, Country -> Bankruptcy = Discharged <= 50%'",
+    "ppdm audit bank.duckdb customers_safe --quasi-identifier Job,Country --format json",
+)
+
+
+def run(
+    database: DatabasePath,
+    table: TableName,
+    require: options.Require = None,
+    count: Count = None,
+    quasi_identifier: Annotated[
+        str | None,
+        typer.Option("--quasi-identifier", metavar="A,B", help="Class sizes and risks are over these."),
+    ] = None,
+    threshold: Annotated[
+        list[str] | None,
+        typer.Option("--threshold", metavar="SHARE", help="Count inferences above it; repeatable."),
+    ] = None,
+    population: Annotated[
+        str | None,
+        typer.Option("--population", metavar="TABLE", help="The population, for the journalist's risk."),
+    ] = None,
+    show_groups: Annotated[
+        int, typer.Option("--show-groups", min=0, metavar="N", help="Name the N worst groups by values.")
+    ] = 0,
+    form: OutputFormat = Format.table,
+    sql: options.Sql = False,
+    debug: options.Debug = False,
+    threads: options.Threads = None,
+    memory_limit: options.MemoryLimit = None,
+) -> None:
+    """Measure any table or view: requirements, class sizes, risk, inferences.
+
+    Exit code 1 if a requirement does not hold. The table is only read.
+    """
+    with (
+        ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db,
+        traced(db, on=sql),
+    ):
+        audit = db.audit(
+            table,
+            require or [],
+            count_column=count,
+            quasi_identifier=options.names(quasi_identifier) or None,
+            thresholds=[options.share(text) for text in threshold or ()] or None,
+            population=population,
+            groups=show_groups,
+        )
+    if not sql:
+        print_tables(audit.tables(), form)
+        raise typer.Exit(0 if audit.holds else 1)

@@ -1,0 +1,62 @@
+"""The one place where an error becomes words on stderr and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from ppdm_sql.errors import EngineError, PpdmError
+
+INTERRUPTED_EXIT, PIPE_CLOSED_EXIT, UNEXPECTED_EXIT = 130, 141, 3
+
+
+class Command(TyperCommand):
+    """A command whose errors are two sentences, with no traceback and no cell of the data."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override, unused-ignore]
+        """Run the command; turn what goes wrong into a message and an exit code."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except typer.Exit:
+            raise
+        except KeyboardInterrupt:
+            typer.echo("Interrupted.", err=True)
+            raise typer.Exit(INTERRUPTED_EXIT) from None
+        except BrokenPipeError:
+            _leave_pipe()
+            raise typer.Exit(PIPE_CLOSED_EXIT) from None
+        except Exception as error:
+            raise typer.Exit(_tell(error, debug=bool(ctx.params.get("debug")))) from None
+        return result
+
+
+def _tell(error: Exception, *, debug: bool) -> int:
+    """Print what is wrong and what to type; give the exit code."""
+    known = error if isinstance(error, PpdmError) else _unexpected(error)
+    if debug:
+        typer.echo("".join(traceback.format_exception(error)), err=True)
+    if debug and isinstance(error, EngineError) and error.engine_text:
+        typer.echo(f"The engine's words: {error.engine_text}", err=True)
+    typer.echo(f"Error: {known.problem}", err=True)
+    if known.remedy:
+        typer.echo(known.remedy, err=True)
+    return known.exit_code if known is error else UNEXPECTED_EXIT
+
+
+def _unexpected(error: Exception) -> PpdmError:
+    """Name the kind of an error, never its text, which may quote a cell."""
+    return PpdmError(
+        f"Something went wrong that ppdm did not foresee ({type(error).__name__}).",
+        "Run again with --debug to see where, and report it.",
+    )
+
+
+def _leave_pipe() -> None:
+    """Send what is still buffered nowhere: the reader, such as ``head``, has seen enough."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,77 @@
+"""Arguments and options that commands share, and how their texts become values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ppdm_sql.cli.output import Format
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.requirements import parse_names
+
+DatabasePath = Annotated[Path, typer.Argument(metavar="DATABASE", help="A DuckDB file.", show_default=False)]
+TableName = Annotated[
+    str, typer.Argument(metavar="TABLE", help="A table or view: NAME or SCHEMA.NAME.", show_default=False)
+]
+ReleaseName = Annotated[
+    str, typer.Argument(metavar="RELEASE", help="A release; see ppdm releases.", show_default=False)
+]
+Require = Annotated[
+    list[str] | None,
+    typer.Option("--require", "-r", metavar="TEXT", help="What must hold; repeatable.", show_default=False),
+]
+Count = Annotated[
+    str | None,
+    typer.Option("--count", metavar="COLUMN", help="Rows are collapsed; this column says how many records."),
+]
+OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How tables are printed.")]
+Sql = Annotated[bool, typer.Option("--sql", help="Print the statements; change nothing.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notices on stderr.")]
+Debug = Annotated[bool, typer.Option("--debug", help="With an error, the traceback and the engine's words.")]
+Threads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Number of threads; without it, the engine's choice.")
+]
+MemoryLimit = Annotated[
+    str | None, typer.Option("--memory-limit", metavar="SIZE", help="Such as 2GB; else the engine's choice.")
+]
+
+
+def names(text: str | None) -> tuple[str, ...]:
+    """Read ``A, "odd name"``; no text gives no names."""
+    return parse_names(text) if text else ()
+
+
+def identifiers(texts: Sequence[str]) -> Mapping[str, str]:
+    """Read ``A`` or ``A=pseudonym``: what becomes of each direct identifier."""
+    return dict(_identifier(text) for text in texts)
+
+
+def _identifier(text: str) -> tuple[str, str]:
+    name, _, treatment = text.rpartition("=")
+    return (name, treatment) if name else (text, "drop")
+
+
+def share(text: str) -> float:
+    """Read a share written as a percentage or a fraction.
+
+    Raises:
+        InvalidOption: It is neither, or not in [0, 1].
+
+    Example:
+        >>> share("50%"), share("0.5")
+        (0.5, 0.5)
+    """
+    number = text.strip().removesuffix("%")
+    try:
+        value = Fraction(number) / (100 if "%" in text else 1)
+    except (ValueError, ZeroDivisionError):
+        value = Fraction(-1)
+    if not 0 <= value <= 1:
+        raise InvalidOption(
+            f"--threshold {text!r} is not a share between 0 and 1.", "Write it as 50% or 0.5."
+        )
+    return float(value)

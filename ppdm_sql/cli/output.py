@@ -1,0 +1,176 @@
+"""Prints tables on stdout in the format that the user chose; everything else goes to stderr."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+Titled = tuple[str, Sequence[str], Sequence[Sequence[Any]]]
+"""A table to print: title, column names, rows."""
+
+
+class Format(StrEnum):
+    """How tables are printed."""
+
+    table = "table"
+    csv = "csv"
+    json = "json"
+    jsonl = "jsonl"
+    markdown = "markdown"
+
+
+def print_tables(tables: Sequence[Titled], form: Format) -> None:
+    """Print tables on stdout.
+
+    Args:
+        tables: What to print; a single table may have an empty title.
+        form: ``json`` is one document, an object by title, or an array for a single untitled table;
+            ``jsonl`` has one object a row, and where there are titles their key is ``table``.
+    """
+    _WRITERS[form](tables)
+    sys.stdout.flush()
+
+
+def notice(text: str, *, quiet: bool = False) -> None:
+    """Say something on stderr, unless the user wants quiet."""
+    if not quiet:
+        typer.echo(text, err=True)
+
+
+# -- values -----------------------------------------------------------------------------------
+
+
+def plain(value: object) -> Any:
+    """Turn a value into one that JSON knows."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, (float, Decimal, Fraction)):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value.isoformat(" ", "seconds") if isinstance(value, datetime) else str(value)
+
+
+def shown(value: object) -> str:
+    """Write a value for a reader: NULL in capitals, booleans as in SQL, six digits, no control characters.
+
+    Example:
+        >>> shown(None), shown(2 / 3), shown(["a", None])
+        ('NULL', '0.666667', 'a; NULL')
+    """
+    value = plain(value)
+    if isinstance(value, list):
+        return "; ".join(shown(item) for item in value)
+    if isinstance(value, (dict, bool)):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = "NULL" if value is None else str(value)
+    return text if text.isprintable() else "".join(_printable(character) for character in text)
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
+
+
+# -- formats ----------------------------------------------------------------------------------
+
+
+def _write_tables(tables: Sequence[Titled]) -> None:
+    text = sys.stdout if sys.stdout.isatty() else io.StringIO()
+    console = Console(file=text, width=None if text is sys.stdout else 100_000, highlight=False)
+    for number, (title, columns, rows) in enumerate(tables):
+        if number:
+            console.print()
+        if title:
+            console.print(Text(shown(title), style="bold"))
+        console.print(_rich_table(columns, rows))
+    if isinstance(text, io.StringIO):
+        sys.stdout.writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+
+
+def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for number, column in enumerate(columns):
+        right = _all_numbers(row[number] for row in rows)
+        table.add_column(Text(shown(column)), justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(shown(value)) for value in row))
+    return table
+
+
+def _all_numbers(values: Iterable[object]) -> bool:
+    kinds = (int, float, Decimal, Fraction, type(None))
+    return all(isinstance(value, kinds) and not isinstance(value, bool) for value in values)
+
+
+def _write_csv(tables: Sequence[Titled]) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    for number, (_, columns, rows) in enumerate(tables):
+        if number:
+            sys.stdout.write("\n")
+        writer.writerow(columns)
+        writer.writerows([_csv_value(value) for value in row] for row in rows)
+
+
+def _csv_value(value: object) -> object:
+    value = plain(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict)) else value
+
+
+def _write_json(tables: Sequence[Titled]) -> None:
+    document: object = {title: _objects(columns, rows) for title, columns, rows in tables}
+    if len(tables) == 1 and not tables[0][0]:
+        document = _objects(*tables[0][1:])
+    json.dump(document, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def _write_jsonl(tables: Sequence[Titled]) -> None:
+    for title, columns, rows in tables:
+        named = {"table": title} if title else {}
+        for row in _objects(columns, rows):
+            sys.stdout.write(json.dumps(named | row, ensure_ascii=False) + "\n")
+
+
+def _objects(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    keys = [f"{name} {n + 1}" if (n := columns[:at].count(name)) else name for at, name in enumerate(columns)]
+    return [dict(zip(keys, map(plain, row), strict=True)) for row in rows]
+
+
+def _write_markdown(tables: Sequence[Titled]) -> None:
+    for number, (title, columns, rows) in enumerate(tables):
+        heading = [f"### {shown(title)}", ""] if title else []
+        lines = [*heading, _markdown_row(columns), "|" + " --- |" * len(columns)]
+        lines += [_markdown_row(row) for row in rows]
+        sys.stdout.write(("\n" if number else "") + "\n".join(lines) + "\n")
+
+
+def _markdown_row(values: Sequence[Any]) -> str:
+    return "| " + " | ".join(shown(value).replace("|", "\\|") for value in values) + " |"
+
+
+_WRITERS: dict[Format, Callable[[Sequence[Titled]], None]] = {
+    Format.table: _write_tables,
+    Format.csv: _write_csv,
+    Format.json: _write_json,
+    Format.jsonl: _write_jsonl,
+    Format.markdown: _write_markdown,
+}

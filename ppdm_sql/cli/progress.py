@@ -1,0 +1,88 @@
+"""Shows on stderr what a long run is doing."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import typer
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from ppdm_sql.progress import Progress, SilentProgress
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+def progress(*, quiet: bool = False) -> Progress:
+    """Give the progress that suits stderr: live on a terminal, a line now and then elsewhere."""
+    if quiet:
+        return SilentProgress()
+    return TerminalProgress() if sys.stderr.isatty() else LineProgress()
+
+
+class TerminalProgress:
+    """One line that changes in place and goes away at the end."""
+
+    def __init__(self) -> None:
+        self._what = ""
+        self._status: Status | None = None
+
+    def start(self, what: str) -> None:
+        """Show the line, or name the next phase in it."""
+        self._what = what
+        if self._status is None:
+            self._status = Console(stderr=True).status(Text(what))
+            self._status.start()
+        self._status.update(Text(what))
+
+    def update(self, **measures: object) -> None:
+        """Change the line."""
+        if self._status is not None:
+            self._status.update(Text(line(self._what, measures)))
+
+    def notice(self, text: str) -> None:
+        """Print above the line something that stays."""
+        (self._status.console if self._status else Console(stderr=True)).print(Text(f"Note: {text}"))
+
+    def stop(self) -> None:
+        """Take the line away."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+
+class LineProgress:
+    """A line of its own every few seconds, for logs; a short run prints none."""
+
+    def __init__(self) -> None:
+        self._what = ""
+        self._printed = time.monotonic()
+
+    def start(self, what: str) -> None:
+        """Name the phase."""
+        self._what = what
+
+    def update(self, **measures: object) -> None:
+        """Print a line if the last one is long ago."""
+        if time.monotonic() - self._printed >= SECONDS_BETWEEN_LINES:
+            self._printed = time.monotonic()
+            typer.echo(line(self._what, measures), err=True)
+
+    def notice(self, text: str) -> None:
+        """Print the notice at once."""
+        typer.echo(f"Note: {text}", err=True)
+
+    def stop(self) -> None:
+        """Print nothing more."""
+
+
+def line(what: str, measures: dict[str, object]) -> str:
+    """Write the measures behind what is done.
+
+    Example:
+        >>> line("suppressing customers", {"step": 3, "worst": "25% of 50%"})
+        'suppressing customers: step 3, worst 25% of 50%'
+    """
+    return f"{what}: " + ", ".join(f"{name} {value}" for name, value in measures.items())

@@ -1,0 +1,53 @@
+"""What the commands say about a release."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ppdm_sql.cli.output import Titled, notice
+from ppdm_sql.names import Table
+from ppdm_sql.release import Release
+
+MEASURES = ("measure", "before", "after")
+STEPS = ("step", "attribute", "parent", "children", "score", "gain", "loss")
+
+
+def measures_table(release: Release) -> Titled:
+    """Give what the release's measures were in the source and are now."""
+    return "measures", MEASURES, release.measures()
+
+
+def steps_table(release: Release) -> Titled:
+    """Give the steps that led to the release."""
+    return "steps", STEPS, _rows(release.steps(), STEPS)
+
+
+def rows_table(title: str, relation: Any, limit: int | None = None) -> Titled:
+    """Give the rows of a relation, at most ``limit`` of them."""
+    shortened = relation if limit is None else relation.limit(limit)
+    return title, relation.columns, shortened.fetchall()
+
+
+def _rows(records: Iterable[Any], names: Iterable[str]) -> list[list[Any]]:
+    return [[getattr(record, name) for name in names] for record in records]
+
+
+def announce(release: Release, database: Path, *, quiet: bool) -> None:
+    """Say on stderr what was published and what to type next."""
+    row, steps = release.row(), len(release.steps())
+    notice(f"Published {release.name}: {row.rows} records, {steps} steps, {row.stopped}.", quiet=quiet)
+    notice("Next:", quiet=quiet)
+    for command in next_commands(database, release.name):
+        notice(f"  {command}", quiet=quiet)
+
+
+def next_commands(database: Path, name: str) -> list[str]:
+    """Give commands to type next, quoted for the shell."""
+    return [
+        shlex.join(["ppdm", "show", str(database), name]),
+        shlex.join(["ppdm", "export", str(database), name, f"{name}.parquet".replace("/", "_")]),
+        shlex.join(["duckdb", str(database), "-c", f"FROM {Table(name)}"]),
+    ]

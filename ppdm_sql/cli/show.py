@@ -1,0 +1,62 @@
+"""``ppdm show``: shows a release."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import ppdm_sql
+from ppdm_sql.cli.options import DatabasePath, Debug, OutputFormat, ReleaseName
+from ppdm_sql.cli.output import Format, Titled, print_tables
+from ppdm_sql.cli.published import measures_table, rows_table
+from ppdm_sql.release import Release
+from ppdm_sql.release.catalogue import SHAPE
+
+EXAMPLES = (
+    "ppdm show bank.duckdb customers_safe",
+    "ppdm show bank.duckdb customers_safe --step 2 --partitions",
+)
+
+
+def run(
+    database: DatabasePath,
+    name: ReleaseName,
+    partitions: Annotated[
+        bool, typer.Option("--partitions", help="The groups of equal records, with their sizes.")
+    ] = False,
+    step: Annotated[int | None, typer.Option("--step", min=0, help="As it stood after this step.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=0, help="Print at most so many rows.")] = 20,
+    form: OutputFormat = Format.table,
+    debug: Debug = False,
+) -> None:
+    """Show a release: what it is, what it cost, its first rows; or its partitions, or an earlier step."""
+    with ppdm_sql.open(database, read_only=True) as db:
+        release = db.release(name)
+        if partitions:
+            print_tables([rows_table("", release.partitions(step))], form)
+        elif step is not None:
+            print_tables([rows_table("", release.at(step), limit)], form)
+        else:
+            rows = rows_table("rows", release.relation(), limit)
+            print_tables([_facts(release), measures_table(release), rows], form)
+
+
+def _facts(release: Release) -> Titled:
+    """Give what the catalogue says of the release, a line each."""
+    row = release.row()
+    options = {name: value for name, value in row.parameters.items() if name != SHAPE and value}
+    columns = row.parameters[SHAPE]["columns"]
+    facts: list[tuple[str, object]] = [
+        ("release", row.release),
+        ("method", f"{row.method} (ppdm-sql {row.version})"),
+        ("source", row.source),
+        *(("requirement", requirement) for requirement in row.requirements),
+        *options.items(),
+        *((f"column {name}", treatment) for name, treatment, *_ in columns),
+        ("records", row.rows),
+        ("stopped", row.stopped),
+        ("verified", row.verified),
+        ("created at", row.created_at),
+    ]
+    return "release", ("what", "value"), facts

@@ -1,0 +1,19 @@
+"""``ppdm steps``: lists the steps of a release."""
+
+from __future__ import annotations
+
+import ppdm_sql
+from ppdm_sql.cli.options import DatabasePath, Debug, OutputFormat, ReleaseName
+from ppdm_sql.cli.output import Format, print_tables
+from ppdm_sql.cli.published import steps_table
+
+EXAMPLES = ("ppdm steps bank.duckdb customers_safe", "ppdm steps bank.duckdb customers_safe --format csv")
+
+
+def run(
+    database: DatabasePath, name: ReleaseName, form: OutputFormat = Format.table, debug: Debug = False
+) -> None:
+    """List what a release disclosed, in which order, with its scores."""
+    with ppdm_sql.open(database, read_only=True) as db:
+        _, columns, rows = steps_table(db.release(name))
+        print_tables([("", columns, rows)], form)

@@ -1,0 +1,30 @@
+"""``ppdm verify``: audits a published release afresh."""
+
+from __future__ import annotations
+
+import typer
+
+import ppdm_sql
+from ppdm_sql.cli import options
+from ppdm_sql.cli.options import DatabasePath, OutputFormat, ReleaseName
+from ppdm_sql.cli.output import Format, print_tables
+
+EXAMPLES = ("ppdm verify bank.duckdb customers_safe",)
+
+
+def run(
+    database: DatabasePath,
+    name: ReleaseName,
+    form: OutputFormat = Format.table,
+    debug: options.Debug = False,
+    threads: options.Threads = None,
+    memory_limit: options.MemoryLimit = None,
+) -> None:
+    """Audit a published release afresh, by SQL over that table alone.
+
+    Exit code 1 if a requirement does not hold.
+    """
+    with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
+        audit = db.release(name).verify()
+    print_tables(audit.tables(), form)
+    raise typer.Exit(0 if audit.holds else 1)

@@ -1,0 +1,109 @@
+"""What can go wrong, one small class each.
+
+Every error is two sentences: what is wrong, and what to type. Neither ever holds a value of a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class PpdmError(Exception):
+    """Base of all errors of this package.
+
+    Args:
+        problem: One sentence on what is wrong, with the name concerned.
+        remedy: One sentence on what to type instead.
+
+    Example:
+        >>> str(PpdmError("No table t.", "Give one of: u."))
+        'No table t. Give one of: u.'
+    """
+
+    exit_code = 2
+
+    def __init__(self, problem: str, remedy: str = "") -> None:
+        super().__init__(f"{problem} {remedy}".strip())
+        self.problem = problem
+        self.remedy = remedy
+
+
+class RequirementSyntaxError(PpdmError):
+    """A requirement that cannot be read; the text carries a caret under the place."""
+
+
+class UnknownTable(PpdmError):
+    """A table or view that the database does not have."""
+
+
+class UnknownColumn(PpdmError):
+    """A column that the table does not have."""
+
+
+class ColumnRoleError(PpdmError):
+    """A column named in two roles that exclude each other, or in none where one is needed."""
+
+
+class InvalidOption(PpdmError):
+    """An option whose value cannot be used."""
+
+
+class InvalidSource(PpdmError):
+    """A source table that a method cannot take: empty, bad counts, the suppressed symbol in it."""
+
+
+class NameTaken(PpdmError):
+    """A release, table or file of that name exists already."""
+
+
+class UnknownRelease(PpdmError):
+    """A release that the catalogue does not list."""
+
+
+class GuaranteeNotMet(PpdmError):
+    """A requirement that no release of this method can meet, or that the audit found broken."""
+
+    exit_code = 1
+
+
+class DatabaseUnavailable(PpdmError):
+    """A database that cannot be opened, read or written."""
+
+    exit_code = 3
+
+
+class EngineError(PpdmError):
+    """A statement that the engine refused.
+
+    The engine's own words may quote a cell, so they are kept in ``engine_text``, out of the message, and
+    shown with ``--debug`` only.
+    """
+
+    exit_code = 3
+    engine_text = ""
+
+
+def nearest_first(wanted: str, names: Iterable[str]) -> list[str]:
+    """Sort names so that those spelled most like the wanted one come first.
+
+    Example:
+        >>> nearest_first("Countri", ["Job", "Country"])
+        ['Country', 'Job']
+    """
+    names = list(names)
+    lowered = {name.lower(): name for name in names}
+    close = [lowered[n] for n in get_close_matches(wanted.lower(), lowered, n=3, cutoff=0.5)]
+    return close + [name for name in names if name not in close]
+
+
+def choices(wanted: str, names: Iterable[str], *, most: int = 12) -> str:
+    """Write names for the end of an error message, nearest first.
+
+    Example:
+        >>> choices("Jop", ["Sex", "Job"])
+        'Job, Sex'
+    """
+    ordered = nearest_first(wanted, names)
+    rest = len(ordered) - most
+    return ", ".join(ordered[:most]) + (f" and {rest} more" if rest > 0 else "")

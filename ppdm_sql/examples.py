@@ -1,0 +1,45 @@
+"""The example tables of the papers, each a readable file of ``sql/examples``."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from ppdm_sql import statements
+from ppdm_sql.engine import Engine
+from ppdm_sql.names import Table
+
+TABLES = ("customers", "employees", "policies")
+"""Names of the tables: bank customers (Wang, Fung, Yu 2005), employees (Wang, Fung, Dong 2005),
+holders of a life insurance (Li, Sarkar 2004)."""
+
+
+def write(engine: Engine) -> None:
+    """Create the example tables, in one transaction.
+
+    Args:
+        engine: A database that holds none of them yet.
+
+    Raises:
+        EngineError: A table of that name exists already.
+
+    Example:
+        >>> import duckdb
+        >>> engine = Engine(duckdb.connect())
+        >>> write(engine)
+        >>> engine.query("SELECT sum(n) FROM customers", step="records")
+        [(24,)]
+    """
+    with engine.transaction():
+        for name in TABLES:
+            engine.write(creation(name), step=f"create {name}")
+
+
+def creation(name: str) -> str:
+    """Give the statement that creates an example table.
+
+    Args:
+        name: One of :data:`TABLES`.
+    """
+    rows = statements.tree(f"examples/{name}").copy()
+    target = Table(name).expression()
+    return statements.render(exp.Create(this=target, kind="TABLE", expression=rows))

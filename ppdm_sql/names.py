@@ -1,0 +1,112 @@
+"""Names of tables and columns: how users write them, and how they enter a statement.
+
+A name becomes SQL in one place only, here, as a quoted identifier of a syntax tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, UnknownColumn, choices
+
+
+def quoted(name: str) -> str:
+    """Write a name as a quoted identifier.
+
+    Example:
+        >>> quoted('a "b')
+        '"a ""b"'
+    """
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def column(name: str, table: str | None = None) -> exp.Column:
+    """Give a column as a syntax tree, always quoted.
+
+    Example:
+        >>> column('a "b').sql("duckdb")
+        '"a ""b"'
+    """
+    return exp.column(name, table=table, quoted=True)
+
+
+def alias(expression: exp.Expression, name: str) -> exp.Expression:
+    """Name an expression of a select list, always quoted."""
+    return exp.Alias(this=expression, alias=exp.to_identifier(name, quoted=True))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or view that exists, by its parts.
+
+    Args:
+        name: The name itself.
+        schema: The schema, or None for the engine's current one.
+        catalog: The database, or None for the engine's current one.
+    """
+
+    name: str
+    schema: str | None = None
+    catalog: str | None = None
+
+    def expression(self) -> exp.Table:
+        """Give the table as a syntax tree, every part quoted."""
+        return exp.table_(self.name, db=self.schema, catalog=self.catalog, quoted=True)
+
+    def __str__(self) -> str:
+        parts = (self.catalog, self.schema, self.name)
+        return ".".join(quoted(part) for part in parts if part is not None)
+
+
+def parse_table(text: str) -> Table:
+    """Read a table name that may be qualified and quoted, such as ``shop.main."odd name"``.
+
+    Raises:
+        InvalidOption: The text is not a name.
+    """
+    try:
+        found = sqlglot.parse_one(text, into=exp.Table, dialect="duckdb")
+    except sqlglot.errors.SqlglotError:
+        found = None
+    if not isinstance(found, exp.Table) or not found.name or found.args.get("alias"):
+        raise InvalidOption(f"{text!r} is not a table name.", 'Write it as NAME, SCHEMA.NAME or "odd name".')
+    return Table(found.name, found.db or None, found.catalog or None)
+
+
+def resolve(wanted: str, columns: Sequence[str], *, table: str) -> str:
+    """Find a column as the table spells it: exactly, else without regard to case.
+
+    Raises:
+        UnknownColumn: The table has no such column; the message lists those it has, nearest first.
+
+    Example:
+        >>> resolve("job", ["Job", "Sex"], table="t")
+        'Job'
+    """
+    if wanted in columns:
+        return wanted
+    folded = [name for name in columns if name.lower() == wanted.lower()]
+    if len(folded) == 1:
+        return folded[0]
+    raise UnknownColumn(
+        f"Table {table} has no column {wanted!r}.", f"Its columns are: {choices(wanted, columns)}."
+    )
+
+
+def resolve_all(wanted: Iterable[str], columns: Sequence[str], *, table: str) -> tuple[str, ...]:
+    """Find several columns; naming one twice is an error, never a narrower list.
+
+    Raises:
+        UnknownColumn: The table has no such column.
+        ColumnRoleError: A column is named twice.
+    """
+    found = tuple(resolve(name, columns, table=table) for name in wanted)
+    for name in found:
+        if found.count(name) > 1:
+            raise ColumnRoleError(f"Column {name!r} is named twice.", "Name each column once.")
+    return found

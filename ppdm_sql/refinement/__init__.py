@@ -1,0 +1,1 @@
+"""Top-down refinement: one loop, with operators, requirements and scores as its parts."""

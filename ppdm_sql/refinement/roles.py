@@ -1,0 +1,122 @@
+"""What each column is in a run: masking, sensitive, class, kept, identifier, count, or not released."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ppdm_sql.counts import count_column
+from ppdm_sql.engine import Column
+from ppdm_sql.errors import ColumnRoleError, InvalidOption
+from ppdm_sql.names import resolve, resolve_all
+from ppdm_sql.release import Treatment
+from ppdm_sql.requirements import Requirement, Template, attributes
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Columns of the source by role, spelled as the source spells them.
+
+    Args:
+        grouping: Columns that the requirements group by, in order of first appearance.
+        masking: Those of them that may be masked.
+        sensitive: Columns that templates protect.
+        class_column: The column that the release must keep predictable.
+        kept: Columns released as they are; a grouping column among them stays in the clear.
+        pseudonyms: Direct identifiers replaced by keyed pseudonyms.
+        dropped: Direct identifiers that are left out.
+        count: Column of counts, or None.
+    """
+
+    grouping: tuple[str, ...]
+    masking: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    class_column: str
+    kept: tuple[str, ...]
+    pseudonyms: tuple[str, ...]
+    dropped: tuple[str, ...]
+    count: str | None
+
+    def treatment(self, name: str) -> Treatment | None:
+        """Tell how a column is treated; None where it is not released."""
+        treatments: dict[Treatment, tuple[str, ...]] = {
+            "suppressed": self.masking,
+            "sensitive": self.sensitive,
+            "class": (self.class_column,),
+            "kept": self.kept,
+            "pseudonym": self.pseudonyms,
+            "count": () if self.count is None else (self.count,),
+        }
+        return next((treatment for treatment, names in treatments.items() if name in names), None)
+
+
+def assign_roles(
+    columns: Sequence[Column],
+    requirements: Iterable[Requirement],
+    *,
+    table: str,
+    class_column: str,
+    keep: Sequence[str] = (),
+    identifiers: Mapping[str, str] | None = None,
+    count: str | None = None,
+) -> Roles:
+    """Give every named column its role and refuse roles that exclude each other.
+
+    Args:
+        columns: The source's columns.
+        requirements: Requirements whose names are resolved already.
+        table: The source's name, for messages.
+        class_column: Column to predict.
+        keep: Columns to release as they are.
+        identifiers: Direct identifiers; the value is ``drop`` or ``pseudonym``.
+        count: Column of counts.
+
+    Raises:
+        UnknownColumn: A named column does not exist.
+        ColumnRoleError: A column has two roles that exclude each other.
+    """
+    names = [column.name for column in columns]
+    requirements = list(requirements)
+    grouping = tuple(dict.fromkeys(name for r in requirements for name in attributes(r)))
+    kept = resolve_all(keep, names, table=table)
+    treated = {resolve(n, names, table=table): how for n, how in (identifiers or {}).items()}
+    roles = Roles(
+        grouping=grouping,
+        masking=tuple(name for name in grouping if name not in kept),
+        sensitive=tuple(dict.fromkeys(r.sensitive for r in requirements if isinstance(r, Template))),
+        class_column=resolve(class_column, names, table=table),
+        kept=kept,
+        pseudonyms=tuple(name for name, how in treated.items() if _how(how) == "pseudonym"),
+        dropped=tuple(name for name, how in treated.items() if _how(how) == "drop"),
+        count=count_column(count, columns, table=table),
+    )
+    _refuse_two_roles(roles)
+    return roles
+
+
+def _how(text: str) -> str:
+    if text not in ("drop", "pseudonym"):
+        raise InvalidOption(
+            f"A direct identifier cannot be treated by {text!r}.",
+            "Write --identifier A or --identifier A=pseudonym.",
+        )
+    return text
+
+
+def _refuse_two_roles(roles: Roles) -> None:
+    claims = [
+        ("in a channel or quasi-identifier", roles.grouping),
+        ("sensitive", roles.sensitive),
+        ("the class", (roles.class_column,)),
+        ("kept", tuple(name for name in roles.kept if name not in roles.grouping)),
+        ("a direct identifier", roles.pseudonyms + roles.dropped),
+        ("the count", () if roles.count is None else (roles.count,)),
+    ]
+    taken: dict[str, str] = {}
+    for role, names in claims:
+        for name in names:
+            if name in taken:
+                raise ColumnRoleError(
+                    f"Column {name!r} cannot be both {taken[name]} and {role}.", "Name it in one role only."
+                )
+            taken[name] = role

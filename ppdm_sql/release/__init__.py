@@ -1,0 +1,22 @@
+"""Releases: published in one transaction, verified, exported, dropped."""
+
+from ppdm_sql.release.catalogue import CatalogueRow, check_free, releases
+from ppdm_sql.release.draft import Draft, Measured, ReleasedColumn, Treatment
+from ppdm_sql.release.handle import Release, Step, get, publish
+from ppdm_sql.release.verification import Check, Verification
+
+__all__ = [
+    "CatalogueRow",
+    "Check",
+    "Draft",
+    "Measured",
+    "Release",
+    "ReleasedColumn",
+    "Step",
+    "Treatment",
+    "Verification",
+    "check_free",
+    "get",
+    "publish",
+    "releases",
+]

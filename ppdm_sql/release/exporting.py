@@ -1,0 +1,172 @@
+"""Writes a release into a fresh file, which holds nothing else and is whole or not there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlglot import exp
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.opening import OLDEST_STORAGE
+from ppdm_sql.errors import InvalidOption, NameTaken
+from ppdm_sql.names import Table, alias, column
+from ppdm_sql.release import texts
+from ppdm_sql.release.shape import Shape
+from ppdm_sql.statements import literal, render, text
+
+_SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".duckdb": "duckdb", ".db": "duckdb"}
+_TEXT_TYPES = ("VARCHAR", "JSON", "BLOB")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write_file(
+    engine: Engine,
+    shape: Shape,
+    method: str,
+    path: Path,
+    *,
+    force: bool,
+    form: str | None,
+    formula_safe: bool,
+) -> None:
+    """Write the rows of a release, in their order, under a temporary name, then rename the file.
+
+    Args:
+        engine: The connection that holds the release; it may be read-only.
+        shape: The release.
+        method: How it was made, for the comment in a DuckDB file.
+        path: The file; its folder must exist.
+        force: Replace the file if it exists.
+        form: ``parquet``, ``csv`` or ``duckdb``; None goes by the suffix.
+        formula_safe: Put a single quote before text of a CSV that a spreadsheet takes for a formula.
+
+    Raises:
+        NameTaken: The file exists and ``force`` is not given, or it is a database that is open.
+        InvalidOption: The format is not known, or the folder cannot be written.
+
+    Cost: one scan of the frozen table.
+    """
+    form = _format(path, form, formula_safe=formula_safe)
+    _check_target(engine, path, force=force)
+    with _part_beside(path) as part:
+        if form == "duckdb":
+            _write_database(engine, shape, method, part)
+        else:
+            rows = _formula_safe(engine, shape) if formula_safe else shape.rows()
+            engine.write(_copy(rows, part, form), step=f"export {form}")
+        if not engine.dry:
+            _finish(part, path, force=force)
+
+
+@contextlib.contextmanager
+def _part_beside(path: Path) -> Iterator[Path]:
+    """Give a name in the same folder; what is left under it at the end is removed."""
+    part = path.with_name(f".ppdm-{secrets.token_hex(6)}.part")
+    try:
+        yield part
+    finally:
+        for left in (part, part.with_name(part.name + ".wal")):
+            left.unlink(missing_ok=True)
+
+
+def _format(path: Path, form: str | None, *, formula_safe: bool) -> str:
+    found = form.lower() if form is not None else _SUFFIXES.get(path.suffix.lower())
+    if found not in _SUFFIXES.values():
+        what = f"{form!r} is not a format" if form is not None else f"{path.name!r} does not tell the format"
+        raise InvalidOption(f"{what} of an export.", "Give --format parquet, csv or duckdb.")
+    if formula_safe and found != "csv":
+        raise InvalidOption(
+            f"Formulas are a matter of CSV, not of {found}.",
+            "Leave --formula-safe out, or give --format csv.",
+        )
+    return str(found)
+
+
+def _check_target(engine: Engine, path: Path, *, force: bool) -> None:
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise InvalidOption(f"The folder {path.parent} cannot be written to.", "Give another folder.")
+    if path.is_dir():
+        raise InvalidOption(f"{path} is a folder.", "Give the path of a file.")
+    if not os.path.lexists(path):
+        return
+    _refuse_existing(path, force=force)
+    for (name,) in engine.query(text("release/database_files"), step="database files"):
+        with contextlib.suppress(OSError):
+            if os.path.samefile(name, path):
+                raise NameTaken(f"{path} is a database that is open here.", "Give another file.")
+
+
+def _refuse_existing(path: Path, *, force: bool) -> None:
+    if not force and os.path.lexists(path):
+        raise NameTaken(f"There is a file {path} already.", "Give another name, or --force to replace it.")
+
+
+def _finish(part: Path, path: Path, *, force: bool) -> None:
+    """Bring the bytes to the disk, then give the file its name."""
+    try:
+        with part.open("rb+") as file:
+            os.fsync(file.fileno())
+        _refuse_existing(path, force=force)
+        part.replace(path)
+    except OSError as cause:
+        raise InvalidOption(f"{path} cannot be written.", "Look at free space and permissions.") from cause
+
+
+def _copy(rows: exp.Select, part: Path, form: str) -> str:
+    """Write the COPY statement; empty text is quoted in CSV, NULL is nothing at all."""
+    options = [exp.CopyParameter(this=exp.var("FORMAT"), expression=exp.var(form))]
+    options += [exp.CopyParameter(this=exp.var("USE_TMP_FILE"), expression=exp.false())]
+    if form == "csv":
+        options += [
+            exp.CopyParameter(this=exp.var("HEADER"), expression=exp.true()),
+            exp.CopyParameter(this=exp.var("COMPRESSION"), expression=exp.var("none")),
+        ]
+    return render(exp.Copy(this=rows.subquery(), kind=False, files=[literal(str(part))], params=options))
+
+
+def _formula_safe(engine: Engine, shape: Shape) -> exp.Select:
+    """Select the rows with a quote before text that would be read as a formula, header included."""
+    described = engine.query(f"DESCRIBE {shape.frozen}", step="describe")
+    cells = [
+        alias(_safe_cell(name) if kind.startswith(_TEXT_TYPES) else column(name, "f"), _safe_text(name))
+        for name, kind, *_ in described
+    ]
+    return shape.rows().select(*cells, append=False)
+
+
+def _safe_text(value: str) -> str:
+    return f"'{value}" if value.startswith(_FORMULA) else value
+
+
+def _safe_cell(name: str) -> exp.Expression:
+    value = exp.cast(column(name, "f"), "TEXT")
+    first = exp.Left(this=value, expression=exp.convert(1))
+    quoted = exp.DPipe(this=exp.convert("'"), expression=value.copy())
+    return exp.case().when(first.isin(*_FORMULA), quoted).else_(value.copy())
+
+
+def _write_database(engine: Engine, shape: Shape, method: str, part: Path) -> None:
+    """Write a DuckDB file with one table, called as the release."""
+    name = f"ppdm_export_{secrets.token_hex(6)}"
+    table = Table(shape.name, "main", name)
+    with _attached(engine, part, name):
+        engine.write(texts.create_table(table, render(shape.rows())), step="export rows")
+        engine.write(texts.table_comments(shape, method, table), step="export comments")
+
+
+@contextlib.contextmanager
+def _attached(engine: Engine, part: Path, name: str) -> Iterator[None]:
+    """Open a new database file beside the current one; on the way out it is written and closed."""
+    options = [exp.AttachOption(this=exp.var("READ_WRITE"))]
+    options += [exp.AttachOption(this=exp.var("STORAGE_VERSION"), expression=literal(OLDEST_STORAGE))]
+    file = exp.alias_(literal(str(part)), name, quoted=True)
+    engine.write(render(exp.Attach(this=file, exists=False, expressions=options)), step="attach")
+    try:
+        yield
+    finally:
+        detach = exp.Detach(this=exp.to_identifier(name, quoted=True), exists=False)
+        engine.write(render(detach), step="detach")

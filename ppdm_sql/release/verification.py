@@ -1,0 +1,107 @@
+"""Audits a published release afresh and checks that nobody has touched it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from ppdm_sql.audit import Audit, Finding, findings
+from ppdm_sql.audit.model import Titled
+from ppdm_sql.engine import Engine
+from ppdm_sql.errors import EngineError
+from ppdm_sql.release.catalogue import CatalogueRow
+from ppdm_sql.release.shape import Shape
+from ppdm_sql.release.states import strays
+from ppdm_sql.requirements import parse_all
+from ppdm_sql.statements import render, text
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something that must be as it was when the release was published."""
+
+    check: str
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a fresh look at a release found.
+
+    Args:
+        findings: One for each requirement; empty where the frozen table is so changed that none can be
+            measured.
+        checks: Columns, records, disclosed values and the view.
+    """
+
+    findings: tuple[Finding, ...]
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every requirement holds and nothing was changed."""
+        return all(found.holds for found in self.findings) and all(check.holds for check in self.checks)
+
+    def tables(self) -> list[Titled]:
+        """Give title, column names and rows of the tables to print."""
+        audit = Audit(self.findings, worst=(), class_sizes=(), risks=(), inferences=())
+        checks: list[tuple[Any, ...]] = [(check.check, check.holds) for check in self.checks]
+        return [*audit.tables(), ("Release", ("check", "holds"), checks)]
+
+
+def verify(engine: Engine, row: CatalogueRow, shape: Shape) -> Verification:
+    """Audit the frozen table of a release; writes nothing, so a read-only file will do.
+
+    Cost: the audit, and three scans of the frozen table.
+    """
+    columns, records = _columns(engine, shape), 0
+    readable = set(shape.names) <= set(columns)
+    if readable:
+        records = _number(engine, exp.select(shape.records("f")).from_(shape.stored()))
+    checks = [
+        Check("the columns are those published", columns == shape.names),
+        Check("the records are as many as published", records == row.rows),
+        Check("the view reads the release and nothing else", reads_release(engine, shape)),
+    ]
+    if not records:
+        return Verification((), tuple(checks))
+    if shape.masked:
+        none = _number(engine, strays(shape)) == 0
+        checks.append(Check("masked columns show disclosed values only", none))
+    requirements = parse_all(row.requirements)
+    found = findings(engine, shape.frozen, requirements, count=shape.count)
+    return Verification(tuple(found), tuple(checks))
+
+
+def reads_release(engine: Engine, shape: Shape) -> bool:
+    """Tell whether the view is still the one that was published: these columns of the frozen table."""
+    where = {"catalog": shape.catalog, "schema": shape.schema, "name": shape.name}
+    found = engine.query(text("release/view_text"), where, step="view text")
+    try:
+        stored = [sqlglot.parse_one(sql, dialect="duckdb").expression for (sql,) in found]
+    except sqlglot.errors.SqlglotError:
+        return False
+    return [_plain(query) for query in stored if query is not None] == [_plain(shape.rows())]
+
+
+def _plain(query: exp.Expression) -> exp.Expression:
+    """Quote every name, since the engine stores a view with as few quotes as will do."""
+    plain = query.copy()
+    for name in plain.find_all(exp.Identifier):
+        name.set("quoted", True)
+    return plain
+
+
+def _columns(engine: Engine, shape: Shape) -> tuple[str, ...]:
+    try:
+        return tuple(name for name, *_ in engine.query(f"DESCRIBE {shape.frozen}", step="describe"))
+    except EngineError:
+        return ()
+
+
+def _number(engine: Engine, query: exp.Expression) -> int:
+    ((number,),) = engine.query(render(query), step="verify")
+    return int(number)

@@ -1,0 +1,22 @@
+-- entropy_l_diversity | in: cells | out: entropy_l_diversity | grain: one row per class | params: requirement INTEGER, l DOUBLE
+-- exp of the entropy (in nats) of a class's sensitive values, NULL being one. Floating point: shown
+-- to 12 places, and it violates where it is below l by more than 1e-9.
+-- Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam 2006, doi:10.1109/ICDE.2006.1.
+WITH diversities AS (
+    SELECT
+        c.class,
+        min(c.class_records) AS class_records,
+        exp(
+            ln(min(c.class_records)) - sum(c.records * ln(c.records)) / min(c.class_records)
+        ) AS diversity
+    FROM cells AS c
+    GROUP BY c.class
+)
+SELECT
+    param('requirement') AS requirement,
+    1 AS position,
+    d.class,
+    d.class_records,
+    round(d.diversity, 12) AS reached,
+    d.diversity < param('l') - 1e-9 AS violates
+FROM diversities AS d;

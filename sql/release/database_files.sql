@@ -1,0 +1,4 @@
+-- database_files | in: - | out: database_files | grain: one row per open database file | params: -
+SELECT d.path
+FROM duckdb_databases() AS d
+WHERE d.path IS NOT NULL;

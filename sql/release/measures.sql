@@ -1,0 +1,7 @@
+-- measures | in: ppdm.measures | out: measures | grain: one row per measure | params: release
+SELECT
+    m.measure,
+    m.before,
+    m.after
+FROM ppdm.measures AS m
+WHERE m.release = $release;

@@ -1,0 +1,12 @@
+-- steps | in: ppdm.steps | out: steps | grain: one row per step | params: release
+SELECT
+    s.step,
+    s.attribute,
+    s.parent,
+    s.children,
+    s.score,
+    s.gain,
+    s.loss
+FROM ppdm.steps AS s
+WHERE s.release = $release
+ORDER BY s.step ASC, s.attribute ASC;

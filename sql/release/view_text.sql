@@ -1,0 +1,6 @@
+-- view_text | in: - | out: view_text | grain: one row, or none where there is no such view | params: catalog, schema, name
+SELECT v.sql
+FROM duckdb_views() AS v
+WHERE v.database_name = $catalog
+    AND v.schema_name = $schema
+    AND v.view_name = $name;

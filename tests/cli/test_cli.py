@@ -1,0 +1,214 @@
+"""The command line: what it prints where, its exit codes, the life of a release."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import duckdb
+import pytest
+from commands import CELLS, TEMPLATE, execute, ppdm, spawn, suppress
+
+import ppdm_sql
+from ppdm_sql.cli.app import COMMANDS
+
+NAMES = [module.__name__.rpartition(".")[2].replace("_", "-") for module in COMMANDS]
+
+# -- help and usage -----------------------------------------------------------------------------
+
+
+def test_help_lists_every_command() -> None:
+    listed = ppdm("--help").stdout
+    assert all(f"\n  {name} " in listed for name in NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_has_an_example_in_its_help(name: str) -> None:
+    result = ppdm(name, "--help")
+    assert result.exit_code == 0
+    assert f"Examples:\n    ppdm {name}" in result.stdout
+
+
+def test_every_command_appears_in_the_readme() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert [name for name in NAMES if f"ppdm {name}" not in readme] == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["suppress a b", "steps a", "nonsense", "steps a b --format xml", "steps a b --x"],
+)
+def test_misuse_exits_with_2_and_says_so_on_stderr(words: str) -> None:
+    result = ppdm(*words.split())
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "Error: " in result.stderr
+
+
+def test_version_is_that_of_the_package() -> None:
+    assert ppdm("--version").stdout == f"{ppdm_sql.__version__}\n"
+
+
+def test_sql_path_is_the_folder_of_the_step_files() -> None:
+    folder = Path(ppdm("sql-path").stdout.strip())
+    assert (folder / "examples" / "customers.sql").is_file()
+
+
+# -- stdout is data, stderr the rest ------------------------------------------------------------
+
+
+def test_suppress_prints_data_on_stdout_and_notices_on_stderr(bank: Path) -> None:
+    result = suppress(bank, "--format", "json")
+    assert result.exit_code == 0
+    measures = json.loads(result.stdout)["measures"]
+    assert [m["after"] for m in measures if m["measure"] == f"confidence: {TEMPLATE}"] == [0.5]
+    assert "Published safe: 24 records" in result.stderr
+    assert f"ppdm show {bank} safe" in result.stderr
+
+
+def test_quiet_leaves_stderr_empty(bank: Path) -> None:
+    result = suppress(bank, "--quiet")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_redundant_templates_are_said_to_be_so(bank: Path) -> None:
+    result = suppress(bank, "--require", "Job -> Bankruptcy = Discharged <= 75%")
+    assert result.exit_code == 0
+    assert "Note: 'Job -> Bankruptcy = Discharged <= 75%' follows from" in result.stderr
+
+
+def test_sql_prints_the_statements_and_changes_nothing(bank: Path) -> None:
+    before = bank.read_bytes()
+    result = suppress(bank, "--sql")
+    assert result.exit_code == 0, result.stderr
+    assert 'CREATE VIEW "' in result.stdout or "CREATE VIEW safe" in result.stdout
+    assert bank.read_bytes() == before
+
+
+def test_max_steps_stops_the_run(bank: Path) -> None:
+    result = suppress(bank, "--max-steps", "1")
+    assert result.exit_code == 0
+    assert "1 steps, max-steps" in result.stderr
+    assert len(json.loads(ppdm("steps", bank, "safe", "--format", "json").stdout)) == 1
+
+
+# -- audit and verify ---------------------------------------------------------------------------
+
+
+def test_audit_exits_with_1_where_a_requirement_fails(bank: Path) -> None:
+    result = ppdm("audit", bank, "customers", "--count", "n", "--require", TEMPLATE, "--format", "json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)
+
+
+def test_audit_exits_with_0_where_requirements_hold(bank: Path) -> None:
+    loose = TEMPLATE.replace("50%", "80%")
+    assert ppdm("audit", bank, "customers", "--count", "n", "--require", loose).exit_code == 0
+
+
+def test_audit_names_no_group_unless_asked(bank: Path) -> None:
+    asked = ["audit", bank, "customers", "--count", "n", "--require", TEMPLATE]
+    assert not any(cell in ppdm(*asked).stdout for cell in CELLS)
+    assert "Trader" in ppdm(*asked, "--show-groups", "3").stdout
+
+
+def test_audit_takes_thresholds_as_percent_or_fraction(bank: Path) -> None:
+    asked = ["audit", bank, "customers", "--count", "n", "--require", TEMPLATE, "--format", "json"]
+    assert ppdm(*asked, "--threshold", "60%").stdout == ppdm(*asked, "--threshold", "0.6").stdout
+
+
+def test_audit_shows_its_sql(bank: Path) -> None:
+    result = ppdm("audit", bank, "customers", "--count", "n", "--require", TEMPLATE, "--sql")
+    assert result.exit_code == 0
+    assert "SELECT" in result.stdout
+
+
+def test_verify_accepts_a_release_and_refuses_a_changed_one(released: Path) -> None:
+    assert ppdm("verify", released, "safe").exit_code == 0
+    ((frozen,),) = execute(
+        released,
+        "SELECT table_name FROM duckdb_columns() WHERE schema_name = 'ppdm' AND column_name = 'Bankruptcy'",
+    )
+    execute(released, f"""UPDATE ppdm."{frozen}" SET Bankruptcy = 'Discharged'""")
+    assert ppdm("verify", released, "safe").exit_code == 1
+
+
+# -- the life of a release ----------------------------------------------------------------------
+
+
+def test_releases_lists_what_was_published(released: Path) -> None:
+    (row,) = json.loads(ppdm("releases", released, "--format", "json").stdout)
+    assert (row["release"], row["method"], row["source"], row["rows"]) == ("safe", "PDA", "customers", 24)
+
+
+def test_show_prints_facts_measures_and_rows(released: Path) -> None:
+    shown = json.loads(ppdm("show", released, "safe", "--format", "json").stdout)
+    assert list(shown) == ["release", "measures", "rows"]
+    assert sum(row["n"] for row in shown["rows"]) == 24
+
+
+def test_show_goes_back_to_an_earlier_step(released: Path) -> None:
+    rows = json.loads(ppdm("show", released, "safe", "--step", "0", "--format", "json").stdout)
+    assert {row["Job"] for row in rows} == {"*"}
+
+
+def test_show_prints_partitions(released: Path) -> None:
+    assert json.loads(ppdm("show", released, "safe", "--partitions", "--format", "json").stdout)
+
+
+def test_export_writes_a_file_and_does_not_replace_it(released: Path, tmp_path: Path) -> None:
+    file = tmp_path / "safe.csv"
+    assert ppdm("export", released, "safe", file).exit_code == 0
+    again = ppdm("export", released, "safe", file)
+    assert again.exit_code == 2
+    assert "--force" in again.stderr
+    assert ppdm("export", released, "safe", file, "--force").exit_code == 0
+    assert sum(int(row["n"]) for row in csv.DictReader(file.open())) == 24
+
+
+def test_drop_removes_the_release_unless_it_shows_sql(released: Path) -> None:
+    assert "DROP" in ppdm("drop", released, "safe", "--sql").stdout
+    assert ppdm("drop", released, "safe").exit_code == 0
+    assert json.loads(ppdm("releases", released, "--format", "json").stdout) == []
+
+
+def test_hostile_names_pass_through_the_command_line(tmp_path: Path) -> None:
+    table, job, ill, label = '"; DROP TABLE x; --', 'a "b".c', "select", "naïve, Ω"
+    file = tmp_path / "odd.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        quoted = ['"' + name.replace('"', '""') + '"' for name in (table, job, ill, label)]
+        connection.execute("CREATE TABLE {} ({} TEXT, {} TEXT, {} TEXT)".format(*quoted))
+        connection.executemany(
+            f"INSERT INTO {quoted[0]} VALUES (?, ?, ?)",
+            [("p", "yes", "g"), ("p", "no", "b"), ("q", "no", "g")],
+        )
+    require = f"{quoted[1]} -> {quoted[2]} = yes <= 50%"
+    into = "it's; a 'release'"
+    words = ["suppress", file, table, "--require", require, "--class", label, "--into", into]
+    assert ppdm(*words).exit_code == 0
+    assert ppdm("verify", file, into).exit_code == 0
+    (row,) = json.loads(ppdm("releases", file, "--format", "json").stdout)
+    assert row["release"] == into
+
+
+# -- processes ----------------------------------------------------------------------------------
+
+
+def test_a_reader_that_leaves_early_is_no_error(released: Path) -> None:
+    process = spawn("show", released, "safe", "--format", "jsonl")
+    assert process.stdout is not None
+    process.stdout.close()
+    process.wait()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+
+
+def test_a_run_leaves_no_spill_folder(bank: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    process = spawn("releases", bank, env={**os.environ, "TMPDIR": str(scratch)})
+    assert process.wait() == 0
+    assert list(scratch.iterdir()) == []
+

@@ -1,0 +1,52 @@
+"""The demo: the papers' tables, and the methods run on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import assert_explained, execute, ppdm
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    folder = tmp_path_factory.mktemp("demo") / "papers"
+    result = ppdm("demo", folder)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return folder / "demo.duckdb", result.stdout
+
+
+def test_demo_writes_the_tables_of_the_papers(demo: tuple[Path, str]) -> None:
+    file, _ = demo
+    assert execute(file, "SELECT sum(n) FROM customers") == [(24,)]
+    assert execute(file, "SELECT sum(n) FROM employees") == [(34,)]
+    assert execute(file, "SELECT count(*) FROM policies") == [(16,)]
+
+
+def test_demo_ends_at_table_2_of_the_paper(demo: tuple[Path, str]) -> None:
+    file, printed = demo
+    rows = execute(file, "SELECT Job, Country, sum(n)::INT FROM customers_safe GROUP BY ALL ORDER BY ALL")
+    assert rows == [("*", "*", 10), ("Artist", "France", 4), ("Cook", "US", 4), ("Doctor", "US", 6)]
+    for title in ("customers", "customers_safe", "steps", "measures"):
+        assert f"\n{title}\n" in printed
+
+
+def test_demo_prints_sql_that_runs(demo: tuple[Path, str]) -> None:
+    file, printed = demo
+    _, *statements = printed.split("\n  D ")
+    assert len(statements) >= 4
+    for statement in statements:
+        assert execute(file, statement)
+
+
+def test_demo_file_opens_in_old_clients(demo: tuple[Path, str]) -> None:
+    file, _ = demo
+    ((tags,),) = execute(file, "SELECT tags FROM duckdb_databases() WHERE database_name = 'demo'")
+    assert "v1.0.0" in str(tags)
+
+
+def test_demo_replaces_a_file_only_with_force(demo: tuple[Path, str]) -> None:
+    file, _ = demo
+    refused = ppdm("demo", file.parent)
+    assert_explained(refused, code=2, problem="--force")
+    assert ppdm("demo", file.parent, "--force").exit_code == 0

@@ -1,0 +1,28 @@
+"""Fixtures and hypothesis profiles of all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
+
+_CALM = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+_COMMON = settings(deadline=None, suppress_health_check=_CALM)
+_QUICK = [Phase.explicit, Phase.generate]  # shrinking takes minutes; the thorough profile does it
+settings.register_profile("default", _COMMON, derandomize=True, max_examples=30, phases=_QUICK)
+settings.register_profile("thorough", _COMMON, max_examples=600)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(scope="session")
+def adult_csv() -> list[str]:
+    """The two files of the Adult data set, or a skip where they are not there."""
+    folder = Path(os.environ.get("PPDM_SHARED_DATA", SHARED_DATA)) / "adult"
+    files = [folder / "adult_train.csv", folder / "adult_test.csv"]
+    if not all(file.exists() for file in files):
+        pytest.skip(f"no Adult data in {folder}; set PPDM_SHARED_DATA to the folder that holds adult/")
+    return [str(file) for file in files]
