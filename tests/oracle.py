@@ -246,13 +246,17 @@ class PDA:
         )
 
     def loss(self, attribute: str, now: Sequence[Fraction], then: Sequence[Fraction]) -> float:
-        """PrivLoss, averaged over the affected templates, plus AnonyLoss over the affected classes."""
+        """PrivLoss, averaged over the affected templates, plus AnonyLoss over the affected classes.
+
+        Classes fall by records; where any template is asked too, by their share.
+        """
+        mixed = any(isinstance(rule, Template) for rule in self.rules)
         templates, crowds = [], []
         for rule, before, after in zip(self.rules, now, then, strict=True):
             if attribute in grouping(rule) and isinstance(rule, Template):
                 templates.append(after - before)
             elif attribute in grouping(rule):
-                crowds.append(before - after)
+                crowds.append((before - after) / (before if mixed else Fraction(1)))
         return float(sum(sum(part) / Fraction(len(part)) for part in (templates, crowds) if part))
 
     def candidates(self) -> list[Candidate]:

@@ -40,41 +40,43 @@ class Gauge:
         return -1 if self.protected is None else 1
 
 
-@dataclass(frozen=True)
 class Gauges:
-    """All gauges of a run, with their arithmetic on arrays whose last axis is the gauge."""
+    """All gauges of a run, with their arithmetic on arrays whose last axis is the gauge.
 
-    gauges: tuple[Gauge, ...]
-    attribute_count: int
+    Args:
+        gauges: In the order of the requirements.
+        attribute_count: Number of attributes of the run.
+    """
 
-    def __post_init__(self) -> None:
-        direction = np.array([gauge.direction for gauge in self.gauges], dtype=np.float64)
-        limits = np.array([gauge.limit for gauge in self.gauges], dtype=np.float64)
-        object.__setattr__(self, "_direction", direction)
-        object.__setattr__(self, "_limits", limits)
-        object.__setattr__(self, "_weights", self._loss_weights())
+    def __init__(self, gauges: Sequence[Gauge], attribute_count: int) -> None:
+        self.gauges = tuple(gauges)
+        self._direction = np.array([gauge.direction for gauge in gauges], dtype=np.float64)
+        self._limits = np.array([gauge.limit for gauge in gauges], dtype=np.float64)
+        self._as_share = (self._direction < 0) & (self._direction > 0).any()
+        self._weights = self._loss_weights(attribute_count)
 
-    def _loss_weights(self) -> Floats:
+    def _loss_weights(self, attribute_count: int) -> Floats:
         """Weight of each gauge in the loss of each attribute: a mean per kind over what is affected."""
-        affected = np.zeros((self.attribute_count, len(self.gauges)))
+        affected = np.zeros((attribute_count, len(self.gauges)))
         for position, gauge in enumerate(self.gauges):
             affected[list(gauge.attributes), position] = 1.0
         weights = np.zeros_like(affected)
         for direction in (1, -1):
-            kind = affected * (self._direction == direction)  # type: ignore[attr-defined]
+            kind = affected * (self._direction == direction)
             weights += kind / np.maximum(kind.sum(axis=1, keepdims=True), 1)
         return weights
 
     def valid(self, measured: Floats) -> NDArray[np.bool_]:
         """Tell which states keep every limit; ``measured`` has shape (..., gauges)."""
-        excess = (measured - self._limits) * self._direction  # type: ignore[attr-defined]
+        excess = (measured - self._limits) * self._direction
         return np.asarray((excess <= 0).all(axis=-1))
 
     def loss(self, attribute: int, before: Floats, after: Floats) -> Floats:
         """Give the privacy loss of refining one attribute.
 
         It is the mean rise of confidence over the templates whose channel holds the attribute, plus the
-        mean fall of the smallest class over the quasi-identifiers that hold it.
+        mean fall of the smallest class over the quasi-identifiers that hold it. Classes fall by records,
+        as in TDS; where templates are asked too, by their share, lest records drown confidences.
 
         Args:
             attribute: Its position.
@@ -82,15 +84,16 @@ class Gauges:
             after: Numbers after each candidate, shape (candidates, gauges); a bound that is too good
                 counts as no change.
         """
-        change = np.maximum((after - before) * self._direction, 0.0)  # type: ignore[attr-defined]
-        return np.asarray(change @ self._weights[attribute])  # type: ignore[attr-defined]
+        change = np.maximum((after - before) * self._direction, 0.0)
+        change = change / np.where(self._as_share, before, 1.0)
+        return np.asarray(change @ self._weights[attribute])
 
     def worst(self, measured: Floats) -> int:
         """Give the position of the gauge nearest to (or furthest beyond) its limit."""
         share = np.where(
-            self._direction > 0,  # type: ignore[attr-defined]
-            measured / self._limits,  # type: ignore[attr-defined]
-            self._limits / np.maximum(measured, 1e-9),  # type: ignore[attr-defined]
+            self._direction > 0,
+            measured / self._limits,
+            self._limits / np.maximum(measured, 1e-9),
         )
         return int(share.argmax())
 
