@@ -23,6 +23,7 @@ lint: $(TEST_STAMP) ## Check style and types.
 	@$(BIN)/mypy --strict --no-error-summary ppdm_sql
 
 bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
+	@$(BIN)/python benchmarks/adult.py
 	@$(BIN)/python benchmarks/suppress.py
 
 clean: ## Remove the environment, caches and the demo.

@@ -11,7 +11,7 @@ of each depends on its shape only: states and candidates travel as parameters, l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -175,10 +175,15 @@ def _packed(radices: dict[int, int]) -> list[list[int]]:
     return keys
 
 
+def _sum(terms: Iterable[str]) -> str:
+    """Add terms as BIGINT; lists of small numbers arrive as INTEGER, whose sum could overflow."""
+    return "0::BIGINT + " + " + ".join(terms)
+
+
 def _path_text(grid: Grid, keys: Sequence[Sequence[int]]) -> str:
     used = [i for key in keys for i in key]
-    fine = "".join(f"CAST($b{i} AS BIGINT[])[c{i} + 1] AS b{i}, " for i in used)
-    parts = [" + ".join(f"CAST($m{i} AS BIGINT[])[b{i} * $states + e + 1]" for i in key) for key in keys]
+    fine = "".join(f"$b{i}[c{i} + 1] AS b{i}, " for i in used)
+    parts = [_sum(f"$m{i}[b{i} * $states + e + 1]" for i in key) for key in keys]
     coarse = "".join(f"{part} AS g{number}, " for number, part in enumerate(parts))
     by_part = "GROUP BY " + ", ".join(f"b{i}" for i in used) if used else ""
     by_group = ", ".join(["e", *(f"g{number}" for number in range(len(keys)))])
@@ -191,9 +196,9 @@ def _path_text(grid: Grid, keys: Sequence[Sequence[int]]) -> str:
 
 
 def _beside_text(grid: Grid, keys: Sequence[Sequence[int]], asked: Sequence[int]) -> str:
-    groups = [" + ".join(f"CAST($b{i} AS BIGINT[])[c{i} + 1]" for i in key) for key in keys] or ["0"]
+    groups = [_sum(f"$b{i}[c{i} + 1]" for i in key) for key in keys] or ["0"]
     numbered = ", ".join(f"{group} AS g{number}" for number, group in enumerate(groups))
-    split = ", ".join(f"CAST($q{i} AS BIGINT[])[c{i} + 1] AS q{i}" for i in asked)
+    split = ", ".join(f"$q{i}[c{i} + 1] AS q{i}" for i in asked)
     g = ", ".join(f"g{number}" for number in range(len(groups)))
     q = ", ".join(f"q{i}" for i in asked)
     counted = ["n", *(f"p{j}" for j in range(grid.protected))]
