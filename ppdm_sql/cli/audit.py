@@ -37,8 +37,11 @@ def run(
         typer.Option("--population", metavar="TABLE", help="The population, for the journalist's risk."),
     ] = None,
     show_groups: Annotated[
-        int, typer.Option("--show-groups", min=0, metavar="N", help="Name the N worst groups by values.")
-    ] = 0,
+        bool, typer.Option("--show-groups", help="Name the worst groups by their values.")
+    ] = False,
+    groups: Annotated[
+        int, typer.Option("--groups", min=1, metavar="N", help="How many --show-groups names.")
+    ] = 5,
     form: OutputFormat = Format.table,
     sql: options.Sql = False,
     debug: options.Debug = False,
@@ -60,7 +63,7 @@ def run(
             quasi_identifier=options.names(quasi_identifier) or None,
             thresholds=[options.share(text) for text in threshold or ()] or None,
             population=population,
-            groups=show_groups,
+            groups=groups if show_groups else 0,
         )
     if not sql:
         print_tables(audit.tables(), form)

@@ -153,13 +153,27 @@ class Channel:
         labels = {id(state[attribute]): state[attribute].labels for state in states}
         column = {key: number for number, key in enumerate(labels)}
         order = [column[id(state[attribute])] for state in states]
-        distinct, of_code = np.unique(np.stack(list(labels.values()), axis=1), axis=0, return_inverse=True)
-        return _Parts(of_code.ravel(), distinct[:, order])
+        distinct, of_code = _common_refinement(np.stack(list(labels.values()), axis=1))
+        return _Parts(of_code, distinct[:, order])
 
     def _numbers(self, rows: Sequence[tuple[float, ...]]) -> Floats:
         """Turn rows of (smallest group, confidences) into numbers of this channel's gauges."""
         found = np.array(rows, dtype=np.float64)
         return np.hstack([found[:, 1:], np.repeat(found[:, :1], self.anonymity_count, axis=1)])
+
+
+def _common_refinement(labels: Codes) -> tuple[Codes, Codes]:
+    """Give the distinct rows of labels, shape (codes, states), and the row of each code.
+
+    States that follow each other refine each other, so the last one's parts are the answer most often.
+    """
+    finest = labels[:, labels.max(axis=0).argmax()]
+    distinct = np.zeros((int(finest.max()) + 1, labels.shape[1]), dtype=labels.dtype)
+    distinct[finest] = labels
+    if np.array_equal(distinct[finest], labels):
+        return distinct, finest
+    distinct, of_code = np.unique(labels, axis=0, return_inverse=True)
+    return distinct, of_code.ravel()
 
 
 def _packed(radices: dict[int, int]) -> list[list[int]]:

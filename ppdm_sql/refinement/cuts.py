@@ -56,10 +56,23 @@ def entropy(counts: NDArray[np.int64]) -> Floats:
         >>> float(entropy(np.array([2, 2])))
         1.0
     """
-    total = counts.sum(axis=-1, keepdims=True)
-    share = counts / np.maximum(total, 1)
-    logs = np.log2(share, out=np.zeros_like(share), where=share > 0)
-    return np.asarray(-(share * logs).sum(axis=-1))
+    return np.asarray(total_entropy(counts) / np.maximum(counts.sum(axis=-1), 1))
+
+
+def total_entropy(counts: NDArray[np.int64]) -> Floats:
+    """Give n I(R) = n log n - sum of c log c, the entropy of all n records together, in bits.
+
+    Example:
+        >>> float(total_entropy(np.array([2, 2])))
+        4.0
+    """
+    each = counts.astype(np.float64)
+    ones = np.ones(counts.shape[-1])
+    return np.asarray(np.maximum(_times_log(each @ ones) - _times_log(each) @ ones, 0.0))
+
+
+def _times_log(numbers: Floats) -> Floats:
+    return np.asarray(numbers * np.log2(np.maximum(numbers, 1.0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +99,7 @@ class SuppressionCut:
 
     @cached_property
     def _suppressed_classes(self) -> Counts:
-        return np.asarray(self.counts[self.labels == 0].sum(axis=0))
+        return np.asarray(self.counts.sum(axis=0) - self.counts[list(self.disclosed)].sum(axis=0))
 
     @cached_property
     def candidates(self) -> Codes:
@@ -101,8 +114,8 @@ class SuppressionCut:
         whole = self._suppressed_classes
         part = self.counts[self.candidates]
         rest = whole - part
-        after = part.sum(axis=1) * entropy(part) + rest.sum(axis=1) * entropy(rest)
-        return np.asarray(entropy(whole) - after / max(whole.sum(), 1))
+        gained = total_entropy(whole) - total_entropy(part) - total_entropy(rest)
+        return np.asarray(np.maximum(gained, 0.0) / max(whole.sum(), 1))
 
     def refine(self, candidate: int) -> SuppressionCut:
         """Disclose one value."""

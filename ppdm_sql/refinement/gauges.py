@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ppdm_sql.errors import GuaranteeNotMet
+from ppdm_sql.errors import GuaranteeNotMet, InvalidOption
 from ppdm_sql.refinement.cuts import Floats
 from ppdm_sql.requirements import KAnonymity, Requirement, Template
 
@@ -135,11 +135,11 @@ def pruning_only(requirements: Sequence[Requirement]) -> list[Template | KAnonym
     """Give the requirements, all of which must be able to prune a descent by suppression.
 
     Raises:
-        GuaranteeNotMet: One of them is measured by the audit only.
+        InvalidOption: One of them is measured by the audit only.
     """
     for requirement in requirements:
         if not isinstance(requirement, (Template, KAnonymity)):
-            raise GuaranteeNotMet(
+            raise InvalidOption(
                 f"{str(requirement)!r} cannot drive suppression.",
                 "Give templates or k-anonymity here; `ppdm audit` measures the other forms.",
             )

@@ -18,7 +18,7 @@ from ppdm_sql.names import Table, column
 from ppdm_sql.progress import Progress
 from ppdm_sql.refinement.channels import ChannelMeasure
 from ppdm_sql.refinement.collapse import Atoms, Kept, class_counts, collapse
-from ppdm_sql.refinement.cuts import Counts, Cut, FixedCut, SuppressionCut, entropy
+from ppdm_sql.refinement.cuts import Counts, Cut, FixedCut, SuppressionCut, entropy, total_entropy
 from ppdm_sql.refinement.gauges import Gauges, pruning_only
 from ppdm_sql.refinement.interrupt import stop_on_interrupt
 from ppdm_sql.refinement.loop import Refinement, State
@@ -253,5 +253,5 @@ def _information(cut: SuppressionCut) -> tuple[float, float]:
     whole = entropy(cut.counts.sum(axis=0))
     groups = np.zeros((int(cut.labels.max()) + 1, cut.counts.shape[1]), dtype=np.int64)
     np.add.at(groups, cut.labels, cut.counts)
-    left = [float((c.sum(axis=1) * entropy(c)).sum() / max(c.sum(), 1)) for c in (cut.counts, groups)]
+    left = [float(total_entropy(c).sum() / max(c.sum(), 1)) for c in (cut.counts, groups)]
     return float(whole) - left[0], float(whole) - left[1]

@@ -111,7 +111,7 @@ def test_audit_exits_with_0_where_requirements_hold(bank: Path) -> None:
 def test_audit_names_no_group_unless_asked(bank: Path) -> None:
     asked = ["audit", bank, "customers", "--count", "n", "--require", TEMPLATE]
     assert not any(cell in ppdm(*asked).stdout for cell in CELLS)
-    assert "Trader" in ppdm(*asked, "--show-groups", "3").stdout
+    assert "Trader" in ppdm(*asked, "--show-groups", "--groups", "3").stdout
 
 
 def test_audit_takes_thresholds_as_percent_or_fraction(bank: Path) -> None:
@@ -211,4 +211,3 @@ def test_a_run_leaves_no_spill_folder(bank: Path, tmp_path: Path) -> None:
     process = spawn("releases", bank, env={**os.environ, "TMPDIR": str(scratch)})
     assert process.wait() == 0
     assert list(scratch.iterdir()) == []
-

@@ -124,7 +124,6 @@ def test_an_error_is_two_sentences_and_no_cell(
     assert_explained(result, code=code, problem=problem)
 
 
-
 def test_a_release_name_in_use_is_refused(released: Path) -> None:
     result = suppress(released)
     assert_explained(result, code=2, problem="safe")
@@ -177,4 +176,3 @@ def test_the_engines_words_need_debug(bank: Path) -> None:
     result = ppdm(*asked)
     assert_explained(result, code=3, problem="--debug")
     assert "Could not convert" in ppdm(*asked, "--debug").stderr
-

@@ -55,7 +55,6 @@ def test_control_characters_of_cells_do_not_reach_the_terminal(capsys: pytest.Ca
     assert "\\x1b[2J\\nb" in capsys.readouterr().out
 
 
-
 def test_progress_prints_a_line_only_after_a_while(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,4 +79,3 @@ def test_progress_of_a_terminal_goes_to_stderr_and_away(capsys: pytest.CaptureFi
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "Note: [odd] text" in printed.err
-
