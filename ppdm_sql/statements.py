@@ -71,6 +71,21 @@ def render(expression: exp.Expression) -> str:
     return expression.sql(dialect="duckdb", comments=False, copy=False)
 
 
+def filled(sql: str, params: Mapping[str, object]) -> str:
+    r"""Write a statement with its parameters filled in, for people to read and run.
+
+    Example:
+        >>> filled('SELECT "$a" FROM t WHERE b = $a', {"a": "it's"})
+        'SELECT "$a" FROM t WHERE b = \'it\'\'s\''
+    """
+
+    def replaced(found: re.Match[str]) -> str:
+        name = found.group(1)
+        return render(cast(exp.Expression, exp.convert(params[name]))) if name in params else found.group(0)
+
+    return re.sub(r"""(?:"(?:[^"]|"")*"|'(?:[^']|'')*'|--[^\n]*)|\$(\w+)""", replaced, sql)
+
+
 def bind(
     step: str,
     *,

@@ -50,7 +50,7 @@ def bank() -> Iterator[duckdb.DuckDBPyConnection]:
 
 def disclose(connection: duckdb.DuckDBPyConnection, *shown: str) -> None:
     """Make the table ``state``: the bank's, with only some values of its masking attributes shown."""
-    connection.execute("SET VARIABLE shown = $shown", {"shown": list(shown)})
+    connection.execute("SET VARIABLE shown = CAST($shown AS VARCHAR[])", {"shown": list(shown)})
     connection.execute(
         """
         CREATE OR REPLACE TABLE state AS

@@ -68,7 +68,7 @@ def test_a_run_takes_the_oracles_steps_to_the_oracles_table(case: Case) -> None:
     with loaded(case) as connection:
         release = suppress(connection, case)
         assert_same_steps(release, run)
-        records = released(connection.table(quote(case.release)), case, run.columns)
+        records = released(connection.sql(f"FROM {quote(case.release)}"), case, run.columns)
         assert records == expected(run.states[-1])
         assert not broken(records, run.columns, case)
         assert release.verify().holds
@@ -134,11 +134,11 @@ def test_max_steps_publishes_the_state_after_so_many_steps(case: Case, most: int
 @given(cases())
 def test_a_run_leaves_the_source_and_no_working_table(case: Case) -> None:
     with loaded(case) as connection:
-        source = connection.table(quote(case.table)).fetchall()
+        source = connection.sql(f"FROM {quote(case.table)}").fetchall()
         tables = {row[0] for row in connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
         with contextlib.suppress(ppdm_sql.GuaranteeNotMet):
             suppress(connection, case)
-        assert connection.table(quote(case.table)).fetchall() == source
+        assert connection.sql(f"FROM {quote(case.table)}").fetchall() == source
         left = "SELECT table_name FROM duckdb_tables() WHERE schema_name <> 'ppdm' OR temporary"
         assert {row[0] for row in connection.execute(left).fetchall()} == tables
 

@@ -84,6 +84,14 @@ class Engine:
         """
         return self._run_statement(sql, params, step).fetchall()
 
+    def look_up(self, sql: str, params: Mapping[str, object] | None = None, *, step: str) -> Rows:
+        """Ask what the catalogue or the connection knows; the tracer is not told."""
+        tracer, self.tracer = self.tracer, None
+        try:
+            return self.query(sql, params, step=step)
+        finally:
+            self.tracer = tracer
+
     def arrays(
         self, sql: str, params: Mapping[str, object] | None = None, *, step: str
     ) -> dict[str, NDArray[Any]]:
@@ -120,13 +128,13 @@ class Engine:
         if not self.dry:
             self._run_statement(sql, params, step)
         elif self.tracer is not None:
-            self.tracer(sql)
+            self.tracer(statements.filled(sql, params or {}))
 
     def _run_statement(
         self, sql: str, params: Mapping[str, object] | None, step: str
     ) -> duckdb.DuckDBPyConnection:
         if self.tracer is not None:
-            self.tracer(sql)
+            self.tracer(statements.filled(sql, params or {}))
         started = time.perf_counter()
         try:
             result = self.connection.execute(sql, params) if params else self.connection.execute(sql)
@@ -164,7 +172,7 @@ class Engine:
     def _settle(self) -> dict[str, object]:
         """Set what differs from the ordinary values, and give what was chosen instead."""
         settings = ", ".join(f"current_setting('{name}')" for name in ORDINARY)
-        (values,) = self.query(f"SELECT {settings}", step="settings")
+        (values,) = self.look_up(f"SELECT {settings}", step="settings")
         found = dict(zip(ORDINARY, values, strict=True))
         chosen = {name: value for name, value in found.items() if value != ORDINARY[name]}
         for name in chosen:
@@ -181,7 +189,7 @@ class Engine:
         Raises:
             EngineError: One is open; what it holds would be lost if a statement of ours failed.
         """
-        first, second = (self.query("SELECT txid_current()", step="transaction") for _ in range(2))
+        first, second = (self.look_up("SELECT txid_current()", step="transaction") for _ in range(2))
         if first == second:
             raise EngineError(
                 "A transaction is open on this connection, and what it holds could be lost.",
@@ -212,7 +220,7 @@ class Engine:
 
     def current(self) -> tuple[str, str]:
         """Give the current database and schema, in which releases are published."""
-        ((catalog, schema),) = self.query("SELECT current_catalog(), current_schema()", step="current")
+        ((catalog, schema),) = self.look_up("SELECT current_catalog(), current_schema()", step="current")
         return catalog, schema
 
     def tables(self) -> list[Table]:
@@ -220,7 +228,7 @@ class Engine:
         return self._existing(_TABLES) + self._existing(_VIEWS)
 
     def _existing(self, query: str) -> list[Table]:
-        found = [Table(name, schema, catalog) for catalog, schema, name in self.query(query, step="tables")]
+        found = [Table(name, schema, catalog) for catalog, schema, name in self.look_up(query, step="tables")]
         return [table for table in found if table.name not in self._working]
 
     def find(self, name: str) -> Table:
@@ -240,7 +248,7 @@ class Engine:
 
     def columns(self, table: Table) -> list[Column]:
         """Give the columns of a table that :meth:`find` returned, in their order."""
-        return [Column(*row[:2]) for row in self.query(f"DESCRIBE {table}", step="columns")]
+        return [Column(*row[:2]) for row in self.look_up(f"DESCRIBE {table}", step="columns")]
 
 
 def type_title(type_text: str) -> str:

@@ -59,9 +59,9 @@ def releases(engine: Engine) -> list[CatalogueRow]:
         >>> releases(Engine(duckdb.connect()))
         []
     """
-    if not engine.query(text("release/catalogue"), step="catalogue"):
+    if not engine.look_up(text("release/catalogue"), step="catalogue"):
         return []
-    return [_row(found) for found in engine.query(text("release/releases"), step="releases")]
+    return [_row(found) for found in engine.look_up(text("release/releases"), step="releases")]
 
 
 def find(engine: Engine, name: str) -> CatalogueRow:
@@ -102,7 +102,7 @@ def check_free(engine: Engine, name: str) -> Place:
     if not name or "\0" in name:
         raise InvalidOption("A release needs a name.", "Give one with --into NAME.")
     catalog, schema = engine.current()
-    found = engine.query(text("release/names_in_use"), {"name": name}, step="names_in_use")
+    found = engine.look_up(text("release/names_in_use"), {"name": name}, step="names_in_use")
     if any(row[2] is None for row in found):
         raise InvalidOption(
             f"A database called {SCHEMA} is open, and releases are kept in a schema of that name.",
@@ -131,7 +131,7 @@ def _in_the_way(engine: Engine, name: str, place: Place, found: list[tuple[Any, 
 def _has_macro(engine: Engine, wanted: Table) -> bool:
     """Ask the binder, which knows at once; listing all functions costs 13 ms."""
     try:
-        engine.query(f"EXPLAIN FROM {wanted}()", step="macro in use")
+        engine.look_up(f"EXPLAIN FROM {wanted}()", step="macro in use")
     except EngineError as error:
         return not error.engine_text.startswith("Catalog Error")
     return True
