@@ -19,7 +19,7 @@ from ppdm_sql.release.shape import Shape
 from ppdm_sql.statements import literal, render, text
 
 _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".duckdb": "duckdb", ".db": "duckdb"}
-_TEXT_TYPES = ("VARCHAR", "JSON", "BLOB")
+_TEXT_TYPES = ("VARCHAR", "ENUM", "JSON", "BLOB")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
