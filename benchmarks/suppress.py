@@ -8,8 +8,8 @@ The floor is what nobody can avoid: one GROUP BY over the columns read, and one 
 the same file. Floor and run take turns in one process; the ratio is run / floor, of CPU and of wall time.
 Peak memory is measured in processes of their own, one that only makes the floor and one that only runs.
 
-    python benchmarks/suppress.py                        45 thousand and 1 million records, 1 and 2 threads
-    python benchmarks/suppress.py --records 10000000 --repeat 1
+    python benchmarks/suppress.py                     45 thousand, 1 and 10 million records, 1 and 2 threads
+    python benchmarks/suppress.py --records 45222 --repeat 9
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--records", type=int, nargs="*", default=[45_222, 1_000_000])
+    parser.add_argument("--records", type=int, nargs="*", default=[45_222, 1_000_000, 10_000_000])
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
     parser.add_argument(
         "--repeat", type=int, default=5, help="turns after a warm-up; 1 leaves the warm-up in"

@@ -34,7 +34,7 @@ def large_tables_begin_at_one_row() -> Iterator[None]:
     with (
         mock.patch.multiple(channels, WORTH_SHRINKING=0, WORTH_PROJECTING=0, SHRINK_BELOW=1),
         mock.patch.multiple(channels, MOST_PROTECTED=1, KEY_BITS=3),
-        mock.patch.multiple(loop, AHEAD=0, SHORTEST=2, LONGEST=2, WIDTH=1),
+        mock.patch.multiple(loop, AHEAD=0, SHORTEST=2, LONGEST=2, NARROWEST=1, WIDEST=1),
     ):
         yield
 

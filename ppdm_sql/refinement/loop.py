@@ -30,8 +30,10 @@ Candidate = tuple[int, int]
 Stopped = Literal["complete", "max-steps", "interrupted"]
 DECIMALS = 12
 """Scores are compared rounded to this many decimals, so that ties are settled by attribute, then value."""
-SHORTEST, LONGEST, WIDTH = 4, 16, 32
-"""How many states are measured ahead in one batch, and how many candidates beside."""
+SHORTEST, LONGEST = 4, 16
+"""How many states are measured ahead in one batch."""
+NARROWEST, WIDEST = 16, 32
+"""How many candidates are measured beside in one batch; the more fall, the more are tried next."""
 AHEAD = 20_000
 """Groups, over all states, that looking ahead may cost; a wrong guess must stay cheap on large tables."""
 
@@ -147,7 +149,7 @@ class Refinement:
         self._measure = measure
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
         self._bounds = [np.empty((size, len(gauges.gauges))) for size in sizes]
-        self._chain, self._broken = SHORTEST, False
+        self._chain, self._width, self._broken = SHORTEST, NARROWEST, False
         (root,) = measure.path([cuts])
         self._start = State(cuts, root)
         for bounds in self._bounds:
@@ -212,6 +214,8 @@ class Refinement:
             beside = self._next_candidates(ranking, known)
             numbers = self._measure.beside(state.cuts, state.measured, beside)
             known.measured.update(zip(beside, numbers, strict=True))
+            many_fell = 3 * np.count_nonzero(~self._gauges.valid(numbers)) > len(beside)
+            self._width = min(2 * self._width, WIDEST) if many_fell else max(self._width // 2, NARROWEST)
             self._broken = False
             return
         path = list(self._speculate(state, ranking))
@@ -234,10 +238,9 @@ class Refinement:
             yield winner, cuts
             ranking = ranking.replaced(self._block(attribute, cuts[attribute], state.measured))
 
-    @staticmethod
-    def _next_candidates(ranking: _Ranking, known: _Known) -> list[Candidate]:
+    def _next_candidates(self, ranking: _Ranking, known: _Known) -> list[Candidate]:
         """Pick the best candidates of the present state that were not measured in it."""
-        return list(islice((c for c in ranking.ordered() if c not in known.measured), WIDTH))
+        return list(islice((c for c in ranking.ordered() if c not in known.measured), self._width))
 
     def _learn(self, known: _Known) -> None:
         """Take fresh numbers as bounds; a candidate that breaks a limit is dead for good."""
