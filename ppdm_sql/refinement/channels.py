@@ -5,8 +5,8 @@ of each depends on its shape only: states and candidates travel as parameters, l
 
 - *States along a path.* Their common refinement is grouped first, which leaves few rows; these are expanded
   once per state, regrouped by the state's parts, and reduced to the worst group.
-- *Candidates of one state*, each of which splits its groups in two. The parts are grouped by candidate, all
-  candidates at once; the rest of each group is its total less the part.
+- *Candidates of one state*, each of which separates parts from its groups. The parts of all candidates are
+  grouped at once; the rest of each group is its total less the candidate's parts.
 """
 
 from __future__ import annotations
@@ -107,13 +107,19 @@ class Channel:
 
         Args:
             cuts: The present state.
-            candidates: Attribute and id, each splitting its groups in two.
+            candidates: Attribute and id.
+
+        Returns:
+            Numbers of the groups that a candidate splits, NaN where it splits none.
         """
         here = {i: p for i in self.attributes if (p := self._parts([cuts], i)).radix > 1}
         asked: dict[int, Codes] = {}
+        owner: list[int] = []
         for number, (attribute, candidate) in enumerate(candidates):
             part = asked.setdefault(attribute, np.full(len(cuts[attribute].labels), -1))
-            part[cuts[attribute].split_off(candidate)] = number
+            for codes in cuts[attribute].split_off(candidate):
+                part[codes] = len(owner)
+                owner.append(number)
         grid = self._grid(sorted({*here, *asked}))
         keys = _packed({i: part.radix for i, part in here.items()})
         params: dict[str, object] = {}
@@ -123,8 +129,13 @@ class Channel:
                 params[f"b{i}"] = (radix * here[i].of_code[grid.values[i]]).tolist()
                 radix *= here[i].radix
         params |= {f"q{i}": part[grid.values[i]].tolist() for i, part in asked.items()}
-        text = _beside_text(grid, keys, list(asked))
-        return self._numbers(self._engine.query(text, params, step="measure_beside"))
+        several = len(owner) > len(candidates)
+        params |= {"owner": owner} if several else {}
+        text = _beside_text(grid, keys, list(asked), several=several)
+        rows = self._engine.query(text, params, step="measure_beside")
+        numbers = np.full((len(candidates), len(self.gauges)), np.nan)
+        numbers[[row[0] for row in rows]] = self._numbers([row[1:] for row in rows])
+        return numbers
 
     def shrink(self, reachable: Sequence[Codes]) -> None:
         """Merge values that no reachable state tells apart, where that makes the grid much smaller."""
@@ -209,7 +220,7 @@ def _path_text(grid: Grid, keys: Sequence[Sequence[int]]) -> str:
     )
 
 
-def _beside_text(grid: Grid, keys: Sequence[Sequence[int]], asked: Sequence[int]) -> str:
+def _beside_text(grid: Grid, keys: Sequence[Sequence[int]], asked: Sequence[int], *, several: bool) -> str:
     groups = [_sum(f"$b{i}[c{i} + 1]" for i in key) for key in keys] or ["0"]
     numbered = ", ".join(f"{group} AS g{number}" for number, group in enumerate(groups))
     split = ", ".join(f"$q{i}[c{i} + 1] AS q{i}" for i in asked)
@@ -218,16 +229,24 @@ def _beside_text(grid: Grid, keys: Sequence[Sequence[int]], asked: Sequence[int]
     counted = ["n", *(f"p{j}" for j in range(grid.protected))]
     sums = ", ".join(f"sum({c})::BIGINT AS {c}" for c in counted)
     totals = ", ".join(f"sum({c})::BIGINT AS total_{c}" for c in counted)
-    rest = "nullif(total_n - n, 0)"
-    worst = "".join(f", max(greatest(p{j} / n, (total_p{j} - p{j}) / {rest}))" for j in range(grid.protected))
+    rest, protected = "nullif(total_n - n, 0)", range(grid.protected)
+    worst = "".join(f", max(greatest(worst_{j}, (total_p{j} - p{j}) / {rest}))" for j in protected)
+    owned = (
+        f"SELECT *, k AS o, n AS smallest{''.join(f', p{j} / n AS worst_{j}' for j in protected)} FROM parts"
+    )
+    if several:
+        worst_parts = "".join(f", max(p{j} / n) AS worst_{j}" for j in protected)
+        owned = (
+            f"SELECT {g}, $owner[k + 1] AS o, min(n) AS smallest{worst_parts}, {sums} "
+            f"FROM parts GROUP BY {g}, o"
+        )
     listed = f"SELECT {g}, unnest([{q}]) AS k, {', '.join(counted)} FROM fine"
     return (
         f"WITH fine AS MATERIALIZED (SELECT {numbered}, {split}, {sums} FROM {grid.table} "
         f"GROUP BY {g}, {q}), "
         f"parts AS (SELECT {g}, k, {sums} FROM ({listed}) WHERE k >= 0 GROUP BY {g}, k), "
-        f"groups AS (SELECT {g}, {totals} FROM fine GROUP BY {g}) "
-        f"SELECT min(least(n, {rest})){worst} FROM parts JOIN groups USING ({g}) "
-        "GROUP BY k ORDER BY k"
+        f"owned AS ({owned}), groups AS (SELECT {g}, {totals} FROM fine GROUP BY {g}) "
+        f"SELECT o, min(least(smallest, {rest})){worst} FROM owned JOIN groups USING ({g}) GROUP BY o"
     )
 
 
@@ -288,8 +307,8 @@ class ChannelMeasure:
     def _worse(known: Floats, found: Floats, channel: Channel) -> Floats:
         """Keep the present worst group where a candidate's own groups are better."""
         confidences = len(channel.gauges) - channel.anonymity_count
-        worse = np.minimum(known, found)
-        worse[:, :confidences] = np.maximum(known, found)[:, :confidences]
+        worse = np.fmin(known, found)
+        worse[:, :confidences] = np.fmax(known, found)[:, :confidences]
         return worse
 
     def forget(self, reachable: Sequence[Codes]) -> None:

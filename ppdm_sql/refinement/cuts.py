@@ -6,6 +6,7 @@ tree is another that offers the same four things.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -36,8 +37,8 @@ class Cut(Protocol):
     def refine(self, candidate: int) -> Cut:
         """Give the cut after performing one candidate."""
 
-    def split_off(self, candidate: int) -> Codes:
-        """Value codes that a candidate separates from the rest of their part."""
+    def split_off(self, candidate: int) -> Sequence[Codes]:
+        """Value codes of each part that a candidate makes, one part left out as the rest."""
 
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:
         """Part of each value code in the finest state that candidates still alive can lead to.
@@ -121,9 +122,9 @@ class SuppressionCut:
         """Disclose one value."""
         return SuppressionCut(self.counts, (*self.disclosed, int(candidate)))
 
-    def split_off(self, candidate: int) -> Codes:
-        """A disclosure separates one value."""
-        return np.array([candidate], dtype=np.int64)
+    def split_off(self, candidate: int) -> Sequence[Codes]:
+        """A disclosure separates one value; the rest is what stays suppressed."""
+        return (np.array([candidate], dtype=np.int64),)
 
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:
         """Part of each value code when every candidate still alive is disclosed."""
@@ -167,9 +168,9 @@ class FixedCut:
         """Refuse: nothing is open."""
         raise ValueError(f"a fixed attribute has no candidate {candidate}")
 
-    def split_off(self, candidate: int) -> Codes:
+    def split_off(self, candidate: int) -> Sequence[Codes]:
         """Nothing can be separated."""
-        return np.empty(0, dtype=np.int64)
+        return ()
 
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:
         """The finest state is the present one."""
