@@ -7,7 +7,7 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import duckdb
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from ppdm_sql.errors import EngineError, InvalidOption, UnknownTable, choices
 from ppdm_sql.names import Table, parse_table
 
 Rows = list[tuple[Any, ...]]
+Fetched = TypeVar("Fetched")
 logger = logging.getLogger("ppdm_sql")
 sql_logger = logging.getLogger("ppdm_sql.sql")
 
@@ -82,7 +83,7 @@ class Engine:
         Raises:
             EngineError: The engine refused; its own text, which may quote cells, is not in the message.
         """
-        return self._run_statement(sql, params, step).fetchall()
+        return self._run_statement(sql, params, step)
 
     def look_up(self, sql: str, params: Mapping[str, object] | None = None, *, step: str) -> Rows:
         """Ask what the catalogue or the connection knows; the tracer is not told."""
@@ -96,7 +97,7 @@ class Engine:
         self, sql: str, params: Mapping[str, object] | None = None, *, step: str
     ) -> dict[str, NDArray[Any]]:
         """Run a statement and fetch its columns as numpy arrays (counts and codes, never cells)."""
-        return self._run_statement(sql, params, step).fetchnumpy()
+        return self._fetched(sql, params, step, duckdb.DuckDBPyConnection.fetchnumpy)
 
     def materialize(
         self, step: str, select: exp.Expression | str, params: Mapping[str, object] | None = None
@@ -130,16 +131,29 @@ class Engine:
         elif self.tracer is not None:
             self.tracer(statements.filled(sql, params or {}))
 
-    def _run_statement(
-        self, sql: str, params: Mapping[str, object] | None, step: str
-    ) -> duckdb.DuckDBPyConnection:
+    def _run_statement(self, sql: str, params: Mapping[str, object] | None, step: str) -> Rows:
+        return self._fetched(sql, params, step, duckdb.DuckDBPyConnection.fetchall)
+
+    def _fetched(
+        self,
+        sql: str,
+        params: Mapping[str, object] | None,
+        step: str,
+        fetch: Callable[[duckdb.DuckDBPyConnection], Fetched],
+    ) -> Fetched:
+        """Run and fetch: results are streamed, so a statement can fail at either."""
         if self.tracer is not None:
             self.tracer(statements.filled(sql, params or {}))
         started = time.perf_counter()
         try:
-            result = self.connection.execute(sql, params) if params else self.connection.execute(sql)
+            done = self.connection.execute(sql, params) if params else self.connection.execute(sql)
+            result = fetch(done)
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
         except duckdb.Error as cause:
             raise _wrapped(step, cause) from None
+        except RuntimeError as cause:
+            raise (KeyboardInterrupt if "interrupt" in str(cause).lower() else cause) from None
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug("%s: %.1f ms", step, 1000 * (time.perf_counter() - started))
             sql_logger.debug("%s", step)

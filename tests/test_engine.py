@@ -1,0 +1,56 @@
+"""The engine: what it does with interrupts, failures while rows are fetched, and parameters shown."""
+
+from __future__ import annotations
+
+import threading
+
+import duckdb
+import pytest
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.errors import EngineError
+
+
+def test_an_interrupted_statement_is_a_keyboard_interrupt() -> None:
+    engine = Engine(duckdb.connect())
+    timer = threading.Timer(0.3, engine.connection.interrupt)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        engine.query("SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b", step="long")
+    timer.join()
+
+
+def test_a_failure_while_rows_are_fetched_shows_no_cell() -> None:
+    engine = Engine(duckdb.connect())
+    with pytest.raises(EngineError) as caught:
+        engine.query(
+            "SELECT CASE WHEN range = 99999 THEN 'secret' ELSE '1' END::INTEGER FROM range(100000)",
+            step="cast",
+        )
+    assert "secret" not in str(caught.value)
+    assert "secret" in caught.value.engine_text
+
+
+def test_the_tracer_is_shown_parameters_and_not_look_ups() -> None:
+    engine, seen = Engine(duckdb.connect()), list[str]()
+    engine.tracer = seen.append
+    engine.query('SELECT $a AS "$a"', {"a": "it's"}, step="one")
+    engine.tables()
+    assert seen == ["""SELECT 'it''s' AS "$a\""""]
+
+
+def failing_run(engine: Engine) -> None:
+    with engine.workspace():
+        engine.materialize("rows", "SELECT 'a' AS x")
+        engine.enumerate_values("SELECT 'a'")
+        engine.query("SELECT nothing", step="fail")
+
+
+def test_a_workspace_leaves_settings_tables_and_types_as_they_were() -> None:
+    engine = Engine(duckdb.connect())
+    engine.connection.execute("SET default_order = 'DESC'")
+    with pytest.raises(EngineError):
+        failing_run(engine)
+    asked = "SELECT current_setting('default_order'), count(*) FROM duckdb_tables()"
+    assert engine.query(asked, step="after") == [("DESC", 0)]
+    assert engine.query("SELECT count(*) FROM duckdb_types() WHERE NOT internal", step="types") == [(0,)]
