@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from ppdm_sql.engine import Engine
 from ppdm_sql.examples import creation
 from ppdm_sql.progress import SilentProgress
-from ppdm_sql.refinement.channels import ChannelMeasure
 from ppdm_sql.refinement.collapse import Atoms, class_counts, collapse
 from ppdm_sql.refinement.cuts import Cut, SuppressionCut, total_entropy
 from ppdm_sql.refinement.gauges import Gauges
 from ppdm_sql.refinement.loop import Refinement
+from ppdm_sql.refinement.measuring import ChannelMeasure
 from ppdm_sql.refinement.protected import gauges_of
 from ppdm_sql.requirements import parse
 

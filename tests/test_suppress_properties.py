@@ -33,7 +33,9 @@ def large_tables_begin_at_one_row() -> Iterator[None]:
     channels, loop = "ppdm_sql.refinement.channels", "ppdm_sql.refinement.loop"
     with (
         mock.patch.multiple(channels, WORTH_SHRINKING=0, WORTH_PROJECTING=0, SHRINK_BELOW=1),
-        mock.patch.multiple(channels, MOST_PROTECTED=1, KEY_BITS=3),
+        mock.patch.multiple(channels, KEY_BITS=3),
+        mock.patch.multiple("ppdm_sql.refinement.measuring", MOST_PROTECTED=1),
+        mock.patch.multiple("ppdm_sql.refinement.outcome", WORTH_PACKING=0),
         mock.patch.multiple(loop, AHEAD=0, SHORTEST=2, LONGEST=2, NARROWEST=1, WIDEST=1),
     ):
         yield

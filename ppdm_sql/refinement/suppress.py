@@ -16,12 +16,12 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.names import Table, column
 from ppdm_sql.progress import Progress
-from ppdm_sql.refinement.channels import ChannelMeasure
 from ppdm_sql.refinement.collapse import Atoms, Kept, class_counts, collapse
 from ppdm_sql.refinement.cuts import Counts, Cut, FixedCut, SuppressionCut, entropy, total_entropy
 from ppdm_sql.refinement.gauges import Gauges, pruning_only
 from ppdm_sql.refinement.interrupt import stop_on_interrupt
 from ppdm_sql.refinement.loop import Refinement, State
+from ppdm_sql.refinement.measuring import ChannelMeasure
 from ppdm_sql.refinement.outcome import (
     Output,
     cut_rows,
@@ -166,7 +166,11 @@ class _Run:
         engine, roles, symbol = self._engine, self.roles, self._options.symbol
         cuts, whole = self._completed(state)
         coded: list[SuppressionCut | None] = [*cuts, *[None] * (len(self.atoms.coded) - len(cuts))]
-        outputs = [Output(self._atom(name), name) for name in self._columns if roles.treatment(name)]
+        outputs = [
+            Output(self._atom(name), name, treatment)
+            for name in self._columns
+            if (treatment := roles.treatment(name)) is not None
+        ]
         texts = value_texts(engine, self.atoms, coded)
         return Draft(
             name=self._options.into,
@@ -178,8 +182,7 @@ class _Run:
             select=released_rows(engine, self.atoms, coded, outputs, symbol),
             count=roles.count,
             columns=tuple(
-                ReleasedColumn(o.name, roles.treatment(o.name) or "kept", is_packed(self.atoms, coded, o))
-                for o in outputs
+                ReleasedColumn(o.name, o.treatment, is_packed(self.atoms, coded, o)) for o in outputs
             ),
             symbol=symbol,
             rows=self.atoms.records,
