@@ -17,7 +17,7 @@ from ppdm_sql.errors import InvalidOption
 from ppdm_sql.names import Table, column
 from ppdm_sql.progress import Progress
 from ppdm_sql.refinement.collapse import Atoms, Kept, class_counts, collapse
-from ppdm_sql.refinement.cuts import Counts, Cut, FixedCut, SuppressionCut, entropy, total_entropy
+from ppdm_sql.refinement.cuts import Counts, Cut, FixedCut, Floats, SuppressionCut, entropy, total_entropy
 from ppdm_sql.refinement.gauges import Gauges, pruning_only
 from ppdm_sql.refinement.interrupt import stop_on_interrupt
 from ppdm_sql.refinement.loop import Refinement, State
@@ -35,7 +35,7 @@ from ppdm_sql.refinement.protected import NEVER, gauges_of
 from ppdm_sql.refinement.pseudonyms import pseudonym
 from ppdm_sql.refinement.roles import Roles, assign_roles
 from ppdm_sql.release import Draft, Release, ReleasedColumn, check_free, publish
-from ppdm_sql.requirements import Requirement, parse_all, redundancies, resolve
+from ppdm_sql.requirements import Redundancy, Requirement, parse_all, redundancies, resolve
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,7 @@ def suppress(engine: Engine, source: str, options: SuppressOptions, progress: Pr
     """
     run = _Run(engine, source, options)
     for found in redundancies(run.requirements):
-        progress.notice(
-            f"{str(found.redundant)!r} follows from {str(found.by)!r}; it stays in the averages of the loss."
-        )
+        progress.notice(_redundant(found))
     try:
         with engine.workspace():
             progress.start(f"collapsing {source}")
@@ -85,6 +83,13 @@ def suppress(engine: Engine, source: str, options: SuppressOptions, progress: Pr
             return publish(engine, run.draft(state))
     finally:
         progress.stop()
+
+
+def _redundant(found: Redundancy) -> str:
+    """Say that a template follows from another, and what becomes of it."""
+    same = set(found.redundant.channel) == set(found.by.channel)
+    fate = "the harder limit counts, once" if same else "it stays in the averages of the loss"
+    return f"{str(found.redundant)!r} follows from {str(found.by)!r}; {fate}."
 
 
 class _Run:
@@ -230,11 +235,10 @@ class _Run:
         self, state: State, cuts: Sequence[SuppressionCut | None]
     ) -> tuple[tuple[str, float | None, float | None], ...]:
         """Say what the release cost and what it bought, before and after."""
-        after = self.detail if cuts != list(state.cuts) and self._is_whole(cuts) else state.measured
-        rows: list[tuple[str, float | None, float | None]] = []
-        for gauge, source, released in zip(self.gauges.gauges, self.detail, after, strict=True):
-            kind = "smallest class" if gauge.protected is None else "confidence"
-            rows.append((f"{kind}: {gauge.requirement}", float(source), float(released)))
+        whole = all(cut is None or not len(cut.suppressed) for cut in cuts)
+        after = self.detail if whole else state.measured
+        rows: list[tuple[str, float | None, float | None]]
+        rows = [(name, *numbers) for name, numbers in self._reached(after).items()]
         masked = [(n, cut) for n, cut in zip(self.roles.grouping, cuts, strict=False) if cut is not None]
         for name, cut in masked:
             shown = float((cut.labels > 0).sum())
@@ -246,9 +250,16 @@ class _Run:
         rows.append(("suppressed cells", 0.0, hidden / cells))
         return tuple(rows)
 
-    @staticmethod
-    def _is_whole(cuts: Sequence[SuppressionCut | None]) -> bool:
-        return all(cut is None or not len(cut.suppressed) for cut in cuts)
+    def _reached(self, after: Floats) -> dict[str, tuple[float, float]]:
+        """Give the worst number of each requirement, in the source and in the release."""
+        reached: dict[str, tuple[float, float]] = {}
+        for gauge, *numbers in zip(self.gauges.gauges, self.detail, after, strict=True):
+            name = f"{'smallest class' if gauge.protected is None else 'confidence'}: {gauge.requirement}"
+            source, released = (float(number) for number in numbers)
+            if name in reached:  # one of several values, of which the most confident counts
+                source, released = max(source, reached[name][0]), max(released, reached[name][1])
+            reached[name] = source, released
+        return reached
 
 
 def _information(cut: SuppressionCut) -> tuple[float, float]:

@@ -1,0 +1,69 @@
+"""What a run tells its user besides the release itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+import ppdm_sql
+from ppdm_sql.examples import creation
+from ppdm_sql.progress import SilentProgress
+
+OPTIONS = {"class_column": "Rating", "count_column": "n", "into": "safe"}
+
+
+class Heard(SilentProgress):
+    """A progress that remembers."""
+
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+        self.updates: list[dict[str, object]] = []
+
+    def notice(self, text: str) -> None:
+        self.notices.append(text)
+
+    def update(self, **measures: object) -> None:
+        self.updates.append(measures)
+
+
+@pytest.fixture
+def db() -> Iterator[ppdm_sql.Database]:
+    with duckdb.connect() as connection:
+        connection.execute(creation("customers"))
+        yield ppdm_sql.open(connection)
+
+
+def test_redundant_templates_are_said_to_be_so(db: ppdm_sql.Database) -> None:
+    heard = Heard()
+    asked = [
+        "Job, Country -> Bankruptcy <= 75%",
+        "Job -> Bankruptcy = Never <= 80%",
+        "Country, Job -> Bankruptcy = Current <= 90%",
+    ]
+    db.suppress("customers", asked, progress=heard, **OPTIONS)
+    assert len(heard.notices) == 2
+    assert heard.notices[0].endswith("it stays in the averages of the loss.")
+    assert heard.notices[1].endswith("the harder limit counts, once.")
+
+
+def test_a_value_that_does_not_occur_is_noticed(db: ppdm_sql.Database) -> None:
+    heard = Heard()
+    db.suppress("customers", ["Job -> Bankruptcy = Dischraged <= 75%"], progress=heard, **OPTIONS)
+    assert heard.notices == ["A protected value does not occur in its column; check its spelling."]
+
+
+def test_progress_tells_steps_candidates_and_the_worst_confidence(db: ppdm_sql.Database) -> None:
+    heard = Heard()
+    asked = ["Job, Country -> Bankruptcy = Discharged <= 50%"]
+    release = db.suppress("customers", asked, progress=heard, **OPTIONS)
+    assert [update["step"] for update in heard.updates] == [step.step for step in release.steps()]
+    assert heard.updates[0] == {"step": 1, "candidates": 8, "worst": "25% of 50%"}
+
+
+def test_every_value_is_one_measure(db: ppdm_sql.Database) -> None:
+    release = db.suppress("customers", ["Job, Country -> Bankruptcy <= 75%"], **OPTIONS)
+    found = {row.measure: (row.before, row.after) for row in release.measures()}
+    assert len(found) == len(release.measures())
+    assert found["confidence: Job, Country -> Bankruptcy <= 75%"] == (1.0, 0.75)
