@@ -26,7 +26,6 @@ from ppdm_sql.requirements import (
     quote_value,
     redundancies,
     resolve,
-    tightest,
 )
 
 HALF, THREE_QUARTERS = Fraction(1, 2), Fraction(3, 4)
@@ -427,34 +426,6 @@ def test_lemma_31_finds_redundant_templates(texts: list[str], pairs: list[tuple[
     assert redundant_pairs(*texts) == [(printed[one], printed[by]) for one, by in pairs]
 
 
-@pytest.mark.parametrize(
-    ("texts", "kept"),
-    [
-        (["A, C -> B = x <= 75%", "C, A -> B = x <= 50%"], ["C, A -> B = x <= 50%"]),
-        (["A -> B = x <= 50%", "A -> B = x <= 75%"], ["A -> B = x <= 50%"]),
-        (["A -> B = x <= 50%", "A -> B = x <= 1/2"], ["A -> B = x <= 50%"]),
-        (["A -> B IN (x, y) <= 75%", "A -> B = x <= 50%"], ["A -> B = y <= 75%", "A -> B = x <= 50%"]),
-        (
-            ["A -> B IN (x, y) <= 75%", "A -> B IN (y, z) <= 80%", "A -> B = x <= 90%"],
-            ["A -> B IN (x, y) <= 75%", "A -> B = z <= 80%"],
-        ),
-        (["A -> B = x <= 75%", "A -> B <= 50%"], ["A -> B <= 50%"]),
-        (["A -> B <= 75%", "A -> B = x <= 50%"], ["A -> B <= 75%", "A -> B = x <= 50%"]),
-        (["A -> B <= 75%", "A -> B <= 50%"], ["A -> B <= 50%"]),
-        (["A -> B = x <= 75%", "A, C -> B = x <= 50%"], ["A -> B = x <= 75%", "A, C -> B = x <= 50%"]),
-        (["A -> B = x <= 75%", "A -> D = x <= 50%"], ["A -> B = x <= 75%", "A -> D = x <= 50%"]),
-        (["k >= 2 on A, C", "k >= 9 on A", "k >= 5 on C, A"], ["k >= 9 on A", "k >= 5 on C, A"]),
-        (["t <= 0.5 of B on A", "t <= 0.2 of B on A"], ["t <= 0.2 of B on A"]),
-        (
-            ["distinct l >= 2 of B on A", "entropy l >= 2 of B on A", "distinct l >= 3 of B on A"],
-            ["entropy l >= 2 of B on A", "distinct l >= 3 of B on A"],
-        ),
-    ],
-)
-def test_tightest_keeps_the_hardest_in_order(texts: list[str], kept: list[str]) -> None:
-    assert [str(requirement) for requirement in tightest(parse_all(texts))] == kept
-
-
 # --- properties
 
 HOSTILE = [
@@ -594,21 +565,11 @@ def confidence(records: Sequence[tuple[str, ...]], one: Template) -> Fraction:
     st.lists(records_of_abcs, min_size=1, max_size=12),
 )
 @settings(deadline=None, max_examples=200)
-def test_tables_that_obey_the_tightest_obey_all(
+def test_tables_that_obey_what_is_not_redundant_obey_all(
     templates: list[Template], records: list[tuple[str, ...]]
 ) -> None:
     def obeyed(found: Sequence[Requirement]) -> bool:
         return all(confidence(records, one) <= one.threshold for one in found if isinstance(one, Template))
 
     redundant = {id(found.redundant) for found in redundancies(templates)}
-    assert obeyed(tightest(templates)) == obeyed(templates)
     assert obeyed([one for one in templates if id(one) not in redundant]) == obeyed(templates)
-
-
-@given(template_sets())
-@settings(deadline=None)
-def test_tightest_once_is_tightest_twice(templates: list[Template]) -> None:
-    kept = tightest(templates)
-    assert tightest(kept) == kept
-    scopes = [(frozenset(p.channel), p.values) for one in kept for p in one.split()]  # type: ignore[union-attr]
-    assert len(scopes) == len(set(scopes))

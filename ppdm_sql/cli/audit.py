@@ -67,4 +67,13 @@ def run(
         )
     if not sql:
         print_tables(audit.tables(), form)
+        _note_absent(audit)
         raise typer.Exit(0 if audit.holds else 1)
+
+
+def _note_absent(audit: ppdm_sql.Audit) -> None:
+    """Say on stderr where a template protects what the column does not hold."""
+    for found in audit.findings:
+        if found.absent_values:
+            what = f"{found.absent_values} of the values that {str(found.requirement)!r} protects"
+            typer.echo(f"Note: {what} do not occur; check their spelling.", err=True)

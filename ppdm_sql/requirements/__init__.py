@@ -1,6 +1,6 @@
 """The requirement language: what an owner demands of a release, read, printed and compared."""
 
-from ppdm_sql.requirements.comparing import Redundancy, redundancies, tightest
+from ppdm_sql.requirements.comparing import Redundancy, redundancies
 from ppdm_sql.requirements.model import (
     KAnonymity,
     LDiversity,
@@ -41,5 +41,4 @@ __all__ = [
     "resolve",
     "t_text",
     "template_text",
-    "tightest",
 ]

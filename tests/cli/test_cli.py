@@ -211,3 +211,10 @@ def test_a_run_leaves_no_spill_folder(bank: Path, tmp_path: Path) -> None:
     process = spawn("releases", bank, env={**os.environ, "TMPDIR": str(scratch)})
     assert process.wait() == 0
     assert list(scratch.iterdir()) == []
+
+
+def test_audit_notes_protected_values_that_do_not_occur(bank: Path) -> None:
+    asked = ("audit", bank, "customers", "--count", "n", "--require")
+    noted = ppdm(*asked, "Job -> Bankruptcy IN (Never, Dischraged) <= 100%")
+    assert noted.stderr.startswith("Note: 1 of the values")
+    assert ppdm(*asked, "Job -> Bankruptcy IN (Never, Discharged) <= 100%").stderr == ""
