@@ -20,7 +20,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import duckdb
-from suppress import CATEGORICAL, expand
+from suppress import CATEGORICAL, expand, rarer_half
 
 import ppdm_sql as ppdm
 
@@ -37,12 +37,6 @@ def templates(
         ppdm.Template(tuple(channel), name, rarer_half(con, name), Fraction(str(threshold)))
         for name in sensitive
     ]
-
-
-def rarer_half(con: duckdb.DuckDBPyConnection, name: str) -> tuple[str, ...]:
-    """Give the 50 % least frequent values of an attribute."""
-    rows = con.execute(f"SELECT {name} FROM adult GROUP BY 1 ORDER BY count(*), 1").fetchall()
-    return tuple(value for (value,) in rows[: len(rows) // 2])
 
 
 def outcome(db: ppdm.Database, asked: Sequence[ppdm.Template]) -> str:

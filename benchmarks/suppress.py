@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -73,11 +74,15 @@ def expand(file: Path, records: int) -> None:
     con.close()
 
 
-def template(con: duckdb.DuckDBPyConnection) -> str:
+def rarer_half(con: duckdb.DuckDBPyConnection, name: str) -> tuple[str, ...]:
+    """Give the 50 % least frequent values of an attribute."""
+    rows = con.execute(f"SELECT {name} FROM adult GROUP BY 1 ORDER BY count(*), 1").fetchall()
+    return tuple(value for (value,) in rows[: len(rows) // 2])
+
+
+def template(con: duckdb.DuckDBPyConnection) -> ppdm.Template:
     """Protect the 50 % least frequent values of marital_status."""
-    rows = con.execute("SELECT marital_status FROM adult GROUP BY 1 ORDER BY count(*), 1").fetchall()
-    values = ", ".join("'" + value.replace("'", "''") + "'" for (value,) in rows[: len(rows) // 2])
-    return f"{', '.join(CHANNEL)} -> marital_status IN ({values}) <= 90%"
+    return ppdm.Template(CHANNEL, "marital_status", rarer_half(con, "marital_status"), Fraction(9, 10))
 
 
 def floor(con: duckdb.DuckDBPyConnection) -> None:

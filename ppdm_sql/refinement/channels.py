@@ -18,7 +18,7 @@ import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.refinement.collapse import Atoms
-from ppdm_sql.refinement.cuts import Codes, Cut, Floats
+from ppdm_sql.refinement.cuts import Codes, Cuts, Floats
 from ppdm_sql.refinement.gauges import Gauges
 from ppdm_sql.refinement.grids import Grid, grid_of
 
@@ -28,8 +28,6 @@ WORTH_SHRINKING, WORTH_PROJECTING = 2000, 20_000
 """Grids of fewer rows are left as they are: values are not merged, attributes not left out."""
 SHRINK_BELOW = 0.3
 """Merge values when the product of the live domain sizes falls below this share."""
-
-Cuts = tuple[Cut, ...]
 
 
 @dataclass(frozen=True)
@@ -224,9 +222,7 @@ def _beside_text(grid: Grid, keys: Sequence[Sequence[int]], asked: Sequence[int]
     split = ", ".join(f"$q{i}[c{i} + 1] AS q{i}" for i in asked)
     g = ", ".join(f"g{number}" for number in range(len(groups)))
     q = ", ".join(f"q{i}" for i in asked)
-    counted = ["n", *(f"p{j}" for j in range(grid.protected))]
-    sums = ", ".join(f"sum({c})::BIGINT AS {c}" for c in counted)
-    totals = ", ".join(f"sum({c})::BIGINT AS total_{c}" for c in counted)
+    totals = ", ".join(f"sum({c})::BIGINT AS total_{c}" for c in grid.counted)
     rest, protected = "nullif(total_n - n, 0)", range(grid.protected)
     worst = "".join(f", max(greatest(worst_{j}, (total_p{j} - p{j}) / {rest}))" for j in protected)
     owned = (
@@ -235,14 +231,14 @@ def _beside_text(grid: Grid, keys: Sequence[Sequence[int]], asked: Sequence[int]
     if several:
         worst_parts = "".join(f", max(p{j} / n) AS worst_{j}" for j in protected)
         owned = (
-            f"SELECT {g}, $owner[k + 1] AS o, min(n) AS smallest{worst_parts}, {sums} "
+            f"SELECT {g}, $owner[k + 1] AS o, min(n) AS smallest{worst_parts}, {grid.sums} "
             f"FROM parts GROUP BY {g}, o"
         )
-    listed = f"SELECT {g}, unnest([{q}]) AS k, {', '.join(counted)} FROM fine"
+    listed = f"SELECT {g}, unnest([{q}]) AS k, {', '.join(grid.counted)} FROM fine"
     return (
-        f"WITH fine AS MATERIALIZED (SELECT {numbered}, {split}, {sums} FROM {grid.table} "
+        f"WITH fine AS MATERIALIZED (SELECT {numbered}, {split}, {grid.sums} FROM {grid.table} "
         f"GROUP BY {g}, {q}), "
-        f"parts AS (SELECT {g}, k, {sums} FROM ({listed}) WHERE k >= 0 GROUP BY {g}, k), "
+        f"parts AS (SELECT {g}, k, {grid.sums} FROM ({listed}) WHERE k >= 0 GROUP BY {g}, k), "
         f"owned AS ({owned}), groups AS (SELECT {g}, {totals} FROM fine GROUP BY {g}) "
         f"SELECT o, min(least(smallest, {rest})){worst} FROM owned JOIN groups USING ({g}) GROUP BY o"
     )

@@ -48,6 +48,10 @@ class Cut(Protocol):
         """
 
 
+Cuts = tuple[Cut, ...]
+"""A state of the descent: one cut an attribute, in the order of the run."""
+
+
 def entropy(counts: NDArray[np.int64]) -> Floats:
     """Give the entropy I(R) of class counts along the last axis, in bits; 0 for no records.
 

@@ -35,10 +35,14 @@ class Grid:
     rows: int
 
     @property
+    def counted(self) -> list[str]:
+        """The names of the counted columns."""
+        return ["n", *(f"p{j}" for j in range(self.protected))]
+
+    @property
     def sums(self) -> str:
         """The sums of all counted columns, as a select list."""
-        names = ["n", *(f"p{j}" for j in range(self.protected))]
-        return ", ".join(f"sum({name})::BIGINT AS {name}" for name in names)
+        return ", ".join(f"sum({name})::BIGINT AS {name}" for name in self.counted)
 
     @property
     def combinations(self) -> float:

@@ -20,11 +20,10 @@ from typing import Literal, Protocol
 import numpy as np
 
 from ppdm_sql.progress import Progress
-from ppdm_sql.refinement.cuts import Codes, Cut, Floats
+from ppdm_sql.refinement.cuts import Codes, Cut, Cuts, Floats
 from ppdm_sql.refinement.gauges import Gauges
 
 logger = logging.getLogger("ppdm_sql")
-Cuts = tuple[Cut, ...]
 Candidate = tuple[int, int]
 """Position of the attribute, and the candidate's id within it."""
 Stopped = Literal["complete", "max-steps", "interrupted"]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.refinement.channels import Channel, Cuts
+from ppdm_sql.refinement.channels import Channel
 from ppdm_sql.refinement.collapse import Atoms
-from ppdm_sql.refinement.cuts import Codes, Floats
+from ppdm_sql.refinement.cuts import Codes, Cuts, Floats
 from ppdm_sql.refinement.gauges import Gauges
 
 MOST_PROTECTED = 16
