@@ -20,7 +20,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import duckdb
-from suppress import CATEGORICAL, expand, rarer_half
+from harness import CATEGORICAL, expand
+from suppress import rarer_half
 
 import ppdm_sql as ppdm
 

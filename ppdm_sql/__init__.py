@@ -24,17 +24,21 @@ from ppdm_sql.errors import (
     UnknownRelease,
     UnknownTable,
 )
+from ppdm_sql.evaluation import Evaluation
 from ppdm_sql.progress import Progress
-from ppdm_sql.release import Release
+from ppdm_sql.release import Applied, Release
 from ppdm_sql.requirements import KAnonymity, LDiversity, TCloseness, Template
+from ppdm_sql.taxonomy import Taxonomy
 from ppdm_sql.version import __version__
 
 __all__ = [
+    "Applied",
     "Audit",
     "ColumnRoleError",
     "Database",
     "DatabaseUnavailable",
     "EngineError",
+    "Evaluation",
     "GuaranteeNotMet",
     "InvalidOption",
     "InvalidSource",
@@ -46,6 +50,7 @@ __all__ = [
     "Release",
     "RequirementSyntaxError",
     "TCloseness",
+    "Taxonomy",
     "Template",
     "UnknownColumn",
     "UnknownRelease",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import duckdb
 
@@ -12,10 +14,14 @@ from ppdm_sql.audit import THRESHOLDS, Audit, audit
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.engine.spill import SpillFolder
+from ppdm_sql.evaluation import EvaluateOptions, Evaluation, evaluate
 from ppdm_sql.progress import Progress, SilentProgress
-from ppdm_sql.refinement.suppress import SuppressOptions, suppress
-from ppdm_sql.release import CatalogueRow, Release, get, releases
+from ppdm_sql.refinement.generalize import GeneralizeOptions, generalize
+from ppdm_sql.refinement.run import Options
+from ppdm_sql.refinement.suppress import suppress
+from ppdm_sql.release import Applied, CatalogueRow, Release, apply, get, releases
 from ppdm_sql.requirements import Requirement, parse_all, resolve
+from ppdm_sql.taxonomy.model import Taxonomy
 
 
 class Database:
@@ -142,10 +148,193 @@ class Database:
             >>> sorted(row[0] for row in release.relation().fetchall())
             ['*', '*', '*']
         """
-        options = SuppressOptions(
-            require, class_column, into, count_column, tuple(keep), dict(identifiers or {}), max_steps, symbol
+        options = Options(
+            require=require,
+            class_column=class_column,
+            into=into,
+            count_column=count_column,
+            keep=tuple(keep),
+            identifiers=dict(identifiers or {}),
+            max_steps=max_steps,
+            symbol=symbol,
         )
         return suppress(self.engine, table, options, progress or SilentProgress())
+
+    def generalize(
+        self,
+        table: str,
+        require: Sequence[str | Requirement],
+        *,
+        class_column: str,
+        into: str,
+        method: str = "tds",
+        taxonomies: Mapping[str, Taxonomy | Mapping[str, Any] | str | Path] | None = None,
+        ranges: Mapping[str, tuple[object, object]] | None = None,
+        condition: Sequence[str] = (),
+        suppress: Sequence[str] = (),
+        count_column: str | None = None,
+        keep: Sequence[str] = (),
+        identifiers: Mapping[str, str] | None = None,
+        interval_columns: bool = False,
+        show_values: bool = False,
+        max_steps: int | None = None,
+        symbol: str = "*",
+        progress: Progress | None = None,
+    ) -> Release:
+        """Generalize (TDS, HCE-TDR) as little as the requirements allow, and publish the verified release.
+
+        The columns of the requirements are masked: by their taxonomy where one is given; numbers, dates and
+        times without one by intervals that are grown during the run; all others by suppression.
+
+        Args:
+            table: Table or view to release, qualified and quoted where needed.
+            require: k-anonymity over one or more quasi-identifiers, templates, l-diversity, t-closeness.
+            class_column: The column that a classifier is to predict; released as it is.
+            into: Name of the release, a view.
+            method: ``tds``, or ``hce-tdr``, which takes one quasi-identifier.
+            taxonomies: For a column its taxonomy: a :class:`~ppdm_sql.Taxonomy`, nested mappings, the path
+                of an ARX CSV file, or the name of a table with the columns ``child`` and ``parent``.
+            ranges: For a grown column its lower bound, and its upper bound, which is outside.
+            condition: For ``hce-tdr``, the other columns that tell of the class; released as they are.
+            suppress: Columns to suppress although they have an order.
+            count_column: Where rows are collapsed, the column that says how many records each stands for;
+                the release is collapsed too.
+            keep: Further columns to release as they are. Columns that nobody names are not released.
+            identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
+            interval_columns: Put columns ``A_lower`` and ``A_upper`` beside each column of intervals.
+            show_values: List values that a taxonomy lacks in the error that says how many there are.
+            max_steps: Stop after this many steps, at least 0; every state keeps the requirements.
+            symbol: What a suppressed value becomes.
+            progress: Told what the run is doing.
+
+        Returns:
+            The release, verified by its own audit.
+
+        Raises:
+            GuaranteeNotMet: No generalization meets the requirements.
+            PpdmError: An option, a column, a taxonomy or the table cannot be used. Nothing is published on
+                any error.
+
+        Cost: two scans of the table, then work on distinct combinations only.
+        Source: Fung, Wang, Yu 2005; HCE-TDR (2013).
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute('''CREATE TABLE t AS SELECT * FROM (VALUES ('cook', 30, 'good'),
+            ...     ('cook', 31, 'good'), ('clerk', 45, 'bad'), ('judge', 47, 'bad')) v(job, age, rating)''')
+            >>> jobs = {"any": {"service": ["cook"], "office": ["clerk", "judge"]}}
+            >>> release = ppdm_sql.open(con).generalize(
+            ...     "t", ["k >= 2 on job, age"], class_column="rating", into="safe", taxonomies={"job": jobs})
+            >>> sorted(set(release.relation().fetchall()))
+            [('cook', '[30, 45)', 'good'), ('office', '[45, 47]', 'bad')]
+        """
+        options = GeneralizeOptions(
+            require=require,
+            class_column=class_column,
+            into=into,
+            method=method,
+            taxonomies=dict(taxonomies or {}),
+            ranges=dict(ranges or {}),
+            condition=tuple(condition),
+            suppress=tuple(suppress),
+            count_column=count_column,
+            keep=tuple(keep),
+            identifiers=dict(identifiers or {}),
+            interval_columns=interval_columns,
+            show_values=show_values,
+            max_steps=max_steps,
+            symbol=symbol,
+        )
+        return generalize(self.engine, table, options, progress or SilentProgress())
+
+    def evaluate(
+        self,
+        release: str | Release,
+        *,
+        test: str | None = None,
+        folds: int = 10,
+        seeds: int = 5,
+        sample: int = 200_000,
+        progress: Progress | None = None,
+    ) -> Evaluation:
+        """Measure what a release is still worth for classification, in errors of a decision tree.
+
+        The tree predicts the class from the original columns (BE), from the release (SE), and from the
+        original with the masked, or the sensitive, columns removed (RE); each with the seeds 1, 2, ...
+
+        Args:
+            release: The release, or its name; its source must be as it was.
+            test: Table to test on, as it is for the original, recoded for the release; by default the
+                release and its source are tested fold by fold, each against the rest.
+            folds: Number of folds, at least 2; means nothing with ``test``.
+            seeds: Number of repetitions, at least 1. A seed deals out the folds and decides between splits
+                that are equally good.
+            sample: How many records each repetition draws at most, of each table.
+            progress: Told what the run is doing.
+
+        Returns:
+            Errors in per cent of the tested records, with their spread over the seeds.
+
+        Raises:
+            InvalidSource: The source is gone or changed, or the test table cannot be used.
+            PpdmError: An option cannot be used, or scikit-learn is missing.
+
+        Cost: two scans of the test table, one of the source and of the release; then the trees, three or
+        four a fold and seed, on as many threads as the engine has.
+        Source: Wang, Fung, Yu 2005, section 5.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i % 2 AS job, i % 2 AS good FROM range(40) r (i)")
+            >>> db = ppdm_sql.open(con)
+            >>> _ = db.suppress("t", ["k >= 30 on job"], class_column="good", into="safe")
+            >>> found = db.evaluate("safe", seeds=2)
+            >>> [found.rate(error).mean for error in ("BE", "SE", "SE - BE")]
+            [0.0, 50.0, 50.0]
+        """
+        found = release if isinstance(release, Release) else self.release(release)
+        options = EvaluateOptions(test, folds, seeds, sample)
+        return evaluate(self.engine, found, options, progress or SilentProgress())
+
+    def apply(self, release: str | Release, table: str, *, into: str, unseen: str = "nearest") -> Applied:
+        """Apply the cut of a release to the records of another table, such as new or test records.
+
+        Args:
+            release: The release, or its name.
+            table: Table or view with at least the masked columns, qualified and quoted where needed.
+            into: Name of the table to make. It has the release's columns, masked ones as text, in its order;
+                what the table lacks of the others and pseudonyms are left out.
+            unseen: ``nearest`` shows the most general label for values that the release does not know;
+                ``refuse`` makes nothing if there are any.
+
+        Returns:
+            What was made, and the release's requirements measured on it: the cut keeps no promise for new
+            records by itself.
+
+        Raises:
+            PpdmError: A name is unknown or taken, the release was published without its trees, or values
+                cannot be compared with its labels. Nothing is made on any error.
+
+        Cost: one scan of each masked column, one of the table with a join per masked column, a sort, the
+        audit.
+        Source: Fung, Wang, Yu 2005, section 5, where the cut of the training records generalizes the test
+        records.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE old AS SELECT 'cook' AS job, 'good' AS rating FROM range(4)")
+            >>> _ = con.execute("CREATE TABLE new AS SELECT 'clerk' AS job FROM range(3)")
+            >>> db = ppdm_sql.open(con)
+            >>> release = db.suppress("old", ["k >= 4 on job"], class_column="rating", into="safe")
+            >>> applied = db.apply(release, "new", into="new_safe")
+            >>> applied.unseen, applied.holds
+            ({'job': 3}, False)
+        """
+        name = release if isinstance(release, str) else release.name
+        return apply(self.engine, name, table, into=into, unseen=unseen)
 
     def releases(self) -> list[CatalogueRow]:
         """List the releases in this database, oldest first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from drafts import make_draft, quote
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import (
@@ -22,16 +23,10 @@ from ppdm_sql.errors import (
     NameTaken,
     UnknownRelease,
 )
-from ppdm_sql.names import Table
 from ppdm_sql.release import Draft, Release, ReleasedColumn, check_free, get, publish, releases
-from ppdm_sql.requirements import KAnonymity, Requirement, Template
-
-Disclosure = tuple[int, str, list[str | None]]
+from ppdm_sql.requirements import KAnonymity, Template
 
 SECRET = "Secret-Numbat-8813"
-STEPS = {"step": "INTEGER", "attribute": "VARCHAR", "parent": "VARCHAR", "children": "VARCHAR[]"}
-STEPS |= {"score": "DOUBLE", "gain": "DOUBLE", "loss": "DOUBLE"}
-CUTS = {"attribute": "VARCHAR", "value": "VARCHAR", "generalized": "VARCHAR"}
 HOSTILE = [
     'a "b"',
     "it's",
@@ -72,50 +67,6 @@ RESERVED += [
     "array",
     "tb l",
 ]
-
-
-def quote(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def working(engine: Engine, step: str, columns: dict[str, str], rows: Sequence[Sequence[object]]) -> Table:
-    """Make a working table of the columns and types given."""
-    typed = ", ".join(f"NULL::{kind} AS {name}" for name, kind in columns.items())
-    table = engine.materialize(step, f"SELECT * FROM (SELECT {typed}) WHERE false")
-    for row in rows:
-        engine.connection.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", list(row))
-    return table
-
-
-def make_draft(
-    engine: Engine,
-    select: str,
-    columns: Sequence[tuple[str, Any]],
-    rows: int,
-    *,
-    name: str = "safe",
-    requirements: tuple[Requirement, ...] = (),
-    steps: Sequence[Disclosure] = (),
-    cuts: Sequence[tuple[str, str | None, str]] = (),
-    count: str | None = None,
-) -> Draft:
-    moves = [(n, attribute, "*", children, 0.5, 0.25, 0.125) for n, attribute, children in steps]
-    return Draft(
-        name=name,
-        method="PDA",
-        source="people",
-        requirements=requirements,
-        parameters={"class": "Rating"},
-        stopped="complete",
-        select=select,
-        count=count,
-        columns=tuple(ReleasedColumn(*column) for column in columns),
-        symbol="*",
-        rows=rows,
-        steps=working(engine, "steps", STEPS, moves),
-        cuts=working(engine, "cuts", CUTS, cuts),
-        measures=(("confidence", 0.8, 0.25), ("rows changed", None, 19.0)),
-    )
 
 
 CUSTOMERS = """
@@ -652,7 +603,7 @@ def test_a_drop_on_a_dry_engine_shows_what_it_would_do(engine: Engine) -> None:
     engine.dry, engine.tracer = True, shown.append
     release.drop()
     assert everything(engine) == before
-    assert sum(sql.startswith(("DROP", "DELETE")) for sql in shown) == 7
+    assert sum(sql.startswith(("DROP", "DELETE")) for sql in shown) == 8
 
 
 # -- export ---------------------------------------------------------------------------------------

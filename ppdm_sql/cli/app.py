@@ -8,10 +8,28 @@ from typing import Annotated
 import typer
 
 from ppdm_sql import __version__
-from ppdm_sql.cli import audit, demo, drop, export, releases, show, sql_path, steps, suppress, verify
+from ppdm_sql.cli import (
+    apply,
+    audit,
+    demo,
+    drop,
+    evaluate,
+    export,
+    generalize,
+    releases,
+    show,
+    sql_path,
+    steps,
+    suppress,
+    taxonomy,
+    verify,
+)
 from ppdm_sql.cli.failures import Command
 
-COMMANDS = (demo, audit, suppress, releases, show, steps, verify, export, drop, sql_path)
+COMMANDS = (
+    *(demo, audit, suppress, generalize),
+    *(releases, show, steps, verify, apply, evaluate, export, drop, sql_path),
+)
 """Modules of the commands, in the order of the help; each holds ``run`` and its ``EXAMPLES``."""
 
 app = typer.Typer(
@@ -52,6 +70,7 @@ def _add(module: ModuleType) -> None:
 
 for command in COMMANDS:
     _add(command)
+app.add_typer(taxonomy.group, name="taxonomy")
 
 
 def main() -> None:

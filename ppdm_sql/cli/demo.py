@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from sqlglot import exp
@@ -18,6 +18,7 @@ from ppdm_sql.cli.published import measures_table, rows_table, steps_table
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.errors import InvalidOption, NameTaken
+from ppdm_sql.taxonomy import Taxonomy, write_taxonomy
 
 EXAMPLES = ("ppdm demo", "ppdm demo papers --force")
 FILE = "demo.duckdb"
@@ -79,7 +80,52 @@ def suppression(db: Database, file: Path) -> None:
         measures_table(release),
     ]
     print_tables(tables, Format.table)
-    _next_in_sql(file, "customers_safe")
+
+
+JOBS = {
+    "ANY_Job": {
+        "Blue-collar": {"Non-Technical": ["Janitor", "Mover"], "Technical": ["Carpenter", "Technician"]},
+        "White-collar": {"Manager": [], "Professional": ["Accountant", "Lawyer"]},
+    }
+}
+"""Jobs of the employees (slides 7, 8 and 15); the inner blue-collar nodes are not printed there."""
+
+
+def specialization(db: Database, file: Path) -> None:
+    """Generalize the employees, as in the slides' example of two quasi-identifiers."""
+    write_taxonomy(db.engine, Taxonomy.from_dict(JOBS), "jobs")
+    require = ["k >= 4 on Sex, Job", "k >= 4 on Job, Salary"]
+    typer.echo("# Generalization: at least 4 employees share what Sex and Job, or Job and Salary, tell")
+    typer.echo("# (Top-Down Specialization; Wang, Fung, Dong 2005, slides 6 to 15; `jobs` is the taxonomy)\n")
+    _generalize(db, file, require, "employees_safe", ranges={"Salary": (1, 99)}, option="--range Salary=1,99")
+
+
+def hierarchical_entropy(db: Database, file: Path) -> None:
+    """Generalize the employees guided by the conditional entropy."""
+    typer.echo("# Generalization guided by what all columns together tell of the class")
+    typer.echo("# (HCE-TDR, 2013; Sex stays as it is and is taken into account)\n")
+    more = "--method hce-tdr --condition Sex"
+    require = ["k >= 4 on Job, Salary"]
+    _generalize(db, file, require, "employees_hce", method="hce-tdr", condition=["Sex"], option=more)
+
+
+def _generalize(
+    db: Database, file: Path, require: list[str], into: str, *, option: str, **options: Any
+) -> None:
+    demanded = [word for text in require for word in ("--require", text)]
+    named = ["--class", "Class", "--count", "n", "--taxonomy", "Job=jobs", *option.split(), "--into", into]
+    typer.echo("$ " + shlex.join(["ppdm", "generalize", str(file), "employees", *demanded, *named]) + "\n")
+    release = db.generalize(
+        "employees",
+        require,
+        class_column="Class",
+        count_column="n",
+        taxonomies={"Job": "jobs"},
+        into=into,
+        **options,
+    )
+    tables = [rows_table(into, release.relation()), steps_table(release), measures_table(release)]
+    print_tables(tables, Format.table)
 
 
 def _stored(db: Database, name: str) -> Titled:
@@ -90,23 +136,25 @@ def _stored(db: Database, name: str) -> Titled:
     return name, columns, db.engine.query(every_row, step="show")
 
 
-def _next_in_sql(file: Path, release: str) -> None:
+def next_in_sql(db: Database, file: Path) -> None:
     """Say what an analyst could run next, in any DuckDB client."""
-    typer.echo("\nNext, in any DuckDB client:\n")
+    typer.echo("# Next, in any DuckDB client:\n")
     typer.echo(f"  $ duckdb {shlex.quote(str(file))}")
-    for line in _ANALYST.format(release=release).splitlines():
+    for line in _ANALYST.splitlines():
         typer.echo(f"  {'' if line.startswith(' ') else 'D '}{line}")
 
 
 _ANALYST = """\
-FROM {release};
-FROM {release}_at(1);
-FROM ppdm.steps WHERE release = '{release}';
+FROM customers_safe;
+FROM customers_safe_at(1);
+FROM ppdm.steps WHERE release = 'customers_safe';
+FROM employees_safe_at(4);
+FROM ppdm.cuts WHERE release = 'employees_safe';
 SELECT Job, Country, sum(n) FILTER (Bankruptcy = 'Discharged') / sum(n) AS confidence
-  FROM {release} GROUP BY ALL ORDER BY ALL;
+  FROM customers_safe GROUP BY ALL ORDER BY ALL;
 """
 
 Chapter = Callable[[Database, Path], None]
 
-CHAPTERS: tuple[Chapter, ...] = (suppression,)
+CHAPTERS: tuple[Chapter, ...] = (suppression, specialization, hierarchical_entropy, next_in_sql)
 """One function a method; a new method adds its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -38,6 +39,16 @@ Threads = Annotated[
 MemoryLimit = Annotated[
     str | None, typer.Option("--memory-limit", metavar="SIZE", help="Such as 2GB; else the engine's choice.")
 ]
+Keep = Annotated[
+    str | None, typer.Option("--keep", metavar="A,B", help="Further columns to release as they are.")
+]
+Identifier = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--identifier", metavar="A[=pseudonym]", help="Direct identifier to drop or replace; repeatable."
+    ),
+]
+Symbol = Annotated[str, typer.Option("--symbol", help="What stands for a suppressed value.")]
 
 
 def names(text: str | None) -> tuple[str, ...]:
@@ -53,6 +64,40 @@ def identifiers(texts: Sequence[str]) -> Mapping[str, str]:
 def _identifier(text: str) -> tuple[str, str]:
     name, _, treatment = text.rpartition("=")
     return (name, treatment) if name else (text, "drop")
+
+
+def assignment(option: str, text: str) -> tuple[str, str]:
+    """Read ``COLUMN=VALUE``; a name that holds an equals sign is quoted.
+
+    Raises:
+        InvalidOption: There is no equals sign, or nothing on one side of it.
+
+    Example:
+        >>> assignment("--taxonomy", '"a=b"=job.csv')
+        ('a=b', 'job.csv')
+    """
+    found = re.fullmatch(r'\s*("(?:[^"]|"")+"|[^="]+)=(.+)', text, re.DOTALL)
+    if found is None:
+        raise InvalidOption(f"{option} {text!r} names no column.", f"Write it as {option} COLUMN=VALUE.")
+    name = found[1].strip()
+    return (name[1:-1].replace('""', '"') if name.startswith('"') else name), found[2].strip()
+
+
+def range_of(text: str) -> tuple[str, tuple[str, str]]:
+    """Read ``COLUMN=LOWER,UPPER``.
+
+    Raises:
+        InvalidOption: It is not of that form.
+
+    Example:
+        >>> range_of("age=1,99")
+        ('age', ('1', '99'))
+    """
+    name, bounds = assignment("--range", text)
+    lower, comma, upper = (part.strip() for part in bounds.partition(","))
+    if not (lower and comma and upper) or "," in upper:
+        raise InvalidOption(f"--range of {name!r} is not two bounds.", f"Write it as --range {name}=1,99.")
+    return name, (lower, upper)
 
 
 def share(text: str) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 from ppdm_sql.cli.output import Titled, notice
 from ppdm_sql.names import Table
 from ppdm_sql.release import Release
+from ppdm_sql.release.catalogue import SHAPE
 
 MEASURES = ("measure", "before", "after")
 STEPS = ("step", "attribute", "parent", "children", "score", "gain", "loss")
@@ -38,7 +39,8 @@ def _rows(records: Iterable[Any], names: Iterable[str]) -> list[list[Any]]:
 def announce(release: Release, database: Path, *, quiet: bool) -> None:
     """Say on stderr what was published and what to type next."""
     row, steps = release.row(), len(release.steps())
-    notice(f"Published {release.name}: {row.rows} records, {steps} steps, {row.stopped}.", quiet=quiet)
+    descent = f", {steps} steps, {row.stopped}" if row.parameters[SHAPE].get("stepwise", True) else ""
+    notice(f"Published {release.name}: {row.rows} records{descent}.", quiet=quiet)
     notice("Next:", quiet=quiet)
     for command in next_commands(database, release.name):
         notice(f"  {command}", quiet=quiet)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import ppdm_sql
+from ppdm_sql.cli.cuts import cut_table, print_cut
 from ppdm_sql.cli.options import DatabasePath, Debug, OutputFormat, ReleaseName
 from ppdm_sql.cli.output import Format, Titled, print_tables
 from ppdm_sql.cli.published import measures_table, rows_table
@@ -26,11 +27,13 @@ def run(
         bool, typer.Option("--partitions", help="The groups of equal records, with their sizes.")
     ] = False,
     step: Annotated[int | None, typer.Option("--step", min=0, help="As it stood after this step.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=0, help="Print at most so many rows.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", min=0, help="Print at most so many rows, and nodes below one.")
+    ] = 20,
     form: OutputFormat = Format.table,
     debug: Debug = False,
 ) -> None:
-    """Show a release: what it is, what it cost, its first rows; or its partitions, or an earlier step."""
+    """Show a release: what it is, what it cost, its cut, its first rows; or its partitions, or a step."""
     with ppdm_sql.open(database, read_only=True) as db:
         release = db.release(name)
         if partitions:
@@ -38,8 +41,19 @@ def run(
         elif step is not None:
             print_tables([rows_table("", release.at(step), limit)], form)
         else:
-            rows = rows_table("rows", release.relation(), limit)
-            print_tables([_facts(release), measures_table(release), rows], form)
+            _print_all(release, limit, form)
+
+
+def _print_all(release: Release, limit: int, form: Format) -> None:
+    """Print facts, measures, the cut if the release has its trees, and the first rows."""
+    facts, measures = _facts(release), measures_table(release)
+    rows, nodes = rows_table("rows", release.relation(), limit), release.cut()
+    if not nodes or form is not Format.table:
+        print_tables([facts, measures, *([cut_table(nodes)] if nodes else []), rows], form)
+        return
+    print_tables([facts, measures], form)
+    print_cut(nodes, limit)
+    print_tables([rows], form)
 
 
 def _facts(release: Release) -> Titled:

@@ -34,19 +34,12 @@ def run(
     ],
     into: Annotated[str, typer.Option("--into", metavar="NAME", help="Name of the release.")],
     count: Count = None,
-    keep: Annotated[
-        str | None, typer.Option("--keep", metavar="A,B", help="Further columns to release as they are.")
-    ] = None,
-    identifier: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--identifier", metavar="A[=pseudonym]", help="Direct identifier to drop or replace; repeatable."
-        ),
-    ] = None,
+    keep: options.Keep = None,
+    identifier: options.Identifier = None,
     max_steps: Annotated[
         int | None, typer.Option("--max-steps", min=0, help="Stop after so many disclosures.")
     ] = None,
-    symbol: Annotated[str, typer.Option("--symbol", help="What stands for a suppressed value.")] = "*",
+    symbol: options.Symbol = "*",
     form: OutputFormat = Format.table,
     sql: options.Sql = False,
     quiet: options.Quiet = False,

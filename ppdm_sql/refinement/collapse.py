@@ -23,7 +23,7 @@ from ppdm_sql.counts import check_counts
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.names import Table, alias, column
-from ppdm_sql.refinement.cuts import Counts
+from ppdm_sql.refinement.cuts import Codes, Counts
 
 
 @dataclass(frozen=True)
@@ -188,4 +188,14 @@ def class_counts(engine: Engine, atoms: Atoms, attribute: int, classes: int) -> 
     rows = engine.arrays(query, step="class_counts")
     counts = np.zeros((atoms.coded[attribute].size, atoms.coded[classes].size), dtype=np.int64)
     counts[rows["a"].astype(np.int64), rows["c"].astype(np.int64)] = rows["n"]
+    return counts
+
+
+def value_counts(engine: Engine, atoms: Atoms, attribute: int) -> Codes:
+    """Count the records of each value of one coded column; one scan of the atoms."""
+    rows = engine.arrays(
+        f"SELECT c{attribute} AS a, sum(n)::BIGINT AS n FROM {atoms.table} GROUP BY ALL", step="value_counts"
+    )
+    counts = np.zeros(atoms.coded[attribute].size, dtype=np.int64)
+    counts[rows["a"].astype(np.int64)] = rows["n"]
     return counts

@@ -1,7 +1,7 @@
 """How one attribute may be refined: its cut, the candidates that are open, and what each would gain.
 
-The loop knows an attribute only through :class:`Cut`. Suppression is one kind; a taxonomy or an interval
-tree is another that offers the same four things.
+The loop knows an attribute only through :class:`Cut`. Suppression is one kind of cut; one through a taxonomy
+and one through grown intervals stand in modules of their own.
 """
 
 from __future__ import annotations
@@ -34,14 +34,31 @@ class Cut(Protocol):
     def gains(self) -> Floats:
         """Information gain of each open candidate, in bits per record of the part it refines."""
 
+    @property
+    def smallest(self) -> Codes:
+        """For each open candidate, records of the smallest part that it makes; no class can be larger."""
+
+    @property
+    def nodes(self) -> Codes:
+        """For each value code, the node of the attribute's tree that the release shows."""
+
     def refine(self, candidate: int) -> Cut:
         """Give the cut after performing one candidate."""
 
-    def split_off(self, candidate: int) -> Sequence[Codes]:
-        """Value codes of each part that a candidate makes, one part left out as the rest."""
+    @property
+    def disjoint(self) -> bool:
+        """Whether candidates split different parts; else they all take something out of the same one."""
+
+    def split(self, candidate: int) -> Sequence[Codes]:
+        """Value codes of each part that a candidate makes; of what it takes out, where that leaves a rest."""
+
+    def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
+        """Give the node that a candidate specializes and the nodes that it makes of it."""
 
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:
-        """Part of each value code in the finest state that candidates still alive can lead to.
+        """Part of each value code in the finest state to expect of the candidates still alive.
+
+        What it does not tell apart may be merged in the counts; a state beyond it costs making them anew.
 
         Args:
             alive: For each candidate id, whether it may still be performed.
@@ -122,12 +139,33 @@ class SuppressionCut:
         gained = total_entropy(whole) - total_entropy(part) - total_entropy(rest)
         return np.asarray(np.maximum(gained, 0.0) / max(whole.sum(), 1))
 
+    @cached_property
+    def smallest(self) -> Codes:
+        """Records that hold the value, or the rest of what is suppressed; an empty rest is no part."""
+        part = self.counts[self.candidates].sum(axis=1)
+        rest = self._suppressed_classes.sum() - part
+        return np.asarray(np.where(rest > 0, np.minimum(part, rest), part))
+
+    @cached_property
+    def nodes(self) -> Codes:
+        """Node 0 is the suppressed symbol, node ``code + 1`` a value."""
+        return np.asarray(np.where(self.labels == 0, 0, np.arange(1, len(self.labels) + 1)))
+
     def refine(self, candidate: int) -> SuppressionCut:
         """Disclose one value."""
         return SuppressionCut(self.counts, (*self.disclosed, int(candidate)))
 
-    def split_off(self, candidate: int) -> Sequence[Codes]:
-        """A disclosure separates one value; the rest is what stays suppressed."""
+    def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
+        """A disclosure takes one value out of the symbol."""
+        return 0, (candidate + 1,)
+
+    @property
+    def disjoint(self) -> bool:
+        """All disclosures take a value out of the symbol."""
+        return False
+
+    def split(self, candidate: int) -> Sequence[Codes]:
+        """A disclosure takes out one value; the rest is what stays suppressed."""
         return (np.array([candidate], dtype=np.int64),)
 
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:
@@ -168,12 +206,31 @@ class FixedCut:
         """There is nothing to gain."""
         return np.empty(0, dtype=np.float64)
 
+    @property
+    def smallest(self) -> Codes:
+        """There is nothing to split."""
+        return np.empty(0, dtype=np.int64)
+
+    @property
+    def nodes(self) -> Codes:
+        """Each value is a node of its own, as under suppression."""
+        return self.labels + 1
+
     def refine(self, candidate: int) -> FixedCut:
         """Refuse: nothing is open."""
         raise ValueError(f"a fixed attribute has no candidate {candidate}")
 
-    def split_off(self, candidate: int) -> Sequence[Codes]:
-        """Nothing can be separated."""
+    def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
+        """Refuse: nothing is open."""
+        raise ValueError(f"a fixed attribute has no candidate {candidate}")
+
+    @property
+    def disjoint(self) -> bool:
+        """There are no candidates."""
+        return True
+
+    def split(self, candidate: int) -> Sequence[Codes]:
+        """Nothing can be split."""
         return ()
 
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:

@@ -1,43 +1,56 @@
 """What the loop watches: one gauge per requirement that can prune a descent.
 
-A gauge is a number of a state with a limit. Refinement moves every gauge towards its limit and never back
-(confidence rises, class sizes fall), so a candidate that breaks a limit once is dead for the whole run.
-Source: Wang, Fung, Yu 2005, Corollary 3.1; Fung, Wang, Yu 2005 for anonymity.
+A gauge is a number of a state with a limit. Refinement only splits groups, and that moves every gauge towards
+its limit and never back, so a candidate that breaks a limit once is dead for the whole run: confidence rises
+(Wang, Fung, Yu 2005, Corollary 3.1), classes shrink (Fung, Wang, Yu 2005), a part of a class has no more
+different values than the class and some part has no more entropy, since entropy is concave (Machanavajjhala
+et al. 2006), and some part is as far from the table's fixed distribution, since the earth mover's distance is
+convex (Li, Li, Venkatasubramanian 2007).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppdm_sql.errors import GuaranteeNotMet, InvalidOption
-from ppdm_sql.refinement.cuts import Floats
-from ppdm_sql.requirements import KAnonymity, Requirement, Template
+from ppdm_sql.errors import GuaranteeNotMet
+from ppdm_sql.refinement.cuts import Codes, Floats
+from ppdm_sql.requirements import Requirement
+
+Kind = Literal["confidence", "size", "distinct", "entropy", "distance"]
+RISING: tuple[Kind, ...] = ("confidence", "distance")
+"""Kinds that refinement raises; it lowers the others."""
 
 
 @dataclass(frozen=True)
 class Gauge:
-    """One measured number of a state: the confidence of one template, or the size of the smallest class.
+    """One measured number of a state, such as the confidence of one template, or the smallest class.
 
     Args:
         requirement: The requirement as the user gave it, or one of its values' templates.
+        kind: ``confidence`` in [0, 1], ``size`` in records, ``distinct`` in values, ``entropy`` as its exp,
+            ``distance`` in [0, 1].
         attributes: Positions of the attributes that group the records.
-        limit: The worst number allowed: confidence in (0, 1], or records.
-        protected: Sensitive column's position and the protected value's code; None for anonymity.
+        limit: The worst number allowed.
+        sensitive: Position of the sensitive column; None for a size.
+        protected: Code of the protected value, for a confidence.
     """
 
     requirement: Requirement
+    kind: Kind
     attributes: tuple[int, ...]
     limit: float
-    protected: tuple[int, int] | None = None
+    sensitive: int | None = None
+    protected: int | None = None
 
     @property
     def direction(self) -> int:
-        """1 where refinement raises the number (confidence), -1 where it lowers it (class size)."""
-        return -1 if self.protected is None else 1
+        """1 where refinement raises the number, -1 where it lowers it."""
+        return 1 if self.kind in RISING else -1
 
 
 class Gauges:
@@ -52,8 +65,9 @@ class Gauges:
         self.gauges = tuple(gauges)
         self._direction = np.array([gauge.direction for gauge in gauges], dtype=np.float64)
         self._limits = np.array([gauge.limit for gauge in gauges], dtype=np.float64)
-        self._as_share = (self._direction < 0) & (self._direction > 0).any()
+        self._as_share = (self._direction < 0) & any(gauge.kind != "size" for gauge in gauges)
         self._weights = self._loss_weights(attribute_count)
+        self.least = self._least(attribute_count)
 
     def _loss_weights(self, attribute_count: int) -> Floats:
         """Weight of each gauge in the loss of each attribute: a mean per kind over what is affected."""
@@ -61,10 +75,19 @@ class Gauges:
         for position, gauge in enumerate(self.gauges):
             affected[list(gauge.attributes), position] = 1.0
         weights = np.zeros_like(affected)
-        for direction in (1, -1):
-            kind = affected * (self._direction == direction)
-            weights += kind / np.maximum(kind.sum(axis=1, keepdims=True), 1)
+        for kind in {gauge.kind for gauge in self.gauges}:
+            of_kind = affected * [gauge.kind == kind for gauge in self.gauges]
+            weights += of_kind / np.maximum(of_kind.sum(axis=1, keepdims=True), 1)
         return weights
+
+    def _least(self, attribute_count: int) -> Codes:
+        """For each attribute, the records that a part of it needs for any class in it to be large enough."""
+        least = np.zeros(attribute_count, dtype=np.int64)
+        for gauge in self.gauges:
+            if gauge.kind == "size":
+                here = list(gauge.attributes)
+                least[here] = np.maximum(least[here], int(gauge.limit))
+        return least
 
     def valid(self, measured: Floats) -> NDArray[np.bool_]:
         """Tell which states keep every limit; ``measured`` has shape (..., gauges)."""
@@ -74,9 +97,10 @@ class Gauges:
     def loss(self, attribute: int, before: Floats, after: Floats) -> Floats:
         """Give the privacy loss of refining one attribute.
 
-        It is the mean rise of confidence over the templates whose channel holds the attribute, plus the
-        mean fall of the smallest class over the quasi-identifiers that hold it. Classes fall by records,
-        as in TDS; where templates are asked too, by their share, lest records drown confidences.
+        It is, for each kind, the mean change over the requirements that group by the attribute: the rise of
+        confidence or distance, the fall of the smallest class or diversity; kinds add up. Classes fall by
+        records, as in TDS, where nothing but k is asked; else all that falls does so by its share, lest
+        records drown confidences.
 
         Args:
             attribute: Its position.
@@ -92,17 +116,15 @@ class Gauges:
         """Give the position of the gauge nearest to (or furthest beyond) its limit."""
         share = np.where(
             self._direction > 0,
-            measured / self._limits,
+            measured / np.maximum(self._limits, 1e-9),
             self._limits / np.maximum(measured, 1e-9),
         )
         return int(share.argmax())
 
     def describe(self, position: int, value: float) -> str:
         """Write one number against its limit, such as ``49.2% of 50%`` or ``7 of 5 records``."""
-        limit = self.gauges[position].limit
-        if self.gauges[position].protected is None:
-            return f"{value:.0f} of {limit:.0f} records"
-        return f"{100 * value:.4g}% of {100 * limit:.4g}%"
+        gauge = self.gauges[position]
+        return _written(gauge.kind, value, gauge.limit)
 
     def require_solution(self, measured: Floats) -> None:
         """Refuse to start where even the most suppressed table breaks a requirement.
@@ -112,35 +134,46 @@ class Gauges:
         """
         if not bool(self.valid(measured)):
             position = self.worst(measured)
-            raise _no_solution(self.gauges[position].requirement, float(measured[position]))
+            raise _no_solution(self.gauges[position], float(measured[position]))
 
 
-def _no_solution(requirement: Requirement, reached: float) -> GuaranteeNotMet:
-    if isinstance(requirement, KAnonymity):
-        return GuaranteeNotMet(
-            f"No suppression can meet {str(requirement)!r}: with every value suppressed the smallest class "
-            f"still has only {reached:.0f} records.",
-            f"Ask for k <= {reached:.0f}, or do not keep an attribute of the quasi-identifier in the clear.",
-        )
-    needed = -(-reached * 1000 // 1) / 10
+def _written(kind: Kind, value: float, limit: float) -> str:
+    if kind in RISING:
+        return f"{100 * value:.4g}% of {100 * limit:.4g}%"
+    if kind == "size":
+        return f"{value:.0f} of {limit:.0f} records"
+    return f"{value:.4g} of {limit:.4g} values"
+
+
+def _no_solution(gauge: Gauge, reached: float) -> GuaranteeNotMet:
+    """Say that the most general table breaks a requirement, what it reaches and what would help."""
+    said, remedy = {
+        "size": (
+            f"the smallest class still has only {reached:.0f} records.",
+            f"Ask for k <= {reached:.0f}",
+        ),
+        "confidence": (
+            f"its confidence is still {100 * reached:.2f}%.",
+            f"Ask for a threshold of at least {_rounded_up(100 * reached, 10):g}%, protect fewer values",
+        ),
+        "distinct": (
+            f"a class still has only {reached:.0f} different values.",
+            f"Ask for l <= {reached:.0f}",
+        ),
+        "entropy": (
+            f"the entropy of a class still allows only l = {reached:.4g}.",
+            f"Ask for l <= {np.floor(reached * 1000) / 1000:g}",
+        ),
+        "distance": (
+            f"the distance of a class is still {reached:.4g}.",
+            f"Ask for t >= {_rounded_up(reached, 1000):g}",
+        ),
+    }[gauge.kind]
     return GuaranteeNotMet(
-        f"No suppression can meet {str(requirement)!r}: with every value of the channel suppressed its "
-        f"confidence is still {100 * reached:.2f}%.",
-        f"Ask for a threshold of at least {needed:g}%, protect fewer values, or do not keep an attribute "
-        "of the channel in the clear.",
+        f"Nothing can meet {str(gauge.requirement)!r}: with every value masked {said}",
+        f"{remedy}, or do not keep one of its attributes in the clear.",
     )
 
 
-def pruning_only(requirements: Sequence[Requirement]) -> list[Template | KAnonymity]:
-    """Give the requirements, all of which must be able to prune a descent by suppression.
-
-    Raises:
-        InvalidOption: One of them is measured by the audit only.
-    """
-    for requirement in requirements:
-        if not isinstance(requirement, (Template, KAnonymity)):
-            raise InvalidOption(
-                f"{str(requirement)!r} cannot drive suppression.",
-                "Give templates or k-anonymity here; `ppdm audit` measures the other forms.",
-            )
-    return [r for r in requirements if isinstance(r, (Template, KAnonymity))]
+def _rounded_up(number: float, parts: int) -> float:
+    return float(-(-number * parts // 1) / parts)

@@ -1,13 +1,14 @@
 """Collapsed counts to measure on: a grid holds one row per combination of codes of some attributes.
 
-Columns: ``c<i>`` for the attribute at position ``i`` of the run, ``n`` records, ``p<j>`` of them protected.
+Columns: ``c<i>`` for the attribute at position ``i`` of the run, ``n`` records, ``p<j>`` of them that hold
+the ``j``-th value counted.
 A grid becomes smaller as a run goes on: values that no reachable state tells apart are merged, and
 attributes that nothing depends on yet are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,10 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.names import Table
 from ppdm_sql.refinement.collapse import Atoms
 from ppdm_sql.refinement.cuts import Codes
+from ppdm_sql.refinement.recoded import recoded
+
+Counted = tuple[int, int]
+"""Position of a coded column, and the code of the value whose records are counted."""
 
 
 @dataclass(frozen=True)
@@ -24,36 +29,39 @@ class Grid:
 
     Args:
         table: Its name.
+        rows: How many it has.
         values: For each attribute in it, an original value code for each code of the table.
-        protected: Number of protected columns ``p0, p1, ...``.
-        rows: Rows of the table.
+        codes: For each attribute in it, the code of the table for each original value code.
+        counted: Names of the counted columns: ``n, p0, p1, ...``.
     """
 
     table: Table
-    values: Mapping[int, Codes]
-    protected: int
     rows: int
+    values: Mapping[int, Codes]
+    codes: Mapping[int, Codes]
+    counted: Sequence[str]
 
-    @property
-    def counted(self) -> list[str]:
-        """The names of the counted columns."""
-        return ["n", *(f"p{j}" for j in range(self.protected))]
-
-    @property
-    def sums(self) -> str:
-        """The sums of all counted columns, as a select list."""
-        return ", ".join(f"sum({name})::BIGINT AS {name}" for name in self.counted)
+    @staticmethod
+    def sums(counted: Iterable[str]) -> str:
+        """The sums of counted columns, as a select list."""
+        return ", ".join(f"sum({name})::BIGINT AS {name}" for name in counted)
 
     @property
     def combinations(self) -> float:
         """Logarithm of the number of combinations that the codes could form."""
         return float(sum(np.log(len(codes)) for codes in self.values.values()))
 
+    def tells(self, attribute: int, parts: Codes) -> bool:
+        """Whether values of different parts have different codes here."""
+        values, codes = self.values[attribute], self.codes[attribute]
+        return len(values) == len(codes) or bool((parts[values][codes] == parts).all())
+
     def project(self, engine: Engine, attributes: Sequence[int]) -> Grid:
         """Give a smaller grid over some of the attributes; one scan of this one."""
-        codes = ", ".join(f"c{i}" for i in attributes)
-        query = f"SELECT {codes}, {self.sums} FROM {self.table} GROUP BY {codes}"
-        return _made(engine, query, {}, {i: self.values[i] for i in attributes}, self.protected)
+        columns = ", ".join(f"c{i}" for i in attributes)
+        query = f"SELECT {columns}, {self.sums(self.counted)} FROM {self.table} GROUP BY {columns}"
+        values, codes = ({i: some[i] for i in attributes} for some in (self.values, self.codes))
+        return Grid(*_made(engine, query, {}), values, codes, self.counted)
 
     def merge(self, engine: Engine, parts: Mapping[int, Codes]) -> Grid:
         """Give a smaller grid in which values of the same part have one code; one scan of this one.
@@ -62,38 +70,65 @@ class Grid:
             engine: Where the tables are.
             parts: For each attribute, the part of each of its original value codes.
         """
-        merged, params, columns = {}, {}, []
-        for i, codes in self.values.items():
-            _, first, inverse = np.unique(parts[i][codes], return_index=True, return_inverse=True)
-            merged[i], params[f"b{i}"] = codes[first], inverse.ravel().tolist()
-            columns.append(f"CAST($b{i} AS INTEGER[])[c{i} + 1]::UINTEGER AS c{i}")
-        query = f"SELECT {', '.join(columns)}, {self.sums} FROM {self.table} GROUP BY ALL"
-        return _made(engine, query, params, merged, self.protected)
+        values, codes, params, columns = {}, {}, dict[str, object](), []
+        for i, before in self.values.items():
+            _, first, inverse = np.unique(parts[i][before], return_index=True, return_inverse=True)
+            values[i], codes[i] = before[first], inverse.ravel()[self.codes[i]]
+            text, own = recoded(f"c{i}", inverse.ravel(), f"b{i}", "UINTEGER")
+            params |= own
+            columns.append(f"{text} AS c{i}")
+        sums = self.sums(self.counted)
+        query = f"SELECT {', '.join(columns)}, {sums} FROM {self.table} GROUP BY ALL"
+        return Grid(*_made(engine, query, params), values, codes, self.counted)
 
 
-def _made(
-    engine: Engine, query: str, params: Mapping[str, object], values: Mapping[int, Codes], protected: int
-) -> Grid:
+def _made(engine: Engine, query: str, params: Mapping[str, object]) -> tuple[Table, int]:
     table = engine.materialize("grid", query, params)
     ((rows,),) = engine.query(f"SELECT count(*) FROM {table}", step="grid_rows")
-    return Grid(table, values, protected, rows)
+    return table, rows
 
 
 def grid_of(
-    engine: Engine, atoms: Atoms, attributes: Sequence[int], protected: Sequence[tuple[int, int]]
+    engine: Engine, atoms: Atoms, parts: Mapping[int, Codes | None], counted: Sequence[Counted]
 ) -> Grid:
     """Make the grid of a channel from the atoms; one scan of them.
 
     Args:
         engine: Where the tables are.
         atoms: The collapsed source.
-        attributes: Positions of the attributes to group by.
-        protected: Position of the sensitive column and code, for each protected value.
+        parts: Positions of the attributes to group by, each with the part of each of its value codes, or
+            None where all differ.
+        counted: The values whose records are counted as ``p0, p1, ...``.
+    """
+    values, codes = {}, {}
+    for i, part in parts.items():
+        values[i] = codes[i] = np.arange(atoms.coded[i].size)
+        if part is not None:
+            _, first, inverse = np.unique(part, return_index=True, return_inverse=True)
+            values[i], codes[i] = first, inverse.ravel()
+    names = ["n", *(f"p{j}" for j in range(len(counted)))]
+    coarse = {i: None if part is None else codes[i] for i, part in parts.items()}
+    return Grid(*_made(engine, *grid_text(atoms, coarse, counted)), values, codes, names)
+
+
+def grid_text(
+    atoms: Atoms, codes: Mapping[int, Codes | None], counted: Sequence[Counted]
+) -> tuple[str, dict[str, object]]:
+    """Write the SELECT of a grid, as :func:`grid_of` makes it, with its parameters.
+
+    Args:
+        atoms: The collapsed source.
+        codes: For each attribute the grid's code of each value code, None where they are the same.
+        counted: The values whose records are counted as ``p0, p1, ...``.
     """
     counts = ["sum(n)::BIGINT AS n"]
-    for j, (column, code) in enumerate(protected):
+    for j, (column, code) in enumerate(counted):
         counts.append(f"coalesce(sum(n) FILTER (WHERE c{column} = {code}), 0)::BIGINT AS p{j}")
-    codes = ", ".join(f"c{i}" for i in attributes)
-    query = f"SELECT {codes}, {', '.join(counts)} FROM {atoms.table} GROUP BY {codes}"
-    values = {i: np.arange(atoms.coded[i].size) for i in attributes}
-    return _made(engine, query, {}, values, len(protected))
+    columns, params = [], dict[str, object]()
+    for i, numbers in codes.items():
+        text, own = (f"c{i}", {}) if numbers is None else recoded(f"c{i}", numbers, f"b{i}", "UINTEGER")
+        params |= own
+        columns.append(f"{text} AS c{i}")
+    # The names are those of the atoms' columns too, so the groups are named by position.
+    groups = ", ".join(str(place) for place in range(1, len(columns) + 1))
+    return f"SELECT {', '.join([*columns, *counts])} FROM {atoms.table} GROUP BY {groups}", params

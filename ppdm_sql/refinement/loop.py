@@ -14,7 +14,6 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from typing import Literal, Protocol
 
 import numpy as np
@@ -27,14 +26,57 @@ logger = logging.getLogger("ppdm_sql")
 Candidate = tuple[int, int]
 """Position of the attribute, and the candidate's id within it."""
 Stopped = Literal["complete", "max-steps", "interrupted"]
-DECIMALS = 12
-"""Scores are compared rounded to this many decimals, so that ties are settled by attribute, then value."""
+NOTHING = 1e-12
+"""A gain below it is none."""
 SHORTEST, LONGEST = 4, 16
-"""How many states are measured ahead in one batch."""
+"""How many states are measured ahead in one batch; where fewer are worth it, one attribute is."""
 NARROWEST, WIDEST = 16, 32
 """How many candidates are measured beside in one batch; the more fall, the more are tried next."""
 AHEAD = 20_000
 """Groups, over all states, that looking ahead may cost; a wrong guess must stay cheap on large tables."""
+
+
+Rounding = Callable[[Floats], Floats]
+"""Makes scores that count as equal equal, so that ties are settled by attribute, then value."""
+
+
+def twelve_decimals(scores: Floats) -> Floats:
+    """Compare scores to 12 decimals."""
+    return np.round(scores, 12)
+
+
+def nine_digits(scores: Floats) -> Floats:
+    """Take scores within a share of 1e-9 of the best for equal to it."""
+    best = scores.max(initial=0.0)
+    return np.asarray(np.where(scores >= best * (1 - 1e-9), best, scores))
+
+
+class Gains(Protocol):
+    """What candidates gain."""
+
+    @property
+    def local(self) -> bool:
+        """Whether a gain depends on the cut of its own attribute only, not on the rest of the state."""
+
+    def of(self, cuts: Cuts, candidates: Sequence[Codes]) -> Sequence[Floats]:
+        """Give the gains of some candidates of each attribute."""
+
+    def forget(self, reachable: Sequence[Codes]) -> None:
+        """Learn the parts of the finest state still reachable, to measure less data."""
+
+
+class InformationGain:
+    """InfoGain(v) = I(R_v) less the weighted I(R_c) of its parts, which each cut knows (slides 13, 14)."""
+
+    local = True
+
+    def of(self, cuts: Cuts, candidates: Sequence[Codes]) -> Sequence[Floats]:
+        """Pick the gains of the candidates out of each cut's."""
+        pairs = zip(cuts, candidates, strict=True)
+        return [cut.gains[np.isin(cut.candidates, chosen)] for cut, chosen in pairs]
+
+    def forget(self, reachable: Sequence[Codes]) -> None:
+        """Nothing is measured."""
 
 
 class Measure(Protocol):
@@ -43,6 +85,10 @@ class Measure(Protocol):
     @property
     def groups(self) -> int:
         """Groups of the first state measured last: what one more state costs."""
+
+    @property
+    def sweeps(self) -> bool:
+        """Whether measuring candidates of all attributes costs about as much as those of one."""
 
     def path(self, states: Sequence[Cuts]) -> Floats:
         """Measure states that follow each other."""
@@ -92,45 +138,50 @@ class _Block:
     losses: Floats
     scores: Floats
 
-    @cached_property
-    def rounded(self) -> Floats:
-        return np.round(self.scores, DECIMALS)
-
-    @cached_property
-    def best(self) -> int:
-        """Row of the best score; the first in value order on ties."""
-        return int(self.rounded.argmax())
-
 
 @dataclass(frozen=True)
 class _Ranking:
-    """Open candidates of a state, by attribute."""
+    """Open candidates of a state, by attribute, with the rule by which scores are equal."""
 
     blocks: tuple[_Block, ...]
-
-    def __len__(self) -> int:
-        return sum(len(block.ids) for block in self.blocks)
+    rounding: Rounding
 
     @cached_property
-    def best(self) -> _Block:
-        """The block that holds the best candidate; the first attribute on ties."""
-        filled = [block for block in self.blocks if len(block.ids)]
-        return max(filled, key=lambda block: (block.rounded[block.best], -block.attribute))
+    def _scores(self) -> Floats:
+        """Scores of all candidates, in the order of attributes and values."""
+        return self.rounding(np.concatenate([block.scores for block in self.blocks]))
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    def _at(self, row: int) -> tuple[_Block, int]:
+        for block in self.blocks:
+            if row < len(block.ids):
+                return block, row
+            row -= len(block.ids)
+        raise IndexError(row)
+
+    @cached_property
+    def best(self) -> tuple[_Block, int]:
+        """The block that holds the best candidate, and its row; the first on ties."""
+        return self._at(int(self._scores.argmax()))
 
     @property
     def winner(self) -> Candidate:
-        return self.best.attribute, int(self.best.ids[self.best.best])
+        block, row = self.best
+        return block.attribute, int(block.ids[row])
 
     def ordered(self) -> Iterator[Candidate]:
         """Give all open candidates, best first."""
         attributes = np.concatenate([np.full(len(b.ids), b.attribute) for b in self.blocks])
         ids = np.concatenate([block.ids for block in self.blocks])
-        order = np.argsort(-np.concatenate([block.rounded for block in self.blocks]), kind="stable")
+        order = np.argsort(-self._scores, kind="stable")
         return ((int(attributes[row]), int(ids[row])) for row in order)
 
     def replaced(self, block: _Block) -> _Ranking:
         """Give the ranking with another block for one attribute."""
-        return _Ranking((*self.blocks[: block.attribute], block, *self.blocks[block.attribute + 1 :]))
+        blocks = (*self.blocks[: block.attribute], block, *self.blocks[block.attribute + 1 :])
+        return _Ranking(blocks, self.rounding)
 
 
 class Refinement:
@@ -141,14 +192,27 @@ class Refinement:
         sizes: Number of candidate ids of each attribute.
         gauges: The requirements, as numbers with limits.
         measure: Measures states in the database.
+        gains: What candidates gain.
+        rounding: When scores are equal.
     """
 
-    def __init__(self, cuts: Cuts, sizes: Sequence[int], gauges: Gauges, measure: Measure) -> None:
+    def __init__(
+        self,
+        cuts: Cuts,
+        sizes: Sequence[int],
+        gauges: Gauges,
+        measure: Measure,
+        gains: Gains | None = None,
+        rounding: Rounding = twelve_decimals,
+    ) -> None:
         self._gauges = gauges
         self._measure = measure
+        self._gains = gains or InformationGain()
+        self._rounding = rounding
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
         self._bounds = [np.empty((size, len(gauges.gauges))) for size in sizes]
         self._chain, self._width, self._broken = SHORTEST, NARROWEST, False
+        self._length, self._used = 1, 1
         (root,) = measure.path([cuts])
         self._start = State(cuts, root)
         for bounds in self._bounds:
@@ -173,6 +237,8 @@ class Refinement:
         """
         self._gauges.require_solution(self._start.measured)
         state, known = self._start, _Known()
+        if not self._gains.local:
+            self._survey(state, known)
         while state.stopped is None:
             ranking = self._rank(state.cuts, state.measured)
             if not len(ranking):
@@ -184,6 +250,7 @@ class Refinement:
                 if len(state.steps) == max_steps:
                     return replace(state, stopped="max-steps")
                 state = self._perform(state, ranking, known.measured[best])
+                self._used += 1
                 known = known.behind.get(best, _Known())
                 self._tell(progress, state, ranking)
             else:
@@ -193,38 +260,67 @@ class Refinement:
 
     def _rank(self, cuts: Cuts, measured: Floats) -> _Ranking:
         """Score the open candidates; numbers not measured in this state are bounds."""
-        return _Ranking(tuple(self._block(a, cut, measured) for a, cut in enumerate(cuts)))
+        ids = [self._open(attribute, cut) for attribute, cut in enumerate(cuts)]
+        gains = self._gains.of(cuts, ids)
+        blocks = [self._block(a, ids[a], gains[a], measured) for a in range(len(cuts))]
+        return _Ranking(tuple(blocks), self._rounding)
 
-    def _block(self, attribute: int, cut: Cut, measured: Floats) -> _Block:
-        alive = self._alive[attribute][cut.candidates]
-        ids, gains = cut.candidates[alive], cut.gains[alive]
+    def _open(self, attribute: int, cut: Cut) -> Codes:
+        """List the candidates that may still be valid: no part may be too small for any class."""
+        possible = self._alive[attribute][cut.candidates] & (cut.smallest >= self._gauges.least[attribute])
+        return np.asarray(cut.candidates[possible])
+
+    def _block(self, attribute: int, ids: Codes, gains: Floats, measured: Floats) -> _Block:
+        gains = np.where(gains < NOTHING, 0.0, gains)
         losses = self._gauges.loss(attribute, measured, self._bounds[attribute][ids])
         return _Block(attribute, ids, gains, losses, gains / (losses + 1))
 
     def _perform(self, state: State, ranking: _Ranking, measured: Floats) -> State:
-        block, row = ranking.best, ranking.best.best
+        block, row = ranking.best
         numbers = (float(column[row]) for column in (block.scores, block.gains, block.losses))
         step = Step(ranking.winner, *numbers)
         return State(_refined(state.cuts, ranking.winner), measured, (*state.steps, step))
 
+    def _survey(self, state: State, known: _Known) -> None:
+        """Measure every candidate: where gains cost a measurement too, only valid ones are worth it."""
+        ids = [self._open(attribute, cut) for attribute, cut in enumerate(state.cuts)]
+        every = [(a, int(candidate)) for a, candidates in enumerate(ids) for candidate in candidates]
+        if every:
+            numbers = self._measure.beside(state.cuts, state.measured, every)
+            known.measured.update(zip(every, numbers, strict=True))
+            self._learn(known)
+
     def _explore(self, state: State, ranking: _Ranking, known: _Known) -> None:
-        """Measure ahead along the present order; where it broke last time, first what stands beside."""
-        if self._broken:
-            beside = self._next_candidates(ranking, known)
-            numbers = self._measure.beside(state.cuts, state.measured, beside)
-            known.measured.update(zip(beside, numbers, strict=True))
-            many_fell = 3 * np.count_nonzero(~self._gauges.valid(numbers)) > len(beside)
-            self._width = min(2 * self._width, WIDEST) if many_fell else max(self._width // 2, NARROWEST)
-            self._broken = False
-            return
+        """Measure ahead along the present order, as far as looking ahead paid last time; else beside."""
+        used, self._used = self._used, 0
+        if used >= self._length:
+            self._chain = min(2 * self._chain, LONGEST)
+        elif 2 * used < self._length or not used:
+            self._chain = max(self._chain // 2, 1)
+        disjoint = state.cuts[ranking.winner[0]].disjoint
+        if self._broken or not self._gains.local or (disjoint and self._chain < SHORTEST):
+            self._look_beside(state, ranking, known)
+        else:
+            self._look_ahead(state, ranking, known)
+
+    def _look_beside(self, state: State, ranking: _Ranking, known: _Known) -> None:
+        beside = self._next_candidates(state.cuts, ranking, known)
+        numbers = self._measure.beside(state.cuts, state.measured, beside)
+        known.measured.update(zip(beside, numbers, strict=True))
+        self._broken, self._length = False, 1
+        many_fell = 3 * np.count_nonzero(~self._gauges.valid(numbers)) > len(beside)
+        self._width = min(2 * self._width, WIDEST) if many_fell else max(self._width // 2, NARROWEST)
+
+    def _look_ahead(self, state: State, ranking: _Ranking, known: _Known) -> None:
         path = list(self._speculate(state, ranking))
         numbers = self._measure.path([cuts for _, cuts in path])
         node = known
         for (candidate, _), row in zip(path, numbers, strict=True):
             node.measured[candidate] = row
             node = node.behind.setdefault(candidate, _Known())
-        self._broken = not bool(self._gauges.valid(numbers).all())
-        self._chain = max(self._chain // 2, SHORTEST) if self._broken else min(2 * self._chain, LONGEST)
+        held = bool(self._gauges.valid(numbers).all())
+        self._broken = not held and not state.cuts[path[0][0][0]].disjoint
+        self._length = len(path)
 
     def _speculate(self, state: State, ranking: _Ranking) -> Iterator[tuple[Candidate, Cuts]]:
         """Follow the present order as if every candidate held, for the length of the chain."""
@@ -235,11 +331,21 @@ class Refinement:
             attribute, _ = winner = ranking.winner
             cuts = _refined(cuts, winner)
             yield winner, cuts
-            ranking = ranking.replaced(self._block(attribute, cuts[attribute], state.measured))
+            ids = self._open(attribute, cuts[attribute])
+            (gains,) = self._gains.of((cuts[attribute],), (ids,))
+            ranking = ranking.replaced(self._block(attribute, ids, gains, state.measured))
 
-    def _next_candidates(self, ranking: _Ranking, known: _Known) -> list[Candidate]:
-        """Pick the best candidates of the present state that were not measured in it."""
-        return list(islice((c for c in ranking.ordered() if c not in known.measured), self._width))
+    def _next_candidates(self, cuts: Cuts, ranking: _Ranking, known: _Known) -> list[Candidate]:
+        """Pick candidates of the present state that were not measured in it: those that cost one statement.
+
+        They are all those of the best one's attribute, or of all attributes where that costs no more; where
+        candidates share a part, the best of them.
+        """
+        unknown = [c for c in ranking.ordered() if c not in known.measured]
+        attribute, _ = ranking.winner
+        if cuts[attribute].disjoint:
+            return [c for c in unknown if c[0] == attribute or (self._measure.sweeps and cuts[c[0]].disjoint)]
+        return [c for c in unknown if not cuts[c[0]].disjoint][: self._width]
 
     def _learn(self, known: _Known) -> None:
         """Take fresh numbers as bounds; a candidate that breaks a limit is dead for good."""
@@ -249,7 +355,9 @@ class Refinement:
 
     def _tell(self, progress: Progress, state: State, ranking: _Ranking) -> None:
         pairs = zip(state.cuts, self._alive, strict=True)
-        self._measure.forget([cut.reachable(alive) for cut, alive in pairs])
+        reachable = [cut.reachable(alive) for cut, alive in pairs]
+        self._measure.forget(reachable)
+        self._gains.forget(reachable)
         worst = self._gauges.worst(state.measured)
         progress.update(
             step=len(state.steps),

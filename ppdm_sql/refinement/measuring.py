@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from ppdm_sql.audit.classwise import is_ordered
 from ppdm_sql.engine import Engine
+from ppdm_sql.refinement import readings
 from ppdm_sql.refinement.channels import Channel
-from ppdm_sql.refinement.collapse import Atoms
+from ppdm_sql.refinement.collapse import Atoms, value_counts
 from ppdm_sql.refinement.cuts import Codes, Cuts, Floats
-from ppdm_sql.refinement.gauges import Gauges
+from ppdm_sql.refinement.gauges import Gauge, Gauges
+from ppdm_sql.refinement.grids import Counted
+from ppdm_sql.refinement.readings import Reading
 
+MOST_CLASSES = 64
+"""Values of the class attribute above which the entropy of the class is not told."""
 MOST_PROTECTED = 16
 """Protected values counted in one grid; further ones get a grid of their own."""
+
+
+class _Watch(NamedTuple):
+    """A channel with the gauges that read it, and how each does."""
+
+    channel: Channel
+    gauges: list[int]
+    readings: list[Reading]
 
 
 class ChannelMeasure:
@@ -23,34 +38,66 @@ class ChannelMeasure:
         engine: Where the grids are.
         atoms: The collapsed source.
         gauges: What to measure.
+        horizon: For each attribute, the parts that the first states can tell apart.
+        classes: Position of the class attribute, where :meth:`information` will be asked.
 
     Cost: one scan of the atoms per channel, then one scan of its grid per batch.
     """
 
-    def __init__(self, engine: Engine, atoms: Atoms, gauges: Gauges) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        atoms: Atoms,
+        gauges: Gauges,
+        horizon: Sequence[Codes],
+        classes: int | None = None,
+    ) -> None:
+        self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
         self._size = len(gauges.gauges)
-        self._channels = [Channel(engine, atoms, gauges, *group) for group in _groups(gauges)]
+        self._watches: list[_Watch] = []
+        self._informative: dict[tuple[int, ...], tuple[Channel, list[Reading]]] = {}
+        for group in _groups(gauges.gauges):
+            self._watch([gauges.gauges[position] for position in group], group)
+
+    def _watch(self, gauges: Sequence[Gauge], positions: list[int]) -> None:
+        engine, atoms, classes = self._engine, self._atoms, self._classes
+        counted: dict[Counted, str] = {}
+        formulas = [_reading(engine, atoms, gauge, counted) for gauge in gauges]
+        told = [readings.squared_size()]
+        if classes is not None and atoms.coded[classes].size <= MOST_CLASSES:
+            labels = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
+            names = [counted.setdefault(label, f"p{len(counted)}") for label in labels]
+            told.append(readings.class_entropy(names))
+        channel = Channel(engine, atoms, gauges[0].attributes, list(counted), self._horizon)
+        self._watches.append(_Watch(channel, positions, formulas))
+        self._informative.setdefault(tuple(channel.attributes), (channel, told))
 
     @property
     def groups(self) -> int:
         """Groups of the first state of the last path: what measuring one more state costs."""
-        return max(channel.groups for channel in self._channels)
+        return max(watch.channel.groups for watch in self._watches)
+
+    @property
+    def sweeps(self) -> bool:
+        """Whether measuring the candidates of all attributes costs about as much as those of one."""
+        return all(watch.channel.is_large for watch in self._watches)
 
     def detail(self) -> Floats:
         """Measure the source itself, in which nothing is masked."""
         numbers = np.empty(self._size)
-        for channel in self._channels:
-            numbers[channel.gauges] = channel.detail()
+        for watch in self._watches:
+            numbers[watch.gauges] = watch.channel.detail(watch.readings)[1:]
         return numbers
 
     def path(self, states: Sequence[Cuts]) -> Floats:
         """Measure states that follow each other, shape (states, gauges)."""
         numbers = np.empty((len(states), self._size))
-        for channel in self._channels:
-            keys = [channel.identity(state) for state in states]
+        for watch in self._watches:
+            keys = [watch.channel.identity(state) for state in states]
             distinct = dict(zip(keys, states, strict=True))
-            found = dict(zip(distinct, channel.path(list(distinct.values())), strict=True))
-            numbers[:, channel.gauges] = [found[key] for key in keys]
+            read = watch.channel.path(list(distinct.values()), watch.readings)
+            found = dict(zip(distinct, read, strict=True))
+            numbers[:, watch.gauges] = [found[key] for key in keys]
         return numbers
 
     def beside(self, cuts: Cuts, known: Floats, candidates: Sequence[tuple[int, int]]) -> Floats:
@@ -62,36 +109,82 @@ class ChannelMeasure:
             candidates: Attribute and id.
         """
         numbers = np.repeat(known[None, :], len(candidates), axis=0)
-        for channel in self._channels:
-            mine = [row for row, (attribute, _) in enumerate(candidates) if attribute in channel.attributes]
-            if mine:
-                found = channel.beside(cuts, [candidates[row] for row in mine])
-                numbers[np.ix_(mine, channel.gauges)] = self._worse(known[channel.gauges], found, channel)
+        for watch in self._watches:
+            for rows, read in self._read_beside(watch, cuts, candidates):
+                before = known[watch.gauges]
+                higher = [reading.total == "max" for reading in watch.readings]
+                worse = np.where(higher, np.fmax(before, read), np.fmin(before, read))
+                numbers[np.ix_(rows, watch.gauges)] = worse
         return numbers
 
     @staticmethod
-    def _worse(known: Floats, found: Floats, channel: Channel) -> Floats:
-        """Keep the present worst group where a candidate's own groups are better."""
-        confidences = len(channel.gauges) - channel.anonymity_count
-        worse = np.fmin(known, found)
-        worse[:, :confidences] = np.fmax(known, found)[:, :confidences]
-        return worse
+    def _read_beside(
+        watch: _Watch, cuts: Cuts, candidates: Sequence[tuple[int, int]]
+    ) -> Iterator[tuple[list[int], Floats]]:
+        """Read the candidates that share a part, then those that have parts of their own."""
+        mine = [row for row, (attribute, _) in enumerate(candidates) if attribute in watch.channel.attributes]
+        shared = [row for row in mine if not cuts[candidates[row][0]].disjoint]
+        if shared:
+            read = watch.channel.beside(cuts, [candidates[row] for row in shared], watch.readings)
+            yield shared, read
+        rows = [row for row in mine if row not in shared]
+        if rows:
+            read = watch.channel.apart(cuts, [candidates[row] for row in rows], watch.readings)
+            yield rows, read
+
+    def information(self, cuts: Cuts | None) -> dict[tuple[int, ...], Floats]:
+        """Tell, for each set of attributes that records are grouped by, what its groups are like.
+
+        Args:
+            cuts: A state; None for the source, to be asked before the first step.
+
+        Returns:
+            Number of groups, sum of their squared sizes, and entropy of the class left in them, in bits
+            together; the last only where the class has few values.
+        """
+        found = {}
+        for attributes, (channel, told) in self._informative.items():
+            read = channel.detail(told) if cuts is None else channel.counted_path([cuts], told)[0]
+            found[attributes] = read
+        return found
 
     def forget(self, reachable: Sequence[Codes]) -> None:
         """Let each channel merge what no reachable state tells apart."""
-        for channel in self._channels:
-            channel.shrink(reachable)
+        for watch in self._watches:
+            watch.channel.shrink(reachable)
 
 
-def _groups(gauges: Gauges) -> list[tuple[tuple[int, ...], list[int], list[int]]]:
-    """Gather the gauges by their set of attributes, few enough protected values in each."""
-    found: dict[frozenset[int], tuple[list[int], list[int]]] = {}
-    for position, gauge in enumerate(gauges.gauges):
-        protected, anonymity = found.setdefault(frozenset(gauge.attributes), ([], []))
-        (anonymity if gauge.protected is None else protected).append(position)
-    split = []
-    for attributes, (protected, anonymity) in found.items():
-        for first in range(0, max(len(protected), 1), MOST_PROTECTED):
-            few = protected[first : first + MOST_PROTECTED]
-            split.append((tuple(attributes), few, anonymity if not first else []))
-    return split
+def _groups(gauges: Sequence[Gauge]) -> Iterable[list[int]]:
+    """Gather the gauges that one grid can serve: the same attributes, few enough values counted."""
+    found: dict[object, list[list[int]]] = {}
+    for position, gauge in enumerate(gauges):
+        counts_all = gauge.sensitive if gauge.kind not in ("size", "confidence") else None
+        same = found.setdefault((frozenset(gauge.attributes), counts_all), [[]])
+        protected = sum(gauges[other].kind == "confidence" for other in same[-1])
+        if gauge.kind == "confidence" and protected >= MOST_PROTECTED:
+            same.append([])
+        same[-1].append(position)
+    return [group for groups in found.values() for group in groups]
+
+
+def _reading(engine: Engine, atoms: Atoms, gauge: Gauge, counted: dict[Counted, str]) -> Reading:
+    """Give the formula of a gauge, and add what it counts."""
+
+    def name(code: int) -> str:
+        assert gauge.sensitive is not None
+        return counted.setdefault((gauge.sensitive, code), f"p{len(counted)}")
+
+    if gauge.kind == "size" or gauge.sensitive is None:
+        return readings.class_size()
+    if gauge.kind == "confidence":
+        return readings.confidence(name(gauge.protected or 0))
+    dictionary = atoms.coded[gauge.sensitive]
+    values = [name(code) for code in range(dictionary.size)]
+    if gauge.kind == "distinct":
+        return readings.distinct_values(values)
+    if gauge.kind == "entropy":
+        return readings.entropy_diversity(values)
+    totals = value_counts(engine, atoms, gauge.sensitive)
+    if is_ordered(dictionary.column.type):
+        return readings.ordered_distance(values, totals)
+    return readings.equal_distance(values, totals)

@@ -1,24 +1,28 @@
-"""Writes what a descent reached: the rows of the release, the steps and the cuts, all in SQL."""
+"""Writes what a descent reached: the rows of the release, the steps, the cuts and the trees, all in SQL."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from sqlglot import exp
 
 from ppdm_sql import statements
 from ppdm_sql.engine import Engine
 from ppdm_sql.names import Table, alias, column
-from ppdm_sql.refinement.collapse import Atoms, Dictionary
-from ppdm_sql.refinement.cuts import SuppressionCut
+from ppdm_sql.refinement.collapse import Atoms
+from ppdm_sql.refinement.cuts import Cut
+from ppdm_sql.refinement.labels import Params, label_table
 from ppdm_sql.refinement.loop import Step
+from ppdm_sql.refinement.recoded import recoded, runs_of
+from ppdm_sql.refinement.recodings import Recoding
 from ppdm_sql.release import Treatment
 from ppdm_sql.statements import render
 
 WORTH_PACKING = 250_000
 """Records from which on text columns are stored as ENUMs."""
+MOST_LISTED = 10_000
+"""Values of a column in grown intervals above which ``ppdm.cuts`` does not list them."""
 MOST_PACKED = 2**16
 """Values of a column above which its text is stored as it is."""
 
@@ -31,20 +35,68 @@ class Output:
         atom: ``c<i>`` or ``k<i>``, or ``n`` for the count column.
         name: Its released name.
         treatment: What the release says of it.
+        of: The interval column whose bound it is, if it is one.
     """
 
     atom: str
     name: str
     treatment: Treatment
+    of: str | None = None
 
 
-def released_rows(
-    engine: Engine,
-    atoms: Atoms,
-    cuts: Sequence[SuppressionCut | None],
-    outputs: Sequence[Output],
-    symbol: str,
-) -> str:
+@dataclass(frozen=True)
+class Outcome:
+    """What a descent reached.
+
+    Args:
+        atoms: The collapsed source.
+        recodings: Of the attributes, which are the first coded columns of the atoms.
+        cuts: Their final cuts.
+        specialized: For each attribute its specialized nodes with their children, in the order of the run.
+        labels: From :func:`~ppdm_sql.refinement.labels.label_table`.
+    """
+
+    atoms: Atoms
+    recodings: Sequence[Recoding]
+    cuts: Sequence[Cut]
+    specialized: Sequence[Mapping[int, Sequence[int]]]
+    labels: Table
+
+    def cut(self, position: int) -> Cut | None:
+        """Give the cut of a coded column; None where every value is released as it is."""
+        if position >= len(self.cuts) or self.recodings[position].is_whole(self.cuts[position]):
+            return None
+        return self.cuts[position]
+
+
+Move = tuple[int, int, Sequence[int], float, float, float]
+"""A step as it is written down: attribute, node, children, score, gain, loss."""
+
+
+def moves_of(cuts: Sequence[Cut], steps: Sequence[Step]) -> list[Move]:
+    """Follow the steps from the most general cuts and say what each specialized."""
+    moves: list[Move] = []
+    reached = list(cuts)
+    for step in steps:
+        attribute, candidate = step.candidate
+        node, children = reached[attribute].specialization(candidate)
+        reached[attribute] = reached[attribute].refine(candidate)
+        moves.append((attribute, node, children, step.score, step.gain, step.loss))
+    return moves
+
+
+def outcome_of(
+    engine: Engine, atoms: Atoms, recodings: Sequence[Recoding], cuts: Sequence[Cut], moves: Sequence[Move]
+) -> Outcome:
+    """Gather what the release needs to know of its attributes, and label their nodes."""
+    specialized: list[dict[int, list[int]]] = [{} for _ in recodings]
+    for attribute, node, children, *_ in moves:
+        specialized[attribute].setdefault(node, []).extend(children)
+    labels = label_table(engine, recodings, specialized)
+    return Outcome(atoms, recodings, cuts, specialized, labels)
+
+
+def released_rows(engine: Engine, outcome: Outcome, outputs: Sequence[Output]) -> str:
     """Write the SELECT that gives the release, ordered by its own values alone.
 
     The atoms are masked and regrouped as codes, decoded, sorted, and only then written out one row a
@@ -53,20 +105,18 @@ def released_rows(
 
     Args:
         engine: Where the working table of decoded combinations is made.
-        atoms: The collapsed source.
-        cuts: For each coded column its cut, or None where it is released as it is.
+        outcome: What the descent reached.
         outputs: Columns of the release, in order.
-        symbol: The suppressed symbol.
 
     Cost: one scan of the atoms; the SELECT itself scans the combinations.
     """
-    decoded = engine.materialize("decoded", *_decoded(atoms, cuts, outputs, symbol))
+    decoded = engine.materialize("decoded", *_decoded(outcome, outputs))
     packed = {
         f"r{i}": engine.enumerate_values(
             f"SELECT DISTINCT r{i} FROM {decoded} WHERE r{i} IS NOT NULL ORDER BY ALL"
         )
         for i, output in enumerate(outputs)
-        if is_packed(atoms, cuts, output)
+        if is_packed(outcome, output)
     }
     values = [f"r{i}" for i, output in enumerate(outputs) if output.atom != "n"]
     order = ", ".join(f"{value} NULLS LAST" for value in values)
@@ -81,40 +131,43 @@ def released_rows(
     return f"SELECT {', '.join(named)} FROM ({rows}) AS records"
 
 
-def is_packed(atoms: Atoms, cuts: Sequence[SuppressionCut | None], output: Output) -> bool:
+def is_packed(outcome: Outcome, output: Output) -> bool:
     """Tell whether a column is worth storing as an ENUM of its released values.
 
     Writing text costs most of a large release: at 10 million records of nine columns 5.2 s of CPU time,
     1.8 s as ENUMs. On small ones making the types costs more than it saves. A sensitive column stays text: a
     requirement may name a value that no record of the release holds, and an ENUM could not be asked for it.
     """
-    if output.atom[0] != "c" or output.treatment == "sensitive" or atoms.records < WORTH_PACKING:
+    if output.atom[0] != "c" or output.of or output.treatment == "sensitive":
+        return False
+    if outcome.atoms.records < WORTH_PACKING:
         return False
     position = int(output.atom[1:])
-    dictionary, cut = atoms.coded[position], cuts[position]
-    is_text = dictionary.column.type == "VARCHAR" or (cut is not None and len(cut.suppressed) > 0)
+    dictionary = outcome.atoms.coded[position]
+    is_text = dictionary.column.type == "VARCHAR" or outcome.cut(position) is not None
     return is_text and dictionary.size <= MOST_PACKED
 
 
-def _masked(atoms: Atoms, cuts: Sequence[SuppressionCut | None]) -> tuple[str, dict[str, object]]:
-    """Replace codes of suppressed values by -1 and add up what has become equal."""
-    params: dict[str, object] = {}
-    columns = [f"k{position}" for position in range(len(atoms.kept))]
-    for position, cut in enumerate(cuts):
-        if cut is None or not len(cut.suppressed):
+def _masked(outcome: Outcome) -> tuple[str, Params]:
+    """Replace the codes of masked attributes by nodes and add up what has become equal."""
+    params: Params = {}
+    columns = [f"k{position}" for position in range(len(outcome.atoms.kept))]
+    for position in range(len(outcome.atoms.coded)):
+        cut = outcome.cut(position)
+        if cut is None:
             columns.append(f"c{position}")
             continue
-        params[f"r{position}"] = np.where(cut.labels == 0, -1, np.arange(len(cut.labels))).tolist()
-        columns.append(f"CAST($r{position} AS INTEGER[])[c{position} + 1] AS c{position}")
-    return f"SELECT {', '.join(columns)}, sum(n)::BIGINT AS n FROM {atoms.table} GROUP BY ALL", params
+        text, own = recoded(f"c{position}", cut.nodes, f"r{position}", "BIGINT")
+        params |= own
+        columns.append(f"{text} AS c{position}")
+    rows = f"SELECT {', '.join(columns)}, sum(n)::BIGINT AS n FROM {outcome.atoms.table} GROUP BY ALL"
+    return rows, params
 
 
-def _decoded(
-    atoms: Atoms, cuts: Sequence[SuppressionCut | None], outputs: Sequence[Output], symbol: str
-) -> tuple[str, dict[str, object]]:
-    """Replace codes by values; a column of which something is suppressed becomes text."""
-    masked, params = _masked(atoms, cuts)
-    columns, joins = ["m.n AS n"], []
+def _decoded(outcome: Outcome, outputs: Sequence[Output]) -> tuple[str, Params]:
+    """Replace codes by values and nodes by labels; a masked column is text."""
+    masked, params = _masked(outcome)
+    columns, joins = ["m.n AS n"], dict[int, str]()
     for i, output in enumerate(outputs):
         if output.atom == "n":
             continue
@@ -122,19 +175,28 @@ def _decoded(
         if output.atom[0] == "k":
             columns.append(f"m.k{position} AS r{i}")
             continue
-        columns.append(f"{_value(cuts[position], atoms.coded[position], position)} AS r{i}")
-        joins.append(
-            f"LEFT JOIN {atoms.coded[position].table} AS d{position} ON d{position}.code = m.c{position}"
-        )
-    params["symbol"] = symbol
-    return f"SELECT {', '.join(columns)}, $symbol AS s FROM ({masked}) AS m {' '.join(joins)}", params
+        columns.append(f"{_value(outcome, position, output)} AS r{i}")
+        joins[position] = _join(outcome, position)
+    return f"SELECT {', '.join(columns)} FROM ({masked}) AS m {' '.join(joins.values())}", params
 
 
-def _value(cut: SuppressionCut | None, dictionary: Dictionary, position: int) -> str:
+def _join(outcome: Outcome, position: int) -> str:
+    if outcome.cut(position) is None:
+        values = outcome.atoms.coded[position].table
+        return f"LEFT JOIN {values} AS d{position} ON d{position}.code = m.c{position}"
+    labels = f"(SELECT node, label, lower, upper FROM {outcome.labels} WHERE attribute = {position})"
+    return f"LEFT JOIN {labels} AS d{position} ON d{position}.node = m.c{position}"
+
+
+def _value(outcome: Outcome, position: int, output: Output) -> str:
+    type_text = outcome.atoms.coded[position].column.type
+    if output.of:
+        bound = "lower" if output.treatment == "lower bound" else "upper"
+        return f"CAST(d{position}.{bound} AS {type_text})"
+    if outcome.cut(position) is not None:
+        return f"d{position}.label"
     value = f"d{position}.value"
-    if cut is not None and len(cut.suppressed):
-        return f"CASE WHEN m.c{position} < 0 THEN $symbol ELSE {value}::VARCHAR END"
-    return f"{value}::VARCHAR" if has_enum(dictionary.column.type) else value
+    return f"{value}::VARCHAR" if has_enum(type_text) else value
 
 
 def has_enum(type_text: str) -> bool:
@@ -147,58 +209,84 @@ def without_enum(value: exp.Expression, type_text: str) -> exp.Expression:
     return exp.cast(value, "TEXT") if has_enum(type_text) else value
 
 
-def value_texts(engine: Engine, atoms: Atoms, cuts: Sequence[SuppressionCut | None]) -> Table:
-    """Gather the masking attributes' values as text: ``attribute`` (position), ``code``, ``value``."""
+def step_rows(engine: Engine, outcome: Outcome, moves: Sequence[Move]) -> Table:
+    """Write the steps with the labels of what each specialized; one row a step."""
+    rows = [
+        (step, attribute, node, child, place, score, gain, loss)
+        for step, (attribute, node, children, score, gain, loss) in enumerate(moves, start=1)
+        for place, child in enumerate(children)
+    ]
+    names = ("step", "attribute", "parent", "child", "place", "score", "gain", "loss")
+    params: Params = {name: [row[i] for row in rows] for i, name in enumerate(names)}
+    params["names"] = _names(outcome)
+    query = statements.bind("refinement/steps", tables={"labels": outcome.labels})
+    return engine.materialize("steps", query, params)
+
+
+def top_labels(engine: Engine, outcome: Outcome) -> dict[str, str]:
+    """Give the label of the most general state of each attribute."""
+    roots = [recoding.root for recoding in outcome.recodings]
+    query = (
+        f"SELECT attribute, label FROM {outcome.labels} "
+        "WHERE node = CAST($roots AS BIGINT[])[attribute + 1] AND label IS NOT NULL"
+    )
+    names = _names(outcome)
+    return {names[a]: label for a, label in engine.query(query, {"roots": roots}, step="tops")}
+
+
+def cut_rows(engine: Engine, outcome: Outcome) -> Table:
+    """Write what became of every value of the masked attributes; the owner's, never exported.
+
+    A column of very many values that is shown in intervals is left out: its intervals say it all.
+    """
+    listed = [
+        position
+        for position, recoding in enumerate(outcome.recodings)
+        if recoding.treatment is not None
+        and not (recoding.grown and recoding.dictionary.size > MOST_LISTED)
+    ]
     parts = [
-        f"SELECT {position} AS attribute, code, value::VARCHAR AS value FROM {atoms.coded[position].table}"
-        for position, cut in enumerate(cuts)
-        if cut is not None
+        f"SELECT {position} AS attribute, code, value::VARCHAR AS value "
+        f"FROM {outcome.recodings[position].dictionary.table}"
+        for position in listed
     ]
     nothing = ["SELECT NULL::INTEGER AS attribute, NULL::BIGINT AS code, NULL::VARCHAR AS value WHERE false"]
-    return engine.materialize("texts", " UNION ALL ".join(parts or nothing))
-
-
-def step_rows(
-    engine: Engine,
-    atoms: Atoms,
-    texts: Table,
-    steps: Sequence[Step],
-    whole: Sequence[tuple[int, Sequence[int]]],
-    symbol: str,
-) -> Table:
-    """Write the steps with the text of the disclosed values.
-
-    Args:
-        engine: Where the working table is made.
-        atoms: The collapsed source.
-        texts: From :func:`value_texts`.
-        steps: The steps of the descent, in order.
-        whole: Attributes and codes disclosed at the end because the source needs no protection; one
-            step an attribute, with score 0.
-        symbol: The suppressed symbol, parent of every disclosure.
-    """
-    moves: list[tuple[int, Sequence[int], float, float, float]]
-    moves = [(s.candidate[0], (s.candidate[1],), s.score, s.gain, s.loss) for s in steps]
-    moves += [(attribute, codes, 0.0, 0.0, 0.0) for attribute, codes in whole]
-    rows = [
-        (step, attribute, code, score, gain, loss)
-        for step, (attribute, codes, score, gain, loss) in enumerate(moves, start=1)
-        for code in codes
+    texts = engine.materialize("texts", " UNION ALL ".join(parts or nothing))
+    runs = [
+        (position, *run)
+        for position in listed
+        for run in zip(*(part.tolist() for part in runs_of(outcome.cuts[position].nodes)), strict=True)
     ]
-    names = ("step", "attribute", "code", "score", "gain", "loss")
-    params: dict[str, object] = {name: [row[i] for row in rows] for i, name in enumerate(names)}
-    params |= {"symbol": symbol, "names": _names(atoms)}
-    return engine.materialize("steps", statements.bind("refinement/steps", tables={"texts": texts}), params)
+    names = ("attribute", "code", "node")
+    params: Params = {name: [row[i] for row in runs] for i, name in enumerate(names)}
+    params["names"] = _names(outcome)
+    query = statements.bind("refinement/cuts", tables={"texts": texts, "labels": outcome.labels})
+    return engine.materialize("cuts", query, params)
 
 
-def cut_rows(
-    engine: Engine, atoms: Atoms, texts: Table, cuts: Sequence[SuppressionCut | None], symbol: str
-) -> Table:
-    """Write what became of every value of the masking attributes; the owner's, never exported."""
-    labels = [[] if cut is None else cut.labels.tolist() for cut in cuts]
-    params: dict[str, object] = {"labels": labels, "symbol": symbol, "names": _names(atoms)}
-    return engine.materialize("cuts", statements.bind("refinement/cuts", tables={"texts": texts}), params)
+def tree_rows(engine: Engine, outcome: Outcome) -> Table:
+    """Write the trees of the masked attributes, the cut marked; the owner's, never exported."""
+    rows: list[tuple[int, int, int, int | None, bool]] = []
+    for position, recoding in enumerate(outcome.recodings):
+        parents = dict(recoding.nodes(outcome.specialized[position]))
+        order = {node: rank for rank, node in enumerate(sorted(parents, key=recoding.order))}
+        shown = _shown(recoding, outcome.cuts[position], outcome.specialized[position])
+        rows += [
+            (position, node, order[node], None if parent is None else order[parent], node in shown)
+            for node, parent in sorted(parents.items(), key=lambda pair: order[pair[0]])
+        ]
+    names = ("attribute", "key", "node", "parent", "shown")
+    params: Params = {name: [row[i] for row in rows] for i, name in enumerate(names)}
+    params["names"] = _names(outcome)
+    query = statements.bind("refinement/trees", tables={"labels": outcome.labels})
+    return engine.materialize("trees", query, params)
 
 
-def _names(atoms: Atoms) -> list[str]:
-    return [dictionary.column.name for dictionary in atoms.coded]
+def _shown(recoding: Recoding, cut: Cut, specialized: Mapping[int, Sequence[int]]) -> set[int]:
+    """Give the nodes of the cut, those that no record shows among them."""
+    made = {recoding.root} | {child for children in specialized.values() for child in children}
+    return {node for node in made if node not in specialized} | set(cut.nodes.tolist()) & made
+
+
+def _names(outcome: Outcome) -> list[str]:
+    return [dictionary.column.name for dictionary in outcome.atoms.coded]

@@ -9,30 +9,42 @@ from ppdm_sql.engine import Engine, type_title
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.refinement.collapse import Atoms, Dictionary
 from ppdm_sql.refinement.gauges import Gauge
-from ppdm_sql.requirements import KAnonymity, Requirement, Template
+from ppdm_sql.requirements import (
+    KAnonymity,
+    LDiversity,
+    Requirement,
+    TCloseness,
+    Template,
+    attributes,
+)
 from ppdm_sql.requirements.model import Value
 from ppdm_sql.statements import bind
 
 NEVER = -1
 """Code of a protected value that the column does not hold; its confidence is 0 throughout."""
+MOST_VALUES = 200
+"""Different sensitive values that l-diversity and t-closeness can watch during a run."""
+ENTROPY_SLACK = 1e-9
+"""By how much a measured exp(entropy) may miss its limit, as in the audit: it is floating point."""
 
 
 def gauges_of(engine: Engine, atoms: Atoms, requirements: Sequence[Requirement]) -> tuple[Gauge, ...]:
-    """Make one gauge per template and protected value, and one per quasi-identifier.
+    """Make one gauge per template and protected value, and one per other requirement.
 
     Where several demand the same of the same attributes, the hardest limit holds and counts once.
 
     Args:
         engine: Where the dictionaries are.
         atoms: The collapsed source.
-        requirements: Templates and k-anonymity, names resolved.
+        requirements: With their names resolved.
 
     Raises:
-        InvalidOption: A protected value cannot be a value of its column.
+        InvalidOption: A protected value cannot be a value of its column, or a sensitive column has too many
+            values for l-diversity or t-closeness.
     """
     hardest: dict[object, Gauge] = {}
     for gauge in _all_gauges(engine, atoms, requirements):
-        key = (frozenset(gauge.attributes), gauge.protected, _absent(gauge))
+        key = (gauge.kind, frozenset(gauge.attributes), gauge.sensitive, gauge.protected, _absent(gauge))
         other = hardest.setdefault(key, gauge)
         if (gauge.limit - other.limit) * gauge.direction < 0:
             hardest[key] = replace(gauge, attributes=other.attributes)
@@ -41,26 +53,47 @@ def gauges_of(engine: Engine, atoms: Atoms, requirements: Sequence[Requirement])
 
 def _absent(gauge: Gauge) -> object:
     """Tell apart values that the column does not hold, which have no codes of their own."""
-    never = gauge.protected is not None and gauge.protected[1] == NEVER
-    return gauge.requirement.values if never and isinstance(gauge.requirement, Template) else None
+    return gauge.requirement.values if gauge.protected == NEVER else None  # type: ignore[union-attr]
 
 
 def _all_gauges(engine: Engine, atoms: Atoms, requirements: Sequence[Requirement]) -> Iterable[Gauge]:
     for requirement in requirements:
-        if isinstance(requirement, KAnonymity):
-            attributes = tuple(atoms.position(name) for name in requirement.quasi_identifier)
-            yield Gauge(requirement, attributes, float(requirement.k))
-        elif isinstance(requirement, Template):
-            yield from _template_gauges(engine, atoms, requirement)
+        grouping = tuple(atoms.position(name) for name in attributes(requirement))
+        if isinstance(requirement, Template):
+            yield from _template_gauges(engine, atoms, requirement, grouping)
+        elif isinstance(requirement, KAnonymity):
+            yield Gauge(requirement, "size", grouping, float(requirement.k))
+        else:
+            sensitive = _few_enough(atoms, requirement)
+            if isinstance(requirement, TCloseness):
+                yield Gauge(requirement, "distance", grouping, float(requirement.t), sensitive)
+            elif requirement.kind == "distinct":
+                yield Gauge(requirement, "distinct", grouping, float(requirement.l), sensitive)
+            else:
+                yield Gauge(requirement, "entropy", grouping, float(requirement.l) - ENTROPY_SLACK, sensitive)
 
 
-def _template_gauges(engine: Engine, atoms: Atoms, template: Template) -> list[Gauge]:
-    attributes = tuple(atoms.position(name) for name in template.channel)
+def _few_enough(atoms: Atoms, requirement: LDiversity | TCloseness) -> int:
+    """Give the position of the sensitive column, each value of which is counted in every class."""
+    position = atoms.position(requirement.sensitive)
+    size = atoms.coded[position].size
+    if size > MOST_VALUES:
+        raise InvalidOption(
+            f"Column {requirement.sensitive!r} has {size} different values, and {str(requirement)!r} can "
+            f"drive a run over at most {MOST_VALUES}.",
+            "Release it in coarser values; `ppdm audit` measures any number of them.",
+        )
+    return position
+
+
+def _template_gauges(
+    engine: Engine, atoms: Atoms, template: Template, grouping: tuple[int, ...]
+) -> list[Gauge]:
     sensitive = atoms.position(template.sensitive)
     codes = value_codes(engine, atoms.coded[sensitive], template.values)
     parts = template.split() if template.values is not None else (template,) * len(codes)
     return [
-        Gauge(part, attributes, float(template.threshold), (sensitive, code))
+        Gauge(part, "confidence", grouping, float(template.threshold), sensitive, code)
         for part, code in zip(parts, codes, strict=True)
     ]
 

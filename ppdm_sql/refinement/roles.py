@@ -10,7 +10,7 @@ from ppdm_sql.engine import Column
 from ppdm_sql.errors import ColumnRoleError, InvalidOption
 from ppdm_sql.names import resolve, resolve_all
 from ppdm_sql.release import Treatment
-from ppdm_sql.requirements import Requirement, Template, attributes
+from ppdm_sql.requirements import KAnonymity, Requirement, attributes
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Roles:
     Args:
         grouping: Columns that the requirements group by, in order of first appearance.
         masking: Those of them that may be masked.
-        sensitive: Columns that templates protect.
+        sensitive: Columns that templates, l-diversity and t-closeness protect.
         class_column: The column that the release must keep predictable.
         kept: Columns released as they are; a grouping column among them stays in the clear.
         pseudonyms: Direct identifiers replaced by keyed pseudonyms.
@@ -83,7 +83,7 @@ def assign_roles(
     roles = Roles(
         grouping=grouping,
         masking=tuple(name for name in grouping if name not in kept),
-        sensitive=tuple(dict.fromkeys(r.sensitive for r in requirements if isinstance(r, Template))),
+        sensitive=tuple(dict.fromkeys(r.sensitive for r in requirements if not isinstance(r, KAnonymity))),
         class_column=resolve(class_column, names, table=table),
         kept=kept,
         pseudonyms=tuple(name for name, how in treated.items() if _how(how) == "pseudonym"),

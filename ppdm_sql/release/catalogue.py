@@ -51,6 +51,11 @@ class CatalogueRow:
         return Shape.of_record(self.release, catalog, self.parameters[SHAPE])
 
 
+def parts(engine: Engine) -> set[str]:
+    """Name the tables of the catalogue that not every file has: ``releases`` and ``taxonomies``."""
+    return {name for (name,) in engine.look_up(text("release/catalogue"), step="catalogue")}
+
+
 def releases(engine: Engine) -> list[CatalogueRow]:
     """List the releases of the current database, oldest first.
 
@@ -59,7 +64,7 @@ def releases(engine: Engine) -> list[CatalogueRow]:
         >>> releases(Engine(duckdb.connect()))
         []
     """
-    if not engine.look_up(text("release/catalogue"), step="catalogue"):
+    if "releases" not in parts(engine):
         return []
     return [_row(found) for found in engine.look_up(text("release/releases"), step="releases")]
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+from sqlglot import exp
 
 from ppdm_sql.names import Table
 from ppdm_sql.requirements.model import Requirement
 
-Treatment = Literal["suppressed", "sensitive", "class", "kept", "pseudonym", "count"]
+Bound = Literal["lower bound", "upper bound"]
+Changed = Literal["suppressed", "generalized", "swapped", "pseudonym"]
+Treatment = Changed | Literal["sensitive", "class", "kept", "count"] | Bound
 Stopped = Literal["complete", "max-steps", "interrupted"]
 
 
@@ -18,15 +22,26 @@ class ReleasedColumn(NamedTuple):
 
     Args:
         name: Its name, as the source spells it.
-        treatment: ``suppressed`` (values may be hidden behind the symbol), ``sensitive``, ``class`` and
-            ``kept`` (as they are), ``pseudonym``, or ``count`` (how many records the row stands for).
+        treatment: ``suppressed`` (values may be hidden behind the symbol), ``generalized`` (values are shown
+            as nodes of a taxonomy or as intervals), ``lower bound`` and ``upper bound`` (of the interval that
+            another column shows, NULL where it shows none), ``swapped`` (some values are exchanged),
+            ``sensitive``, ``class`` and ``kept`` (as they are), ``pseudonym``, or ``count`` (how many records
+            the row stands for).
         packed: Whether the frozen table stores its text as an ENUM of the released values; the view and
             every export show text.
+        top: What a masked column shows in the most general state; None is the symbol.
+        of: For a bound, the generalized column whose interval it belongs to.
+        type: For a bound, its SQL type.
+        bins: For a swapped column that was numbers, the labels of its bins, in order.
     """
 
     name: str
     treatment: Treatment
     packed: bool = False
+    top: str | None = None
+    of: str | None = None
+    type: str | None = None
+    bins: Sequence[str] | None = None
 
 
 class Measured(NamedTuple):
@@ -53,9 +68,16 @@ class Draft:
         columns: The released columns, in order.
         symbol: What stands for a suppressed value.
         rows: Number of records.
-        steps: Working table ``(step, attribute, parent, children, score, gain, loss)``.
-        cuts: Working table ``(attribute, value, generalized)``.
+        steps: Working table ``(step, attribute, parent, children, score, gain, loss)``; None for a method
+            that does not descend step by step, whose release has no earlier states.
+        cuts: Working table ``(attribute, value, generalized)``, or None.
         measures: What was measured before and after.
+        taxonomies: Working table ``(attribute, node, parent, label, lower, upper, closed, shown)``, one row
+            per node of a masked column's tree; ``lower``, ``upper`` and ``closed`` (upper bound included) for
+            intervals, ``shown`` for the nodes of the cut.
+        marginals: For columns that a method changed, the records of each value, as text, in the release.
+        accept: The method's own audit of the rows as the release shows them, after that of the requirements;
+            raises :class:`~ppdm_sql.errors.GuaranteeNotMet`, else gives further measures.
     """
 
     name: str
@@ -69,6 +91,9 @@ class Draft:
     columns: tuple[ReleasedColumn, ...]
     symbol: str
     rows: int
-    steps: Table
-    cuts: Table
+    steps: Table | None
+    cuts: Table | None
     measures: tuple[tuple[str, float | None, float | None], ...] = ()
+    taxonomies: Table | None = None
+    marginals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    accept: Callable[[exp.Select], Sequence[tuple[str, float | None, float | None]]] | None = None

@@ -13,12 +13,14 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
-from ppdm_sql.release import catalogue, states, texts
+from ppdm_sql.names import resolve
+from ppdm_sql.release import catalogue, states, texts, trees
 from ppdm_sql.release.catalogue import CatalogueRow
 from ppdm_sql.release.draft import Draft, Measured
 from ppdm_sql.release.exporting import write_file
 from ppdm_sql.release.publishing import freeze
 from ppdm_sql.release.shape import Shape
+from ppdm_sql.release.trees import Node
 from ppdm_sql.release.verification import Verification, reads_release, verify
 from ppdm_sql.requirements import Value, parse_all
 from ppdm_sql.statements import render, text
@@ -31,8 +33,8 @@ class Step:
     Args:
         step: Its number, from 1.
         attribute: The column concerned.
-        parent: What stood there before; for a disclosure the suppressed symbol.
-        children: What stands there after; for a disclosure the disclosed values, None being NULL.
+        parent: The label that stood there before; for a disclosure the suppressed symbol.
+        children: The labels that stand there after; for a disclosure the disclosed values, None being NULL.
         score: By which it was chosen.
         gain: What it gives to the class.
         loss: What it takes from privacy.
@@ -85,9 +87,12 @@ class Release:
         """Give the release as it stood after a step, what ``FROM NAME_at(step)`` gives in SQL.
 
         Args:
-            step: 0 is the most suppressed state; the last step and all above are the release itself.
+            step: 0 is the most general state; the last step and all above are the release itself.
+
+        Raises:
+            InvalidOption: There is no such state, or the release was not made step by step.
         """
-        return self._relation(states.state(self._shape(), _number(step)))
+        return self._relation(states.state(self._stepwise(), _number(step)))
 
     def partitions(self, step: int | None = None) -> DuckDBPyRelation:
         """Give one row for each existing combination of the masked columns: the VIP as a relation.
@@ -98,9 +103,12 @@ class Release:
 
         Args:
             step: The state, as for :meth:`at`; None for the release itself.
+
+        Raises:
+            InvalidOption: There is no such state, or no column is masked since values were swapped.
         """
         number = None if step is None else _number(step)
-        return self._relation(states.partitions(self._shape(), number, self.protected()))
+        return self._relation(states.partitions(self._stepwise(), number, self.protected()))
 
     def protected(self) -> tuple[tuple[str, Value], ...]:
         """List the sensitive columns and values that the release's templates name, each once."""
@@ -116,10 +124,30 @@ class Release:
         rows = self._engine.query(text("release/measures"), {"release": self.row().release}, step="measures")
         return [Measured(*row) for row in rows]
 
+    def taxonomy(self, attribute: str) -> list[Node]:
+        """List the nodes of a masked column's tree, parents before children; the owner's to see.
+
+        Args:
+            attribute: The column. For a taxonomy all nodes are listed, for intervals those down to the
+                cut, for suppression the symbol and the disclosed values.
+
+        Raises:
+            UnknownColumn: The release masks no such column.
+        """
+        shape = self._shape()
+        return trees.tree(self._engine, shape.name, resolve(attribute, shape.masked, table=self.name))
+
+    def cut(self) -> list[Node]:
+        """List the nodes that the release shows and all above them, by column, parents before children."""
+        shape = self._shape()
+        place = {name: number for number, name in enumerate(shape.masked)}
+        nodes = trees.cut(self._engine, shape.name)
+        return sorted(nodes, key=lambda node: place.get(node.attribute, len(place)))
+
     def verify(self) -> Verification:
         """Audit the published table afresh and check that nobody has touched it.
 
-        Cost: the audit, and three scans of the frozen table. Works on a read-only file.
+        Cost: the audit, and three or four scans of the frozen table. Works on a read-only file.
         """
         return verify(self._engine, *self._found())
 
@@ -170,8 +198,9 @@ class Release:
         self._engine.require_autocommit()
         shape = self._shape()
         own = reads_release(self._engine, shape)
+        known = "taxonomies" in catalogue.parts(self._engine)
         with self._engine.transaction():
-            for sql in texts.removals(shape, with_view=own):
+            for sql in texts.removals(shape, with_view=own, with_taxonomies=known):
                 self._engine.write(sql, step="drop")
 
     def _found(self) -> tuple[CatalogueRow, Shape]:
@@ -180,6 +209,16 @@ class Release:
 
     def _shape(self) -> Shape:
         return self._found()[1]
+
+    def _stepwise(self) -> Shape:
+        """Give the shape of a release that has earlier states and masked columns."""
+        shape = self._shape()
+        if not shape.stepwise:
+            raise InvalidOption(
+                f"The release {self.name!r} was not made step by step, so it has no states and partitions.",
+                "Look at its rows, or count its patterns with ppdm audit --confidential.",
+            )
+        return shape
 
     def _relation(self, query: exp.Select) -> DuckDBPyRelation:
         try:
@@ -192,7 +231,7 @@ class Release:
 
 def _number(step: int) -> exp.Expression:
     if step < 0:
-        raise InvalidOption(f"There is no step {step}.", "Give 0, the most suppressed state, or more.")
+        raise InvalidOption(f"There is no step {step}.", "Give 0, the most general state, or more.")
     return exp.Literal.number(int(step))
 
 
@@ -206,7 +245,7 @@ def get(engine: Engine, name: str) -> Release:
 
 
 def publish(engine: Engine, draft: Draft) -> Release:
-    """Publish a draft in one transaction: table, view, macro, steps, cuts, measures, catalogue row.
+    """Publish a draft in one transaction: table, view, macro, steps, cuts, trees, measures, catalogue row.
 
     Args:
         engine: The connection whose current database and schema take the release.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -12,9 +13,10 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.names import column
 from ppdm_sql.release import texts
-from ppdm_sql.release.catalogue import SHAPE, check_free
+from ppdm_sql.release.catalogue import SHAPE, Place, check_free
 from ppdm_sql.release.draft import Draft
 from ppdm_sql.release.shape import Shape
+from ppdm_sql.release.types import plain_type
 from ppdm_sql.requirements.model import KAnonymity, LDiversity, Template
 from ppdm_sql.version import __version__
 
@@ -31,26 +33,28 @@ def freeze(engine: Engine, draft: Draft) -> None:
     place = check_free(engine, draft.name)
     shape = Shape.of_draft(draft, place.catalog, place.schema)
     with engine.transaction():
-        if not place.catalogue:
-            _create_catalogue(engine)
+        _create_catalogue(engine, draft, place)
         engine.write(texts.create_table(shape.frozen, draft.select), step="freeze")
         if engine.dry:
             engine.write("-- Here the audit reads the frozen table; if it refuses: ROLLBACK", step="accept")
         else:
-            _accept(engine, draft, shape)
+            draft = _accepted(engine, draft, shape)
         engine.write(texts.create_view(shape), step="create view")
-        engine.write(texts.create_macro(shape), step="create macro")
+        if shape.stepwise:
+            engine.write(texts.create_macro(shape), step="create macro")
         engine.write(texts.comments(shape, draft.method), step="comments")
         _record(engine, draft, shape)
 
 
-def _create_catalogue(engine: Engine) -> None:
-    for part in ("schema", *texts.CATALOGUE):
+def _create_catalogue(engine: Engine, draft: Draft, place: Place) -> None:
+    """Make what is missing of the catalogue; a file that has one may lack the taxonomies."""
+    trees = ("taxonomies",) if draft.taxonomies is not None else ()
+    for part in trees if place.catalogue else ("schema", *texts.CATALOGUE):
         engine.write(statements.text(f"release/create_{part}"), step=f"create {part}")
 
 
-def _accept(engine: Engine, draft: Draft, shape: Shape) -> None:
-    """Check the frozen rows by what they are, not by how they came about."""
+def _accepted(engine: Engine, draft: Draft, shape: Shape) -> Draft:
+    """Check the frozen rows by what they are, not by how they came about; give all that was measured."""
     types = engine.query(f"DESCRIBE {shape.frozen}", step="describe")
     counted = exp.select(shape.records("f")).from_(shape.stored())
     ((records,),) = engine.query(statements.render(counted), step="count records")
@@ -69,22 +73,18 @@ def _accept(engine: Engine, draft: Draft, shape: Shape) -> None:
     ]
     if broken:
         raise refused(draft.name, broken)
+    if draft.accept is None:
+        return draft
+    return replace(draft, measures=(*draft.measures, *draft.accept(shape.rows())))
 
 
 def _without_dictionaries(engine: Engine, shape: Shape, types: dict[str, str]) -> None:
     """Turn ENUM columns into text: their type lists every value of the source."""
     for name, type_text in types.items():
         if "ENUM(" in type_text:
-            plain = exp.DataType.build(type_text, dialect="duckdb").transform(_without_enum)
-            to = exp.AlterColumn(this=column(name), dtype=plain)
+            to = exp.AlterColumn(this=column(name), dtype=plain_type(type_text))
             alter = exp.Alter(this=shape.frozen.expression(), kind="TABLE", actions=[to])
             engine.write(statements.render(alter), step="plain types")
-
-
-def _without_enum(node: exp.Expression) -> exp.Expression:
-    if isinstance(node, exp.DataType) and node.this == exp.DataType.Type.ENUM:
-        return exp.DataType.build("TEXT")
-    return node
 
 
 def refused(name: str, broken: list[Finding]) -> GuaranteeNotMet:
@@ -109,11 +109,12 @@ def _said(finding: Finding, number: float) -> str:
 
 
 def _record(engine: Engine, draft: Draft, shape: Shape) -> None:
-    """Write the steps, the cuts, the measures and the row of the catalogue."""
+    """Write the steps, the cuts, the trees, the measures and the row of the catalogue."""
     name = {"release": draft.name}
-    for part, table in (("steps", draft.steps), ("cuts", draft.cuts)):
-        sql = statements.bind(f"release/insert_{part}", tables={f"run_{part}": table})
-        engine.write(sql, name, step=f"insert {part}")
+    for part, table in (("steps", draft.steps), ("cuts", draft.cuts), ("taxonomies", draft.taxonomies)):
+        if table is not None:
+            sql = statements.bind(f"release/insert_{part}", tables={f"run_{part}": table})
+            engine.write(sql, name, step=f"insert {part}")
     if draft.measures:
         measures, before, after = (list(part) for part in zip(*draft.measures, strict=True))
         values = {**name, "measures": measures, "before": before, "after": after}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlglot import exp
@@ -27,6 +27,8 @@ class Shape:
         columns: The released columns, in order.
         count: The column that says how many records a row stands for, or None.
         symbol: What stands for a suppressed value.
+        stepwise: Whether there are earlier states, and the macro that gives them.
+        marginals: For columns that a method changed, the records of each value, as text, when published.
     """
 
     name: str
@@ -35,22 +37,30 @@ class Shape:
     columns: tuple[ReleasedColumn, ...]
     count: str | None
     symbol: str
+    stepwise: bool = True
+    marginals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @classmethod
     def of_draft(cls, draft: Draft, catalog: str, schema: str) -> Shape:
         """Give the shape that a draft will have in a schema."""
-        return cls(draft.name, catalog, schema, draft.columns, draft.count, draft.symbol)
+        stepwise = draft.steps is not None
+        named = draft.name, catalog, schema, draft.columns
+        return cls(*named, draft.count, draft.symbol, stepwise, draft.marginals)
 
     @classmethod
     def of_record(cls, name: str, catalog: str, record: Mapping[str, Any]) -> Shape:
         """Read back what :meth:`record` wrote."""
         columns = tuple(ReleasedColumn(*item) for item in record["columns"])
-        return cls(name, catalog, record["schema"], columns, record["count"], record["symbol"])
+        named = name, catalog, record["schema"], columns
+        more = record.get("stepwise", True), record.get("marginals", {})
+        return cls(*named, record["count"], record["symbol"], *more)
 
     def record(self) -> dict[str, object]:
         """Give what the catalogue keeps of it, as JSON can hold it."""
         columns = [list(item) for item in self.columns]
-        return {"schema": self.schema, "columns": columns, "count": self.count, "symbol": self.symbol}
+        record: dict[str, object] = {"schema": self.schema, "columns": columns}
+        record |= {"count": self.count, "symbol": self.symbol}
+        return record if self.stepwise else record | {"stepwise": False, "marginals": self.marginals}
 
     @property
     def frozen(self) -> Table:
@@ -74,8 +84,14 @@ class Shape:
 
     @property
     def masked(self) -> tuple[str, ...]:
-        """The columns in which values may be suppressed."""
-        return tuple(item.name for item in self.columns if item.treatment == "suppressed")
+        """The columns in which values may be suppressed or generalized."""
+        masked = ("suppressed", "generalized")
+        return tuple(item.name for item in self.columns if item.treatment in masked)
+
+    def top(self, name: str) -> str:
+        """Give what a masked column shows in the most general state."""
+        (item,) = (item for item in self.columns if item.name == name)
+        return self.symbol if item.top is None else item.top
 
     def stored(self) -> exp.Table:
         """Give the frozen table under the alias ``f``, without the database, which may be renamed."""

@@ -1,7 +1,8 @@
 """Earlier states of a release, from the frozen table and ``ppdm.steps`` alone.
 
-Every state of a top-down run keeps the promise: a value that a later step disclosed is shown as the
-symbol again. Values are compared as text, and NULL is a value like any other.
+Every state of a top-down run keeps the promise. A label that a step brought shows, before that step, what
+the step refined: for a disclosure the symbol, for a specialization the parent node, for a split the whole
+interval. Whatever the steps do not know shows the top.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from ppdm_sql.names import Table, alias, column
+from ppdm_sql.names import alias, column
 from ppdm_sql.release.draft import ReleasedColumn
-from ppdm_sql.release.shape import SCHEMA, Shape
+from ppdm_sql.release.intervals import bound_beside
+from ppdm_sql.release.labels import has_no_label, joined, labels_at, sources
+from ppdm_sql.release.shape import Shape
 from ppdm_sql.requirements.model import Requirement, Template, Value
 from ppdm_sql.statements import literal
 
@@ -25,18 +28,18 @@ def state(shape: Shape, step: exp.Expression) -> exp.Select:
 
     Args:
         shape: The release.
-        step: A number, or the macro's argument: 0 is the most suppressed state, the last step and all
+        step: A number, or the macro's argument: 0 is the most general state, the last step and all
             above it are the release itself.
 
-    Cost: one scan of the frozen table, one join of a few values for each masked column.
+    Cost: one scan of the frozen table, one join of a few labels for each masked column.
     """
-    shown = {name: f"shown_{i}" for i, name in enumerate(shape.masked)}
-    values = [_value(shape, item, shown) for item in shape.columns]
-    query = _joined(exp.select(*values, copy=False), shape, shown, step).where(_from_zero(step), copy=False)
+    values = [_value(shape, item, sources(shape)) for item in shape.columns]
+    query = joined(exp.select(*values, copy=False), shape, labels_at(shape.name, step))
+    query = query.where(_from_zero(step), copy=False)
     if shape.count is not None:
         others = (i for i, name in enumerate(shape.names, 1) if name != shape.count)
         query = query.group_by(*_ordinals(others), copy=False)
-    return _in_order(query)
+    return in_order(query)
 
 
 def partitions(
@@ -56,7 +59,7 @@ def partitions(
         held = exp.NullSafeEQ(this=column(sensitive, "p"), expression=literal(value))
         name = _free_name(f"protected_{number}", shape.masked)
         query = query.select(alias(shape.records("p", where=held), name))
-    return _in_order(query.group_by(*_ordinals(range(1, len(shape.masked) + 1))))
+    return in_order(query.group_by(*_ordinals(range(1, len(shape.masked) + 1))))
 
 
 def protected_values(requirements: Iterable[Requirement]) -> tuple[tuple[str, Value], ...]:
@@ -65,75 +68,35 @@ def protected_values(requirements: Iterable[Requirement]) -> tuple[tuple[str, Va
     return tuple(dict.fromkeys((t.sensitive, value) for t in templates for value in t.values or ()))
 
 
-def strays(shape: Shape) -> exp.Select:
-    """Count rows that show, in a masked column, a value that no step disclosed; the release has none."""
-    shown = {name: f"shown_{i}" for i, name in enumerate(shape.masked)}
-    undisclosed = [
-        exp.and_(
-            exp.Is(this=column("attribute", source), expression=exp.null()),
-            exp.NullSafeNEQ(this=_text(name), expression=literal(shape.symbol)),
-        )
-        for name, source in shown.items()
-    ]
-    return _joined(exp.select(exp.Count(this=exp.Star())), shape, shown, None).where(exp.or_(*undisclosed))
-
-
-def _joined(
-    query: exp.Select, shape: Shape, shown: dict[str, str], step: exp.Expression | None
-) -> exp.Select:
-    """Join to the frozen table, for each masked column, the values shown up to a step."""
-    query = query.from_(shape.stored(), copy=False)
-    if shown:
-        query = query.with_("shown", as_=_disclosed(shape.name, step), copy=False)
-    for name, source in shown.items():
-        here = exp.EQ(this=column("attribute", source), expression=literal(name))
-        same = exp.NullSafeEQ(this=column("value", source), expression=_text(name))
-        values = exp.Table(
-            this=exp.to_identifier("shown"), alias=exp.TableAlias(this=exp.to_identifier(source))
-        )
-        query.append("joins", exp.Join(this=values, side="LEFT", on=exp.And(this=here, expression=same)))
+def in_order(query: exp.Select) -> exp.Select:
+    """Order rows by all their values, in the order of the columns."""
+    numbers = _ordinals(range(1, len(query.expressions) + 1))
+    order = [exp.Ordered(this=number, desc=False, nulls_first=False) for number in numbers]
+    query.set("order", exp.Order(expressions=order))
     return query
 
 
-def _disclosed(release: str, step: exp.Expression | None) -> exp.Select:
-    """Select the values of each attribute that the steps disclosed, up to one of them if given."""
-    children = exp.Anonymous(this="unnest", expressions=[column("children", "s")])
-    steps = exp.alias_(Table("steps", SCHEMA).expression(), "s", table=True, copy=False)
-    query = exp.select(column("attribute", "s"), alias(children, "value")).distinct(copy=False).from_(steps)
-    chosen: exp.Expression = exp.EQ(this=column("release", "s"), expression=literal(release))
-    if step is not None:
-        until = exp.LTE(this=column("step", "s"), expression=step.copy())
-        chosen = exp.And(this=chosen, expression=until)
-    return query.where(chosen, copy=False)
-
-
 def _value(shape: Shape, item: ReleasedColumn, shown: dict[str, str]) -> exp.Expression:
-    name = item.name
-    if name == shape.count:
-        return alias(shape.records("f"), name)
-    if name not in shown:
-        return shape.shown(item)
-    hidden = exp.Is(this=column("attribute", shown[name]), expression=exp.null())
-    return alias(exp.case().when(hidden, literal(shape.symbol)).else_(_text(name)), name)
+    if item.name == shape.count:
+        return alias(shape.records("f"), item.name)
+    if item.name in shown:
+        return alias(_label(shape, item.name, shown[item.name]), item.name)
+    bound = bound_beside(item, _label(shape, item.of, shown[item.of])) if item.of in shown else None
+    return shape.shown(item) if bound is None else alias(bound, item.name)
 
 
-def _text(name: str) -> exp.Expression:
-    return exp.cast(column(name, "f"), "TEXT")
+def _label(shape: Shape, name: str, source: str) -> exp.Expression:
+    """Give what a masked column shows at a step: the label joined, or the top."""
+    top = literal(shape.top(name))
+    return exp.case().when(has_no_label(source), top).else_(column("label", source))
 
 
 def _from_zero(step: exp.Expression) -> exp.Expression:
     """Refuse a negative or missing step with an error, whoever asks."""
     number = exp.Coalesce(this=step.copy(), expressions=[literal(-1)])
-    words = literal("Steps count from 0, the most suppressed state. Give 0 or more.")
+    words = literal("Steps count from 0, the most general state. Give 0 or more.")
     refusal = exp.Anonymous(this="error", expressions=[words])
     return exp.case().when(exp.LT(this=number, expression=literal(0)), refusal).else_(exp.true())
-
-
-def _in_order(query: exp.Select) -> exp.Select:
-    numbers = _ordinals(range(1, len(query.expressions) + 1))
-    order = [exp.Ordered(this=number, desc=False, nulls_first=False) for number in numbers]
-    query.set("order", exp.Order(expressions=order))
-    return query
 
 
 def _ordinals(numbers: Iterable[int]) -> list[exp.Expression]:

@@ -8,16 +8,20 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ppdm_sql.names import Table, column
-from ppdm_sql.release.draft import Treatment
+from ppdm_sql.release.draft import ReleasedColumn, Treatment
 from ppdm_sql.release.shape import SCHEMA, Shape
 from ppdm_sql.release.states import STEP_ARGUMENT, state
 from ppdm_sql.statements import literal, render
 from ppdm_sql.version import __version__
 
-CATALOGUE = ("releases", "steps", "cuts", "measures")
+CATALOGUE = ("releases", "steps", "cuts", "measures", "taxonomies")
 
 _TREATMENTS: dict[Treatment, str] = {
     "suppressed": "Values that are not disclosed are shown as the symbol ",
+    "generalized": "Generalized by a taxonomy or to intervals.",
+    "lower bound": "Lower bound, included, of the interval in ",
+    "upper bound": "Upper bound of the interval in ",
+    "swapped": "Confidential attribute; the values of some records are exchanged.",
     "sensitive": "Sensitive attribute, as it is.",
     "class": "Class attribute, as it is.",
     "kept": "Released as it is.",
@@ -46,11 +50,11 @@ def comments(shape: Shape, method: str) -> str:
     """Write what method made the release and how each column was treated; nothing of the source."""
     made = f"{method} release, made by ppdm-sql {__version__}."
     kept = f"Its requirements, steps and measures are in the schema {SCHEMA}."
-    earlier = f"{made} The argument is a step: 0 gives the most suppressed state."
+    earlier = f"{made} The argument is a step: 0 gives the most general state."
     said = [
         _comment("TABLE", shape.frozen.expression(), f"{made} Frozen rows, read by a view."),
         _comment("VIEW", shape.view.expression(), f"{made} {kept}"),
-        _comment("MACRO TABLE", shape.macro.expression(), earlier),
+        *([_comment("MACRO TABLE", shape.macro.expression(), earlier)] if shape.stepwise else []),
         *column_comments(shape, shape.view),
     ]
     return ";\n".join(said)
@@ -64,15 +68,23 @@ def table_comments(shape: Shape, method: str, table: Table) -> str:
 
 def column_comments(shape: Shape, table: Table) -> list[str]:
     """Write how each column was treated, on a view or table that holds the release."""
-    treated = [(_of(table, item.name), _treated(shape, item.treatment)) for item in shape.columns]
+    treated = [(_of(table, item.name), _treated(shape, item)) for item in shape.columns]
     return [_comment("COLUMN", name, words) for name, words in treated]
 
 
-def removals(shape: Shape, *, with_view: bool) -> list[str]:
-    """Write the statements that remove a release; the view only where it is still its own."""
+def removals(shape: Shape, *, with_view: bool, with_taxonomies: bool) -> list[str]:
+    """Write the statements that remove a release; the view only where it is still its own.
+
+    Args:
+        shape: The release.
+        with_view: Whether to drop the view.
+        with_taxonomies: Whether the catalogue has the table of them.
+    """
     release = column("release").eq(shape.name)
-    rows = [exp.delete(Table(name, SCHEMA).expression(), where=release) for name in CATALOGUE]
-    drops = [f"DROP MACRO TABLE IF EXISTS {shape.macro}", f"DROP TABLE IF EXISTS {shape.frozen}"]
+    there = [name for name in CATALOGUE if with_taxonomies or name != "taxonomies"]
+    rows = [exp.delete(Table(name, SCHEMA).expression(), where=release) for name in there]
+    drops = [f"DROP MACRO TABLE IF EXISTS {shape.macro}"] if shape.stepwise else []
+    drops.append(f"DROP TABLE IF EXISTS {shape.frozen}")
     view = [f"DROP VIEW IF EXISTS {shape.view}"] if with_view else []
     return [*view, *drops, *(render(row) for row in rows)]
 
@@ -85,5 +97,6 @@ def _of(table: Table, name: str) -> exp.Expression:
     return exp.column(name, table=table.name, db=table.schema, catalog=table.catalog, quoted=True)
 
 
-def _treated(shape: Shape, treatment: Treatment) -> str:
-    return _TREATMENTS[treatment] + (shape.symbol if treatment == "suppressed" else "")
+def _treated(shape: Shape, item: ReleasedColumn) -> str:
+    named = shape.symbol if item.treatment == "suppressed" else item.of
+    return _TREATMENTS[item.treatment] + (named or "")

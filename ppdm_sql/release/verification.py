@@ -12,9 +12,10 @@ from ppdm_sql.audit import Audit, Finding, findings
 from ppdm_sql.audit.model import Titled
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import EngineError
+from ppdm_sql.names import column
 from ppdm_sql.release.catalogue import CatalogueRow
 from ppdm_sql.release.shape import Shape
-from ppdm_sql.release.states import strays
+from ppdm_sql.release.strays import false_bounds, strays
 from ppdm_sql.requirements import parse_all
 from ppdm_sql.statements import render, text
 
@@ -34,7 +35,7 @@ class Verification:
     Args:
         findings: One for each requirement; empty where the frozen table is so changed that none can be
             measured.
-        checks: Columns, records, disclosed values and the view.
+        checks: Columns, records, labels and bounds, marginals of swapped columns, and the view.
     """
 
     findings: tuple[Finding, ...]
@@ -55,7 +56,7 @@ class Verification:
 def verify(engine: Engine, row: CatalogueRow, shape: Shape) -> Verification:
     """Audit the frozen table of a release; writes nothing, so a read-only file will do.
 
-    Cost: the audit, and three scans of the frozen table.
+    Cost: the audit, and three or four scans of the frozen table.
     """
     columns, records = _columns(engine, shape), 0
     readable = set(shape.names) <= set(columns)
@@ -68,12 +69,31 @@ def verify(engine: Engine, row: CatalogueRow, shape: Shape) -> Verification:
     ]
     if not records:
         return Verification((), tuple(checks))
-    if shape.masked:
-        none = _number(engine, strays(shape)) == 0
-        checks.append(Check("masked columns show disclosed values only", none))
+    checks += _shown(engine, shape)
     requirements = parse_all(row.requirements)
     found = findings(engine, shape.frozen, requirements, count=shape.count)
     return Verification(tuple(found), tuple(checks))
+
+
+def _shown(engine: Engine, shape: Shape) -> list[Check]:
+    """Check that masked columns show what the steps say, and the bounds beside them what the labels say."""
+    checks = []
+    if shape.masked:
+        none = _number(engine, strays(shape)) == 0
+        checks.append(Check("masked columns show labels of the cut only", none))
+    if (bounds := false_bounds(shape)) is not None:
+        checks.append(Check("bounds are those of the intervals shown", _number(engine, bounds) == 0))
+    for name, published in shape.marginals.items():
+        same = marginal(engine, shape, name) == published
+        checks.append(Check(f"the values of {name} are as frequent as published", same))
+    return checks
+
+
+def marginal(engine: Engine, shape: Shape, name: str) -> dict[str, int]:
+    """Count the records of each value of a column, as text; one scan of the frozen table."""
+    value = exp.cast(column(name, "f"), "TEXT")
+    query = exp.select(value, shape.records("f")).from_(shape.stored()).group_by(value.copy())
+    return dict(engine.query(render(query), step="marginal"))
 
 
 def reads_release(engine: Engine, shape: Shape) -> bool:

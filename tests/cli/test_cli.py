@@ -145,7 +145,7 @@ def test_releases_lists_what_was_published(released: Path) -> None:
 
 def test_show_prints_facts_measures_and_rows(released: Path) -> None:
     shown = json.loads(ppdm("show", released, "safe", "--format", "json").stdout)
-    assert list(shown) == ["release", "measures", "rows"]
+    assert list(shown) == ["release", "measures", "cut", "rows"]
     assert sum(row["n"] for row in shown["rows"]) == 24
 
 

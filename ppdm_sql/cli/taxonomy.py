@@ -1,0 +1,124 @@
+"""``ppdm taxonomy``: shows, stores and drafts taxonomies."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+import ppdm_sql
+from ppdm_sql import Taxonomy
+from ppdm_sql.cli import options
+from ppdm_sql.cli.failures import Command
+from ppdm_sql.cli.options import Count, DatabasePath, OutputFormat, TableName
+from ppdm_sql.cli.output import Format, notice, print_tables, shown
+from ppdm_sql.cli.trace import traced
+from ppdm_sql.taxonomy import read_taxonomy, write_taxonomy
+from ppdm_sql.taxonomy.suggesting import FANOUT
+from ppdm_sql.taxonomy.suggesting import suggest as suggested
+
+EXAMPLES = (
+    "ppdm taxonomy suggest bank.duckdb customers Job --into job.csv",
+    "ppdm taxonomy add bank.duckdb jobs job.csv",
+    "ppdm taxonomy show bank.duckdb jobs",
+)
+COLUMNS = ("node", "parent", "label", "depth", "leaf")
+
+group = typer.Typer(
+    help="Show, store and draft taxonomies: which values a column groups together.",
+    epilog="\b\nExamples:\n  " + "\n  ".join(EXAMPLES),
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Delimiter = Annotated[str, typer.Option("--delimiter", metavar="CHARACTER", help="Between the file's cells.")]
+
+
+@group.command(cls=Command, epilog=f"Example: {EXAMPLES[2]}", no_args_is_help=True)
+def show(
+    database: DatabasePath,
+    name: Annotated[str, typer.Argument(metavar="NAME_OR_FILE", help="A parent-child table, or a CSV file.")],
+    form: OutputFormat = Format.table,
+    debug: options.Debug = False,
+) -> None:
+    """Print a taxonomy as a tree, or with another format a row for each node."""
+    with ppdm_sql.open(database, read_only=True) as db:
+        found = read_taxonomy(db.engine, name)
+    if form is Format.table:
+        _print_tree(found)
+    else:
+        print_tables([("", COLUMNS, _rows(found))], form)
+
+
+@group.command(cls=Command, epilog=f"Example: {EXAMPLES[1]}", no_args_is_help=True)
+def add(
+    database: DatabasePath,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The table to make.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV file: value;group;...;*")],
+    delimiter: Delimiter = ";",
+    sql: options.Sql = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Store a taxonomy file as a table with the columns child, parent and position."""
+    taxonomy = Taxonomy.from_csv(file, delimiter=delimiter)
+    with ppdm_sql.open(database, read_only=sql) as db, traced(db, on=sql):
+        write_taxonomy(db.engine, taxonomy, name)
+    size = f"{len(taxonomy.labels)} nodes, {len(taxonomy.leaves)} leaves"
+    notice(f"Stored {name}: {size}.", quiet=quiet or sql)
+
+
+@group.command(cls=Command, epilog=f"Example: {EXAMPLES[0]}", no_args_is_help=True)
+def suggest(
+    database: DatabasePath,
+    table: TableName,
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="The column to generalize.")],
+    levels: Annotated[
+        int | None, typer.Option("--levels", min=1, help="Levels below the root; see the documentation.")
+    ] = None,
+    fanout: Annotated[int, typer.Option("--fanout", min=2, help="Intervals that make a wider one.")] = FANOUT,
+    count: Count = None,
+    into: Annotated[Path | None, typer.Option("--into", metavar="FILE", help="Write it there.")] = None,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+    threads: options.Threads = None,
+    memory_limit: options.MemoryLimit = None,
+) -> None:
+    """Draft a taxonomy of a column as a CSV file for you to edit.
+
+    The draft lists values of the column: it is the owner's, not to be given away. Numbers, dates and times
+    become intervals of about equal numbers of records, codes are masked from the right, rare texts grouped.
+    """
+    with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
+        found = suggested(db.engine, table, column, levels=levels, fanout=fanout, count_column=count)
+    found.to_csv(sys.stdout if into is None else into)
+    if into is not None:
+        notice(f"Wrote {into}: {len(found.leaves)} leaves. It lists values of {column}.", quiet=quiet)
+
+
+def _rows(taxonomy: Taxonomy) -> list[tuple[object, ...]]:
+    """Give a row for each node; the root has no parent."""
+    leaves = set(taxonomy.leaves)
+    return [
+        (node, None if parent < 0 else parent, label, depth, node in leaves)
+        for node, (parent, label, depth) in enumerate(
+            zip(taxonomy.parents, taxonomy.labels, taxonomy.depths, strict=True)
+        )
+    ]
+
+
+def _print_tree(taxonomy: Taxonomy) -> None:
+    """Print the tree; where no terminal reads it, lines are neither cut nor coloured."""
+    branches = [Tree(Text(shown(taxonomy.labels[0])))]
+    for parent, label in zip(taxonomy.parents[1:], taxonomy.labels[1:], strict=True):
+        branches.append(branches[parent].add(Text(shown(label))))
+    text = sys.stdout if sys.stdout.isatty() else io.StringIO()
+    Console(file=text, width=None if text is sys.stdout else 100_000, highlight=False).print(branches[0])
+    if isinstance(text, io.StringIO):
+        sys.stdout.writelines(f"{line.rstrip()}\n" for line in text.getvalue().split("\n")[:-1])

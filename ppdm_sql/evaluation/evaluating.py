@@ -1,0 +1,162 @@
+"""Measures what a release is worth for classification, as the papers do.
+
+Source: Wang, Fung, Yu 2005, "Template Based Privacy Preservation in Classification Problems", section 5,
+where removal means the sensitive attributes; with k-anonymity it means those of the quasi-identifier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.evaluation.coding import Coded, Draw
+from ppdm_sql.evaluation.features import Feature
+from ppdm_sql.evaluation.model import ErrorRate, Evaluation
+from ppdm_sql.evaluation.reading import Tables, read
+from ppdm_sql.evaluation.trees import tree_maker, wrong
+from ppdm_sql.progress import Progress
+from ppdm_sql.release import Release
+
+BE, SE, RE, RE_SENSITIVE, MAJORITY = "BE", "SE", "RE", "RE (sensitive)", "majority"
+Trial = tuple[Draw, Draw, int | None]
+"""What a tree is grown from, what it is asked, and the fold that is kept from the one for the other."""
+
+
+@dataclass(frozen=True)
+class EvaluateOptions:
+    """What is asked; see :meth:`ppdm_sql.Database.evaluate` for each."""
+
+    test: str | None = None
+    folds: int = 10
+    seeds: int = 5
+    sample: int = 200_000
+
+
+def evaluate(engine: Engine, release: Release, options: EvaluateOptions, progress: Progress) -> Evaluation:
+    """Measure the classification error on a release and on what it stands beside.
+
+    Args:
+        engine: The database; it may be read-only.
+        release: The release.
+        options: What is asked.
+        progress: Told what the run is doing.
+
+    Raises:
+        InvalidSource: The source is gone or changed, or the test table cannot be used.
+        PpdmError: An option cannot be used, or scikit-learn is missing.
+
+    Cost: one scan of the source, the frozen table, and the test table twice; then, for each seed, one sort of
+    at most all records of each, and the trees.
+    """
+    tree_maker()
+    _check(options)
+    try:
+        with engine.workspace():
+            progress.start(f"reading {release.name} and its source")
+            run = _Run(engine, read(engine, release, options.test), options, progress)
+            return run.evaluation(release.name)
+    finally:
+        progress.stop()
+
+
+def _check(options: EvaluateOptions) -> None:
+    if options.seeds < 1:
+        raise InvalidOption(f"{options.seeds} seeds measure nothing.", "Give --seeds 1 or more.")
+    if options.folds < 2:
+        raise InvalidOption(f"{options.folds} folds leave nothing to test on.", "Give --folds 2 or more.")
+    if options.sample < options.folds:
+        raise InvalidOption(
+            f"A sample of {options.sample} cannot fill {options.folds} folds.", "Give a larger --sample."
+        )
+
+
+class _Run:
+    """One evaluation: the tables in numbers, and the trees that are grown from draws of them."""
+
+    def __init__(
+        self, engine: Engine, tables: tuple[Tables, Tables], options: EvaluateOptions, progress: Progress
+    ) -> None:
+        self._options, self._progress = options, progress
+        self._features = tables[0].features
+        self._removable = not tables[0].swapped_label or any(f.masked for f in self._features)
+        self._original, self._released = (Coded(engine, t.features, t.train, t.test) for t in tables)
+        self._records = self._original.records(self._original.train)
+        if self._original.test is not None:
+            self._notice_sample(self._original.records(self._original.test), f"of {options.test}")
+        elif self._records < options.folds:
+            raise InvalidOption(
+                f"{self._records} records cannot fill {options.folds} folds.", "Give fewer --folds."
+            )
+        self._notice_sample(self._records, "of the release")
+        ((self._threads,),) = engine.look_up("SELECT current_setting('threads')", step="threads")
+
+    def _notice_sample(self, records: int, of: str) -> None:
+        most = self._options.sample
+        if records > most:
+            self._progress.notice(f"Each seed draws {most:,} of the {records:,} records {of}; see --sample.")
+
+    def evaluation(self, release: str) -> Evaluation:
+        """Grow the trees of all seeds and sum up."""
+        kinds = list(self._kinds())
+        found: dict[str, list[float]] = {error: [] for error, *_ in kinds}
+        self._progress.start(f"growing trees from {release}")
+        with ThreadPoolExecutor(self._threads) as pool:
+            for seed in range(1, self._options.seeds + 1):
+                trials = {coded: self._trials(coded, seed) for coded in (self._original, self._released)}
+                for error, _, coded, columns in kinds:
+                    self._progress.update(seed=seed, error=error)
+                    found[error].append(_per_cent(trials[coded], columns, seed, pool))
+        rates = {error: ErrorRate(error, of, tuple(found[error])) for error, of, *_ in kinds}
+        drawn = min(self._records, self._options.sample)
+        every = (*rates.values(), *_differences(rates))
+        return Evaluation(release, self._options.test, self._records, drawn, every)
+
+    def _kinds(self) -> Iterator[tuple[str, str, Coded, list[int]]]:
+        """List what is measured: name, words, table, and the positions of the features to see."""
+
+        def where(holds: Callable[[Feature], bool]) -> list[int]:
+            return [position for position, feature in enumerate(self._features) if holds(feature)]
+
+        yield BE, "original columns", self._original, where(lambda f: True)
+        yield SE, "released columns", self._released, where(lambda f: True)
+        if self._removable:
+            yield RE, "masked columns removed", self._original, where(lambda f: not f.masked)
+        kept = where(lambda f: f.treatment != "sensitive")
+        if len(kept) < len(self._features):
+            yield RE_SENSITIVE, "sensitive columns removed", self._original, kept
+        yield MAJORITY, "no column", self._original, []
+
+    def _trials(self, coded: Coded, seed: int) -> list[Trial]:
+        """Draw what trees are grown from and asked."""
+        most, folds = self._options.sample, self._options.folds
+        if coded.test is None:
+            drawn = coded.draw(coded.train, seed=seed, most=most, folds=folds)
+            return [(drawn, drawn, fold) for fold in range(folds)]
+        train, test = (coded.draw(t, seed=seed, most=most, folds=1) for t in (coded.train, coded.test))
+        return [(train, test, None)]
+
+
+def _per_cent(trials: Sequence[Trial], columns: Sequence[int], seed: int, pool: ThreadPoolExecutor) -> float:
+    """Give the share of tested records whose class is mistaken, over all trials."""
+
+    def tried(trial: Trial) -> tuple[int, int]:
+        train, test, fold = trial
+        train, test = train.seeing(columns), test.seeing(columns)
+        if fold is not None:
+            train, test = train.only(train.folds != fold), test.only(test.folds == fold)
+        return wrong(train, test, seed), int(test.records.sum())
+
+    found = list(pool.map(tried, trials))
+    return 100 * sum(mistaken for mistaken, _ in found) / sum(tested for _, tested in found)
+
+
+def _differences(rates: dict[str, ErrorRate]) -> Iterator[ErrorRate]:
+    """Give the differences that the papers report."""
+    yield rates[SE].minus(rates[BE], "cost of the release")
+    if RE in rates:
+        yield rates[RE].minus(rates[SE], "benefit over removal")
+    if RE_SENSITIVE in rates:
+        yield rates[RE_SENSITIVE].minus(rates[SE], "benefit over removal")

@@ -1,0 +1,175 @@
+"""Reads what an evaluation compares: the source, the release, and a test table as it is and recoded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from ppdm_sql import statements
+from ppdm_sql.counts import check_counts, count_column
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn
+from ppdm_sql.evaluation.coding import Rows, collapsed
+from ppdm_sql.evaluation.features import Feature, check_families, features
+from ppdm_sql.names import Table, resolve, resolve_all
+from ppdm_sql.release import CatalogueRow, Release
+from ppdm_sql.release.applying import recoded
+from ppdm_sql.release.bins import binned_types, in_bins
+from ppdm_sql.release.shape import Shape
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What trees are grown from, and what they are asked: collapsed rows.
+
+    Args:
+        features: What their columns are.
+        train: The source or the release.
+        test: The test table, as it is or recoded; None where folds of ``train`` are tested.
+        swapped_label: Whether the class is a column whose values were swapped.
+    """
+
+    features: tuple[Feature, ...]
+    train: Table
+    test: Table | None
+    swapped_label: bool
+
+
+def read(engine: Engine, release: Release, test: str | None) -> tuple[Tables, Tables]:
+    """Read the originals and what the release made of them.
+
+    Args:
+        engine: The database.
+        release: The release; its source must be as it was.
+        test: Name of the test table, or None.
+
+    Raises:
+        UnknownTable: There is no such test table.
+        UnknownColumn: The test table lacks a column.
+        InvalidSource: The source is gone or changed, or the test table cannot be used.
+        InvalidOption: The release has no class column, or no column to predict it from.
+
+    Cost: one scan of the source, of the frozen table, and of the test table twice.
+    """
+    row = release.row()
+    shape = row.shape(engine.current()[0])
+    label, swapped = _label(row, shape)
+    plain, source = _source(engine, row, shape, label)
+    masked = tuple(replace(feature, released=True) for feature in plain)
+    names = tuple(feature.name for feature in plain)
+    released = Rows(shape.rows().subquery("s"), names, label, shape.count)
+    tables = collapsed(engine, source, plain), collapsed(engine, released, masked)
+    _check_same(engine, row, plain, *tables, same_label=not swapped)
+    if test is None:
+        return Tables(plain, tables[0], None, swapped), Tables(masked, tables[1], None, swapped)
+    table = engine.find(test)
+    given = _given(engine, table, shape, plain, label)
+    tested = collapsed(engine, given, plain)
+    _check_any(engine, tested, table)
+    as_released = Rows(recoded(engine, row, shape, table).subquery("s"), names, label, given.count)
+    test_released = collapsed(engine, as_released, masked)
+    return Tables(plain, tables[0], tested, swapped), Tables(masked, tables[1], test_released, swapped)
+
+
+def _label(row: CatalogueRow, shape: Shape) -> tuple[str, bool]:
+    """Find the class of a release, and tell whether its values were swapped."""
+    swapped = [item.name for item in shape.columns if item.treatment == "swapped"]
+    if row.parameters.get("class") in swapped:
+        return row.parameters["class"], True
+    found = [item.name for item in shape.columns if item.treatment == "class"]
+    if not found:
+        raise InvalidOption(
+            f"The release {shape.name!r} has no class column.", "Evaluate one that was made with --class."
+        )
+    return found[0], False
+
+
+def _source(engine: Engine, row: CatalogueRow, shape: Shape, label: str) -> tuple[tuple[Feature, ...], Rows]:
+    """Find the source and in it what the release has."""
+    try:
+        table = engine.find(row.source)
+        columns = engine.columns(table)
+        found = features(shape, binned_types(columns, shape.columns), table=row.source, label=label)
+        rows = _rows(table, columns, shape, found, label, shape.count)
+    except PpdmError as cause:
+        raise _changed(row) from cause
+    if not found:
+        raise InvalidOption(
+            f"The release {shape.name!r} has no column to predict {label!r} from.", "Evaluate one that has."
+        )
+    return found, rows
+
+
+def _given(engine: Engine, table: Table, shape: Shape, found: Sequence[Feature], label: str) -> Rows:
+    """Look at the test table; if it has the release's count column, its rows are counted by it."""
+    columns = engine.columns(table)
+    check_families(found, binned_types(columns, shape.columns), table=table.name)
+    counted = shape.count if shape.count is not None and _has(shape.count, columns) else None
+    rows = _rows(table, columns, shape, found, label, counted)
+    if rows.count is not None:
+        check_counts(engine, table, rows.count)
+    return rows
+
+
+def _check_any(engine: Engine, rows: Table, table: Table) -> None:
+    """Refuse a test table without a record."""
+    query = exp.select(exp.Count(this=exp.Star())).from_(rows.expression())
+    ((combinations,),) = engine.query(statements.render(query), step="combinations")
+    if not combinations:
+        raise InvalidSource(f"Table {table.name!r} has no records.", "Test on a table that has some.")
+
+
+def _rows(
+    table: Table,
+    columns: Sequence[Column],
+    shape: Shape,
+    found: Sequence[Feature],
+    label: str,
+    count: str | None,
+) -> Rows:
+    names = [item.name for item in columns]
+    return Rows(
+        in_bins(table, columns, shape.columns, "s"),
+        resolve_all([feature.name for feature in found], names, table=table.name),
+        resolve(label, names, table=table.name),
+        count_column(count, columns, table=table.name),
+    )
+
+
+def _has(name: str, columns: Sequence[Column]) -> bool:
+    try:
+        return bool(resolve(name, [item.name for item in columns], table=""))
+    except UnknownColumn:
+        return False
+
+
+def _check_same(
+    engine: Engine,
+    row: CatalogueRow,
+    found: Sequence[Feature],
+    original: Table,
+    released: Table,
+    *,
+    same_label: bool,
+) -> None:
+    """Compare all that no method has masked: a source that has changed would be no baseline.
+
+    Raises:
+        InvalidSource: Records came, went or changed since the release.
+    """
+    plain = [f"v{position}" for position, feature in enumerate(found) if not feature.masked]
+    label = ["label"] if same_label else []
+    tables = {"original": original, "released": released}
+    text = statements.bind("evaluation/differences", tables=tables, columns={"plain": [*plain, *label]})
+    ((differences,),) = engine.query(text, step="differences")
+    if differences:
+        raise _changed(row)
+
+
+def _changed(row: CatalogueRow) -> InvalidSource:
+    return InvalidSource(
+        f"The table {row.source!r} is not what it was when {row.release!r} was made from it.",
+        "Make the release anew, then evaluate that.",
+    )

@@ -1,0 +1,146 @@
+"""Applies the cut of a release to the records of another table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ppdm_sql.audit import Audit, Finding, findings
+from ppdm_sql.audit.model import Titled
+from ppdm_sql.engine import Engine
+from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn
+from ppdm_sql.names import Table
+from ppdm_sql.release.catalogue import CatalogueRow, check_free, find
+from ppdm_sql.release.recoding import Recoding
+from ppdm_sql.release.shape import Shape
+from ppdm_sql.release.states import in_order
+from ppdm_sql.release.texts import create_table
+from ppdm_sql.requirements import Requirement, parse_all, resolve
+from ppdm_sql.statements import render
+
+UNSEEN = ("nearest", "refuse")
+_OTHER = "Name a release that ppdm suppress or ppdm generalize made."
+
+
+@dataclass(frozen=True)
+class Applied:
+    """A table that was made by applying the cut of a release to new records.
+
+    Args:
+        release: The release.
+        into: The table that was made.
+        rows: Its number of rows.
+        unseen: For each masked column, the records whose value the release does not know; they show the
+            most general label.
+        findings: One for each requirement of the release that could be measured on the new table. The cut
+            keeps no promise for new records by itself. Empty where the table has no records.
+        unmeasured: The requirements that name a column which the new table lacks.
+    """
+
+    release: str
+    into: str
+    rows: int
+    unseen: Mapping[str, int]
+    findings: tuple[Finding, ...]
+    unmeasured: tuple[Requirement, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every requirement that could be measured holds."""
+        return all(found.holds for found in self.findings)
+
+    def tables(self) -> list[Titled]:
+        """Give title, column names and rows of the tables to print."""
+        audit = Audit(self.findings, worst=(), class_sizes=(), risks=(), inferences=())
+        return [*audit.tables(), ("Unseen values", ("column", "records"), list(self.unseen.items()))]
+
+
+def apply(engine: Engine, name: str, table: str, *, into: str, unseen: str = "nearest") -> Applied:
+    """Make a table of the records of another, generalized and suppressed as those of a release.
+
+    Args:
+        engine: A connection that sees the release and the table.
+        name: The release.
+        table: The table, with at least the release's masked columns.
+        into: Name of the table to make.
+        unseen: ``nearest`` shows the most general label for values that the release does not know;
+            ``refuse`` makes nothing if there are any.
+
+    Raises:
+        UnknownRelease: There is no such release.
+        UnknownTable: There is no such table.
+        UnknownColumn: The table lacks a masked column.
+        NameTaken: There is a table, view or release called ``into``.
+        InvalidSource: Values cannot be compared with the release's, or are refused.
+        InvalidOption: ``unseen`` is neither, or the release masks nothing or was published without its trees.
+
+    Cost: one scan of each masked column, one of the table with a join per masked column, a sort, the audit.
+    """
+    if unseen not in UNSEEN:
+        raise InvalidOption(f"{unseen!r} is no way to treat unseen values.", "Give nearest or refuse.")
+    engine.require_autocommit()
+    row, source, place = find(engine, name), engine.find(table), check_free(engine, into)
+    shape, target = row.shape(place.catalog), Table(into, place.schema, place.catalog)
+    if not shape.masked:
+        raise InvalidOption(f"The release {row.release!r} masks no column, so it has no cut.", _OTHER)
+    with engine.workspace():
+        recoding = Recoding.of(engine, row, shape, source)
+        counts = {item.name: item.unseen for item in recoding.maps}
+        if unseen == "refuse" and any(counts.values()):
+            raise _refused(row, source, counts)
+        rows, records = recoding.size(engine)
+        with engine.transaction():
+            select = render(in_order(recoding.rows()))
+            engine.write(create_table(target, select), step="apply")
+            measurable, unmeasured = _measurable(row, recoding)
+            found: list[Finding] = []
+            if engine.dry:
+                engine.write("-- Here the audit measures the table.", step="measure")
+            elif records:
+                found = findings(engine, target, measurable, count=recoding.shape.count)
+    return Applied(row.release, into, rows, counts, tuple(found), unmeasured)
+
+
+def _refused(row: CatalogueRow, source: Table, counts: Mapping[str, int]) -> InvalidSource:
+    """Say in which columns values are unknown, and how often."""
+    unknown = ", ".join(f"{number} in {name!r}" for name, number in counts.items() if number)
+    return InvalidSource(
+        f"Records of table {source.name} hold values that {row.release!r} does not know: {unknown}.",
+        "Give --unseen nearest to show the most general label for them.",
+    )
+
+
+def _measurable(row: CatalogueRow, recoding: Recoding) -> tuple[list[Requirement], tuple[Requirement, ...]]:
+    """Split the requirements into those whose columns the new table has, and the others."""
+    there: list[Requirement] = []
+    missing: list[Requirement] = []
+    for requirement in parse_all(row.requirements):
+        try:
+            there.append(resolve(requirement, list(recoding.found), table=recoding.source.name))
+        except UnknownColumn:
+            missing.append(requirement)
+    return there, tuple(missing)
+
+
+def recoded(engine: Engine, row: CatalogueRow, shape: Shape, table: Table) -> exp.Select:
+    """Select the records of a table as the cut of a release shows them, in no order.
+
+    The columns are those of the release, in its order and spelling: masked columns as text, bounds, and what
+    else of it the table has; pseudonyms are left out. What matches no leaf shows the most general label.
+
+    Args:
+        engine: Where both are. The SELECT reads working tables, so it serves inside the same workspace.
+        row: The release.
+        shape: Its columns.
+        table: The table, with at least the masked columns.
+
+    Raises:
+        UnknownColumn: The table lacks a masked column.
+        InvalidSource: Values cannot be compared with the release's, or the count column is none.
+        InvalidOption: The release was published without its trees.
+
+    Cost: one scan of each masked column; the SELECT is one scan of the table and a join per masked column.
+    """
+    return Recoding.of(engine, row, shape, table).rows()

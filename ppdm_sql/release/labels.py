@@ -1,0 +1,63 @@
+"""The labels of masked columns, joined to the frozen table under the alias ``f``.
+
+Each masked column is joined to ``(attribute, value, ...)``, a few rows that a step file takes from
+``ppdm.steps``: the labels that a state tells apart, or those of the final cut. Labels are compared as text,
+and NULL is one of them.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from ppdm_sql.names import column
+from ppdm_sql.release.shape import Shape
+from ppdm_sql.statements import literal, tree
+
+
+def sources(shape: Shape) -> dict[str, str]:
+    """Name, for each masked column, the joined labels that tell what it shows."""
+    return {name: f"shown_{i}" for i, name in enumerate(shape.masked)}
+
+
+def labels_at(release: str, step: exp.Expression) -> exp.Expression:
+    """Select what each label of a release shows after a step: ``attribute``, ``value``, ``label``."""
+    return _bound("release/labels_at", {"release": literal(release), "step": step})
+
+
+def final_labels(release: str) -> exp.Expression:
+    """Select the labels of the final cut but for the tops: ``attribute``, ``value``."""
+    return _bound("release/final_labels", {"release": literal(release)})
+
+
+def _bound(file: str, values: dict[str, exp.Expression]) -> exp.Expression:
+    """Give a step file's query with an expression for each ``param(...)``."""
+    query = tree(file).copy()
+    for node in list(query.find_all(exp.Anonymous)):
+        if node.name.lower() == "param":
+            node.replace(values[node.expressions[0].name].copy())
+    return query
+
+
+def joined(query: exp.Select, shape: Shape, labels: exp.Expression) -> exp.Select:
+    """Select from the frozen table, with the labels joined to each masked column; changes the query."""
+    query = query.from_(shape.stored(), copy=False)
+    if shape.masked:
+        query = query.with_("shown", as_=labels, copy=False)
+    for name, source in sources(shape).items():
+        here = exp.EQ(this=column("attribute", source), expression=literal(name))
+        same = exp.NullSafeEQ(this=column("value", source), expression=stored_text(name))
+        values = exp.Table(
+            this=exp.to_identifier("shown"), alias=exp.TableAlias(this=exp.to_identifier(source))
+        )
+        query.append("joins", exp.Join(this=values, side="LEFT", on=exp.And(this=here, expression=same)))
+    return query
+
+
+def has_no_label(source: str) -> exp.Expression:
+    """Tell whether nothing was joined."""
+    return exp.Is(this=column("attribute", source), expression=exp.null())
+
+
+def stored_text(name: str) -> exp.Expression:
+    """Give a column of the frozen table as text."""
+    return exp.cast(column(name, "f"), "TEXT")

@@ -1,0 +1,104 @@
+"""The records of a table as the cut of a release shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from ppdm_sql.counts import check_counts, count_column
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.names import Table, alias, column, resolve
+from ppdm_sql.release.bins import bin_label
+from ppdm_sql.release.catalogue import CatalogueRow
+from ppdm_sql.release.draft import ReleasedColumn
+from ppdm_sql.release.intervals import bound_beside
+from ppdm_sql.release.mapping import Mapped, mapped
+from ppdm_sql.release.shape import Shape
+from ppdm_sql.release.types import plain_type
+from ppdm_sql.statements import render
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """The columns of a release that a table has, and what its values show.
+
+    Args:
+        shape: The release; its count column is the table's, or None where the table has none.
+        source: The table.
+        found: The released columns that the table has too, as the table spells and types them.
+        maps: The masked columns, with working tables that last as long as the engine's workspace.
+    """
+
+    shape: Shape
+    source: Table
+    found: Mapping[str, Column]
+    maps: tuple[Mapped, ...]
+
+    @classmethod
+    def of(cls, engine: Engine, row: CatalogueRow, shape: Shape, source: Table) -> Recoding:
+        """Map the values of a table.
+
+        Raises:
+            UnknownColumn: The table lacks a masked column.
+            InvalidOption: The release was published without its trees.
+            InvalidSource: Values cannot be compared with the release's, or the count column is none.
+
+        Cost: one scan of each masked column; the rest follows the number of distinct values.
+        """
+        columns = engine.columns(source)
+        found = _found(shape, columns, source)
+        count = found[shape.count].name if shape.count in found else None
+        if count is not None:
+            count_column(count, columns, table=source.name)
+            check_counts(engine, source, count)
+        counted = replace(shape, count=count)
+        return cls(counted, source, found, tuple(mapped(engine, row, counted, source, found)))
+
+    def rows(self) -> exp.Select:
+        """Select the recoded rows, in no order: the released columns that the table has, and the bounds."""
+        rows = exp.alias_(self.source.expression(), "t", table=True)
+        labels = {item.name: column("label", f"m{number}") for number, item in enumerate(self.maps)}
+        values = (self._value(item, labels) for item in self.shape.columns)
+        query = exp.select(*(value for value in values if value is not None)).from_(rows)
+        for number, item in enumerate(self.maps):
+            same = exp.NullSafeEQ(this=column("value", f"m{number}"), expression=item.cell.copy())
+            joined = exp.alias_(item.labels.expression(), f"m{number}", table=True)
+            query.append("joins", exp.Join(this=joined, side="LEFT", on=same))
+        return query
+
+    def size(self, engine: Engine) -> tuple[int, int]:
+        """Count the table's rows and records."""
+        rows = exp.alias_(self.source.expression(), "t", table=True)
+        counted = exp.select(exp.Count(this=exp.Star()), self.shape.records("t")).from_(rows)
+        ((number, records),) = engine.query(render(counted), step="size")
+        return number, records
+
+    def _value(self, item: ReleasedColumn, labels: Mapping[str, exp.Expression]) -> exp.Expression | None:
+        """Give what the table made shows in a column; None where it lacks the column."""
+        if item.name in labels:
+            return alias(labels[item.name].copy(), item.name)
+        if (bound := bound_beside(item, labels.get(item.of or "", exp.null()))) is not None:
+            return alias(bound, item.name)
+        if item.name not in self.found:
+            return None
+        name, type_text = self.found[item.name]
+        value: exp.Expression = column(name, "t")
+        if item.bins:
+            value = bin_label(value, item.bins, type_text)
+        elif "ENUM(" in type_text:
+            value = exp.cast(value, plain_type(type_text))
+        return alias(value, item.name)
+
+
+def _found(shape: Shape, columns: list[Column], source: Table) -> dict[str, Column]:
+    """Find the released columns in a table: the masked ones all, the others where they are."""
+    names = {item.name.lower(): item for item in columns}
+    masked = {
+        name: resolve(name, [item.name for item in columns], table=source.name) for name in shape.masked
+    }
+    left_out = ("pseudonym", "lower bound", "upper bound")
+    others = [item.name for item in shape.columns if item.treatment not in left_out]
+    wanted = {name: masked.get(name, name).lower() for name in others}
+    return {name: names[spelled] for name, spelled in wanted.items() if spelled in names}

@@ -1,0 +1,214 @@
+"""Makes a tree of labels out of rows, pairs or a mapping, and says what keeps them from being one.
+
+Labels may be values of a sensitive column, so messages hold numbers of rows and counts, and no label.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ppdm_sql.errors import InvalidOption
+
+Tree = tuple[tuple[str, ...], tuple[int, ...]]
+"""Labels and parents of the nodes, depth-first."""
+
+Children = Mapping[str, Sequence[str]]
+"""The children of each label that has any, in their order."""
+
+_MOST_NUMBERS = 5
+_ONE_PLACE = "Give every label one place in the tree; a group may not share its name with a value or a group."
+
+
+def tree_of_paths(rows: Iterable[tuple[int, Sequence[str]]], *, root: str, where: str) -> Tree:
+    """Make a tree of rows that lead from a leaf to the root.
+
+    Args:
+        rows: The number of each row and its labels, most specific first.
+        root: Label put on top where the rows do not end in a common one.
+        where: What the numbers count, such as ``Row``.
+
+    Raises:
+        InvalidOption: The rows are no tree; the message gives their numbers.
+    """
+    paths = [(number, _path(number, row, where)) for number, row in rows]
+    if not paths:
+        raise InvalidOption("The taxonomy has no rows.", "Give it a row for each value.")
+    if len({path[-1] for _, path in paths}) != 1 or all(len(path) == 1 for _, path in paths):
+        paths = [(number, path if path[-1] == root else [*path, root]) for number, path in paths]
+    returning = [number for number, path in paths if len(set(path)) < len(path)]
+    _refuse(returning, where, "a label stands there twice, with others between.")
+    parents = _parents_of_paths(paths, where)
+    groups = set(parents.values())
+    clashing = [number for number, path in paths if path[0] in groups]
+    _refuse(clashing, where, "the first label is a group elsewhere.")
+    return _numbered(paths[0][1][-1], _children(parents.items()))
+
+
+def tree_of_edges(pairs: Iterable[tuple[str, str | None]]) -> Tree:
+    """Make a tree of pairs of a child and its parent, None for the root.
+
+    Raises:
+        InvalidOption: The pairs are no tree; the message gives counts.
+    """
+    distinct = list(dict.fromkeys((child, parent) for child, parent in pairs))
+    if not distinct:
+        raise InvalidOption("The taxonomy has no nodes.", "Give it a row for each node.")
+    parents = dict(distinct)
+    missing = sum(child is None for child, _ in distinct)
+    if missing:
+        raise InvalidOption(f"The taxonomy has {counted(missing, 'row')} without a child.", "Fill them in.")
+    if len(parents) < len(distinct):
+        twice = sum(count > 1 for count in Counter(child for child, _ in distinct).values())
+        raise InvalidOption(
+            f"The taxonomy has {counted(twice, 'node')} with more than one parent.", _ONE_PLACE
+        )
+    return _rooted(parents)
+
+
+def tree_of_mapping(mapping: Mapping[str, Any]) -> Tree:
+    """Make a tree of a nested mapping with one key, the root.
+
+    Raises:
+        InvalidOption: The mapping is no tree of texts.
+    """
+    if len(mapping) != 1:
+        raise InvalidOption(
+            f"The mapping has {len(mapping)} roots.", 'Write it as {"ANY": {...}}, with one key at the top.'
+        )
+    edges: list[tuple[str, str]] = []
+    waiting = list(mapping.items())
+    for label, below in waiting:
+        inside = _inside(below)
+        waiting.extend(inside)
+        edges.extend((child, label) for child, _ in inside)
+    labels = [*mapping, *(child for child, _ in edges)]
+    if not all(isinstance(label, str) for label in labels):
+        raise InvalidOption("A label of the mapping is not a text.", "Write numbers as '1', '2'.")
+    repeated = len(labels) - len(set(labels))
+    if repeated:
+        raise InvalidOption(f"The mapping repeats {counted(repeated, 'label')}.", _ONE_PLACE)
+    return _numbered(next(iter(mapping)), _children(edges))
+
+
+def _inside(below: Any) -> list[tuple[Any, Any]]:
+    """Give the entries below a group: of a mapping, or leaves of a list."""
+    if below is None:
+        return []
+    if isinstance(below, Mapping):
+        return list(below.items())
+    if isinstance(below, Sequence) and not isinstance(below, str):
+        return [(label, None) for label in below]
+    raise InvalidOption("What stands below a group is neither a mapping nor a list.", 'Write ["a", "b"].')
+
+
+def counted(number: int, what: str) -> str:
+    """Write a number of things.
+
+    Example:
+        >>> counted(1, "node"), counted(2, "node")
+        ('1 node', '2 nodes')
+    """
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+# -- rows -------------------------------------------------------------------------------------
+
+
+def _path(number: int, row: Sequence[str], where: str) -> list[str]:
+    """Give the labels of a row, those that repeat the one before left out."""
+    texts = not isinstance(row, str) and all(isinstance(label, str) for label in row)
+    _refuse([] if texts and row else [number], where, "this is no list of texts.")
+    return [label for place, label in enumerate(row) if not place or label != row[place - 1]]
+
+
+def _parents_of_paths(paths: Sequence[tuple[int, Sequence[str]]], where: str) -> dict[str, str]:
+    """Find the parent of each label; the rows must agree on it."""
+    parents: dict[str, str] = {}
+    first: dict[str, int] = {}
+    bad: set[int] = set()
+    for number, path in paths:
+        for child, parent in zip(path, path[1:], strict=False):
+            first.setdefault(child, number)
+            if parents.setdefault(child, parent) != parent:
+                bad |= {first[child], number}
+    _refuse(sorted(bad), where, "a label has different parents.")
+    return parents
+
+
+def _refuse(numbers: Sequence[int], where: str, fault: str) -> None:
+    """Name the rows that have a fault, if there are any."""
+    if numbers:
+        raise InvalidOption(f"{_listed(numbers, where)}: {fault}", _ONE_PLACE)
+
+
+def _listed(numbers: Sequence[int], where: str) -> str:
+    """Write numbers of rows.
+
+    Example:
+        >>> _listed([1, 2, 3, 4, 5, 6, 7], "job.csv, line")
+        'job.csv, lines 1, 2, 3, 4, 5 and 2 more'
+    """
+    shown = ", ".join(map(str, numbers[:_MOST_NUMBERS]))
+    more = len(numbers) - _MOST_NUMBERS
+    return f"{where}{'s' * (len(numbers) > 1)} {shown}" + (f" and {more} more" if more > 0 else "")
+
+
+# -- trees ------------------------------------------------------------------------------------
+
+
+def _rooted(parents: Mapping[str, str | None]) -> Tree:
+    """Number the tree that parents make, if they make one."""
+    named = (child for child, parent in parents.items() if parent is None)
+    roots = dict.fromkeys((*named, *(p for p in parents.values() if p is not None and p not in parents)))
+    if len(roots) != 1:
+        raise InvalidOption(
+            f"The taxonomy has {len(roots)} roots.",
+            "Give the parent NULL to one row, and to every other row a parent that is a child itself.",
+        )
+    children = _children((child, parent) for child, parent in parents.items() if parent is not None)
+    reached = list(roots)
+    for node in reached:
+        reached.extend(children.get(node, ()))
+    lost = len({*parents, *roots}) - len(reached)
+    if lost:
+        raise InvalidOption(
+            f"The taxonomy has {counted(lost, 'node')} in a cycle, or below one.",
+            "Give one node of the cycle a parent outside it.",
+        )
+    return _numbered(reached[0], children)
+
+
+def _children(edges: Iterable[tuple[str, str]]) -> Children:
+    children: dict[str, list[str]] = {}
+    for child, parent in edges:
+        children.setdefault(parent, []).append(child)
+    return children
+
+
+def _numbered(root: str, children: Children) -> Tree:
+    """Number the nodes depth-first; chains of single children become one node.
+
+    A chain that ends in a leaf keeps the leaf's label, any other its top label; the root always stays.
+    """
+    if root not in children:
+        raise InvalidOption("The taxonomy has nothing below its root.", "Give it one value at least.")
+    labels, parents = [root], [-1]
+    end = _end(root, children)
+    waiting = [(child, 0) for child in reversed(children.get(end, [end]))]
+    while waiting:
+        top, parent = waiting.pop()
+        end = _end(top, children)
+        below = children.get(end, ())
+        waiting.extend((child, len(labels)) for child in reversed(below))
+        labels.append(top if below else end)
+        parents.append(parent)
+    return tuple(labels), tuple(parents)
+
+
+def _end(label: str, children: Children) -> str:
+    """Follow a chain of single children to the node that has several, or none."""
+    while len(children.get(label, ())) == 1:
+        (label,) = children[label]
+    return label

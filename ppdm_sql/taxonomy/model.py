@@ -1,0 +1,236 @@
+"""The model of a taxonomy: a tree of labels whose leaves are the values of a column, or intervals of them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TextIO
+
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.taxonomy import arx
+from ppdm_sql.taxonomy.building import counted, tree_of_edges, tree_of_mapping, tree_of_paths
+
+ROOT = "*"
+"""Label of the root that is put on top of rows that do not end in a common one."""
+
+_INTERVAL = re.compile(r"\[([^\[\],]+), ([^\[\],]+)([)\]])")
+
+
+class Interval(NamedTuple):
+    """What the label ``[lower, upper)`` or ``[lower, upper]`` says; the bounds are texts.
+
+    Example:
+        >>> Interval.of_label("[37, 52)")
+        Interval(lower='37', upper='52', closed=False)
+    """
+
+    lower: str
+    upper: str
+    closed: bool
+
+    @classmethod
+    def of_label(cls, label: str) -> Interval | None:
+        """Read a label; None where it is no interval."""
+        found = _INTERVAL.fullmatch(label)
+        return None if found is None else cls(found[1], found[2], found[3] == "]")
+
+
+@dataclass(frozen=True)
+class Taxonomy:
+    """A tree of labels over the values of one column.
+
+    Node 0 is the root; nodes are numbered depth-first, so parents come before their children. A taxonomy that
+    is not such a tree cannot be made. NULL is no part of a taxonomy.
+
+    Args:
+        labels: The label of each node, all different.
+        parents: The parent of each node, -1 for the root.
+
+    Raises:
+        InvalidOption: Labels that repeat, numbers that do not make a tree, a node with a single child (but
+            for a root with a single leaf), or nothing below the root.
+
+    Example:
+        >>> jobs = Taxonomy.from_dict({"ANY": {"Blue-collar": ["Janitor", "Mover"], "Lawyer": []}})
+        >>> jobs.labels, jobs.parents
+        (('ANY', 'Blue-collar', 'Janitor', 'Mover', 'Lawyer'), (-1, 0, 1, 1, 0))
+    """
+
+    labels: tuple[str, ...]
+    parents: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        fault = _fault(self.labels, self.parents)
+        if fault:
+            raise InvalidOption(fault, "Make it with Taxonomy.from_paths, from_edges, from_dict or from_csv.")
+
+    # -- ways to make one ---------------------------------------------------------------------
+
+    @classmethod
+    def from_paths(cls, rows: Iterable[Sequence[str]], *, root: str = ROOT) -> Taxonomy:
+        """Make a taxonomy of rows that lead from a leaf up to the root, as in an ARX file.
+
+        Args:
+            rows: Labels, most specific first. Rows may differ in length; labels that repeat along a row count
+                once; a row that stands there twice counts once.
+            root: Label put on top where the rows do not end in a common label.
+
+        Raises:
+            InvalidOption: A label has two parents, or is both a leaf and a group; the message gives the
+                numbers of the rows.
+
+        Example:
+            >>> Taxonomy.from_paths([("Mover", "Blue"), ("Janitor", "Blue"), ("Lawyer",)]).labels
+            ('*', 'Blue', 'Mover', 'Janitor', 'Lawyer')
+        """
+        return cls(*tree_of_paths(enumerate(rows, 1), root=root, where="Row"))
+
+    @classmethod
+    def from_csv(cls, path: str | os.PathLike[str], *, delimiter: str = ";") -> Taxonomy:
+        r"""Read an ARX hierarchy file: a line for each leaf, most specific label first, no header.
+
+        Args:
+            path: The file, UTF-8 with or without a byte order mark.
+            delimiter: One character between the cells. A cell with a delimiter, a quote or a line break in it
+                stands in double quotes, quotes inside doubled; ``""`` is the empty text.
+
+        Raises:
+            InvalidOption: The file cannot be read, or its rows are no tree; the message gives the lines, and
+                never what they hold.
+
+        Example:
+            >>> import tempfile, pathlib
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     file = pathlib.Path(folder, "job.csv")
+            ...     _ = file.write_text("Janitor;Blue-collar;*\nMover;Blue-collar;*\nLawyer;*\n")
+            ...     Taxonomy.from_csv(file).paths()
+            [('Janitor', 'Blue-collar', '*'), ('Mover', 'Blue-collar', '*'), ('Lawyer', '*')]
+        """
+        return cls(*tree_of_paths(arx.read(path, delimiter), root=ROOT, where=f"{os.fspath(path)}, line"))
+
+    @classmethod
+    def from_edges(cls, pairs: Iterable[tuple[str, str | None]]) -> Taxonomy:
+        """Make a taxonomy of pairs of a child and its parent, in any order.
+
+        Args:
+            pairs: The root has the parent None, or is the one parent that is nobody's child. Children keep
+                the order of their pairs.
+
+        Raises:
+            InvalidOption: No root or several, two parents, a cycle, no child; the message gives counts.
+
+        Example:
+            >>> Taxonomy.from_edges([("Mover", "ANY"), ("Lawyer", "ANY")]).labels
+            ('ANY', 'Mover', 'Lawyer')
+        """
+        return cls(*tree_of_edges(pairs))
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, Any]) -> Taxonomy:
+        """Make a taxonomy of a nested mapping: groups are mappings or lists of leaves.
+
+        Args:
+            mapping: Exactly one key, the root. An empty mapping or list, or None, makes a leaf.
+
+        Raises:
+            InvalidOption: Several roots, a label that is no text or stands there twice.
+
+        Example:
+            >>> Taxonomy.from_dict({"ANY": {"A": ["x", "y"], "B": None}}).paths()
+            [('x', 'A', 'ANY'), ('y', 'A', 'ANY'), ('B', 'ANY')]
+        """
+        return cls(*tree_of_mapping(mapping))
+
+    # -- what it holds ------------------------------------------------------------------------
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """For each node its children in their order, none for a leaf."""
+        found: list[list[int]] = [[] for _ in self.labels]
+        for node, parent in enumerate(self.parents[1:], 1):
+            found[parent].append(node)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def leaves(self) -> tuple[int, ...]:
+        """The nodes without children, depth-first."""
+        return tuple(node for node, below in enumerate(self.children) if not below)
+
+    @cached_property
+    def depths(self) -> tuple[int, ...]:
+        """For each node its distance from the root."""
+        depths = [0]
+        for parent in self.parents[1:]:
+            depths.append(depths[parent] + 1)
+        return tuple(depths)
+
+    @cached_property
+    def intervals(self) -> tuple[Interval | None, ...]:
+        """For each node the interval that its label reads, None where it reads none."""
+        return tuple(map(Interval.of_label, self.labels))
+
+    @cached_property
+    def is_interval(self) -> bool:
+        """Whether every leaf is an interval."""
+        return all(self.intervals[leaf] is not None for leaf in self.leaves)
+
+    def paths(self) -> list[tuple[str, ...]]:
+        """Give the labels from each leaf up to the root, leaves depth-first."""
+        above: list[tuple[str, ...]] = [()] * len(self.labels)
+        for node, (label, parent) in enumerate(zip(self.labels, self.parents, strict=True)):
+            above[node] = (label, *(above[parent] if node else ()))
+        return [above[leaf] for leaf in self.leaves]
+
+    def to_csv(self, path_or_file: str | os.PathLike[str] | TextIO, *, delimiter: str = ";") -> None:
+        """Write an ARX hierarchy file that :meth:`from_csv` reads back; leaves near the root are repeated.
+
+        Args:
+            path_or_file: A path where no file is yet, or an open text file.
+            delimiter: One character between the cells.
+
+        Raises:
+            NameTaken: There is a file of that name.
+            InvalidOption: It cannot be written.
+
+        Example:
+            >>> import sys
+            >>> Taxonomy.from_dict({"*": {"A": ["x", "y"], "B": []}}).to_csv(sys.stdout)
+            x;A;*
+            y;A;*
+            B;B;*
+        """
+        arx.write(self.paths(), path_or_file, delimiter)
+
+
+def _fault(labels: Sequence[str], parents: Sequence[int]) -> str | None:
+    """Say what keeps labels and parents from being a taxonomy, without naming a label."""
+    if len(labels) != len(parents) or len(labels) < 2:
+        return f"{len(labels)} labels with {len(parents)} parents are no taxonomy: it has two nodes at least."
+    if not all(isinstance(label, str) for label in labels):
+        return "A label of a taxonomy is not a text."
+    repeated = len(labels) - len(set(labels))
+    if repeated:
+        return f"The taxonomy repeats {counted(repeated, 'label')}."
+    if not _is_depth_first(parents):
+        return "The parents of a taxonomy do not number a tree depth-first from node 0."
+    if len(labels) > 2 and 1 in Counter(parents[1:]).values():
+        return "A node of the taxonomy has a single child."
+    return None
+
+
+def _is_depth_first(parents: Sequence[int]) -> bool:
+    """Tell whether each node's parent is the node before it or an ancestor of that one."""
+    if parents[0] != -1:
+        return False
+    branch = [0]
+    for node, parent in enumerate(parents[1:], 1):
+        while branch and branch[-1] != parent:
+            branch.pop()
+        if not branch:
+            return False
+        branch.append(node)
+    return True

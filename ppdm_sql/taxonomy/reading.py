@@ -1,0 +1,65 @@
+"""Reads a taxonomy from whatever the user names: a taxonomy, a mapping, a file, or a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlglot import exp
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.errors import UnknownTable
+from ppdm_sql.names import Table, alias, column, resolve
+from ppdm_sql.statements import render
+from ppdm_sql.taxonomy.model import Taxonomy
+
+POSITION = "position"
+"""Column of a parent-child table that orders its rows; it may be absent."""
+
+
+def read_taxonomy(engine: Engine, given: Taxonomy | Mapping[str, Any] | str | Path) -> Taxonomy:
+    """Make a taxonomy of what the user gives.
+
+    Args:
+        engine: The database in which a name is looked up.
+        given: A taxonomy; a nested mapping; the path of an ARX CSV file; or, if there is no such file, the
+            name of a table or view with the columns ``child`` and ``parent``, and ``position`` if children
+            have an order.
+
+    Raises:
+        UnknownTable: There is neither a file nor a table of that name.
+        UnknownColumn: The table lacks a column.
+        InvalidOption: What is given is no tree.
+
+    Cost: one scan of the table.
+
+    Example:
+        >>> import duckdb
+        >>> engine = Engine(duckdb.connect())
+        >>> read_taxonomy(engine, {"ANY": ["Mover", "Lawyer"]}).labels
+        ('ANY', 'Mover', 'Lawyer')
+    """
+    if isinstance(given, Taxonomy):
+        return given
+    if isinstance(given, Mapping):
+        return Taxonomy.from_dict(given)
+    if isinstance(given, Path) or os.path.isfile(given):
+        return Taxonomy.from_csv(given)
+    try:
+        table = engine.find(given)
+    except UnknownTable as error:
+        raise UnknownTable(f"There is neither a file nor a table {given!r}.", error.remedy) from None
+    return _read_table(engine, table, given)
+
+
+def _read_table(engine: Engine, table: Table, name: str) -> Taxonomy:
+    names = [item.name for item in engine.columns(table)]
+    cells = [exp.cast(column(resolve(n, names, table=name)), "TEXT") for n in ("child", "parent")]
+    query = exp.select(*map(alias, cells, ("child", "parent"))).from_(table.expression())
+    if POSITION in map(str.lower, names):
+        query = query.order_by(column(resolve(POSITION, names, table=name)))
+    with engine.workspace():
+        rows = engine.query(render(query), step="taxonomy")
+    return Taxonomy.from_edges((child, parent) for child, parent in rows)

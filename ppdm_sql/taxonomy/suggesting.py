@@ -1,0 +1,219 @@
+"""Suggests a taxonomy for a column: a draft that lists its values, for the owner to edit."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from ppdm_sql import counts
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.errors import InvalidOption, InvalidSource
+from ppdm_sql.names import Table, resolve
+from ppdm_sql.statements import bind
+from ppdm_sql.taxonomy.model import ROOT, Taxonomy
+from ppdm_sql.taxonomy.rounding import roundest
+
+LEVELS, FANOUT = 4, 2
+MOST_PARTS = 10_000
+"""Intervals or groups that a suggestion may have."""
+MOST_TEXTS, MOST_CODES = 10_000, 100_000
+"""Texts that a suggestion may list, and codes."""
+MASK = "*"
+
+_NUMBERS = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")}
+_NUMBERS |= {"INTEGER", "UINTEGER", "FLOAT", "DOUBLE", "DECIMAL", "TIME"}
+
+
+def suggest(
+    engine: Engine,
+    table: str,
+    column: str,
+    *,
+    levels: int | None = None,
+    fanout: int = FANOUT,
+    count_column: str | None = None,
+) -> Taxonomy:
+    """Suggest a taxonomy from the values of a column.
+
+    Numbers, dates and times become intervals of about equal numbers of records, grouped by ``fanout`` into
+    wider ones; equal values are never split. Texts that are codes, such as zip codes, are masked from the
+    right, a character a level. Of other texts the frequent ones stay apart, and the rare ones form groups of
+    about equal numbers of records. The root is ``*``. NULL is no part of it.
+
+    Args:
+        engine: The database.
+        table: Table or view, qualified and quoted where needed.
+        column: The column.
+        levels: Levels below the root, at least 1: there are ``fanout ** levels`` intervals or groups, and a
+            code has so many levels. By default 4 for intervals, one for each character of a code, and the
+            square root of the number of texts for the number of groups.
+        fanout: Intervals that make a wider one, at least 2.
+        count_column: Where rows are collapsed, the column that says how many records each stands for.
+
+    Returns:
+        The taxonomy; its labels are values of the column or say what they are.
+
+    Raises:
+        UnknownTable: There is no such table.
+        UnknownColumn: The table has no such column.
+        InvalidOption: ``levels`` or ``fanout`` cannot be used.
+        InvalidSource: The column holds nothing but NULL, or too many texts.
+
+    Cost: one scan of the table.
+
+    Example:
+        >>> import duckdb
+        >>> engine = Engine(duckdb.connect())
+        >>> _ = engine.connection.execute("CREATE VIEW people AS SELECT unnest(range(17, 91)) AS age")
+        >>> suggest(engine, "people", "age", levels=2).paths()[:2]
+        [('[17, 36)', '[17, 54)', '*'), ('[36, 54)', '[17, 54)', '*')]
+    """
+    _check(levels, fanout)
+    source = engine.find(table)
+    columns = engine.columns(source)
+    name = resolve(column, [item.name for item in columns], table=table)
+    found = next(item for item in columns if item.name == name)
+    count = _checked_count(engine, source, count_column, columns, table)
+    with engine.workspace():
+        values = _value_counts(engine, source, name, count)
+        ordered = found.type.partition("(")[0] in _NUMBERS or _is_moment(found.type)
+        paths = (_interval_paths if ordered else _text_paths)(engine, values, found, levels, fanout)
+    if not paths:
+        raise InvalidSource(f"Column {name!r} of table {table} holds no value.", "Name another column.")
+    return Taxonomy.from_paths(paths)
+
+
+def _check(levels: int | None, fanout: int) -> None:
+    if (levels is not None and levels < 1) or fanout < 2:
+        raise InvalidOption(
+            f"{levels} levels of {fanout} parts each are no taxonomy.",
+            "Give --levels 1 or more, and --fanout 2 or more.",
+        )
+
+
+def _parts(levels: int, fanout: int) -> int:
+    """Give the number of intervals or groups."""
+    parts: int = fanout ** min(levels, MOST_PARTS.bit_length())
+    if parts > MOST_PARTS:
+        raise InvalidOption(
+            f"{levels} levels of {fanout} parts each make more than {MOST_PARTS} parts.",
+            "Give fewer --levels, or a smaller --fanout.",
+        )
+    return parts
+
+
+def _checked_count(
+    engine: Engine, source: Table, count: str | None, columns: Sequence[Column], table: str
+) -> str | None:
+    found = counts.count_column(count, columns, table=table)
+    if found is not None:
+        counts.check_counts(engine, source, found)
+    return found
+
+
+def _value_counts(engine: Engine, source: Table, name: str, count: str | None) -> Table:
+    step = "value_counts" if count is None else "counted_value_counts"
+    columns = {"attribute": [name]} | ({} if count is None else {"count": [count]})
+    return engine.materialize(
+        "value_counts", bind(f"taxonomy/{step}", tables={"source": source}, columns=columns)
+    )
+
+
+def _is_moment(type_text: str) -> bool:
+    return type_text == "DATE" or type_text.startswith("TIMESTAMP")
+
+
+# -- numbers, dates and times -----------------------------------------------------------------
+
+
+def _interval_paths(
+    engine: Engine, values: Table, column: Column, levels: int | None, fanout: int
+) -> list[list[str]]:
+    """Give a path for each interval, from itself through wider ones to the root."""
+    levels = levels or LEVELS
+    parts = {"intervals": _parts(levels, fanout)}
+    query = bind("taxonomy/quantiles", tables={"value_counts": values}, values=parts)
+    step = "moment_bounds" if _is_moment(column.type) else "run_bounds"
+    runs = engine.materialize("quantiles", query)
+    rows = engine.query(bind(f"taxonomy/{step}", tables={"quantiles": runs}), step=step)
+    starts = [
+        lower if before is None or _is_moment(column.type) else roundest(before, lower, column.type)
+        for lower, _, before in rows
+    ]
+    last = rows[-1][1] if rows else ""
+    return [_path(starts, last, place, levels, fanout) for place in range(len(starts))]
+
+
+def _path(starts: Sequence[str], last: str, place: int, levels: int, fanout: int) -> list[str]:
+    """Widen an interval level by level, so that the wider ones hold about equal numbers of intervals.
+
+    Example:
+        >>> _path(["1", "4", "6", "7", "9"], "9", 2, levels=2, fanout=2)
+        ['[6, 7)', '[1, 7)', '*']
+    """
+    path = [_interval(starts, last, place, place + 1)]
+    for level in range(levels - 1, 0, -1):
+        parts = fanout**level
+        part = place * parts // len(starts)
+        first, end = (-(-at * len(starts) // parts) for at in (part, part + 1))
+        path.append(_interval(starts, last, first, end))
+    return [*path, ROOT]
+
+
+def _interval(starts: Sequence[str], last: str, first: int, end: int) -> str:
+    """Write an interval; that of the largest value is closed."""
+    upper = f"{starts[end]})" if end < len(starts) else f"{last}]"
+    return f"[{starts[first]}, {upper}"
+
+
+# -- texts ------------------------------------------------------------------------------------
+
+
+def _text_paths(
+    engine: Engine, values: Table, column: Column, levels: int | None, fanout: int
+) -> list[list[str]]:
+    """Give a path for each text: through its masks if it is a code, else through its group."""
+    tables = {"value_counts": values}
+    shape = engine.query(bind("taxonomy/text_shape", tables=tables), step="text_shape")
+    ((texts, longest, are_codes),) = shape
+    if texts > (MOST_CODES if are_codes else MOST_TEXTS):
+        raise InvalidSource(
+            f"Column {column.name!r} holds {texts} different texts, too many to draft a taxonomy of them.",
+            "Derive a coarser column in a view, store a taxonomy of your own as a table with the columns "
+            "child and parent, or do without one: the values are then suppressed.",
+        )
+    if are_codes:
+        found = engine.query(bind("taxonomy/texts", tables=tables), step="texts")
+        return [_masked(text, longest, levels or longest) for (text,) in found]
+    groups = math.isqrt(texts) + 1 if levels is None else _parts(levels, fanout)
+    query = bind("taxonomy/text_groups", tables=tables, values={"groups": groups})
+    return _grouped(engine.query(query, step="text_groups"))
+
+
+def _masked(text: str, longest: int, levels: int) -> list[str]:
+    """Mask a code from the right, to the length of the longest one.
+
+    Example:
+        >>> _masked("13053", 5, 5)
+        ['13053', '1305*', '130**', '13***', '1****', '*']
+    """
+    kept = sorted({longest * level // levels for level in range(1, levels)} - {0}, reverse=True)
+    return [text, *(text[:length].ljust(longest, MASK) for length in kept), ROOT]
+
+
+def _grouped(rows: Sequence[Sequence[object]]) -> list[list[str]]:
+    """Give a path for each text; the name of a group is none of the texts."""
+    taken = {str(text) for text, _ in rows}
+    sizes = Counter(part for _, part in rows if part is not None)
+    shared = [part for part in sizes if sizes[part] > 1]
+    names = {part: [_free(f"Group {number}", taken)] for number, part in enumerate(shared, 1)}
+    root = _free(ROOT, taken)
+    return [[str(text), *names.get(part, []), root] for text, part in rows]
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """Add asterisks to a name that is taken."""
+    while name in taken:
+        name += MASK
+    return name

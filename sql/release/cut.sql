@@ -1,0 +1,36 @@
+-- cut | in: ppdm.taxonomies | out: cut | grain: one row per attribute and node | params: release
+-- The nodes that the release shows, and all above them.
+WITH RECURSIVE above AS (
+    SELECT
+        t.attribute,
+        t.node,
+        t.parent
+    FROM ppdm.taxonomies AS t
+    WHERE t.release = $release
+        AND t.shown
+    UNION
+    SELECT
+        p.attribute,
+        p.node,
+        p.parent
+    FROM above AS a
+    JOIN ppdm.taxonomies AS p
+        ON p.release = $release
+        AND p.attribute = a.attribute
+        AND p.node = a.parent
+)
+SELECT
+    t.attribute,
+    t.node,
+    t.parent,
+    t.label,
+    t.lower,
+    t.upper,
+    t.closed,
+    t.shown
+FROM ppdm.taxonomies AS t
+JOIN above AS a
+    ON a.attribute = t.attribute
+    AND a.node = t.node
+WHERE t.release = $release
+ORDER BY t.attribute ASC, t.node ASC;

@@ -1,0 +1,6 @@
+-- tree_kinds | in: leaves | out: tree_kinds | grain: one row per attribute | params: -
+SELECT
+    l.attribute,
+    bool_or(l.lower IS NOT NULL) AS has_intervals
+FROM leaves AS l
+GROUP BY l.attribute;

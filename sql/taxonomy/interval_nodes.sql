@@ -1,0 +1,27 @@
+-- interval_nodes | in: dictionary | out: interval_nodes | grain: one row per code | params: lowers VARCHAR[], uppers VARCHAR[], closed BOOLEAN[], nodes INTEGER[]
+-- The leaf interval that holds each value, -1 where none does; the intervals do not overlap (interval_faults).
+WITH leaf_bounds AS (
+    SELECT
+        w.node,
+        w.closed,
+        TRY(cast_to_type(w.lower, t.value)) AS lower,
+        TRY(cast_to_type(w.upper, t.value)) AS upper
+    FROM (
+        SELECT
+            unnest(CAST($lowers AS VARCHAR[])) AS lower,
+            unnest(CAST($uppers AS VARCHAR[])) AS upper,
+            unnest(CAST($closed AS BOOLEAN[])) AS closed,
+            unnest(CAST($nodes AS INTEGER[])) AS node
+    ) AS w
+    LEFT JOIN dictionary AS t
+        ON FALSE
+)
+SELECT
+    d.code,
+    CASE
+        WHEN d.value < b.upper OR (b.closed AND d.value = b.upper) THEN b.node
+        ELSE -1
+    END AS node
+FROM dictionary AS d
+ASOF LEFT JOIN leaf_bounds AS b
+    ON d.value >= b.lower;
