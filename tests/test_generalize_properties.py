@@ -92,6 +92,7 @@ def test_every_state_of_a_run_is_the_oracles_and_keeps_the_promise(case: TdsCase
             assert not broken(relation, case, history)
 
 
+@HALF
 @given(tds_cases(demand="solvable"))
 def test_the_published_cut_and_taxonomies_tell_what_became_of_every_value(case: TdsCase) -> None:
     history = oracle_run(case)
@@ -137,7 +138,8 @@ def test_neither_row_order_nor_threads_change_a_release(case: TdsCase, seed: int
         first, second = generalize(one, case), generalize(other, case)
         assert first.relation().columns == second.relation().columns
         assert first.relation().fetchall() == second.relation().fetchall()
-        assert first.steps() == second.steps()
+        for release in (first, second):  # scores may differ in their last bits: threads add up in any order
+            assert_same_steps(release, history)
         middle = len(history.states) // 2
         assert first.at(middle).fetchall() == second.at(middle).fetchall()
 
@@ -155,6 +157,7 @@ def test_max_steps_publishes_the_state_after_so_many_steps(case: TdsCase, most: 
         assert found == [(history.stopped, True)]
 
 
+@HALF
 @given(tds_cases())
 def test_a_run_leaves_the_source_and_no_working_table(case: TdsCase) -> None:
     with loaded(case) as connection:

@@ -67,6 +67,9 @@ class Gauges:
         self._limits = np.array([gauge.limit for gauge in gauges], dtype=np.float64)
         self._as_share = (self._direction < 0) & any(gauge.kind != "size" for gauge in gauges)
         self._weights = self._loss_weights(attribute_count)
+        self._sizes = np.zeros((attribute_count, len(self.gauges)), dtype=bool)
+        for position, gauge in enumerate(self.gauges):
+            self._sizes[list(gauge.attributes), position] = gauge.kind == "size"
         self.least = self._least(attribute_count)
 
     def _loss_weights(self, attribute_count: int) -> Floats:
@@ -93,6 +96,16 @@ class Gauges:
         """Tell which states keep every limit; ``measured`` has shape (..., gauges)."""
         excess = (measured - self._limits) * self._direction
         return np.asarray((excess <= 0).all(axis=-1))
+
+    def bounded(self, attribute: int, after: Floats, smallest: Codes) -> Floats:
+        """Tighten bounds of the numbers after each candidate: no class is larger than a part of it.
+
+        Args:
+            attribute: Position of the attribute that is refined.
+            after: Bounds, shape (candidates, gauges).
+            smallest: Records of the smallest part that each candidate makes.
+        """
+        return np.where(self._sizes[attribute], np.minimum(after, smallest[:, None]), after)
 
     def loss(self, attribute: int, before: Floats, after: Floats) -> Floats:
         """Give the privacy loss of refining one attribute.

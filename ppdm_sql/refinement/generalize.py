@@ -23,7 +23,7 @@ from ppdm_sql.refinement.conditional_entropy import ConditionalEntropy
 from ppdm_sql.refinement.cuts import Codes, Counts
 from ppdm_sql.refinement.loop import Gains, InformationGain, nine_digits
 from ppdm_sql.refinement.measuring import ChannelMeasure
-from ppdm_sql.refinement.outcome import Outcome, Output
+from ppdm_sql.refinement.outcome import Outcome, Output, has_enum
 from ppdm_sql.refinement.recodings import Generalization, Intervals, Recoding, Suppression
 from ppdm_sql.refinement.run import Options, Run
 from ppdm_sql.release import Release
@@ -166,9 +166,8 @@ class GeneralizationRun(Run):
         dictionary, symbol = self.atoms.coded[position], self.options.symbol
         if name in self._taxonomies:
             taxonomy = self._taxonomies[name]
-            by_interval = self._by_interval(name)
-            leaves = self._leaves(dictionary, taxonomy, by_interval=by_interval)
-            return Generalization(dictionary, counts, taxonomy, leaves, by_interval)
+            leaves = self._leaves(dictionary, taxonomy)
+            return Generalization(dictionary, counts, taxonomy, leaves, self._by_interval(name))
         if self._grows(name):
             return Intervals(dictionary, counts, symbol, self._range(dictionary))
         if name in self._recoded["range"]:
@@ -178,13 +177,14 @@ class GeneralizationRun(Run):
         return Suppression(dictionary, counts, symbol)
 
     def _by_interval(self, name: str) -> bool:
-        """Whether a column has an order and a taxonomy whose leaves are intervals."""
-        return self._taxonomies[name].is_interval and is_ordered(self.columns[name].type)
+        """Whether a column of other values than texts has a taxonomy whose leaves are intervals."""
+        return self._taxonomies[name].is_interval and not _is_text(self.columns[name].type)
 
-    def _leaves(self, dictionary: Dictionary, taxonomy: Taxonomy, *, by_interval: bool) -> Codes:
+    def _leaves(self, dictionary: Dictionary, taxonomy: Taxonomy) -> Codes:
         """Find the leaf of every value; each must have one."""
         name = dictionary.column.name
-        leaves = leaf_codes(self.engine, dictionary.table, taxonomy, column=name, ordered=by_interval)
+        text = _is_text(dictionary.column.type)
+        leaves = leaf_codes(self.engine, dictionary.table, taxonomy, column=name, text=text)
         missing = int((leaves[: dictionary.size - dictionary.has_null] < 0).sum())
         if missing:
             values = "Add --show-values to see which."
@@ -280,3 +280,8 @@ class GeneralizationRun(Run):
         rows += [*information.disclosed(*of), *information.told(*of)]
         rows += information.losses(self.engine, names, outcome)
         return rows
+
+
+def _is_text(type_text: str) -> bool:
+    """Whether values are texts, among which a text such as ``[1, 37)`` is no interval."""
+    return type_text == "VARCHAR" or has_enum(type_text)

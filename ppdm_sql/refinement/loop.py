@@ -260,19 +260,24 @@ class Refinement:
 
     def _rank(self, cuts: Cuts, measured: Floats) -> _Ranking:
         """Score the open candidates; numbers not measured in this state are bounds."""
-        ids = [self._open(attribute, cut) for attribute, cut in enumerate(cuts)]
-        gains = self._gains.of(cuts, ids)
-        blocks = [self._block(a, ids[a], gains[a], measured) for a in range(len(cuts))]
+        opened = [self._open(attribute, cut) for attribute, cut in enumerate(cuts)]
+        gains = self._gains.of(cuts, [ids for ids, _ in opened])
+        blocks = [self._block(a, *opened[a], gains[a], measured) for a in range(len(cuts))]
         return _Ranking(tuple(blocks), self._rounding)
 
-    def _open(self, attribute: int, cut: Cut) -> Codes:
-        """List the candidates that may still be valid: no part may be too small for any class."""
-        possible = self._alive[attribute][cut.candidates] & (cut.smallest >= self._gauges.least[attribute])
-        return np.asarray(cut.candidates[possible])
+    def _open(self, attribute: int, cut: Cut) -> tuple[Codes, Codes]:
+        """List the candidates that may still be valid, with the records of the smallest part of each.
 
-    def _block(self, attribute: int, ids: Codes, gains: Floats, measured: Floats) -> _Block:
+        A part with too few records for any class needs no measurement to be refused.
+        """
+        smallest = cut.smallest
+        possible = self._alive[attribute][cut.candidates] & (smallest >= self._gauges.least[attribute])
+        return np.asarray(cut.candidates[possible]), np.asarray(smallest[possible])
+
+    def _block(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats, measured: Floats) -> _Block:
         gains = np.where(gains < NOTHING, 0.0, gains)
-        losses = self._gauges.loss(attribute, measured, self._bounds[attribute][ids])
+        after = self._gauges.bounded(attribute, self._bounds[attribute][ids], smallest)
+        losses = self._gauges.loss(attribute, measured, after)
         return _Block(attribute, ids, gains, losses, gains / (losses + 1))
 
     def _perform(self, state: State, ranking: _Ranking, measured: Floats) -> State:
@@ -283,7 +288,7 @@ class Refinement:
 
     def _survey(self, state: State, known: _Known) -> None:
         """Measure every candidate: where gains cost a measurement too, only valid ones are worth it."""
-        ids = [self._open(attribute, cut) for attribute, cut in enumerate(state.cuts)]
+        ids = [self._open(attribute, cut)[0] for attribute, cut in enumerate(state.cuts)]
         every = [(a, int(candidate)) for a, candidates in enumerate(ids) for candidate in candidates]
         if every:
             numbers = self._measure.beside(state.cuts, state.measured, every)
@@ -331,9 +336,9 @@ class Refinement:
             attribute, _ = winner = ranking.winner
             cuts = _refined(cuts, winner)
             yield winner, cuts
-            ids = self._open(attribute, cuts[attribute])
+            ids, smallest = self._open(attribute, cuts[attribute])
             (gains,) = self._gains.of((cuts[attribute],), (ids,))
-            ranking = ranking.replaced(self._block(attribute, ids, gains, state.measured))
+            ranking = ranking.replaced(self._block(attribute, ids, smallest, gains, state.measured))
 
     def _next_candidates(self, cuts: Cuts, ranking: _Ranking, known: _Known) -> list[Candidate]:
         """Pick candidates of the present state that were not measured in it: those that cost one statement.

@@ -28,7 +28,7 @@ _FAULTS = (
 
 
 def leaf_codes(
-    engine: Engine, dictionary: Table, taxonomy: Taxonomy, *, column: str, ordered: bool = True
+    engine: Engine, dictionary: Table, taxonomy: Taxonomy, *, column: str, text: bool = False
 ) -> NDArray[np.int64]:
     """Find the leaf that covers each value of a column.
 
@@ -40,7 +40,7 @@ def leaf_codes(
         dictionary: Working table ``value, code``, codes from 0, one row per distinct value.
         taxonomy: The taxonomy of the column.
         column: The column's name, for messages.
-        ordered: Whether the column's type has an order; a text such as ``[1, 37)`` is a value like others.
+        text: Whether the column holds texts; ``[1, 37)`` is a value like others then.
 
     Returns:
         For each code the node of its leaf, or :data:`NO_LEAF` where none covers the value; NULL has none.
@@ -58,11 +58,11 @@ def leaf_codes(
         >>> leaf_codes(engine, ages, Taxonomy.from_dict({"*": ["[0, 30)", "[30, 99]"]}), column="age")
         array([ 1,  2, -1])
     """
-    if ordered and taxonomy.is_interval:
+    if taxonomy.is_interval and not text:
         check_intervals(engine, dictionary, taxonomy, column=column)
         rows = _held(engine, dictionary, taxonomy)
     else:
-        rows = _equal(engine, dictionary, taxonomy, column)
+        rows = _equal(engine, dictionary, taxonomy, column, text=text)
     nodes = np.full(len(rows["code"]), NO_LEAF, dtype=np.int64)
     nodes[rows["code"].astype(np.int64)] = rows["node"]
     return nodes
@@ -77,12 +77,12 @@ def _held(engine: Engine, dictionary: Table, taxonomy: Taxonomy) -> Arrays:
     return engine.arrays(query, {name: list(part) for name, part in lists.items()}, step="interval_nodes")
 
 
-def _equal(engine: Engine, dictionary: Table, taxonomy: Taxonomy, column: str) -> Arrays:
+def _equal(engine: Engine, dictionary: Table, taxonomy: Taxonomy, column: str, *, text: bool) -> Arrays:
     """Match by text or in the column's type."""
     lists = {"labels": [taxonomy.labels[leaf] for leaf in taxonomy.leaves], "nodes": list(taxonomy.leaves)}
-    query = bind("taxonomy/value_nodes", tables={"dictionary": dictionary})
-    rows = engine.arrays(query, lists, step="value_nodes")
-    if (rows["leaves"] > 1).any():
+    step = "text_nodes" if text else "value_nodes"
+    rows = engine.arrays(bind(f"taxonomy/{step}", tables={"dictionary": dictionary}), lists, step=step)
+    if not text and (rows["leaves"] > 1).any():
         raise InvalidOption(
             f"The taxonomy of {column!r} has leaves that are the same value in the column's type.",
             "Write each value once, as the column holds it.",
