@@ -443,3 +443,13 @@ def test_a_release_that_masks_nothing_has_no_cut_to_apply(engine: Engine) -> Non
     engine.connection.execute("CREATE TABLE new AS SELECT 1 AS a")
     with pytest.raises(InvalidOption, match="masks no column"):
         ppdm_sql.Database(engine).apply("safe", "new", into="made")
+
+
+def test_a_column_that_is_shown_as_its_root_alone_has_no_unseen_values() -> None:
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT * FROM (VALUES (2.5::DOUBLE, 'g'), (NULL, 'b')) v(A, C)")
+        db = ppdm_sql.open(connection)
+        db.generalize("t", ["k >= 2 on A"], class_column="C", into="r")
+        connection.execute("CREATE TABLE o AS SELECT * FROM (VALUES (9::DOUBLE, 'g'), (NULL, 'g')) v(A, C)")
+        assert db.apply("r", "o", into="recoded", unseen="refuse").unseen == {"A": 0}
+        assert connection.sql("SELECT DISTINCT A FROM recoded").fetchall() == [("*",)]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
+from unittest import mock
 
 import duckdb
 import pytest
@@ -20,6 +21,21 @@ from strategies_tds import tds_cases
 from test_suppress_properties import large_tables_begin_at_one_row, loaded
 
 import ppdm_sql
+
+
+@contextlib.contextmanager
+def all_shortcuts() -> Iterator[None]:
+    """Have every small table go through what is meant for large ones, also in generalization alone."""
+    channels, loop = "ppdm_sql.refinement.channels", "ppdm_sql.refinement.loop"
+    with (
+        large_tables_begin_at_one_row(),
+        mock.patch.multiple(channels, WORTH_SWEEPING=0, MOST_SUMS=4, MOST_COMBINATIONS=10**9),
+        mock.patch.multiple("ppdm_sql.refinement.interval_cuts", FEW=1, HORIZON=1),
+        mock.patch.multiple("ppdm_sql.refinement.recoded", LONG=1),
+        mock.patch.multiple(loop, SWEPT=2),
+    ):
+        yield
+
 
 HALF = settings(max_examples=max(1, settings().max_examples // 2))
 
@@ -60,7 +76,7 @@ def test_a_run_takes_the_oracles_steps_to_the_oracles_table(case: TdsCase) -> No
 @given(tds_cases(demand="solvable"))
 def test_the_shortcuts_for_large_tables_change_no_step(case: TdsCase) -> None:
     history = oracle_run(case)
-    with loaded(case) as connection, large_tables_begin_at_one_row():
+    with loaded(case) as connection, all_shortcuts():
         release = generalize(connection, case)
         assert_same_steps(release, history)
         assert released(release.relation(), case, history.columns) == expected(history.states[-1])
@@ -73,7 +89,7 @@ def test_a_run_by_conditional_entropy_takes_the_oracles_steps_with_and_without_s
     case: TdsCase,
 ) -> None:
     history = oracle_run(case)
-    for shortcuts in (contextlib.nullcontext(), large_tables_begin_at_one_row()):
+    for shortcuts in (contextlib.nullcontext(), all_shortcuts()):
         with loaded(case) as connection, shortcuts:
             release = generalize(connection, case)
             assert_same_steps(release, history)

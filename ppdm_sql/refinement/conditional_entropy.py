@@ -66,7 +66,7 @@ class ConditionalEntropy:
             ]
             if places:
                 asked = [(a, int(candidates[a][row])) for a, row in places]
-                falls = np.nan_to_num(read(cuts, asked, [self._reading])[:, 0]) / self._records
+                falls = repeatable(read(cuts, asked, [self._reading])[:, 0]) / self._records
                 for (a, row), gain in zip(places, falls, strict=True):
                     gains[a][row] = gain
         return gains
@@ -77,8 +77,18 @@ class ConditionalEntropy:
 
     def detail(self) -> float:
         """Give H(D | P u Q) of the source, in bits a record; ask before the first step."""
-        return float(self._channel.detail([self._reading])[1]) / self._records
+        return float(repeatable(self._channel.detail([self._reading]))[1]) / self._records
 
     def now(self, cuts: Cuts) -> float:
         """Give H(D | P u Q) of a state."""
-        return float(self._channel.path([cuts], [self._reading])[0, 0]) / self._records
+        return float(repeatable(self._channel.path([cuts], [self._reading])[0])[0]) / self._records
+
+
+def repeatable(sums: Floats) -> Floats:
+    """Round sums to twelve digits; the last bits of a parallel sum depend on its order. No sum is 0.
+
+    Example:
+        >>> repeatable(np.array([0.1 + 0.2, np.nan]))
+        array([0.3, 0. ])
+    """
+    return np.array([float(f"{number:.12g}") for number in np.nan_to_num(sums)])

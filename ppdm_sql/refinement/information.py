@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.refinement.conditional_entropy import repeatable
 from ppdm_sql.refinement.cuts import Codes, Counts, Cut, Floats, entropy, total_entropy
 from ppdm_sql.refinement.outcome import Outcome
 from ppdm_sql.refinement.recodings import Recoding
@@ -41,7 +42,8 @@ def grouped(
         yield f"average class size: {of}", records / float(source[0]), records / float(release[0])
         yield f"discernibility: {of}", float(source[1]), float(release[1])
         if len(source) > 2:
-            yield f"conditional entropy: {of}", float(source[2]) / records, float(release[2]) / records
+            left = repeatable(np.array([source[2], release[2]])) / records
+            yield f"conditional entropy: {of}", float(left[0]), float(left[1])
 
 
 def disclosed(names: Sequence[str], recodings: Sequence[Recoding], cuts: Sequence[Cut]) -> Iterator[Row]:

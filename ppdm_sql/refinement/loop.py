@@ -32,6 +32,8 @@ SHORTEST, LONGEST = 4, 16
 """How many states are measured ahead in one batch; where fewer are worth it, one attribute is."""
 NARROWEST, WIDEST = 16, 32
 """How many candidates are measured beside in one batch; the more fall, the more are tried next."""
+SWEPT = 8
+"""How many candidates of different attributes are measured beside in one batch."""
 AHEAD = 20_000
 """Groups, over all states, that looking ahead may cost; a wrong guess must stay cheap on large tables."""
 
@@ -343,14 +345,16 @@ class Refinement:
     def _next_candidates(self, cuts: Cuts, ranking: _Ranking, known: _Known) -> list[Candidate]:
         """Pick candidates of the present state that were not measured in it: those that cost one statement.
 
-        They are all those of the best one's attribute, or of all attributes where that costs no more; where
-        candidates share a part, the best of them.
+        They are all those of the best one's attribute, or the best of all attributes where that costs no
+        more; where candidates share a part, the best of them.
         """
         unknown = [c for c in ranking.ordered() if c not in known.measured]
         attribute, _ = ranking.winner
-        if cuts[attribute].disjoint:
-            return [c for c in unknown if c[0] == attribute or (self._measure.sweeps and cuts[c[0]].disjoint)]
-        return [c for c in unknown if not cuts[c[0]].disjoint][: self._width]
+        if not cuts[attribute].disjoint:
+            return [c for c in unknown if not cuts[c[0]].disjoint][: self._width]
+        if self._measure.sweeps:
+            return [c for c in unknown if cuts[c[0]].disjoint][:SWEPT]
+        return [c for c in unknown if c[0] == attribute]
 
     def _learn(self, known: _Known) -> None:
         """Take fresh numbers as bounds; a candidate that breaks a limit is dead for good."""

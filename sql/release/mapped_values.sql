@@ -1,13 +1,13 @@
 -- mapped_values | in: column_values, column_leaves, ppdm.cuts | out: mapped_values | grain: one row per value | params: top, suppressed BOOLEAN, release, attribute
 -- The label of each value: that of the cut over the leaf which the value equals, as text or else in its own type,
--- or else lies in. NULL is a value. Without a leaf it shows the top, and counts as seen only where the source of the
--- release held it too, suppressed.
+-- or else lies in. NULL is a value. Without a leaf it shows the top, and counts as seen only where the top is all there
+-- is, or where the source of the release held it too, suppressed.
 SELECT
     v.value,
     CASE WHEN l.node IS NULL THEN $top ELSE l.cut END AS label,
     v.records,
     l.node IS NOT NULL AS matched,
-    l.node IS NOT NULL OR $suppressed AND EXISTS (
+    l.node IS NOT NULL OR NOT $suppressed AND r.alone OR $suppressed AND EXISTS (
         SELECT 1
         FROM ppdm.cuts AS c
         WHERE c.release = $release
@@ -15,6 +15,10 @@ SELECT
             AND c.value IS NOT DISTINCT FROM CAST(v.value AS VARCHAR)
     ) AS seen
 FROM column_values AS v
+CROSS JOIN (
+    SELECT count(*) = 1 AND bool_and(o.lower IS NULL) AS alone
+    FROM column_leaves AS o
+) AS r
 LEFT JOIN (
     SELECT
         m.value,
