@@ -25,8 +25,10 @@ lint: $(TEST_STAMP) ## Check style and types.
 bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
 	@$(BIN)/python benchmarks/adult.py
 	@$(BIN)/python benchmarks/quality.py
+	@$(BIN)/python benchmarks/census.py
 	@$(BIN)/python benchmarks/suppress.py
 	@$(BIN)/python benchmarks/generalize.py
+	@$(BIN)/python benchmarks/swap.py
 
 clean: ## Remove the environment, caches and the demo.
 	rm -rf $(VENV) build dist ppdm-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -21,6 +21,8 @@ from ppdm_sql.refinement.run import Options
 from ppdm_sql.refinement.suppress import suppress
 from ppdm_sql.release import Applied, CatalogueRow, Release, apply, get, releases
 from ppdm_sql.requirements import Requirement, parse_all, resolve
+from ppdm_sql.swapping.options import Number, SwapRequest
+from ppdm_sql.swapping.swap import swap
 from ppdm_sql.taxonomy.model import Taxonomy
 
 
@@ -61,8 +63,10 @@ class Database:
         thresholds: Sequence[float] | None = None,
         population: str | None = None,
         groups: int = 0,
+        confidential: str | Sequence[str] = (),
+        by: Sequence[str] = (),
     ) -> Audit:
-        """Measure any table or view: requirements, class sizes, re-identification risk, inferences.
+        """Measure any table or view: requirements, class sizes, risk, inferences, identifiable records.
 
         Args:
             table: Table or view, qualified and quoted where needed.
@@ -72,6 +76,8 @@ class Database:
             thresholds: Confidences in (0, 1] above which inferences are counted; by default 10 % to 90 %.
             population: A table of the population with the same quasi-identifier, for the journalist's risk.
             groups: How many of the worst groups to name by their values; 0 names none.
+            confidential: Columns whose values those of ``by`` may give away.
+            by: Columns that others may know; given with ``confidential``, and only then.
 
         Raises:
             PpdmError: A name is unknown, a requirement cannot be read, or the table is empty.
@@ -96,6 +102,8 @@ class Database:
             population=None if population is None else self.engine.find(population),
             groups=groups,
             thresholds=THRESHOLDS if thresholds is None else tuple(thresholds),
+            confidential=(confidential,) if isinstance(confidential, str) else tuple(confidential),
+            by=tuple(by),
         )
 
     def suppress(
@@ -247,6 +255,104 @@ class Database:
             symbol=symbol,
         )
         return generalize(self.engine, table, options, progress or SilentProgress())
+
+    def swap(
+        self,
+        table: str,
+        *,
+        confidential: str | Sequence[str],
+        by: Sequence[str],
+        proportion: Number | Mapping[str, Number],
+        into: str,
+        method: str = "exact",
+        phase1: str = "joint",
+        per_group: Number = 1,
+        share: tuple[Number, Number] | None = None,
+        blur: float = 0.0,
+        smoothing: float = 0.0,
+        bins: int | Mapping[str, int | Sequence[object]] | None = None,
+        seed: int | None = None,
+        class_column: str | None = None,
+        count_column: str | None = None,
+        keep: Sequence[str] = (),
+        identifiers: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> Release:
+        """Exchange confidential values of identifiable records, and publish the verified release.
+
+        A record is identifiable if all records with its values in ``by`` have one confidential value. A share
+        of those that are alone with theirs takes another value, and so do members of each group; all else is
+        released as it is. Frequencies of the values are kept where that is possible, and what the columns
+        tell of each other as far as it is.
+
+        Args:
+            table: Table or view to release, qualified and quoted where needed.
+            confidential: The confidential columns; several are swapped in turn.
+            by: The non-confidential columns that others may know; released as they are.
+            proportion: Share of the uniquely identifiable records to change, in (0, 1], for all confidential
+                columns or for each by its name (``""`` stands for those not named).
+            into: Name of the release, a view.
+            method: ``exact``, the least cost and a proof of it, or ``greedy``, the procedure of the paper.
+            phase1: ``joint`` keeps frequencies over unique records and groups together, ``separate`` over
+                each by itself, as the paper does.
+            per_group: Records of each collectively identifiable group to change: a whole number, at least 1,
+                or a share such as ``"50%"``; at least one member stays as it is.
+            share: Least and largest changed share of the uniquely identifiable records of each value; by
+                default a band around the proportion, ``(0, 1)`` switches it off.
+            blur: Scale of random noise on the costs, at least 0, against who models which records were cheap
+                to change.
+            smoothing: Records added to every count of the estimates, at least 0.
+            bins: For confidential numbers, dates and times: a number of bins of about equal numbers of
+                records, or for each column a number or the edges. The release shows the bins.
+            seed: Makes the run repeat exactly; whoever knows it can find out which records were changed.
+            class_column: The column that :meth:`evaluate` predicts; by default a confidential one.
+            count_column: Where rows are collapsed, the column that says how many records each stands for;
+                the release is collapsed too.
+            keep: Further columns to release as they are. Columns that nobody names are not released.
+            identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
+            progress: Told what the run is doing.
+
+        Returns:
+            The release, compared with the table by an audit before it was published.
+
+        Raises:
+            GuaranteeNotMet: The proportion changes none of the uniquely identifiable records, or can be
+                reversed.
+            PpdmError: An option, a column or the table cannot be used. Nothing is published on any error.
+
+        Cost: two scans of the table, work on distinct combinations, and for each confidential column a GROUP
+        BY of table and release together.
+        Source: Li, Sarkar 2004.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i AS age, ['a', 'b', 'c'][i % 3 + 1] AS ill "
+            ...     "FROM range(12) r (i)")
+            >>> release = ppdm_sql.open(con).swap(
+            ...     "t", confidential="ill", by=["age"], proportion=0.5, into="safe", seed=1)
+            >>> con.sql("SELECT count(*) FROM t JOIN safe s USING (age) WHERE t.ill <> s.ill").fetchall()
+            [(6,)]
+        """
+        request = SwapRequest(
+            confidential=(confidential,) if isinstance(confidential, str) else tuple(confidential),
+            by=tuple(by),
+            proportion=proportion,
+            into=into,
+            method=method,
+            phase1=phase1,
+            per_group=per_group,
+            share=share,
+            blur=blur,
+            smoothing=smoothing,
+            bins=bins,
+            seed=seed,
+            class_column=class_column,
+            count_column=count_column,
+            keep=tuple(keep),
+            identifiers=dict(identifiers or {}),
+        )
+        return swap(self.engine, table, request, progress or SilentProgress())
 
     def evaluate(
         self,

@@ -1,7 +1,16 @@
 """The audit: what holds on a table, by SQL that shares nothing with the methods."""
 
 from ppdm_sql.audit.auditing import THRESHOLDS, audit, findings
-from ppdm_sql.audit.model import Audit, ClassSizes, Finding, Group, Inferences, Risk
+from ppdm_sql.audit.model import (
+    Audit,
+    ClassSizes,
+    Finding,
+    Group,
+    Identifiable,
+    IdentifiableValue,
+    Inferences,
+    Risk,
+)
 
 __all__ = [
     "THRESHOLDS",
@@ -9,6 +18,8 @@ __all__ = [
     "ClassSizes",
     "Finding",
     "Group",
+    "Identifiable",
+    "IdentifiableValue",
     "Inferences",
     "Risk",
     "audit",

@@ -7,6 +7,7 @@ from itertools import chain
 
 from ppdm_sql.audit.classwise import judge_classes
 from ppdm_sql.audit.collapsing import Collapsed
+from ppdm_sql.audit.identifiable import confidential_columns, identifiable
 from ppdm_sql.audit.model import Audit, Finding, Group
 from ppdm_sql.audit.questions import Judged, Question, grouping_columns, questions
 from ppdm_sql.audit.risks import Population, class_sizes, risks
@@ -71,8 +72,10 @@ def audit(
     population: Table | None = None,
     groups: int = 0,
     risk_threshold: float = 0.2,
+    confidential: Sequence[str] = (),
+    by: Sequence[str] = (),
 ) -> Audit:
-    """Measure a table: requirements, class sizes, re-identification risk, inferences.
+    """Measure a table: requirements, class sizes, re-identification risk, inferences, identifiable records.
 
     Args:
         engine: The engine, on a connection that sees the tables.
@@ -86,6 +89,8 @@ def audit(
             the table itself.
         groups: How many of the worst groups of each requirement to name by their values; 0 names none.
         risk_threshold: Risk in (0, 1] above which the share of the records is wanted.
+        confidential: Columns whose values may be given away by those of ``by``.
+        by: Columns that others may know; needed with ``confidential``, and only then.
 
     Raises:
         UnknownColumn: The table or the population lacks a column.
@@ -104,10 +109,12 @@ def audit(
         >>> audit(engine, engine.find("t"), quasi_identifier=["a"]).risks[0].highest
         0.25
     """
-    if not requirements and not quasi_identifier:
-        raise InvalidOption("There is nothing to measure.", "Give --require or --quasi-identifier.")
+    if not (requirements or quasi_identifier or confidential or by):
+        raise InvalidOption(
+            "There is nothing to measure.", "Give --require, --quasi-identifier, or --confidential and --by."
+        )
     with engine.workspace():
-        run = _Run(engine, table, requirements, quasi_identifier or (), count)
+        run = _Run(engine, table, requirements, quasi_identifier or (), count, confidential, by)
         everybody = None if population is None else _population(engine, population, run.groupings, count)
         return Audit(
             findings=tuple(run.findings()),
@@ -117,6 +124,7 @@ def audit(
                 risk for qi in run.groupings for risk in risks(run.collapsed, qi, everybody, risk_threshold)
             ),
             inferences=count_inferences(run.collapsed, run.templates, thresholds),
+            identifiable=tuple(identifiable(run.collapsed, name, run.by) for name in run.confidential),
         )
 
 
@@ -130,13 +138,16 @@ class _Run:
         requirements: Sequence[Requirement],
         quasi_identifier: Sequence[str],
         count: str | None,
+        confidential: Sequence[str] = (),
+        by: Sequence[str] = (),
     ) -> None:
         columns = engine.columns(table)
         names = [item.name for item in columns]
         asked = questions(requirements, names, table=table.name)
         explicit = grouping_columns(quasi_identifier, names, table=table.name) if quasi_identifier else None
         self.groupings = _groupings(asked, explicit)
-        used = [item.columns for item in asked] + self.groupings
+        self.confidential, self.by = confidential_columns(confidential, by, names, table=table.name)
+        used = [*(item.columns for item in asked), *self.groupings, self.by, self.confidential]
         counted = count_column(count, columns, table=table.name)
         self.collapsed = Collapsed(engine, table, list(dict.fromkeys(chain(*used))), counted)
         for columns_together in self.groupings:

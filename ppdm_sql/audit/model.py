@@ -121,6 +121,57 @@ class Inferences:
 
 
 @dataclass(frozen=True)
+class IdentifiableValue:
+    """What there is of one confidential value; holds a cell, so it is for the owner.
+
+    Args:
+        value: The value as text, None being NULL.
+        unique: Uniquely identifiable records with it.
+        groups: Collectively identifiable groups with it.
+        grouped: Records in these.
+        others: Records with it that are not identifiable.
+    """
+
+    value: Value
+    unique: int
+    groups: int
+    grouped: int
+    others: int
+
+
+@dataclass(frozen=True)
+class Identifiable:
+    """How many records have a confidential value that other columns give away.
+
+    Args:
+        confidential: The confidential column.
+        by: The columns that others may know.
+        unique: Uniquely identifiable records: nobody else has their values of ``by``.
+        groups: Collectively identifiable groups: several records, all with one confidential value.
+        grouped: Records in these groups.
+        other_patterns: Combinations of ``by`` that leave the confidential value open.
+        others: Records with such a combination.
+        values: Number of confidential values.
+        by_value: One for each value, at most 100, those with the most identifiable records first.
+    """
+
+    confidential: str
+    by: tuple[str, ...]
+    unique: int
+    groups: int
+    grouped: int
+    other_patterns: int
+    others: int
+    values: int
+    by_value: tuple[IdentifiableValue, ...]
+
+    @property
+    def records(self) -> int:
+        """All records."""
+        return self.unique + self.grouped + self.others
+
+
+@dataclass(frozen=True)
 class Audit:
     """All that an audit measured.
 
@@ -130,6 +181,7 @@ class Audit:
         class_sizes: One per quasi-identifier.
         risks: Three attackers per quasi-identifier.
         inferences: One per channel.
+        identifiable: One per confidential column.
     """
 
     findings: tuple[Finding, ...]
@@ -137,6 +189,7 @@ class Audit:
     class_sizes: tuple[ClassSizes, ...]
     risks: tuple[Risk, ...]
     inferences: tuple[Inferences, ...]
+    identifiable: tuple[Identifiable, ...] = ()
 
     @property
     def holds(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ppdm_sql.audit.model import Audit, ClassSizes, Finding, Group, Inferences, Risk, Titled
+from ppdm_sql.audit.model import Audit, ClassSizes, Finding, Group, Identifiable, Inferences, Risk, Titled
 from ppdm_sql.requirements.model import Template
 
 _FINDING = ("requirement", "holds", "limit", "reached", "classes", "violating classes", "violating records")
@@ -16,7 +16,9 @@ def tables(audit: Audit) -> list[Titled]:
     found = [_findings(audit.findings), *_worst(audit.worst)]
     for sizes in audit.class_sizes:
         found += [_class_sizes(sizes), _risks([r for r in audit.risks if _same(r, sizes)])]
-    return [table for table in [*found, *map(_inferences, audit.inferences)] if table[2]]
+    found += map(_inferences, audit.inferences)
+    found += [table for item in audit.identifiable for table in _identifiable(item)]
+    return [table for table in found if table[2]]
 
 
 def _findings(findings: Iterable[Finding]) -> Titled:
@@ -59,6 +61,23 @@ def _risks(risks: list[Risk]) -> Titled:
 def _inferences(inferences: Inferences) -> Titled:
     title = f"Inferences from {', '.join(inferences.channel)} to {', '.join(inferences.sensitive)}"
     return title, ("confidence above", "inferences"), list(inferences.above)
+
+
+def _identifiable(item: Identifiable) -> list[Titled]:
+    totals = [
+        ("uniquely", item.unique, item.unique),
+        ("collectively", item.groups, item.grouped),
+        ("not", item.other_patterns, item.others),
+    ]
+    rows = [(status, patterns, records, records / item.records) for status, patterns, records in totals]
+    title = f"{item.confidential} identifiable by {', '.join(item.by)}"
+    values = [(v.value, v.unique, v.groups, v.grouped, v.others) for v in item.by_value]
+    more = f", {len(values)} of {item.values} values" if len(values) < item.values else ""
+    heading = (item.confidential, "uniquely", "groups", "collectively", "not")
+    return [
+        (title, ("identifiable", "patterns", "records", "share"), rows),
+        (f"{title}, by value{more}", heading, list(values)),
+    ]
 
 
 def _same(risk: Risk, sizes: ClassSizes) -> bool:

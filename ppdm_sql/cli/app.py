@@ -21,13 +21,14 @@ from ppdm_sql.cli import (
     sql_path,
     steps,
     suppress,
+    swap,
     taxonomy,
     verify,
 )
 from ppdm_sql.cli.failures import Command
 
 COMMANDS = (
-    *(demo, audit, suppress, generalize),
+    *(demo, audit, suppress, generalize, swap),
     *(releases, show, steps, verify, apply, evaluate, export, drop, sql_path),
 )
 """Modules of the commands, in the order of the help; each holds ``run`` and its ``EXAMPLES``."""

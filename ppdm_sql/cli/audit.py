@@ -16,6 +16,7 @@ EXAMPLES = (
     "ppdm audit bank.duckdb customers --count n \\\n"
     "    --require 'Job, Country -> Bankruptcy = Discharged <= 50%'",
     "ppdm audit bank.duckdb customers_safe --quasi-identifier Job,Country --format json",
+    "ppdm audit bank.duckdb policies --confidential Amount --by Age,Gender,Location",
 )
 
 
@@ -42,13 +43,20 @@ def run(
     groups: Annotated[
         int, typer.Option("--groups", min=1, metavar="N", help="How many --show-groups names.")
     ] = 5,
+    confidential: Annotated[
+        str | None,
+        typer.Option("--confidential", metavar="A,B", help="Whose values do the columns of --by give away?"),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="X,Y", help="Columns that others may know.")
+    ] = None,
     form: OutputFormat = Format.table,
     sql: options.Sql = False,
     debug: options.Debug = False,
     threads: options.Threads = None,
     memory_limit: options.MemoryLimit = None,
 ) -> None:
-    """Measure any table or view: requirements, class sizes, risk, inferences.
+    """Measure any table or view: requirements, class sizes, risk, inferences, identifiable records.
 
     Exit code 1 if a requirement does not hold. The table is only read.
     """
@@ -64,6 +72,8 @@ def run(
             thresholds=[options.share(text) for text in threshold or ()] or None,
             population=population,
             groups=groups if show_groups else 0,
+            confidential=options.names(confidential),
+            by=options.names(by),
         )
     if not sql:
         print_tables(audit.tables(), form)

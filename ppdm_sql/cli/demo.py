@@ -82,6 +82,9 @@ def suppression(db: Database, file: Path) -> None:
     print_tables(tables, Format.table)
 
 
+POLICIES = ("Age", "Gender", "Location")
+"""What others may know of the holder of a policy."""
+
 JOBS = {
     "ANY_Job": {
         "Blue-collar": {"Non-Technical": ["Janitor", "Mover"], "Technical": ["Carpenter", "Technician"]},
@@ -128,6 +131,28 @@ def _generalize(
     print_tables(tables, Format.table)
 
 
+def swapping(db: Database, file: Path) -> None:
+    """Swap amounts of the policies, as in the example of Li and Sarkar."""
+    typer.echo("# Swapping: nobody can be sure of the Amount that Age, Gender and Location give away")
+    typer.echo("# (Li, Sarkar 2004, Tables 1 and 3; a seed is for examples, so that they repeat)\n")
+    named = ["--confidential", "Amount", "--by", ",".join(POLICIES), "--proportion", "0.5"]
+    typer.echo("$ " + shlex.join(["ppdm", "audit", str(file), "policies", *named[:4]]) + "\n")
+    print_tables(db.audit("policies", confidential="Amount", by=POLICIES).tables(), Format.table)
+    into = ["--keep", "No", "--seed", "1", "--into", "policies_safe"]
+    typer.echo("\n$ " + shlex.join(["ppdm", "swap", str(file), "policies", *named, *into]) + "\n")
+    release = db.swap(
+        "policies",
+        confidential="Amount",
+        by=POLICIES,
+        proportion=0.5,
+        keep=["No"],
+        seed=1,
+        into="policies_safe",
+    )
+    tables = [_stored(db, "policies"), rows_table(release.name, release.relation()), measures_table(release)]
+    print_tables(tables, Format.table)
+
+
 def _stored(db: Database, name: str) -> Titled:
     """Give an example table as it stands in the file."""
     table = db.engine.find(name)
@@ -150,11 +175,12 @@ FROM customers_safe_at(1);
 FROM ppdm.steps WHERE release = 'customers_safe';
 FROM employees_safe_at(4);
 FROM ppdm.cuts WHERE release = 'employees_safe';
+SELECT No, p.Amount, s.Amount AS shown FROM policies AS p JOIN policies_safe AS s USING (No) ORDER BY No;
 SELECT Job, Country, sum(n) FILTER (Bankruptcy = 'Discharged') / sum(n) AS confidence
   FROM customers_safe GROUP BY ALL ORDER BY ALL;
 """
 
 Chapter = Callable[[Database, Path], None]
 
-CHAPTERS: tuple[Chapter, ...] = (suppression, specialization, hierarchical_entropy, next_in_sql)
+CHAPTERS: tuple[Chapter, ...] = (suppression, specialization, hierarchical_entropy, swapping, next_in_sql)
 """One function a method; a new method adds its own."""

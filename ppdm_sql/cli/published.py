@@ -26,6 +26,11 @@ def steps_table(release: Release) -> Titled:
     return "steps", STEPS, _rows(release.steps(), STEPS)
 
 
+def is_stepwise(release: Release) -> bool:
+    """Tell whether the release was made step by step."""
+    return bool(release.row().parameters[SHAPE].get("stepwise", True))
+
+
 def rows_table(title: str, relation: Any, limit: int | None = None) -> Titled:
     """Give the rows of a relation, at most ``limit`` of them."""
     shortened = relation if limit is None else relation.limit(limit)
@@ -39,7 +44,7 @@ def _rows(records: Iterable[Any], names: Iterable[str]) -> list[list[Any]]:
 def announce(release: Release, database: Path, *, quiet: bool) -> None:
     """Say on stderr what was published and what to type next."""
     row, steps = release.row(), len(release.steps())
-    descent = f", {steps} steps, {row.stopped}" if row.parameters[SHAPE].get("stepwise", True) else ""
+    descent = f", {steps} steps, {row.stopped}" if is_stepwise(release) else ""
     notice(f"Published {release.name}: {row.rows} records{descent}.", quiet=quiet)
     notice("Next:", quiet=quiet)
     for command in next_commands(database, release.name):

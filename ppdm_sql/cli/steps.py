@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ppdm_sql
 from ppdm_sql.cli.options import DatabasePath, Debug, OutputFormat, ReleaseName
-from ppdm_sql.cli.output import Format, print_tables
-from ppdm_sql.cli.published import steps_table
+from ppdm_sql.cli.output import Format, notice, print_tables
+from ppdm_sql.cli.published import is_stepwise, steps_table
 
 EXAMPLES = ("ppdm steps bank.duckdb customers_safe", "ppdm steps bank.duckdb customers_safe --format csv")
 
@@ -15,5 +15,8 @@ def run(
 ) -> None:
     """List what a release disclosed, in which order, with its scores."""
     with ppdm_sql.open(database, read_only=True) as db:
-        _, columns, rows = steps_table(db.release(name))
-        print_tables([("", columns, rows)], form)
+        release = db.release(name)
+        _, columns, rows = steps_table(release)
+        stepwise = is_stepwise(release)
+    print_tables([("", columns, rows)], form)
+    notice(f"Note: {release.name} was not made step by step.", quiet=stepwise)

@@ -123,7 +123,8 @@ class _Run:
         yield BE, "original columns", self._original, where(lambda f: True)
         yield SE, "released columns", self._released, where(lambda f: True)
         if self._removable:
-            yield RE, "masked columns removed", self._original, where(lambda f: not f.masked)
+            removed = "swapped" if any(f.treatment == "swapped" for f in self._features) else "masked"
+            yield RE, f"{removed} columns removed", self._original, where(lambda f: not f.masked)
         kept = where(lambda f: f.treatment != "sensitive")
         if len(kept) < len(self._features):
             yield RE_SENSITIVE, "sensitive columns removed", self._original, kept

@@ -99,4 +99,5 @@ def _of(table: Table, name: str) -> exp.Expression:
 
 def _treated(shape: Shape, item: ReleasedColumn) -> str:
     named = shape.symbol if item.treatment == "suppressed" else item.of
-    return _TREATMENTS[item.treatment] + (named or "")
+    binned = " Numbers are shown as bins." if item.bins else ""
+    return _TREATMENTS[item.treatment] + (named or "") + binned

@@ -1,0 +1,262 @@
+"""Holds a swapped table against its source: the owner's audit, which shares nothing with the method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sqlglot import exp
+
+from ppdm_sql.engine import Column, Engine, Rows
+from ppdm_sql.errors import GuaranteeNotMet
+from ppdm_sql.names import Table, alias, column
+from ppdm_sql.release.bins import bin_label
+from ppdm_sql.release.types import plain_type
+from ppdm_sql.statements import Scalar, bind, literal
+
+_SIDES = ("before", "after")
+PATTERN, CARRIED = "pattern", "carried"
+_TOTALS = (
+    *("other_patterns", "changed_unidentifiable", "mixed", "wrong_groups"),
+    *("unique", "changed_unique", "groups", "grouped", "changed_grouped", "grouped_after"),
+)
+
+
+@dataclass(frozen=True)
+class SwapPromise:
+    """What the swap of one confidential attribute promises.
+
+    Args:
+        confidential: The column, as the source has it.
+        by: The non-confidential columns.
+        carried: Further columns that are released unchanged.
+        count: Column with the number of records of a row, or None.
+        proportion: Share of the uniquely identifiable records that are changed, in (0, 1].
+        per_group: Records of each collectively identifiable group that are changed, or their share.
+        deviation: Sum over the values of what their frequencies change by, in records.
+        bins: The labels that the release shows for numbers, or none.
+    """
+
+    confidential: Column
+    by: Sequence[Column]
+    carried: Sequence[Column]
+    count: str | None
+    proportion: Fraction
+    per_group: int | Fraction
+    deviation: int
+    bins: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class SwapAudit:
+    """What an audit of a swap found; every number is of records but where it says otherwise.
+
+    Args:
+        other_patterns: Non-confidential patterns whose number of records is another.
+        strangers: Combinations of all unchanged columns whose number of records is another.
+        changed_unidentifiable: Patterns that are not identifiable, in which a value was changed.
+        mixed: Identifiable patterns in which values went from one record to another without need.
+        wrong_groups: Groups of which another number than asked was changed.
+        unique: Uniquely identifiable records.
+        asked_unique: Those of them that were to be changed.
+        changed_unique: Those of them that were changed.
+        groups: Collectively identifiable groups.
+        grouped: Records in them.
+        changed_grouped: Records of them that were changed.
+        grouped_after: Records of the release that are collectively identifiable.
+        deviation: Sum over the values of what their frequencies changed by.
+        shown_values: Values that uniquely identifiable records of the release show.
+        always_true: Those of them that are true wherever they are shown.
+        largest_share: The largest share of such a value that is true, in [0, 1]; None without such records.
+        values: Values that occur in the source or in the release.
+    """
+
+    other_patterns: int
+    strangers: int
+    changed_unidentifiable: int
+    mixed: int
+    wrong_groups: int
+    unique: int
+    asked_unique: int
+    changed_unique: int
+    groups: int
+    grouped: int
+    changed_grouped: int
+    grouped_after: int
+    deviation: int
+    shown_values: int
+    always_true: int
+    largest_share: float | None
+    values: int
+
+    @property
+    def all_believable(self) -> bool:
+        """Whether all uniquely identifiable records are true, or all of two values are false."""
+        sure_reverse = self.values <= 2 and self.changed_unique == self.unique
+        return self.unique > 0 and (self.changed_unique == 0 or sure_reverse)
+
+    def faults(self, promise: SwapPromise) -> list[str]:
+        """Say in words what is not as promised; nothing if all is."""
+        moved = self.other_patterns or self.strangers
+        asked, unique = self.asked_unique, self.unique
+        found = [
+            (moved, f"columns that are released unchanged have changed in {moved} combinations"),
+            (self.changed_unidentifiable, f"{self.changed_unidentifiable} other patterns have changed"),
+            (self.mixed, f"records of {self.mixed} identifiable patterns have exchanged values"),
+            (self.wrong_groups, f"another number than asked has changed in {self.wrong_groups} groups"),
+            (
+                self.changed_unique != asked,
+                f"{self.changed_unique} of {unique} uniquely identifiable records have changed, not {asked}",
+            ),
+            (
+                self.deviation != promise.deviation,
+                f"frequencies differ by {self.deviation} records, not by {promise.deviation}",
+            ),
+            (self.all_believable, "the values of uniquely identifiable records can be believed"),
+            (self.grouped_after, f"{self.grouped_after} records are still collectively identifiable"),
+        ]
+        return [words for wrong, words in found if wrong]
+
+
+def accept_swap(engine: Engine, source: Table, released: exp.Select, promise: SwapPromise) -> SwapAudit:
+    """Audit a swap, and refuse it if anything is not as promised.
+
+    Raises:
+        GuaranteeNotMet: The released rows are not what the swap of this attribute promises.
+    """
+    found = audit_swap(engine, source, released, promise)
+    faults = found.faults(promise)
+    if faults:
+        raise GuaranteeNotMet(
+            f"The swap of {promise.confidential.name!r} is not what was promised: {'; '.join(faults)}; "
+            "nothing was published.",
+            "Run it again if the source was being changed; else report this as a defect.",
+        )
+    return found
+
+
+def audit_swap(engine: Engine, source: Table, released: exp.Select, promise: SwapPromise) -> SwapAudit:
+    """Compare the released rows with the source, column by column, for one confidential attribute.
+
+    Records are not followed: what is compared is how many records each combination has. A non-confidential
+    pattern with a single value in the source is identifiable, so each record that it lost of that value was
+    changed; all other patterns must have lost none.
+
+    Args:
+        engine: Where both are.
+        source: The source.
+        released: The rows as the release shows them.
+        promise: What they promise.
+
+    Combinations are told apart by fingerprints of 64 bits.
+
+    Cost: one GROUP BY over the rows of both tables, then scans of its groups.
+    """
+    with engine.workspace():
+        values, strangers = _values(engine, source, released, promise)
+        patterns = _step(engine, "swapped_patterns", {"swapped_values": values}, {"by": [PATTERN]})
+        totals = _totals(engine, patterns, promise)
+        ((shown, always_true, largest),) = _rows(engine, "swap_beliefs", {"swapped_patterns": patterns})
+        margins = _rows(engine, "swap_margins", {"swapped_values": values})
+    whole, parts = promise.proportion.numerator, promise.proportion.denominator
+    return SwapAudit(
+        **totals,
+        strangers=strangers,
+        asked_unique=(2 * whole * totals["unique"] + parts) // (2 * parts),
+        deviation=sum(abs(after - before) for _, before, after in margins),
+        shown_values=shown,
+        always_true=always_true,
+        largest_share=largest,
+        values=len(margins),
+    )
+
+
+def _totals(engine: Engine, patterns: Table, promise: SwapPromise) -> dict[str, int]:
+    """Count what became of the patterns, by the names that :class:`SwapAudit` has for it."""
+    share = Fraction(promise.per_group)
+    asked: dict[str, Scalar] = {"whole": isinstance(promise.per_group, int)}
+    asked |= {"numerator": share.numerator, "denominator": share.denominator}
+    text = bind("audits/swap_totals", tables={"swapped_patterns": patterns}, values=asked)
+    (found,) = engine.query(text, step="swap_totals")
+    return dict(zip(_TOTALS, found, strict=True))
+
+
+def _step(
+    engine: Engine, step: str, tables: Mapping[str, Table], columns: Mapping[str, Sequence[str]]
+) -> Table:
+    return engine.materialize(step, bind(f"audits/{step}", tables=tables, columns=columns))
+
+
+def _rows(
+    engine: Engine, step: str, tables: Mapping[str, Table], columns: Mapping[str, Sequence[str]] | None = None
+) -> Rows:
+    return engine.query(bind(f"audits/{step}", tables=tables, columns=columns), step=step)
+
+
+def _values(engine: Engine, source: Table, released: exp.Select, promise: SwapPromise) -> tuple[Table, int]:
+    """Give the values of each pattern, and the number of finer combinations that are not as they were."""
+    sides = _sides(source, released, promise)
+    if not promise.carried:
+        change = exp.Sub(this=_sum("before"), expression=_sum("after"))
+        moved = exp.Greatest(this=change, expressions=[literal(0)])
+        counts = [*_counts(), alias(exp.cast(moved, "BIGINT"), "moved")]
+        return engine.materialize("swapped_values", _grouped([PATTERN, "value"], counts, sides)), 0
+    fine = [PATTERN, CARRIED]
+    cells = engine.materialize("swap_cells", _grouped([*fine, "value"], _counts(), sides))
+    values = _step(engine, "swapped_values", {"swap_cells": cells}, {"by": [PATTERN]})
+    ((strangers,),) = _rows(engine, "swap_strangers", {"swap_cells": cells}, {"unchanged": fine})
+    return values, strangers
+
+
+def _grouped(keys: Sequence[str], counts: Sequence[exp.Expression], sides: exp.Subquery) -> exp.Select:
+    query = exp.select(*(column(key, "b") for key in keys), *counts).from_(sides)
+    query.set("group", exp.Group(all=True))
+    return query
+
+
+def _sum(side: str) -> exp.Expression:
+    return exp.Sum(this=column(side, "b"))
+
+
+def _counts() -> list[exp.Expression]:
+    return [alias(exp.cast(_sum(side), "BIGINT"), side) for side in _SIDES]
+
+
+def _sides(source: Table, released: exp.Select, promise: SwapPromise) -> exp.Subquery:
+    """Put the rows of source and release one below the other, with their records on either side."""
+    name, type_text = promise.confidential
+    label: exp.Expression = column(name, "s")
+    if promise.bins:
+        label = bin_label(label, promise.bins, type_text)
+    before = _counted(promise, label, 0).from_(exp.alias_(source.expression(), "s", table=True))
+    after = _counted(promise, column(name, "s"), 1).from_(released.subquery("s"))
+    if promise.count is not None:
+        counted = exp.GT(this=column(promise.count, "s"), expression=literal(0))
+        before, after = before.where(counted), after.where(counted.copy())
+    return exp.union(before, after, distinct=False).subquery("b")
+
+
+def _counted(promise: SwapPromise, value: exp.Expression, side: int) -> exp.Select:
+    """Select the rows of one side: the pattern, what is carried, the value, and the records on this side."""
+    keys = [alias(_fingerprint(promise.by), PATTERN)]
+    if promise.carried:
+        keys.append(alias(_fingerprint(promise.carried), CARRIED))
+    counts = [literal(0), literal(0)]
+    counts[side] = literal(1) if promise.count is None else column(promise.count, "s")
+    numbers = [alias(exp.cast(n, "BIGINT"), name) for n, name in zip(counts, _SIDES, strict=True)]
+    return exp.select(*keys, alias(exp.cast(value, "TEXT"), "value"), *numbers)
+
+
+def _fingerprint(columns: Sequence[Column]) -> exp.Expression:
+    """Give a number of 64 bits that stands for a combination: grouping by it is several times faster.
+
+    That any two combinations of 10 million share one has a probability of 3 in a million.
+    """
+    return exp.Anonymous(this="hash", expressions=[_plain(item) for item in columns])
+
+
+def _plain(item: Column) -> exp.Expression:
+    """Give a column, with text in the place of an ENUM, whose numbers differ from table to table."""
+    value: exp.Expression = column(item.name, "s")
+    return exp.cast(value, plain_type(item.type)) if "ENUM(" in item.type else value

@@ -1,0 +1,1 @@
+"""Swapping: exchanging confidential values of records that their other columns give away."""
