@@ -9,7 +9,7 @@ scaled by the number of records.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -32,15 +32,11 @@ class Found:
         prices: The prices.
         bound: What they prove.
         cut: What records do at them.
-        gap: By how much the bound could still rise within the box, as far as the cuts tell.
-        looks: Cuts that were made.
     """
 
     prices: Prices
     bound: int
     cut: Cut
-    gap: float
-    looks: int
 
 
 def search(
@@ -67,21 +63,20 @@ def search(
         middle: Middle of the box; None for the best prices so far, wherever they are.
     """
     cut = look(start)
-    best = Found(start, bound(cut, start, goal), cut, float("inf"), 1)
+    best = Found(start, bound(cut, start, goal), cut)
     cuts = [cut]
     for _ in range(most - 1):
         scale = SCALE * records
         master = partial(_Master, cuts[-KEPT:], goal, best.prices, middle or best.prices, box, records)
         promised, prices = master().highest()
         left = promised - best.bound / scale
-        best = replace(best, gap=left * records, looks=len(cuts))
         if left <= tolerance:
             break
         prices = master().nearest(promised - (1 - LEVEL) * left) or prices
         cut = look(prices)
         cuts.append(cut)
         if (reached := bound(cut, prices, goal)) > best.bound:
-            best = Found(prices, reached, cut, best.gap, len(cuts))
+            best = Found(prices, reached, cut)
     return best
 
 
