@@ -12,10 +12,13 @@ running_values AS (
     SELECT
         z.value,
         z.is_heavy,
-        count(*) FILTER (WHERE z.is_heavy) OVER (ORDER BY z.value) AS heavy_so_far,
+        sum(CAST(z.is_heavy AS INTEGER)) OVER (
+            ORDER BY z.value
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS heavy_so_far,
         sum(z.records) OVER (PARTITION BY z.is_heavy ORDER BY z.value) - z.records AS records_before,
         sum(z.records) OVER (PARTITION BY z.is_heavy) AS records,
-        greatest(param('intervals') - count(*) FILTER (WHERE z.is_heavy) OVER (), 1) AS runs
+        greatest(param('intervals') - sum(CAST(z.is_heavy AS INTEGER)) OVER (), 1) AS runs
     FROM sized_values AS z
 )
 SELECT
