@@ -16,7 +16,7 @@ demo: $(RUN_STAMP) ## Write the papers' example tables to ppdm-demo/ and run eve
 	@$(BIN)/ppdm demo --force
 
 test: lint ## Check style and types, then run all tests.
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(TEST_STAMP) ## Check style and types.
 	@$(BIN)/ruff check --quiet .
