@@ -1,7 +1,7 @@
 """Measures states of the descent by set-oriented queries over collapsed counts.
 
-A channel is a set of attributes that some requirements group by. Two statements measure it, and the text
-of each depends on its shape only: states and candidates travel as parameters, lists of part numbers.
+A channel is a set of attributes that some requirements group by. A few statements measure it, and the
+text of each depends on its shape only: states and candidates travel as parameters, lists of part numbers.
 
 - *States along a path.* Their common refinement is grouped first, which leaves few rows; these are expanded
   once per state, regrouped by the state's parts, and reduced to the worst group.

@@ -79,39 +79,52 @@ def assign_roles(
     requirements = list(requirements)
     grouping = tuple(dict.fromkeys(name for r in requirements for name in attributes(r)))
     kept = resolve_all(keep, names, table=table)
-    treated = {resolve(n, names, table=table): how for n, how in (identifiers or {}).items()}
+    pseudonyms, dropped = treated_identifiers(identifiers or {}, names, table=table)
     roles = Roles(
         grouping=grouping,
         masking=tuple(name for name in grouping if name not in kept),
         sensitive=tuple(dict.fromkeys(r.sensitive for r in requirements if not isinstance(r, KAnonymity))),
         class_column=resolve(class_column, names, table=table),
         kept=kept,
-        pseudonyms=tuple(name for name, how in treated.items() if _how(how) == "pseudonym"),
-        dropped=tuple(name for name, how in treated.items() if _how(how) == "drop"),
+        pseudonyms=pseudonyms,
+        dropped=dropped,
         count=count_column(count, columns, table=table),
     )
-    _refuse_two_roles(roles)
+    refuse_two_roles(_claims(roles))
     return roles
 
 
-def _how(text: str) -> str:
-    if text not in ("drop", "pseudonym"):
-        raise InvalidOption(
-            f"A direct identifier cannot be treated by {text!r}.",
-            "Write --identifier A or --identifier A=pseudonym.",
-        )
-    return text
+def treated_identifiers(
+    identifiers: Mapping[str, str], columns: Sequence[str], *, table: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Give the direct identifiers that are replaced by pseudonyms, and those that are dropped.
+
+    Raises:
+        UnknownColumn: A named column does not exist.
+        InvalidOption: A treatment is neither ``drop`` nor ``pseudonym``.
+    """
+    treated = {resolve(name, columns, table=table): how for name, how in identifiers.items()}
+    for how in treated.values():
+        if how not in ("drop", "pseudonym"):
+            raise InvalidOption(
+                f"A direct identifier cannot be treated by {how!r}.",
+                "Write --identifier A or --identifier A=pseudonym.",
+            )
+    pseudonyms, dropped = (
+        tuple(name for name, how in treated.items() if how == wanted) for wanted in ("pseudonym", "drop")
+    )
+    return pseudonyms, dropped
 
 
-def _refuse_two_roles(roles: Roles) -> None:
-    claims = [
-        ("in a channel or quasi-identifier", roles.grouping),
-        ("sensitive", roles.sensitive),
-        ("the class", (roles.class_column,)),
-        ("kept", tuple(name for name in roles.kept if name not in roles.grouping)),
-        ("a direct identifier", roles.pseudonyms + roles.dropped),
-        ("the count", () if roles.count is None else (roles.count,)),
-    ]
+def refuse_two_roles(claims: Iterable[tuple[str, Iterable[str]]]) -> None:
+    """Refuse a column that two roles claim.
+
+    Args:
+        claims: Each role in words, with its columns.
+
+    Raises:
+        ColumnRoleError: A column has two roles.
+    """
     taken: dict[str, str] = {}
     for role, names in claims:
         for name in names:
@@ -120,3 +133,14 @@ def _refuse_two_roles(roles: Roles) -> None:
                     f"Column {name!r} cannot be both {taken[name]} and {role}.", "Name it in one role only."
                 )
             taken[name] = role
+
+
+def _claims(roles: Roles) -> list[tuple[str, tuple[str, ...]]]:
+    return [
+        ("in a channel or quasi-identifier", roles.grouping),
+        ("sensitive", roles.sensitive),
+        ("the class", (roles.class_column,)),
+        ("kept", tuple(name for name in roles.kept if name not in roles.grouping)),
+        ("a direct identifier", roles.pseudonyms + roles.dropped),
+        ("the count", () if roles.count is None else (roles.count,)),
+    ]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from ppdm_sql.counts import count_column
 from ppdm_sql.engine import Column
-from ppdm_sql.errors import ColumnRoleError, InvalidOption
+from ppdm_sql.errors import InvalidOption
 from ppdm_sql.names import resolve, resolve_all
+from ppdm_sql.refinement.roles import refuse_two_roles, treated_identifiers
 from ppdm_sql.release import Treatment
 from ppdm_sql.swapping.options import SwapRequest
 
@@ -67,39 +68,25 @@ def assign_swap_roles(columns: Sequence[Column], request: SwapRequest, *, table:
     kept = resolve_all(request.keep, names, table=table)
     if chosen is not None and chosen not in (*confidential, *by, *kept):
         kept = (*kept, chosen)
-    treated = {resolve(n, names, table=table): how for n, how in request.identifiers.items()}
-    for how in treated.values():
-        if how not in ("drop", "pseudonym"):
-            raise InvalidOption(
-                f"A direct identifier cannot be treated by {how!r}.",
-                "Write --identifier A or --identifier A=pseudonym.",
-            )
+    pseudonyms, dropped = treated_identifiers(request.identifiers, names, table=table)
     roles = SwapRoles(
         by=by,
         confidential=tuple(name for name in names if name in confidential),
         class_column=chosen,
         kept=kept,
-        pseudonyms=tuple(name for name, how in treated.items() if how == "pseudonym"),
-        dropped=tuple(name for name, how in treated.items() if how == "drop"),
+        pseudonyms=pseudonyms,
+        dropped=dropped,
         count=count_column(request.count_column, columns, table=table),
     )
-    _refuse_two_roles(roles)
+    refuse_two_roles(_claims(roles))
     return roles
 
 
-def _refuse_two_roles(roles: SwapRoles) -> None:
-    claims = [
+def _claims(roles: SwapRoles) -> list[tuple[str, tuple[str, ...]]]:
+    return [
         ("confidential", roles.confidential),
         ("one by which records are singled out", roles.by),
         ("kept", roles.kept),
         ("a direct identifier", roles.pseudonyms + roles.dropped),
         ("the count", () if roles.count is None else (roles.count,)),
     ]
-    taken: dict[str, str] = {}
-    for role, names in claims:
-        for name in names:
-            if name in taken:
-                raise ColumnRoleError(
-                    f"Column {name!r} cannot be both {taken[name]} and {role}.", "Name it in one role only."
-                )
-            taken[name] = role
