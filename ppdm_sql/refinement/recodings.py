@@ -72,10 +72,6 @@ class Recoding(Protocol):
     def labels(self) -> Sequence[Label]:
         """Labels of nodes that are known without the data."""
 
-    @property
-    def symbol(self) -> str | None:
-        """What stands for all values at once, where that is no label of a taxonomy."""
-
     def losses(self, nodes: Codes) -> Floats | None:
         """Share of a value's detail that each node hides, in [0, 1]; None where only the data can tell."""
 
@@ -93,7 +89,6 @@ class Fixed:
     dictionary: Dictionary
     counts: Counts
     treatment: Treatment | None = None
-    symbol: str | None = None
     labels: Sequence[Label] = ()
     root: int = 0
     grown: bool = False
@@ -186,7 +181,6 @@ class Generalization:
     leaves: Codes
     by_interval: bool = False
     treatment: Treatment | None = "generalized"
-    symbol: str | None = None
     root: int = 0
     grown: bool = False
 
