@@ -11,8 +11,8 @@ from oracle_swap import Row, limits, optimum, records
 from swaps import identified, patterns, planned
 
 from ppdm_sql import statements
-from ppdm_sql.swapping.closing import EVERYTHING, ties
 from ppdm_sql.swapping.greedy import improved
+from ppdm_sql.swapping.looking import EVERYTHING, tied, tied_classes
 from ppdm_sql.swapping.marginal import Demand, joint, separate
 from ppdm_sql.swapping.posteriors import SCALE, units
 from ppdm_sql.swapping.prices import Prices
@@ -88,9 +88,10 @@ def test_the_papers_swaps_lead_from_4_0718_to_2_4237(policies: list[Row]) -> Non
     with identified([row[1:] for row in policies]) as (engine, found):
         table = units(engine, found, per_group=1, smoothing=0.0, blur=0.0, seed=b"")
         nothing = Prices.zero(3)
-        tied, classes = ties(engine, table.table, table.keys, nothing, EVERYTHING, every=True)
+        ties = tied(engine, table.table, table.keys, nothing, EVERYTHING, every=True)
+        classes = tied_classes(engine, ties, 3)
         known = patterns(engine, found)
-        rows = engine.query(f"SELECT w0, class FROM {tied}", step="test")
+        rows = engine.query(f"SELECT w0, class FROM {ties}", step="test")
         class_of = {known[key,]: number for key, number in rows}
     placed = np.zeros_like(classes.excess)
     for number, value in PHASE_1.items():

@@ -7,6 +7,8 @@ from fractions import Fraction
 from math import floor
 from typing import Any
 
+import duckdb
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -15,6 +17,8 @@ from swaps import Told, identified, patterns, planned
 
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.swapping import exact
+from ppdm_sql.swapping.looking import Classes, thinned
+from ppdm_sql.swapping.prices import Prices, offers
 
 EVERY = (Fraction(0), Fraction(1))
 HALF = Fraction(1, 2)
@@ -159,10 +163,28 @@ def test_sampling_and_narrowing_do_not_change_the_optimum(
     direct = planned(rows, **asked)[0]
     monkeypatch.setattr(exact, "SAMPLE", 150)
     monkeypatch.setattr(exact, "OPEN", 40)
+    monkeypatch.setattr(exact, "MOST", 12)
     sampled, _, after = planned(rows, **asked)
     check(rows, Fraction(1, 3), 1, after)
     assert sampled.objective == pytest.approx(direct.objective, abs=1e-6)
     assert sampled.rounds != direct.rounds
+
+
+def test_a_thinned_set_of_classes_keeps_the_records_of_each_kind() -> None:
+    kinds = np.array([0] * 50 + [1] * 3 + [4] * 200)
+    classes = Classes(kinds, np.arange(1, 254), np.zeros((253, 3), dtype=np.int64))
+    thin = thinned(classes, 40)
+    assert 20 <= len(thin) <= 45
+    for kind in (0, 1, 4):
+        assert thin.records[thin.kinds == kind].sum() == pytest.approx(classes.records[kinds == kind].sum())
+
+
+def test_no_price_makes_a_record_enter_the_category_that_it_leaves() -> None:
+    query = "(SELECT 0 AS k, 5 AS own, -2000000000 AS p0, 7 AS p1)"
+    for far in (0, 10**10):
+        prices = Prices((far, 0), (0, 0))
+        (row,) = duckdb.sql(f"SELECT best, s1, s0 < -10**9 FROM ({offers(query, prices)})").fetchall()
+        assert row == (7, 7, True)
 
 
 def test_two_values_need_an_even_number_of_changes() -> None:

@@ -1,137 +1,31 @@
-"""Ends the search: a small program decides the records near a tie, and proves that it did so best.
+"""The program over the classes that have a choice: for better prices, or for the plan itself.
 
-At given prices, what a record does instead of its best choice costs an *excess*. A plan costs the bound plus
-its excesses, plus what it gives away at bounds that it does not use. So whoever knows a plan within ``gap``
-of the bound knows that no better plan holds an excess above the gap, and a program over all choices of less
-excess has the optimum. Once it is fixed how many records leave each category it is a transportation problem,
-whose corners are whole; so only these numbers are asked to be whole.
+A plan costs the bound plus its excesses, plus what it gives away at bounds of the goal that it does not use.
+So whoever knows a plan within ``gap`` of the bound knows that no better plan holds an excess above the gap,
+and a program over all choices of less excess has the optimum. Once it is fixed how many records leave each
+category it is a transportation problem, whose corners are whole; so only these numbers are asked to be whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppdm_sql.engine import Engine
 from ppdm_sql.errors import EngineError
-from ppdm_sql.names import Table
 from ppdm_sql.swapping.identification import Counts
-from ppdm_sql.swapping.prices import Cut, Goal, Prices, least_leaving, offers
-from ppdm_sql.swapping.solver import Program, Term
+from ppdm_sql.swapping.looking import Look
+from ppdm_sql.swapping.prices import Goal, Prices, least_leaving
+from ppdm_sql.swapping.program import Answer, ArrayProgram, Places
 
-EVERYTHING = 10**14
-"""An excess above every true one, and below that of what is forbidden."""
-TOP = "greatest(best, stay)"
-"""SQL for what a record's best choice is worth to it."""
 NEARLY = 1e-5
 """How far a solver's whole number may be from one."""
 
 
 @dataclass(frozen=True)
-class Classes:
-    """Records near a tie, alike ones in one class.
-
-    Args:
-        kinds: True category of each class, plus the number of categories for members of groups.
-        records: Records of each class.
-        excess: Excess of each choice, entering a category or (last) staying; -1 where it is too much.
-    """
-
-    kinds: Counts
-    records: Counts
-    excess: Counts
-
-    def __len__(self) -> int:
-        return len(self.kinds)
-
-
-def classes(engine: Engine, table: Table, prices: Prices, limit: int, grid: int = 1) -> Classes:
-    """Count the records that have a second choice of at most so much excess; one GROUP BY.
-
-    Args:
-        engine: Where the table is.
-        table: A table like ``units``.
-        prices: The prices.
-        limit: Largest excess, in units of 1 / SCALE.
-        grid: Excesses are rounded down to multiples of this.
-    """
-    names = _names(prices)
-    rows = engine.arrays(
-        f"SELECT k, {', '.join(names)}, count(*) AS n FROM ({_excesses(table, prices, limit, grid)}) "
-        f"GROUP BY ALL ORDER BY ALL",
-        step="classes",
-    )
-    return _classes(rows, names)
-
-
-def ties(
-    engine: Engine, table: Table, keys: Sequence[str], prices: Prices, limit: int, *, every: bool = False
-) -> tuple[Table, Classes]:
-    """Group the records that have a second choice of at most so much excess, or all of them.
-
-    Returns:
-        A working table of their keys and ``class``, and the classes in their order.
-    """
-    names = _names(prices)
-    row = ", ".join(["k", *names])
-    found = engine.materialize(
-        "ties",
-        f"SELECT {', '.join(keys)}, {row}, dense_rank() OVER (ORDER BY {row}) - 1 AS class "
-        f"FROM ({_excesses(table, prices, limit, 1, keys, every=every)})",
-    )
-    values = ", ".join(f"any_value({name}) AS {name}" for name in ["k", *names])
-    rows = engine.arrays(
-        f"SELECT class, count(*) AS n, {values} FROM {found} GROUP BY class ORDER BY class", step="classes"
-    )
-    return found, _classes(rows, names)
-
-
-def _names(prices: Prices) -> list[str]:
-    return [f"e{i}" for i in range(len(prices.enter) + 1)]
-
-
-def _excesses(
-    table: Table,
-    prices: Prices,
-    limit: int,
-    grid: int,
-    keys: Sequence[str] = (),
-    *,
-    every: bool = False,
-) -> str:
-    values = [
-        f"CASE WHEN top - {choice} <= {limit} THEN (top - {choice}) // {grid} * {grid} ELSE -1 END AS {name}"
-        for name, choice in zip(_names(prices), _choices(prices), strict=True)
-    ]
-    offered = offers(table, prices, [*keys, "k", "own"])
-    return (
-        f"SELECT {', '.join([*keys, 'k', *values])} FROM (SELECT *, {TOP} AS top FROM ({offered})) "
-        f"WHERE {every} OR {near(prices, limit)}"
-    )
-
-
-def _classes(rows: dict[str, NDArray[Any]], names: Sequence[str]) -> Classes:
-    excess = np.stack([rows[name].astype(np.int64) for name in names], axis=1)
-    return Classes(rows["k"].astype(np.int64), rows["n"].astype(np.int64), excess)
-
-
-def near(prices: Prices, limit: int) -> str:
-    """Give SQL that tells whether a row of offers has a second choice within a limit."""
-    counted = " + ".join(f"({TOP} - {choice} <= {limit})::INTEGER" for choice in _choices(prices))
-    return f"{counted} >= 2"
-
-
-def _choices(prices: Prices) -> list[str]:
-    return [*(f"s{h}" for h in range(len(prices.enter))), "stay"]
-
-
-@dataclass(frozen=True)
 class Decided:
-    """What the program says.
+    """The plan of the classes.
 
     Args:
         moved: Records of each class by choice, the last one staying; the shape of ``Classes.excess``.
@@ -144,155 +38,129 @@ class Decided:
 
 @dataclass(frozen=True)
 class Better:
-    """Prices that a program gives.
+    """Prices that the program gives.
 
     Args:
         prices: The prices.
-        further: Step of those prices that are at the side of the box; None where none is.
+        step: How far each moved, absolutely: of entering, then of leaving, shape (2, C).
+        at_side: Which would move farther than their boxes, shape (2, C).
     """
 
     prices: Prices
-    further: Prices | None
+    step: Counts
+    at_side: NDArray[np.bool_]
 
 
 class Closing:
-    """The program over the records near a tie.
+    """The program over what a look found.
+
+    Its rows: one for each class; then the sums of steps, gains and losses; then entering and leaving for
+    each category.
 
     Args:
         goal: What a plan must reach.
-        prices: The prices.
-        ties: The records near a tie.
-        rest: What the other records do.
+        seen: The look.
     """
 
-    def __init__(self, goal: Goal, prices: Prices, ties: Classes, rest: Cut) -> None:
-        self.goal, self.prices, self.ties, self.rest = goal, prices, ties, rest
-        _, marginal, used = least_leaving(prices, goal.demand)
-        self.used = used
-        self.leave_excess = [price - marginal for price in prices.leave]
-        self.unit = float(max(1, int(ties.excess.max(initial=1))))
+    def __init__(self, goal: Goal, seen: Look) -> None:
+        self.goal, self.seen, self.size = goal, seen, goal.categories
+        _, marginal, used = least_leaving(seen.prices, goal.demand)
+        self.used = np.array(used, dtype=np.int64)
+        self.enter = np.array(seen.prices.enter, dtype=np.int64)
+        self.leave_excess = np.array(seen.prices.leave, dtype=np.int64) - marginal
+        self.unit = float(max(1, seen.choosing.excess.max(initial=1)))
+        self.classes, self.choices = np.nonzero(seen.choosing.excess >= 0)
+        self.sums = len(seen.choosing)
+        self.entering, self.leaving = self.sums + 3, self.sums + 3 + self.size
 
-    def better_prices(self, box: int) -> Better:
-        """Solve without whole numbers, and give the prices of that optimum.
+    def better_prices(self) -> Better:
+        """Solve without whole numbers, each price within its box; give the prices of that optimum.
 
-        Records that are not near a tie do not change their choice while every choice's price moves by less
-        than half of their excess; within such a box the new prices are the best ones.
-
-        Args:
-            box: Farthest that a price may move, in units of 1 / SCALE.
+        They are the best ones in the boxes if the classes are exact.
         """
-        self._build(leaving=False, choices=False, box=box)
-        self.program.solve()
-        enter, leave = (
-            [round(price * self.unit) for price in self.program.duals(rows)]
-            for rows in (self.entering, self.leaving)
-        )
-        used = np.array(self.program.values(self.loose)).reshape(-1, 4).T > NEARLY
-        at_side = used[0] | used[1], used[2] | used[3]
-        far_enter = [step * bool(far) for step, far in zip(enter, at_side[0], strict=True)]
-        far_leave = [step * bool(far) for step, far in zip(leave, at_side[1], strict=True)]
-        further = Prices.zero(len(enter)).plus(far_enter, np.add(far_leave, far_enter).tolist())
-        better = self.prices.plus(enter, np.add(leave, enter).tolist())
-        return Better(better, further if used.any() else None)
+        program = self._built(choices=False, steps=False)
+        boxes = np.stack([self.seen.boxes.enter, self.seen.boxes.leave])
+        loosened = [
+            [self._loosened(program, rows, sign, box) for sign in (1.0, -1.0)]
+            for rows, box in zip((self.entering, self.leaving), boxes, strict=True)
+        ]
+        answer = program.solve(self._right())
+        if answer is None:
+            raise EngineError("No prices keep what was asked.", "Give --share 0,1, or another --proportion.")
+        duals = np.rint(answer.duals[self.entering :] * self.unit).astype(np.int64)
+        enter, leave = duals[: self.size], duals[self.size :]
+        at_side = (answer.values[np.array(loosened)] > NEARLY).any(axis=1) & (boxes > 0)
+        prices = self.seen.prices.plus(enter.tolist(), (leave + enter).tolist())
+        return Better(prices, np.abs(np.stack([enter, leave])), at_side)
+
+    def _loosened(self, program: ArrayProgram, rows: int, sign: float, box: Counts) -> Places:
+        """Let equations be broken at the price of a box's side."""
+        columns = program.add(0, np.inf, box / self.unit)
+        program.put(rows + np.arange(self.size), columns, sign)
+        return columns
 
     def decide(self) -> Decided | None:
-        """Solve for whole records; None where these records cannot reach the goal."""
+        """Solve for whole records; None where these choices cannot reach the goal."""
         for choices in (False, True):
-            self._build(leaving=True, choices=choices)
-            if not self.program.solve():
+            answer = self._built(choices=choices, steps=True).solve(self._right())
+            if answer is None:
                 return None
-            found = np.array(self.program.values(variable for _, _, variable in self.chosen))
-            if np.abs(found - np.rint(found)).max(initial=0.0) <= NEARLY:
-                return self._decided(found)
+            chosen = answer.values[: len(self.classes)]
+            if np.abs(chosen - np.rint(chosen)).max(initial=0.0) <= NEARLY:
+                return self._decided(answer)
         raise EngineError("The solver gave a part of a record.", "Try another --seed or --proportion.")
 
-    def _build(self, *, leaving: bool, choices: bool, box: int | None = None) -> None:
-        self.program = Program()
-        self.loose: list[Any] = []
-        self._choose(whole=choices)
-        self._steps(whole=leaving)
-        self._net(whole=leaving)
-        self._count(box)
+    def _built(self, *, choices: bool, steps: bool) -> ArrayProgram:
+        """Make the program; asked to be whole are the choices, or the steps, or none."""
+        program, every = ArrayProgram(self.leaving + self.size), np.arange(self.size)
+        self._choose(program, whole=choices)
+        # how many more or fewer leave a category than where that is cheapest
+        low, high = (np.array(side) - self.used for side in (self.goal.demand.low, self.goal.demand.high))
+        columns = program.add(low, high, self.leave_excess / self.unit, whole=steps)
+        for rows, value in ((self.sums, 1.0), (self.entering + every, -1.0), (self.leaving + every, -1.0)):
+            program.put(rows, columns, value)
+        # records that each category gains and loses, where the marginal cannot be kept
+        ends = (self.enter.min(), -1.0), (self.enter.max(), 1.0)
+        for place, (end, sign) in enumerate(ends):
+            cost = np.abs(self.enter - end) / self.unit
+            columns = program.add(0, np.full(self.size, self._half), cost, whole=steps)
+            program.put(self.sums + 1 + place, columns, 1.0)
+            program.put(self.entering + every, columns, sign)
+        return program
 
-    def _choose(self, *, whole: bool) -> None:
+    def _choose(self, program: ArrayProgram, *, whole: bool) -> None:
         """A number of records for each class and choice, which use the class up."""
-        self.chosen: list[tuple[int, int, Any]] = []
-        for row, (excess, records) in enumerate(zip(self.ties.excess, self.ties.records, strict=True)):
-            mine = [
-                (row, int(choice), self.program.number(cost=excess[choice] / self.unit, whole=whole))
-                for choice in np.flatnonzero(excess >= 0)
-            ]
-            self.program.equal([(variable, 1.0) for _, _, variable in mine], int(records))
-            self.chosen += mine
+        choosing = self.seen.choosing
+        cost = choosing.excess[self.classes, self.choices] / self.unit
+        columns = program.add(0, np.inf, cost, whole=whole)
+        program.put(self.classes, columns, 1.0)
+        moving = self.choices < self.size
+        program.put(self.entering + self.choices[moving], columns[moving], 1.0)
+        kinds = choosing.kinds[self.classes]
+        unique = moving & (kinds < self.size)
+        program.put(self.leaving + kinds[unique], columns[unique], 1.0)
 
-    def _steps(self, *, whole: bool) -> None:
-        """Records that leave each category, above or below the cheapest number of them."""
-        demand = self.goal.demand
-        self.steps = [
-            self.program.number(
-                int(demand.low[t]) - used, int(demand.high[t]) - used, cost=excess / self.unit, whole=whole
-            )
-            for t, (used, excess) in enumerate(zip(self.used, self.leave_excess, strict=True))
-        ]
-        self.program.equal([(step, 1.0) for step in self.steps], 0)
+    @property
+    def _half(self) -> int:
+        return 0 if self.goal.net is not None else self.goal.deviation // 2
 
-    def _net(self, *, whole: bool) -> None:
-        """Records that each category gains and loses, where the marginal cannot be kept."""
-        half = 0 if self.goal.net is not None else self.goal.deviation // 2
-        enter = self.prices.enter
-        self.gains, self.losses = (
-            [self.program.number(0, half, cost=abs(price - end) / self.unit, whole=whole) for price in enter]
-            for end in (min(enter), max(enter))
-        )
-        for changes in (self.gains, self.losses):
-            self.program.equal([(change, 1.0) for change in changes], half)
+    def _right(self) -> NDArray[np.float64]:
+        """Give the equations' right sides: records of the classes, sums, entering, leaving."""
+        net = 0 if self.goal.net is None else self.goal.net
+        enter = self.used + self.goal.demand.grouped + net - self.seen.into
+        sums = [0, self._half, self._half]
+        records = self.seen.choosing.records
+        return np.concatenate([records, sums, enter, self.used - self.seen.left]).astype(float)
 
-    def _count(self, box: int | None) -> None:
-        """Add the constraints of leaving and entering, which may be broken at the price of a box's side."""
-        size = self.goal.categories
-        left: list[list[Any]] = [[] for _ in range(size)]
-        come: list[list[Any]] = [[] for _ in range(size)]
-        for row, choice, variable in self.chosen:
-            if choice < size:
-                come[choice].append(variable)
-                if self.ties.kinds[row] < size:
-                    left[self.ties.kinds[row]].append(variable)
-        net = np.zeros(size, dtype=np.int64) if self.goal.net is None else self.goal.net
-        into = self.rest.by_category.sum(axis=0)
-        self.leaving, self.entering = [], []
-        for t in range(size):
-            out = self.used[t] + int(self.goal.demand.grouped[t])
-            ones = [(variable, 1.0) for variable in come[t]]
-            change = [(self.gains[t], -1.0), (self.losses[t], 1.0), (self.steps[t], -1.0)]
-            self.entering.append(
-                self.program.equal([*ones, *change, *self._loosened(box)], out + int(net[t]) - int(into[t]))
-            )
-            ones = [(variable, 1.0) for variable in left[t]]
-            self.leaving.append(
-                self.program.equal(
-                    [*ones, (self.steps[t], -1.0), *self._loosened(box)],
-                    self.used[t] - int(self.rest.left[t]),
-                )
-            )
-
-    def _loosened(self, box: int | None) -> list[Term]:
-        if box is None:
-            return []
-        pair = [self.program.number(cost=box / self.unit) for _ in range(2)]
-        self.loose += pair
-        return [(pair[0], 1.0), (pair[1], -1.0)]
-
-    def _decided(self, found: NDArray[np.float64]) -> Decided:
-        moved = np.zeros_like(self.ties.excess)
-        for (row, choice, _), number in zip(self.chosen, found, strict=True):
-            moved[row, choice] = round(number)
+    def _decided(self, answer: Answer) -> Decided:
+        choosing, size = self.seen.choosing, self.size
+        numbers = np.rint(answer.values).astype(np.int64)
+        moved = np.zeros_like(choosing.excess)
+        moved[self.classes, self.choices] = numbers[: len(self.classes)]
+        steps, gains, losses = numbers[len(self.classes) :].reshape(3, size)
         # at bounds of the goal that are not used
-        total = int((np.where(self.ties.excess >= 0, self.ties.excess, 0) * moved).sum())
-        enter = self.prices.enter
-        for weights, variables in (
-            (self.leave_excess, self.steps),
-            ([price - min(enter) for price in enter], self.gains),
-            ([max(enter) - price for price in enter], self.losses),
-        ):
-            total += sum(w * n for w, n in zip(weights, self.program.wholes(variables), strict=True))
+        total = int((np.where(choosing.excess >= 0, choosing.excess, 0) * moved).sum())
+        total += int((self.leave_excess * steps).sum())
+        total += int(((self.enter - self.enter.min()) * gains).sum())
+        total += int(((self.enter.max() - self.enter) * losses).sum())
         return Decided(moved, total)

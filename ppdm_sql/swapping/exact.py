@@ -1,8 +1,11 @@
-"""Phase II solved to optimality: prices for every category, a box around them, and a program for the ties.
+"""Phase II solved to optimality: prices for every category, in boxes, and a program for the ties.
 
-1. Prices are sought on a sample where the table is large.
-2. In a box around them most records decide alike at all prices: they become a constant. The search goes on
-   with the others, and the box shrinks, until few are left. When a side is hit the box is widened.
+1. Prices are improved step by step. A look tells which choices records have while each price stays within its
+   box, and a program over the classes of alike records gives the best prices there. Boxes of prices that want
+   to move farther are widened, all others get smaller; as long as there are too many classes their excesses
+   are rounded, and a sample of them is taken.
+2. In large tables first prices come from a sample of the records, and records whose choice no price within
+   reach changes are set apart, as a constant.
 3. A program decides the records near a tie (see :mod:`ppdm_sql.swapping.closing`). It is solved again with a
    larger limit until its plan is within the limit of the bound, which proves it optimal.
 
@@ -18,36 +21,33 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import EngineError
 from ppdm_sql.names import Table
-from ppdm_sql.swapping.closing import EVERYTHING, Better, Classes, Closing, classes, near, ties
+from ppdm_sql.swapping.closing import Better, Closing
 from ppdm_sql.swapping.identification import Counts
+from ppdm_sql.swapping.looking import EVERYTHING, Boxes, Level, Look, look, narrowed, tied
 from ppdm_sql.swapping.marginal import Demand
 from ppdm_sql.swapping.posteriors import SCALE, Units
-from ppdm_sql.swapping.prices import Cut, Goal, Prices, bound, offers, scan
-from ppdm_sql.swapping.search import search
+from ppdm_sql.swapping.prices import Cut, Goal, Prices
 
 SAMPLE = 40_000
 """Records on which the first prices are sought."""
-OPEN = 20_000
+OPEN = 60_000
 """Records that need no narrowing."""
-FEW = 50
-"""Records that need no search."""
-PRECISION = 1e-3
-"""What the search may leave to gain, a record."""
-LOOKS = 60
-FARTHEST = 2 * SCALE
-"""Largest step of a price, in units of 1 / SCALE."""
-COARSE, FINE = SCALE // 16, SCALE // 100
-"""First limit of the excesses that a program looks at: after a search on all records, and on a sample."""
-NARROWER, WIDER = 8, 4
-GRID = 24
-"""Steps to which excesses are rounded while they are too many to tell apart."""
-MOST = 2_000
-"""Classes that a program for prices may have before they are rounded."""
+REACH = 6
+"""Boxes that a narrowed table reaches."""
+WIDE, FINE = SCALE // 2, SCALE // 50
+"""First boxes: without any prices, and around those that a sample gives to the most frequent category."""
+MOST, MANY, RECORDS = 700, 4_000, 250
+"""Classes in a program for prices: from, up to, and by how many records that are looked at."""
+WIDEST = SCALE // 10
+"""Largest of the boxes around a sample's prices."""
+LITTLE = 100_000
+"""A sample's search is over when a step gains less than one in so many, a record."""
+NARROWER, WIDER, FARTHEST = 4, 3, 100 * SCALE
+"""How boxes change: divided and multiplied by this, and never larger than that."""
 STEPS = 60
-TOLERANCE = 3e-7
-"""What a search within a box may leave to gain, an open record; a solver's numbers are not nearer."""
-FINEST = SCALE // 10_000
-"""A box that is not searched in for smaller ones."""
+"""Looks that a search for prices takes at most."""
+CLOSE = 1_000
+"""First limit of the excesses that the last program looks at, an even number."""
 
 
 @dataclass(frozen=True)
@@ -73,36 +73,6 @@ class Solution:
     rounds: int
 
 
-@dataclass(frozen=True)
-class Level:
-    """The records that are still open within a box of prices.
-
-    Args:
-        table: A table like ``units``.
-        rows: Its rows.
-        constant: What all other records do, at all prices of the box.
-        centre: Middle of the box.
-        box: Half its width, in units of 1 / SCALE.
-        slack: At all prices of the box, second choices of the other records have more excess than this.
-    """
-
-    table: Table
-    rows: int
-    constant: Cut
-    centre: Prices
-    box: int
-    slack: int
-
-    def holds(self, prices: Prices) -> bool:
-        """Tell whether prices are in the box."""
-        return self.farthest(prices) <= self.box
-
-    def farthest(self, prices: Prices) -> int:
-        """Give the largest distance of a price from the middle."""
-        pairs = zip((*prices.enter, *prices.leave), (*self.centre.enter, *self.centre.leave), strict=True)
-        return max(abs(price - middle) for price, middle in pairs)
-
-
 class Exact:
     """One solution of Phase II.
 
@@ -114,204 +84,174 @@ class Exact:
 
     def __init__(self, engine: Engine, units: Units, goal: Goal) -> None:
         self.engine, self.units, self.goal = engine, units, goal
-        self.rounds = 0
+        size = goal.categories
+        self.rounds, self.prices = 0, Prices.zero(size)
+        everywhere = Boxes.even(size, EVERYTHING)
+        self._open = units.rows
+        self.levels = [Level(units.table, units.rows, Cut.none(size), self.prices, everywhere)]
 
     def solve(self) -> Solution:
         """Find the optimum.
 
-        Cost: about two scans of all units, and some scans of those that are open.
+        Cost: a few scans of all units, and some of those that are open; for two values, a sort instead.
         """
-        whole = self._whole(self.units.table, self.units.rows)
-        self.levels, self.prices = [whole], Prices.zero(self.goal.categories)
-        if whole.rows > 2 * SAMPLE:
-            table, rows, goal = self._sample()
-            part = Exact(self.engine, replace(self.units, table=table), goal)
-            part.levels, part.prices = [self._whole(table, rows)], self.prices
-            part.search_prices(FARTHEST)
-            part.improve_prices(COARSE)
-            self.prices, self.rounds = part.prices, part.rounds
-            self.engine.discard(table)
-            return self._closed(self.improve_prices(self._search_boxes()))
-        if whole.rows > FEW:
-            self.search_prices(FARTHEST)
-        return self._closed(self.improve_prices(COARSE))
+        if self.goal.categories == 2:
+            self._two_prices()
+        elif self.units.rows > 2 * SAMPLE:
+            self._sampled_prices()
+            self._search(self._sample_boxes())
+        else:
+            self._search(self._boxes(WIDE))
+        return self._closed()
 
     # -- prices ---------------------------------------------------------------------------------
 
-    def _whole(self, table: Table, rows: int) -> Level:
-        size = self.goal.categories
-        return Level(table, rows, Cut.none(size), Prices.zero(size), EVERYTHING, EVERYTHING)
+    def _boxes(self, side: int) -> Boxes:
+        """Give the same box to all prices but one: prices of entering mean something beside each other."""
+        boxes = Boxes.even(self.goal.categories, side)
+        boxes.enter[np.argmax(self.goal.demand.unique)] = 0
+        return boxes
 
-    def _look(self, prices: Prices) -> Cut:
-        self.rounds += 1
-        level = self.levels[-1]
-        return level.constant + scan(self.engine, level.table, prices)
+    def _sample_boxes(self) -> Boxes:
+        """Give boxes around a sample's prices: the fewer records, the less a sample tells of their price."""
+        records = np.maximum(1, self.goal.demand.unique)
+        sides = np.minimum(WIDEST, FINE * np.sqrt(records.max() / records)).astype(np.int64)
+        return Boxes(np.where(self._boxes(1).enter, sides, 0), sides)
 
-    def search_prices(self, box: int) -> None:
-        """Search by cutting planes, from the present prices and no farther than a box."""
-        level = self.levels[-1]
-        self.prices = search(
-            self._look,
-            self.goal,
-            self.prices,
-            box=box * (10 if self.units.blurred and box == FARTHEST else 1),
-            records=max(1, level.rows),
-            tolerance=PRECISION if box == FARTHEST else TOLERANCE,
-            most=LOOKS,
-            middle=None if box == FARTHEST else level.centre,
-        ).prices
+    def _search(self, boxes: Boxes, little: int = 0) -> None:
+        """Improve the prices until they are the best ones, or until a step gains little.
 
-    def _search_boxes(self) -> int:
-        """Search in smaller and smaller boxes until few records are open; in wider ones when a side is hit.
-
-        Returns:
-            The last box.
+        Args:
+            boxes: How far they may move at first.
+            little: What is little, in units of 1 / SCALE.
         """
-        box = FINE
-        while True:
-            self.levels.append(self._narrowed(self.levels[-1], self.prices, box))
-            self.search_prices(box)
-            if self.levels[-1].farthest(self.prices) > 0.95 * box and box < FARTHEST:
-                self.engine.discard(self.levels.pop().table)
-                box = min(box * WIDER, self.levels[-1].box // 2)
-            elif self.levels[-1].rows <= OPEN or box <= FINEST:
-                return box
-            else:
-                box //= NARROWER
-
-    def improve_prices(self, limit: int) -> int:
-        """Take the prices of programs over records near a tie, ever nearer ones.
-
-        Within half the limit of the excess of these records the prices of a program are the best ones; where
-        they are at its side the limit is widened again.
-
-        Returns:
-            The last limit of their excess.
-        """
-        lower = bound(self._look(self.prices), self.prices, self.goal)
+        seen = self._look(self.prices, boxes, rounded=True)
         for _ in range(STEPS):
-            self._narrow(limit)
-            found, limit, exact = self._classes(limit)
-            closing = Closing(self.goal, self.prices, found, self._rest(limit))
-            better = closing.better_prices(limit // 2)
-            free, before = better.further is None, lower
-            lower = self._farther(better, lower)
-            if exact and (free or lower == before):
+            better = Closing(self.goal, seen).better_prices()
+            inside = not better.at_side.any()
+            if inside and seen.exact:
+                self.prices = better.prices
+                return
+            rounded = len(seen.choosing) < seen.near or seen.near > MOST
+            after = self._look(better.prices, _next_boxes(seen.boxes, better), rounded=rounded)
+            if after.bound > seen.bound:
+                gain, seen = after.bound - seen.bound, after
+                if gain < little:
+                    self.prices = seen.prices
+                    return
+            elif seen.boxes.largest <= NARROWER:
                 break
-            stay = not free and lower > before
-            limit = min(COARSE, 2 * limit) if stay else max(1, limit // NARROWER)
-        return limit
+            else:
+                smaller = Boxes(seen.boxes.enter // NARROWER, seen.boxes.leave // NARROWER)
+                seen = self._look(seen.prices, smaller, rounded=rounded)
+            self.prices = seen.prices
 
-    def _farther(self, better: Better, lower: int) -> int:
-        """Take better prices, and go on in the same direction, twice as far each time, while that helps.
+    def _look(self, prices: Prices, boxes: Boxes, *, rounded: bool) -> Look:
+        self.rounds += 1
+        level = self._level(prices, boxes)
+        most = min(max(MOST, level.rows // RECORDS), MANY)
+        most = most if rounded else 2 * most
+        seen = look(self.engine, level, prices, boxes, self.goal, rounded=rounded, most=most)
+        self._open = seen.open
+        return seen
 
-        Prices of values with few records have far to go, which the box of the others does not let them.
-        """
-        prices, further = better.prices, better.further
-        while True:
-            self._widen(prices)
-            reached = bound(self._look(prices), prices, self.goal)
-            if reached <= lower:
-                return lower
-            self.prices, lower = prices, reached
-            if further is None:
-                return lower
-            prices = prices.plus(further.enter, further.leave)
-            further = further.plus(further.enter, further.leave)
-
-    def _classes(self, limit: int) -> tuple[Classes, int, bool]:
-        """Give the records near a tie, the limit that is used, and whether they are told apart exactly."""
-        level = self.levels[-1]
-        while True:
-            if level.rows <= OPEN or limit < GRID:
-                found = classes(self.engine, level.table, self.prices, limit)
-                if len(found) <= MOST or limit < GRID:
-                    return found, limit, True
-            found = classes(self.engine, level.table, self.prices, limit, max(1, limit // GRID))
-            if len(found) <= MOST:
-                return found, limit, False
-            limit //= 2
-
-    def _narrow(self, limit: int) -> None:
-        """Leave out the records that cannot matter while prices stay within a limit of these."""
-        level = self.levels[-1]
-        if level.rows > OPEN and level.box > NARROWER * limit // 2:
-            self.levels.append(self._narrowed(level, self.prices, limit))
-
-    def _widen(self, prices: Prices) -> None:
-        """Go back to a level that holds the prices."""
-        while not self.levels[-1].holds(prices):
+    def _level(self, prices: Prices, boxes: Boxes) -> Level:
+        """Give the narrowest level that holds the boxes; make one where that pays."""
+        while not self.levels[-1].holds(prices, boxes):
             self.engine.discard(self.levels.pop().table)
-
-    def _rest(self, limit: int) -> Cut:
-        """Give what the records do that are not near a tie."""
         level = self.levels[-1]
-        return level.constant + scan(
-            self.engine, level.table, self.prices, f"NOT ({near(self.prices, limit)})"
-        )
-
-    def _sample(self) -> tuple[Table, int, Goal]:
-        """Take records by a hash of their key, and ask the same of them in proportion."""
-        part = self.units.rows // SAMPLE
-        size = self.goal.categories
-        table = self.engine.materialize(
-            "sample",
-            f"SELECT * FROM {self.units.table} WHERE hash({', '.join(self.units.keys)}) % {part} = 0",
-        )
-        found: dict[int, int] = dict(
-            self.engine.query(f"SELECT k, count(*) FROM {table} GROUP BY 1", step="sample")
-        )
-        counts = np.array([found.get(kind, 0) for kind in range(2 * size)], dtype=np.int64)
-        demand = _in_proportion(self.goal.demand, counts[:size], counts[size:])
-        share = counts.sum() / self.units.rows
-        net = None if self.goal.net is None else np.rint(self.goal.net * share).astype(np.int64)
-        goal = Goal(demand, 2 * round(self.goal.deviation * share / 2), net)
-        return table, int(counts.sum()), goal
-
-    def _narrowed(self, level: Level, prices: Prices, box: int) -> Level:
-        """Set apart the records whose choice is the same at all prices of a box.
-
-        A price moves by the box at most, and a choice holds three of them: what has an excess of six times
-        the box in the middle has more than three times the box everywhere.
-        """
-        wide = near(prices, 6 * box)
-        columns = self._columns()
-        table = self.engine.materialize(
-            "open",
-            f"SELECT {', '.join(columns)} FROM ({offers(level.table, prices, columns)}) WHERE {wide}",
-        )
-        fixed = scan(self.engine, level.table, prices, f"NOT ({wide})")
-        ((rows,),) = self.engine.query(f"SELECT count(*) FROM {table}", step="open")
-        return Level(table, rows, level.constant + fixed, prices, box, 3 * box)
+        smaller = 2 * REACH * boxes.largest <= level.reach.largest
+        if smaller and level.rows > OPEN and 2 * REACH * self._open <= level.rows:
+            reach = Boxes(*(np.maximum(CLOSE, box * REACH) for box in (boxes.enter, boxes.leave)))
+            self.levels.append(narrowed(self.engine, level, prices, reach, self._columns()))
+        return self.levels[-1]
 
     def _columns(self) -> list[str]:
         return [*self.units.keys, "k", "own", *(f"p{h}" for h in range(self.units.categories))]
 
-    def _closed(self, limit: int) -> Solution:
+    def _sampled_prices(self) -> None:
+        """Find prices that are good for records taken by a hash of their key."""
+        part = self.units.rows // SAMPLE
+        table = self.engine.materialize(
+            "sample",
+            f"SELECT * FROM {self.units.table} WHERE hash({', '.join(self.units.keys)}) % {part} = 0",
+        )
+        size = self.goal.categories
+        found: dict[int, int] = dict(
+            self.engine.query(f"SELECT k, count(*) FROM {table} GROUP BY 1", step="sample")
+        )
+        counts = np.array([found.get(kind, 0) for kind in range(2 * size)], dtype=np.int64)
+        sample = replace(self.units, table=table, unique=counts[:size], grouped=counts[size:])
+        part_of = Exact(self.engine, sample, _in_proportion(self.goal, counts, self.units.rows))
+        part_of._search(part_of._boxes(WIDE), SCALE // LITTLE * int(counts.sum()))
+        self.prices, self.rounds = part_of.prices, part_of.rounds
+        self.engine.discard(table)
+
+    def _two_prices(self) -> None:
+        """Let the cheapest records move: with two values it is known how many of either."""
+        demand = self.goal.demand
+        net = int(demand.grouped[1] - demand.grouped[0]) if self.goal.net is None else -int(self.goal.net[0])
+        first = min(max((demand.changes + net) // 2, int(demand.low[0])), int(demand.high[0]))
+        wanted = first, demand.changes - first
+        place = "row_number() OVER (PARTITION BY k ORDER BY own - CASE k WHEN 0 THEN p1 ELSE p0 END)"
+        ends: dict[int, int] = dict(
+            self.engine.query(
+                f"SELECT k, own - CASE k WHEN 0 THEN p1 ELSE p0 END FROM {self.units.table} WHERE k < 2 "
+                f"QUALIFY {place} = CASE k WHEN 0 THEN {wanted[0]} ELSE {wanted[1]} END",
+                step="cheapest",
+            )
+        )
+        self.rounds += 1
+        least, most = ends.get(0, min(ends.values(), default=0)), ends.get(1, min(ends.values(), default=0))
+        half = (least - most) // 2
+        self.prices = Prices((0, half), (least - half, most + half))
+
+    # -- the plan -------------------------------------------------------------------------------
+
+    def _closed(self) -> Solution:
         """Decide the ties within wider and wider limits, until the plan is within the limit of the bound."""
-        lower = bound(self._look(self.prices), self.prices, self.goal)
-        limit = max(1, limit // NARROWER)
+        limit = CLOSE
         while True:
-            while limit > self.levels[-1].slack:
-                self.engine.discard(self.levels.pop().table)
-            level = self.levels[-1]
-            found, alike = ties(self.engine, level.table, self.units.keys, self.prices, limit)
-            decided = Closing(self.goal, self.prices, alike, self._rest(limit)).decide()
+            self.rounds += 1
+            boxes = Boxes.even(self.goal.categories, limit // 2)
+            seen = look(self.engine, self._level(self.prices, boxes), self.prices, boxes, self.goal)
+            decided = Closing(self.goal, seen).decide()
             if decided is not None and (decided.excess <= limit or limit >= EVERYTHING):
-                objective = lower + decided.excess
-                return Solution(self.prices, found, alike.kinds, decided.moved, objective, lower, self.rounds)
-            self.engine.discard(found)
+                break
             if limit >= EVERYTHING:
                 raise EngineError(
                     "No plan keeps what was asked.", "Give --share 0,1, or another --proportion."
                 )
-            limit = min(EVERYTHING, limit * WIDER if decided is None else decided.excess)
+            wider = 8 * limit if decided is None else decided.excess + decided.excess % 2
+            limit = min(EVERYTHING, wider)
+        ties = tied(self.engine, self.levels[-1].table, self.units.keys, self.prices, limit)
+        objective = seen.bound + decided.excess
+        kinds = seen.choosing.kinds
+        return Solution(self.prices, ties, kinds, decided.moved, objective, seen.bound, self.rounds)
 
 
-def _in_proportion(demand: Demand, unique: Counts, grouped: Counts) -> Demand:
+def _next_boxes(boxes: Boxes, better: Better) -> Boxes:
+    """Widen the boxes of prices at their sides; narrow the others, faster where none is at its side."""
+    inside = not better.at_side.any()
+    sides = []
+    for box, step, at_side in zip((boxes.enter, boxes.leave), better.step, better.at_side, strict=True):
+        if inside:
+            next_box = np.maximum(box // NARROWER, np.minimum(box, step) // 2)
+        else:
+            next_box = np.maximum(box // 2, np.minimum(box, 2 * step))
+        sides.append(np.where(at_side, np.minimum(FARTHEST, WIDER * box), next_box))
+    return Boxes(sides[0], sides[1])
+
+
+def _in_proportion(goal: Goal, counts: Counts, rows: int) -> Goal:
     """Ask of a sample what is asked of all."""
+    demand, size = goal.demand, goal.categories
+    unique, share = counts[:size], counts.sum() / rows
     part = unique / np.maximum(1, demand.unique)
     low = np.floor(demand.low * part).astype(np.int64)
     high = np.minimum(unique, np.ceil(demand.high * part).astype(np.int64))
     changes = round(demand.changes * int(unique.sum()) / max(1, int(demand.unique.sum())))
-    return Demand(unique, grouped, min(max(changes, int(low.sum())), int(high.sum())), low, high)
+    changes = min(max(changes, int(low.sum())), int(high.sum()))
+    net = None if goal.net is None else np.rint(goal.net * share).astype(np.int64)
+    asked = Demand(unique, counts[size:], changes, low, high)
+    return Goal(asked, 2 * round(goal.deviation * share / 2), net)

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.swapping.closing import EVERYTHING, Classes, ties
 from ppdm_sql.swapping.exact import Solution
 from ppdm_sql.swapping.identification import Counts
+from ppdm_sql.swapping.looking import EVERYTHING, Classes, tied, tied_classes
 from ppdm_sql.swapping.marginal import Marginal
 from ppdm_sql.swapping.posteriors import Units
 from ppdm_sql.swapping.prices import Prices
@@ -54,7 +54,8 @@ def greedy(engine: Engine, units: Units, start: Marginal, seed: bytes) -> Soluti
             f"{units.categories} values.",
             "Use --method exact.",
         )
-    table, found = ties(engine, units.table, units.keys, prices, EVERYTHING, every=True)
+    table = tied(engine, units.table, units.keys, prices, EVERYTHING, every=True)
+    found = tied_classes(engine, table, units.categories)
     placed, passes = improved(found, phase_one(found, start, seed))
     return Solution(prices, table, found.kinds, placed, 0, None, passes)
 

@@ -19,7 +19,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.names import Table
 from ppdm_sql.swapping.identification import Counts
 from ppdm_sql.swapping.marginal import Demand
-from ppdm_sql.swapping.posteriors import NEVER
+from ppdm_sql.swapping.posteriors import NEVER, SCALE
 
 FORBIDDEN = 2 * NEVER["BIGINT"]
 """What staying is worth to a record that must change."""
@@ -87,9 +87,6 @@ class Cut:
             self.flows + other.flows, tuple(a + b for a, b in zip(self.costs, other.costs, strict=True))
         )
 
-    def __sub__(self, other: Cut) -> Cut:
-        return self + Cut(-other.flows, tuple(-cost for cost in other.costs))
-
     @property
     def by_category(self) -> Counts:
         """Flows of both kinds, shape (categories, categories)."""
@@ -126,30 +123,44 @@ def least_leaving(prices: Prices, demand: Demand) -> tuple[int, int, list[int]]:
     return sum(price * n for price, n in zip(prices.leave, left, strict=True)), marginal, left
 
 
-def bound(cut: Cut, prices: Prices, goal: Goal) -> int:
-    """Give the lower bound that prices prove, given what all records do at them."""
+def bound(costs: int, prices: Prices, goal: Goal) -> int:
+    """Give the lower bound that prices prove, given what all records cost at them."""
     if goal.net is None:
         balance = -(goal.deviation // 2) * (max(prices.enter) - min(prices.enter))
     else:
         balance = sum(price * int(n) for price, n in zip(prices.enter, goal.net, strict=True))
-    return sum(cut.values(prices)) + least_leaving(prices, goal.demand)[0] + balance
+    return costs + least_leaving(prices, goal.demand)[0] + balance
 
 
-def offers(table: Table | str, prices: Prices, columns: Sequence[str] = ("k", "own")) -> str:
+def offers(table: Table | str, prices: Prices, columns: Sequence[str] = ("k", "own"), reach: int = 0) -> str:
     """Give SQL for what each record is offered: ``s0, s1, ...`` for entering, ``stay``, ``best`` of entering.
 
     Args:
         table: A table like ``units``, or a query in parentheses.
         prices: The prices.
         columns: Columns to carry along.
+        reach: How far prices may move from these.
     """
     size = len(prices.enter)
     carried = ", ".join(columns)
-    entering = ", ".join(f"p{h} + {price}::BIGINT AS s{h}" for h, price in enumerate(prices.enter))
-    staying = [enter - leave for enter, leave in zip(prices.enter, prices.leave, strict=True)]
-    worth = f"([{', '.join(map(str, [*staying, *[FORBIDDEN] * size]))}]::BIGINT[])[k + 1]"
+    worth = [enter - leave for enter, leave in zip(prices.enter, prices.leave, strict=True)]
+    staying = f"([{', '.join(map(str, [*worth, *[FORBIDDEN] * size]))}]::BIGINT[])[k + 1]"
     best = f"greatest({', '.join(f's{h}' for h in range(size))})"
-    return f"SELECT *, {best} AS best FROM (SELECT {carried}, {entering}, own + {worth} AS stay FROM {table})"
+    entering = _entering(prices, 2 * reach + max(prices.enter) - min(prices.enter))
+    return (
+        f"SELECT *, {best} AS best FROM (SELECT {carried}, {entering}, own + {staying} AS stay FROM {table})"
+    )
+
+
+def _entering(prices: Prices, spread: int) -> str:
+    """List what entering is worth; never the true category, however far apart the prices are."""
+    size = len(prices.enter)
+    values = [f"p{h} + {price}::BIGINT" for h, price in enumerate(prices.enter)]
+    if spread >= -NEVER["INTEGER"] - SCALE:
+        values = [
+            f"CASE WHEN k % {size} = {h} THEN {FORBIDDEN} ELSE {value} END" for h, value in enumerate(values)
+        ]
+    return ", ".join(f"{value} AS s{h}" for h, value in enumerate(values))
 
 
 def entered(size: int) -> str:
@@ -158,19 +169,19 @@ def entered(size: int) -> str:
     return f"CASE best {choices} ELSE {size - 1} END"
 
 
-def scan(engine: Engine, table: Table | str, prices: Prices, where: str = "true") -> Cut:
-    """Let every record do what prices tell; one GROUP BY over the table.
+def scan(engine: Engine, offered: str, prices: Prices, where: str) -> Cut:
+    """Let records do what prices tell; one GROUP BY.
 
     Args:
-        engine: Where the table is.
-        table: A table like ``units``, or a query in parentheses.
+        engine: Where the records are.
+        offered: A query that gives the columns of :func:`offers`.
         prices: The prices.
-        where: SQL condition on the rows of :func:`offers` that are looked at.
+        where: SQL condition on its rows.
     """
     size = len(prices.enter)
     rows = engine.query(
         f"SELECT k, {entered(size)} AS h, count(*), (sum(own) - sum(best))::HUGEINT "
-        f"FROM ({offers(table, prices)}) WHERE best > stay AND {where} GROUP BY 1, 2",
+        f"FROM ({offered}) WHERE best > stay AND {where} GROUP BY 1, 2",
         step="scan",
     )
     flows = np.zeros((2 * size, size), dtype=np.int64)
