@@ -87,7 +87,8 @@ def units(
     """
     totals = _totals(engine, identified)
     logs = len(identified.by) * math.log10(sum(totals) + 1) > MOST_PRODUCTS
-    lookups = [_lookup(engine, identified, pack, totals, smoothing, logs=logs) for pack in identified.packs]
+    known = _probabilities(engine, identified, totals, smoothing)
+    lookups = [_lookup(engine, pack, known, identified.categories, logs=logs) for pack in identified.packs]
     single = isinstance(per_group, int) and per_group == 1
     wanted = "1" if single else _wanted(per_group)
     weighed = _weighed(identified, lookups, totals, wanted, logs=logs)
@@ -96,7 +97,7 @@ def units(
     if not single:
         weighed = f"SELECT *, unnest(range(wanted)) AS unit FROM ({weighed})"
     table = engine.materialize("units", f"SELECT {', '.join([*keys, *columns])} FROM ({weighed})")
-    for lookup in lookups:
+    for lookup in (known, *lookups):
         engine.discard(lookup)
     grouped = identified.groups if single else _grouped(engine, table, identified.categories)
     return Units(
@@ -114,41 +115,53 @@ def _totals(engine: Engine, identified: Identified) -> list[int]:
     return [found.get(h, 0) for h in range(identified.categories)]
 
 
-def _lookup(
-    engine: Engine,
-    identified: Identified,
-    pack: Pack,
-    totals: Sequence[int],
-    smoothing: float,
-    *,
-    logs: bool,
-) -> Table:
-    counts = engine.materialize(
-        "pack_counts",
-        f"SELECT {pack.code} AS code, c{identified.confidential} AS category, sum(n)::BIGINT AS n "
-        f"FROM {identified.atoms.table} GROUP BY 1, 2",
+def _probabilities(engine: Engine, identified: Identified, totals: Sequence[int], smoothing: float) -> Table:
+    """Count the values of all attributes: ``attribute, v`` and the probability under each category."""
+    packed = " UNION ALL ".join(
+        f"SELECT {place} AS pack, {pack.code} AS code, c{identified.confidential} AS category, "
+        f"sum(n)::BIGINT AS n FROM {identified.atoms.table} GROUP BY ALL"
+        for place, pack in enumerate(identified.packs)
     )
-    every = range(identified.categories)
-    attributes, joins, products = [], [], [[f"a{i}.x{h}" for i in range(len(pack.sizes))] for h in every]
-    for i, (size, stride) in enumerate(zip(pack.sizes, pack.strides, strict=True)):
-        probabilities = ", ".join(
-            f"(coalesce(sum(n) FILTER (category = {h}), 0) + {smoothing!r}::DOUBLE) "
-            f"/ {max(totals[h], 1) + smoothing * size!r}::DOUBLE AS x{h}"
-            for h in every
-        )
-        value = f"(code // {stride}) % {size}"
-        attributes.append(f"(SELECT {value} AS v, {probabilities} FROM {counts} GROUP BY 1) AS a{i}")
-        joins.append(f"JOIN {attributes[-1]} ON a{i}.v = ({value.replace('code', 'p.code')})")
-    weights = ", ".join(f"{' * '.join(product)} AS x{h}" for h, product in enumerate(products))
-    raw = f"SELECT p.code, {weights} FROM (SELECT DISTINCT code FROM {counts}) AS p {' '.join(joins)}"
+    counts = engine.materialize("pack_counts", packed)
+    values, sizes = [], ["CASE attribute"]
+    for place, pack in enumerate(identified.packs):
+        for attribute, size, stride in zip(pack.attributes, pack.sizes, pack.strides, strict=True):
+            values.append(
+                f"SELECT {attribute} AS attribute, code // {stride} % {size} AS v, category, n "
+                f"FROM {counts} WHERE pack = {place}"
+            )
+            sizes.append(f"WHEN {attribute} THEN {size}")
+    added = f" + {smoothing!r}::DOUBLE * {' '.join(sizes)} END" if smoothing else ""
+    shares = ", ".join(
+        f"(sum(CASE WHEN category = {h} THEN n ELSE 0 END) + {smoothing!r}::DOUBLE) "
+        f"/ ({max(total, 1)}::DOUBLE{added}) AS x{h}"
+        for h, total in enumerate(totals)
+    )
+    query = f"SELECT attribute, v, {shares} FROM ({' UNION ALL '.join(values)}) GROUP BY attribute, v"
+    probabilities = engine.materialize("probabilities", query)
+    engine.discard(counts)
+    return probabilities
+
+
+def _lookup(engine: Engine, pack: Pack, known: Table, categories: int, *, logs: bool) -> Table:
+    """Multiply the probabilities of every combination of a pack's values that are known one by one."""
+    every, joins = range(categories), []
+    for i, (attribute, size, stride) in enumerate(
+        zip(pack.attributes, pack.sizes, pack.strides, strict=True)
+    ):
+        values = f"(SELECT * FROM {known} WHERE attribute = {attribute}) AS a{i}"
+        joins.append(f"JOIN {values} ON a{i}.v = p.code // {stride} % {size}")
+    products = [" * ".join(f"a{i}.x{h}" for i in range(len(pack.sizes))) for h in every]
+    raw = (
+        f"SELECT p.code, {', '.join(f'{product} AS x{h}' for h, product in enumerate(products))} "
+        f"FROM range({pack.size}) AS p (code) {' '.join(joins)}"
+    )
     largest = f"greatest({', '.join(f'x{h}' for h in every)})"
-    lookup = engine.materialize(
+    return engine.materialize(
         "lookup",
-        f"SELECT code, {', '.join(f'{_scaled(h, logs=logs)} AS x{h}' for h in every)} "
+        f"SELECT code::UBIGINT AS code, {', '.join(f'{_scaled(h, logs=logs)} AS x{h}' for h in every)} "
         f"FROM (SELECT *, {largest} AS largest FROM ({raw}))",
     )
-    engine.discard(counts)
-    return lookup
 
 
 def _scaled(category: int, *, logs: bool) -> str:
