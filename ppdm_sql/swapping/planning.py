@@ -139,7 +139,7 @@ def swap_plan(engine: Engine, identified: Identified, options: SwapOptions, prog
     feasible = _feasible(demand, deviation, progress)
     settled = settled_share(engine, found, assigned.moves)
     engine.discard(found.table)
-    return _plan(assigned, solution, demand, share, deviation, feasible, settled, seed)
+    return _plan(assigned, solution, demand, share, deviation, feasible, settled, seed, blurred=found.blurred)
 
 
 def check_options(options: SwapOptions, categories: int) -> None:
@@ -244,6 +244,8 @@ def _plan(
     feasible: tuple[float, float] | None,
     settled: float | None,
     seed: bytes,
+    *,
+    blurred: bool,
 ) -> Plan:
     unique, grouped = assigned.unique.sum(axis=1), assigned.grouped.sum(axis=1)
     proved = solution.bound
@@ -252,15 +254,24 @@ def _plan(
         if proved is None
         else (proved / SCALE, (solution.objective - proved) / SCALE)
     )
+    held = demand.unique > 0
+    reached = unique[held] / demand.unique[held]
     measures: list[tuple[str, float | None, float | None]] = [
         ("objective", None, assigned.objective),
+        *(
+            [("objective with noise", None, solution.objective / SCALE)]
+            if proved is not None and blurred
+            else []
+        ),
         ("bound", None, None if proved is None else bound),
         ("gap", None, None if proved is None else gap),
         ("uniquely identifiable records changed", float(demand.unique.sum()), float(unique.sum())),
         ("collectively identifiable records changed", None, float(grouped.sum())),
         ("marginal deviation", 0.0, float(deviation)),
-        ("least share changed", None, float(share[0])),
-        ("largest share changed", None, float(share[1])),
+        ("least changed share of a value", None, float(reached.min(initial=1.0))),
+        ("largest changed share of a value", None, float(reached.max(initial=0.0))),
+        ("least changed share allowed", None, float(share[0])),
+        ("largest changed share allowed", None, float(share[1])),
         ("changed records settled by a modelling attacker", None, settled),
     ]
     return Plan(
