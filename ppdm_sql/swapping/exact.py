@@ -46,8 +46,8 @@ NARROWER, WIDER, FARTHEST = 4, 3, 100 * SCALE
 """How boxes change: divided and multiplied by this, and never larger than that."""
 STEPS = 60
 """Looks that a search for prices takes at most."""
-CLOSE = 1_000
-"""First limit of the excesses that the last program looks at, an even number."""
+CLOSE, WIDENING = 1_000, 64
+"""First limit of the excesses that the last program looks at, an even number, and by how much it grows."""
 
 
 @dataclass(frozen=True)
@@ -222,8 +222,8 @@ class Exact:
                 raise EngineError(
                     "No plan keeps what was asked.", "Give --share 0,1, or another --proportion."
                 )
-            wider = 8 * limit if decided is None else decided.excess + decided.excess % 2
-            limit = min(EVERYTHING, wider)
+            known = EVERYTHING if decided is None else decided.excess + decided.excess % 2
+            limit = min(known, WIDENING * limit)
         ties = tied(self.engine, self.levels[-1].table, self.units.keys, self.prices, limit)
         objective = seen.bound + decided.excess
         kinds = seen.choosing.kinds
