@@ -21,6 +21,7 @@ from ppdm_sql.errors import (
     PpdmError,
     RequirementSyntaxError,
     UnknownColumn,
+    UnknownModel,
     UnknownRelease,
     UnknownTable,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "Taxonomy",
     "Template",
     "UnknownColumn",
+    "UnknownModel",
     "UnknownRelease",
     "UnknownTable",
     "__version__",

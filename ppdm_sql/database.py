@@ -15,6 +15,14 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.evaluation import EvaluateOptions, Evaluation, evaluate
+from ppdm_sql.perturbation.agrawal import Generated, generate_agrawal
+from ppdm_sql.perturbation.distributions import Reconstruction
+from ppdm_sql.perturbation.options import RandomizeRequest
+from ppdm_sql.perturbation.randomize import randomize
+from ppdm_sql.perturbation.reconstruct import ReconstructOptions, reconstruct
+from ppdm_sql.perturbation.trees.predicting import Predicted
+from ppdm_sql.perturbation.trees.storing import Model, ModelRow, get_model, models
+from ppdm_sql.perturbation.trees.train import TrainRequest, train
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.refinement.generalize import GeneralizeOptions, generalize
 from ppdm_sql.refinement.run import Options
@@ -354,6 +362,161 @@ class Database:
         )
         return swap(self.engine, table, request, progress or SilentProgress())
 
+    def randomize(
+        self,
+        table: str,
+        *,
+        noise: Mapping[str, str] | Sequence[str],
+        into: str,
+        ranges: Mapping[str, tuple[object, object]] | None = None,
+        class_column: str | None = None,
+        keep: Sequence[str] = (),
+        identifiers: Mapping[str, str] | None = None,
+        record: str | None = None,
+        key_file: str | os.PathLike[str] | None = None,
+        seed: int | None = None,
+        correlated: bool = False,
+        count_column: str | None = None,
+        progress: Progress | None = None,
+    ) -> Release:
+        """Distort the values of columns, each record for itself, and publish the verified release.
+
+        Noise is written ``gaussian 100%`` (the privacy level at 95 % confidence), ``gaussian 100% at 99.9%``,
+        ``gaussian 2500`` (the standard deviation) and likewise ``uniform``, whose scale is half its width;
+        ``on 20000,150000`` gives the range of the originals, ``rounded`` keeps whole numbers whole and
+        decimals as many as they are. ``cells 5``, ``cells 5 equal-frequency`` and ``cells 0,20,40`` show the
+        cell that a number lies in; ``retain 0.7`` keeps a category with this probability and draws one at
+        random otherwise. NULL stays NULL. The catalogue and the comments on columns hold this model, never
+        the noise.
+
+        Args:
+            table: Table or view to release, qualified and quoted where needed.
+            noise: For each column its noise, or texts such as ``"salary=gaussian 100%"``.
+            into: Name of the release, a view.
+            ranges: Least and largest possible value of columns of numbers; without it those in the data,
+                which are released with the noise.
+            class_column: The column that a miner is to predict, released as it is.
+            keep: Further columns to release as they are. Columns that nobody names are not released.
+            identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
+            record: A column with another value in each record, by which a record always gets the same noise;
+                by default the row of the table.
+            key_file: A file for the key of the noise: read if it exists, else made for the owner's eyes only.
+                The same key, record, column and noise give the same value again. One key, one set of persons.
+                By default the key is thrown away.
+            seed: Makes the key instead, in tests; whoever knows it can take the noise away.
+            correlated: Correlate Gaussian noise as the columns are, so that no filter can tell them apart.
+            count_column: Always refused: a row for several records cannot be randomized.
+            progress: Told what the run is doing.
+
+        Returns:
+            The release, compared with the table by an audit before it was published.
+
+        Raises:
+            GuaranteeNotMet: The audit refused the outcome.
+            PpdmError: An option, a column or the table cannot be used. Nothing is published on any error.
+
+        Cost: three scans of the table, a sort of the released rows, some scans more for measures and audit.
+        Source: Agrawal, Srikant 2000, section 2.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i % 80 AS age, i % 2 AS ill FROM range(900) r (i)")
+            >>> release = ppdm_sql.open(con).randomize(
+            ...     "t", noise={"age": "uniform 50% rounded"}, ranges={"age": (0, 99)}, class_column="ill",
+            ...     into="safe", seed=1)
+            >>> con.sql("SELECT count(*), min(age) >= -27, max(age) <= 126 FROM safe").fetchall()
+            [(900, True, True)]
+        """
+        request = RandomizeRequest(
+            noise=noise,
+            into=into,
+            ranges=dict(ranges or {}),
+            class_column=class_column,
+            keep=tuple(keep),
+            identifiers=dict(identifiers or {}),
+            record=record,
+            key_file=key_file,
+            seed=seed,
+            correlated=correlated,
+            count_column=count_column,
+        )
+        return randomize(self.engine, table, request, progress or SilentProgress())
+
+    def reconstruct(
+        self,
+        table: str,
+        *,
+        into: str,
+        columns: str | Sequence[str] = (),
+        by_class: str | None = None,
+        intervals: int | None = None,
+        noise: Mapping[str, str] | Sequence[str] = (),
+        ranges: Mapping[str, tuple[object, object]] | None = None,
+        kernel: str = "cell",
+        categorical: str = "bayes",
+        fraction: float = 0.01,
+        max_iterations: int = 10_000,
+        progress: Progress | None = None,
+    ) -> Reconstruction:
+        """Estimate the distributions behind randomized columns, and write them into an ordinary table.
+
+        The table has a row for each interval or category: ``lower`` and ``upper``, or ``value``, and the
+        estimated ``probability`` and number of ``records``; with several columns ``attribute``, and by class
+        ``class``. Records without a value are left out and counted. A value farther out than the noise takes
+        any value of the range counts to the end interval; an unknown category is left out.
+
+        Args:
+            table: Release, table or view of distorted values, qualified and quoted where needed.
+            into: Name of the table to make.
+            columns: The columns; by default all whose noise is known.
+            by_class: Column whose values, at most 1,000 and NULL among them, get a distribution each.
+            intervals: Number of intervals, at least 1; by default one for 100 records, but 10 to 100. The
+                whole numbers of a range with at most 100 of them get one each by default.
+            noise: The noise, in the language of :meth:`randomize`, where the table is no release of this
+                database and its comments do not tell.
+            ranges: Least and largest original value of columns with such noise.
+            kernel: ``cell``, which is exact for values spread evenly in their interval, or ``midpoint``, the
+                approximation of the paper.
+            categorical: ``bayes``, iterated, or ``inversion`` of the matrix: negative estimates become 0.
+            fraction: The iteration stops once the change is below this share of the 95 % quantile of
+                chi-square; at least 0. Less follows the sample more closely than its size warrants.
+            max_iterations: It stops after this many steps in any case, at least 1.
+            progress: Told what the run is doing.
+
+        Returns:
+            The distributions, what stopped each iteration, and the privacy that remains by entropy.
+
+        Raises:
+            PpdmError: A name is unknown or taken, an option or a column cannot be used, the noise is not
+                known, or more than half of the values cannot come from it. Nothing is made on any error.
+
+        Cost: one GROUP BY a column; the iteration costs O(m^2) a step, whatever the number of records.
+        Source: Agrawal, Srikant 2000, section 3; for the privacy Agrawal, Aggarwal 2001.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i % 10 + i // 10 % 3 - 1 AS x FROM range(300) r(i)")
+            >>> found = ppdm_sql.open(con).reconstruct(
+            ...     "t", into="d", noise={"x": "uniform 1.5 rounded"}, ranges={"x": (0, 9)})
+            >>> found.distributions[0].stopped, con.sql("SELECT round(sum(probability), 9) FROM d").fetchall()
+            ('chi-square criterion', [(1.0,)])
+        """
+        options = ReconstructOptions(
+            into=into,
+            columns=(columns,) if isinstance(columns, str) else tuple(columns),
+            by_class=by_class,
+            intervals=intervals,
+            kernel=kernel,
+            categorical=categorical,
+            fraction=fraction,
+            max_iterations=max_iterations,
+            noise=noise,
+            ranges=ranges,
+        )
+        return reconstruct(self.engine, table, options, progress or SilentProgress())
+
     def evaluate(
         self,
         release: str | Release,
@@ -441,6 +604,197 @@ class Database:
         """
         name = release if isinstance(release, str) else release.name
         return apply(self.engine, name, table, into=into, unseen=unseen)
+
+    def generate_agrawal(
+        self,
+        into: str,
+        *,
+        function: int,
+        rows: int,
+        seed: int | None = None,
+        balanced: bool = True,
+        progress: Progress | None = None,
+    ) -> Generated:
+        """Make a table of synthetic persons: nine attributes, and a class that a function of them decides.
+
+        ``salary``, ``commission``, ``age``, ``hvalue``, ``hyears`` and ``loan`` are real numbers, ``elevel``,
+        ``car`` and ``zipcode`` whole ones, all spread evenly over their ranges; ``commission`` is 0 from a
+        salary of 75,000 on, ``hvalue`` lies between 50,000 and 150,000 times the zipcode, which is 1 to 9.
+        ``class`` is ``Group A`` where the function holds, else ``Group B``: a function of age (1), of age and
+        salary (2), of both and elevel (3), of income and loan (4), of these and the house (5).
+
+        Args:
+            into: Name of the table.
+            function: Number of the function, 1 to 5.
+            rows: Number of records, at least 1.
+            seed: From 0 on. The same seed gives the same table, whatever the number of threads; by default
+                one is drawn.
+            balanced: As many records of one class as of the other, and one more of ``Group A`` where ``rows``
+                is odd; otherwise as it comes.
+            progress: Told what the run is doing.
+
+        Returns:
+            The seed and the records of each class.
+
+        Raises:
+            PpdmError: The name is taken, or an option cannot be used. Nothing is made on any error.
+
+        Cost: one to two times the records are drawn for balanced classes, with the work of writing them.
+        Source: Agrawal, Srikant 2000, section 5.1, Tables 2 and 3.
+
+        Example:
+            >>> import ppdm_sql
+            >>> with ppdm_sql.open(":memory:") as db:
+            ...     db.generate_agrawal("people", function=2, rows=1001, seed=1).classes
+            {'Group A': 501, 'Group B': 500}
+        """
+        return generate_agrawal(
+            self.engine,
+            into,
+            function=function,
+            rows=rows,
+            seed=seed,
+            balanced=balanced,
+            progress=progress or SilentProgress(),
+        )
+
+    def train(
+        self,
+        table: str,
+        *,
+        class_column: str,
+        into: str,
+        mode: str = "byclass",
+        columns: Sequence[str] = (),
+        intervals: int | None = None,
+        max_depth: int | None = None,
+        min_split: int | None = None,
+        prune: bool = True,
+        noise: Mapping[str, str] | Sequence[str] = (),
+        ranges: Mapping[str, tuple[object, object]] | None = None,
+        test: str | None = None,
+        progress: Progress | None = None,
+    ) -> Model:
+        """Grow a decision tree from original or randomized values, and store it with a macro that predicts.
+
+        Numbers are divided into intervals, at whose boundaries they are split, by the gini index. Where the
+        noise of a column is known, ``global`` reconstructs its distribution over all records, ``byclass`` for
+        each class, ``local`` for each class in every node of at least 1,000 records; the values are sorted
+        and dealt out to the intervals by it. ``original`` and ``randomized`` take values as they are, as all
+        modes take columns without noise, texts (randomized ones too), booleans and released intervals.
+
+        A text goes left if it is among those that the split lists, the smaller side, all others and NULL go
+        right. A number that is NULL goes with the larger side. Records without a class are left out.
+
+        Args:
+            table: Release, table or view to learn from, qualified and quoted where needed.
+            class_column: The column to predict, of at most 256 values.
+            into: Name of the model.
+            mode: ``original``, ``randomized``, ``global``, ``byclass`` or ``local``.
+            columns: What the tree may split; by default all numbers, booleans, and texts of at most 256
+                values.
+            intervals: Of each number, 2 to 1,000; by default one for 100 records, but 10 to 100. The whole
+                numbers of a range with at most 100 of them get one each by default.
+            max_depth: Most splits above a node, 0 to 64.
+            min_split: Nodes with fewer records are not split, at least 2; by default 20 or a thousandth of
+                the records, whichever is more.
+            prune: Whether splits that cost more bits to tell than they save are taken back.
+            noise: The noise, in the language of :meth:`randomize`, where the table is no release of this
+                database and its comments do not tell.
+            ranges: Least and largest original value of columns; by default the observed ones where there is
+                no noise.
+            test: Table to count right and wrong predictions on; it holds values as they are.
+            progress: Told what the run is doing.
+
+        Returns:
+            The model: its tree, and the confusion matrix where there is a test table.
+
+        Raises:
+            PpdmError: A name is unknown or taken, an option or a column cannot be used, or the noise is not
+                known. Nothing is stored on any error.
+
+        Cost: two scans of the table; for each level of the tree a GROUP BY an attribute of the records in its
+        open nodes, and one statement that moves these to the next level.
+        Source: Agrawal, Srikant 2000, section 4; for the pruning Mehta, Rissanen, Agrawal 1995.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i AS age, i >= 50 AS old FROM range(100) r (i)")
+            >>> model = ppdm_sql.open(con).train("t", class_column="old", mode="original", into="m", test="t")
+            >>> model.tree().root.cut, model.row().confusion
+            (49.5, ((50, 0), (0, 50)))
+        """
+        request = TrainRequest(
+            class_column=class_column,
+            into=into,
+            mode=mode,
+            columns=(columns,) if isinstance(columns, str) else tuple(columns),
+            intervals=intervals,
+            max_depth=max_depth,
+            min_split=min_split,
+            prune=prune,
+            noise=noise,
+            ranges=dict(ranges or {}),
+            test=test,
+        )
+        return train(self.engine, table, request, progress or SilentProgress())
+
+    def predict(
+        self,
+        model: str | Model,
+        table: str,
+        *,
+        into: str,
+        keep: Sequence[str] | None = None,
+        column: str = "predicted",
+    ) -> Predicted:
+        """Make a table of the records of another with the class that a model predicts for each.
+
+        A model that was trained on randomized values predicts for true ones. In SQL the same is a call of the
+        macro ``MODEL_predict``, whose parameters are the columns that the tree uses.
+
+        Args:
+            model: The model, or its name.
+            table: Table or view with the columns that the tree uses, qualified and quoted where needed.
+            into: Name of the table to make.
+            keep: The columns to take over; by default all.
+            column: The column with the predicted class, in the type of the training table's.
+
+        Returns:
+            The records by predicted class.
+
+        Raises:
+            PpdmError: A name is unknown or taken, or the table lacks a column. Nothing is made on any error.
+
+        Cost: one scan of the table, which is written.
+        Source: Agrawal, Srikant 2000, section 4.3.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i AS age, i >= 270 AS old FROM range(900) r (i)")
+            >>> db = ppdm_sql.open(con)
+            >>> model = db.train("t", class_column="old", mode="original", into="m")
+            >>> db.predict(model, "t", into="p").classes
+            {'false': 270, 'true': 630}
+            >>> con.sql("SELECT m_predict(12), m_predict(age := 700)").fetchall()
+            [(False, True)]
+        """
+        found = model if isinstance(model, Model) else self.model(model)
+        return found.predict(table, into=into, keep=keep, column=column)
+
+    def models(self) -> list[ModelRow]:
+        """List the trained models in this database, oldest first."""
+        return models(self.engine)
+
+    def model(self, name: str) -> Model:
+        """Find a trained model by its name.
+
+        Raises:
+            UnknownModel: There is none of that name; the message lists those that exist.
+        """
+        return get_model(self.engine, name)
 
     def releases(self) -> list[CatalogueRow]:
         """List the releases in this database, oldest first."""

@@ -61,6 +61,10 @@ class UnknownRelease(PpdmError):
     """A release that the catalogue does not list."""
 
 
+class UnknownModel(PpdmError):
+    """A model that the database does not hold."""
+
+
 class GuaranteeNotMet(PpdmError):
     """A requirement that no release of this method can meet, or that the audit found broken."""
 

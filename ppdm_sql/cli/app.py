@@ -16,6 +16,12 @@ from ppdm_sql.cli import (
     evaluate,
     export,
     generalize,
+    generate,
+    models,
+    predict,
+    privacy,
+    randomize,
+    reconstruct,
     releases,
     show,
     sql_path,
@@ -23,13 +29,14 @@ from ppdm_sql.cli import (
     suppress,
     swap,
     taxonomy,
+    train,
     verify,
 )
 from ppdm_sql.cli.failures import Command
 
 COMMANDS = (
-    *(demo, audit, suppress, generalize, swap),
-    *(releases, show, steps, verify, apply, evaluate, export, drop, sql_path),
+    *(demo, audit, suppress, generalize, swap, randomize, privacy, reconstruct, train, predict),
+    *(releases, models, show, steps, verify, apply, evaluate, export, drop, sql_path),
 )
 """Modules of the commands, in the order of the help; each holds ``run`` and its ``EXAMPLES``."""
 
@@ -65,13 +72,14 @@ def _add(module: ModuleType) -> None:
     """Add the command of a module, named as the module is."""
     name = module.__name__.rpartition(".")[2].replace("_", "-")
     examples = "\b\nExamples:\n  " + "\n".join(module.EXAMPLES).replace("\n", "\n  ")
-    needs_words = module not in (demo, sql_path)
+    needs_words = module not in (demo, privacy, sql_path)
     app.command(name, cls=Command, epilog=examples, no_args_is_help=needs_words)(module.run)
 
 
 for command in COMMANDS:
     _add(command)
 app.add_typer(taxonomy.group, name="taxonomy")
+app.add_typer(generate.group, name="generate")
 
 
 def main() -> None:

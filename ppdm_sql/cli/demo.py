@@ -18,6 +18,7 @@ from ppdm_sql.cli.published import measures_table, rows_table, steps_table
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.errors import InvalidOption, NameTaken
+from ppdm_sql.perturbation.trees.storing import accuracy
 from ppdm_sql.taxonomy import Taxonomy, write_taxonomy
 
 EXAMPLES = ("ppdm demo", "ppdm demo papers --force")
@@ -153,6 +154,57 @@ def swapping(db: Database, file: Path) -> None:
     print_tables(tables, Format.table)
 
 
+PEOPLE = ["--function", "1", "--rows"]
+NOISE = {"age": "uniform 100%", "salary": "uniform 100%"}
+RANGES = {"age": (20, 80), "salary": (20_000, 150_000)}
+MODES = (("people", "original"), ("people_noisy", "randomized"), ("people_noisy", "byclass"))
+
+
+def randomization(db: Database, file: Path) -> None:
+    """Randomize synthetic people, and reconstruct what a classifier needs."""
+    typer.echo("# Randomization: nobody's age and salary is known, their distribution and what it tells is")
+    typer.echo("# (Agrawal, Srikant 2000, function 1: Group A is younger than 40 or at least 60)\n")
+    for name, rows, seed in (("people", 10_000, 1), ("people_test", 2_000, 2)):
+        _say("generate", "agrawal", file, *PEOPLE, rows, "--seed", seed, "--into", name)
+        db.generate_agrawal(name, function=1, rows=rows, seed=seed)
+    demanded = [word for name, noise in NOISE.items() for word in ("--noise", f"{name}={noise}")]
+    bounds = [word for name, (a, b) in RANGES.items() for word in ("--range", f"{name}={a},{b}")]
+    more = ["--class", "class", "--seed", 1, "--into", "people_noisy"]
+    _say("randomize", file, "people", *demanded, *bounds, *more)
+    db.randomize("people", noise=NOISE, ranges=RANGES, class_column="class", seed=1, into="people_noisy")
+    cut = ["--column", "age", "--by-class", "class", "--intervals", 12, "--into", "people_ages"]
+    _say("reconstruct", file, "people_noisy", *cut)
+    db.reconstruct("people_noisy", columns="age", by_class="class", intervals=12, into="people_ages")
+    for table, mode in MODES:
+        how = ["--class", "class", "--columns", "age,salary", "--mode", mode, "--test", "people_test"]
+        _say("train", file, table, *how, "--into", f"people_{mode}")
+        options = {"class_column": "class", "columns": ("age", "salary"), "test": "people_test"}
+        db.train(table, mode=mode, into=f"people_{mode}", **options)  # type: ignore[arg-type]
+    typer.echo()
+    ages = rows_table("Group A by age: true, noisy and reconstructed", db.engine.connection.sql(_AGES))
+    right = [(row.mode, row.source, accuracy(row.confusion or ())) for row in db.models()]
+    print_tables([ages, ("models", ("mode", "source", "accuracy"), right)], Format.table)
+
+
+_AGES = """
+SELECT
+    a.lower,
+    a.upper,
+    (SELECT count(*) FROM people AS p WHERE p.class = a.class AND p.age >= a.lower AND p.age < a.upper)
+        AS original,
+    (SELECT count(*) FROM people_noisy AS p WHERE p.class = a.class AND p.age >= a.lower AND p.age < a.upper)
+        AS randomized,
+    round(a.records)::BIGINT AS reconstructed
+FROM people_ages AS a
+WHERE a.class = 'Group A'
+ORDER BY a.lower
+"""
+
+
+def _say(*words: object) -> None:
+    typer.echo("$ " + shlex.join(["ppdm", *map(str, words)]))
+
+
 def _stored(db: Database, name: str) -> Titled:
     """Give an example table as it stands in the file."""
     table = db.engine.find(name)
@@ -176,11 +228,19 @@ FROM ppdm.steps WHERE release = 'customers_safe';
 FROM employees_safe_at(4);
 FROM ppdm.cuts WHERE release = 'employees_safe';
 SELECT No, p.Amount, s.Amount AS shown FROM policies AS p JOIN policies_safe AS s USING (No) ORDER BY No;
+SELECT class, people_byclass_predict(age := age) AS predicted, count(*) FROM people_test GROUP BY ALL;
 SELECT Job, Country, sum(n) FILTER (Bankruptcy = 'Discharged') / sum(n) AS confidence
   FROM customers_safe GROUP BY ALL ORDER BY ALL;
 """
 
 Chapter = Callable[[Database, Path], None]
 
-CHAPTERS: tuple[Chapter, ...] = (suppression, specialization, hierarchical_entropy, swapping, next_in_sql)
+CHAPTERS: tuple[Chapter, ...] = (
+    suppression,
+    specialization,
+    hierarchical_entropy,
+    swapping,
+    randomization,
+    next_in_sql,
+)
 """One function a method; a new method adds its own."""

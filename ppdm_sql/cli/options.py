@@ -21,6 +21,12 @@ TableName = Annotated[
 ReleaseName = Annotated[
     str, typer.Argument(metavar="RELEASE", help="A release; see ppdm releases.", show_default=False)
 ]
+PublishedName = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="A release or a model; see ppdm releases and ppdm models.", show_default=False
+    ),
+]
 Require = Annotated[
     list[str] | None,
     typer.Option("--require", "-r", metavar="TEXT", help="What must hold; repeatable.", show_default=False),

@@ -9,7 +9,8 @@ from typing import Any
 
 from ppdm_sql.cli.output import Titled, notice
 from ppdm_sql.names import Table
-from ppdm_sql.release import Release
+from ppdm_sql.perturbation.language import written_name
+from ppdm_sql.release import Release, ReleasedColumn
 from ppdm_sql.release.catalogue import SHAPE
 
 MEASURES = ("measure", "before", "after")
@@ -24,6 +25,16 @@ def measures_table(release: Release) -> Titled:
 def steps_table(release: Release) -> Titled:
     """Give the steps that led to the release."""
     return "steps", STEPS, _rows(release.steps(), STEPS)
+
+
+def noise_option(item: ReleasedColumn) -> str:
+    """Give the option, quoted for the shell, that tells others of a column's noise.
+
+    Example:
+        >>> noise_option(ReleasedColumn("age", "randomized", noise="uniform 5 on 17,90 whole rounded"))
+        "--noise 'age=uniform 5 on 17,90 whole rounded'"
+    """
+    return shlex.join(["--noise", f"{written_name(item.name)}={item.noise}"])
 
 
 def is_stepwise(release: Release) -> bool:

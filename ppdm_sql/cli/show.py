@@ -1,4 +1,4 @@
-"""``ppdm show``: shows a release."""
+"""``ppdm show``: shows a release or a trained model."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ import typer
 
 import ppdm_sql
 from ppdm_sql.cli.cuts import cut_table, print_cut
-from ppdm_sql.cli.options import DatabasePath, Debug, OutputFormat, ReleaseName
+from ppdm_sql.cli.options import DatabasePath, Debug, OutputFormat, PublishedName
 from ppdm_sql.cli.output import Format, Titled, print_tables
-from ppdm_sql.cli.published import measures_table, rows_table
-from ppdm_sql.release import Release
+from ppdm_sql.cli.published import measures_table, noise_option, rows_table
+from ppdm_sql.cli.trained import print_model, release_or_model
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.release import Release, ReleasedColumn
 from ppdm_sql.release.catalogue import SHAPE
 
 EXAMPLES = (
     "ppdm show bank.duckdb customers_safe",
     "ppdm show bank.duckdb customers_safe --step 2 --partitions",
+    "ppdm show people.duckdb people_model --test people_test",
 )
 
 
 def run(
     database: DatabasePath,
-    name: ReleaseName,
+    name: PublishedName,
     partitions: Annotated[
         bool, typer.Option("--partitions", help="The groups of equal records, with their sizes.")
     ] = False,
@@ -30,13 +33,27 @@ def run(
     limit: Annotated[
         int, typer.Option("--limit", min=0, help="Print at most so many rows, and nodes below one.")
     ] = 20,
+    test: Annotated[
+        str | None, typer.Option("--test", metavar="TABLE", help="Of a model: try it on this table.")
+    ] = None,
     form: OutputFormat = Format.table,
     debug: Debug = False,
 ) -> None:
-    """Show a release: what it is, what it cost, its cut, its first rows; or its partitions, or a step."""
+    """Show a release: what it is, what it cost, its cut, its first rows; or its partitions, or a step.
+
+    Of a trained model, show the tree, and how often it is right on a test table.
+    """
     with ppdm_sql.open(database, read_only=True) as db:
-        release = db.release(name)
-        if partitions:
+        release = release_or_model(db, name)
+        if not isinstance(release, Release):
+            if partitions or step is not None:
+                raise InvalidOption(
+                    f"{name!r} is a model, not a release.", "Leave --step and --partitions out."
+                )
+            print_model(release, test, form)
+        elif test is not None:
+            raise InvalidOption(f"{name!r} is a release, not a model.", "Leave --test out.")
+        elif partitions:
             print_tables([rows_table("", release.partitions(step))], form)
         elif step is not None:
             print_tables([rows_table("", release.at(step), limit)], form)
@@ -59,15 +76,18 @@ def _print_all(release: Release, limit: int, form: Format) -> None:
 def _facts(release: Release) -> Titled:
     """Give what the catalogue says of the release, a line each."""
     row = release.row()
-    options = {name: value for name, value in row.parameters.items() if name != SHAPE and value}
-    columns = row.parameters[SHAPE]["columns"]
+    options = {
+        name: value for name, value in row.parameters.items() if name not in (SHAPE, "noise") and value
+    }
+    columns = [ReleasedColumn(*item) for item in row.parameters[SHAPE]["columns"]]
     facts: list[tuple[str, object]] = [
         ("release", row.release),
         ("method", f"{row.method} (ppdm-sql {row.version})"),
         ("source", row.source),
         *(("requirement", requirement) for requirement in row.requirements),
         *options.items(),
-        *((f"column {name}", treatment) for name, treatment, *_ in columns),
+        *((f"column {item.name}", item.treatment) for item in columns),
+        *((f"noise {item.name}", noise_option(item)) for item in columns if item.noise),
         ("records", row.rows),
         ("stopped", row.stopped),
         ("verified", row.verified),

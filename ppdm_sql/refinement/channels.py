@@ -176,9 +176,7 @@ class Channel:
         rows = self._engine.query(text, params, step="within")
         return _by_candidate(rows, len(candidates), len(readings))
 
-    def apart(
-        self, cuts: Cuts, candidates: Sequence[tuple[int, int]], readings: Sequence[Reading]
-    ) -> Floats:
+    def apart(self, cuts: Cuts, candidates: Sequence[tuple[int, int]], readings: Sequence[Reading]) -> Floats:
         """Read the states after candidates of :attr:`~Cut.disjoint` cuts, in the way that costs least."""
         attributes = list(dict.fromkeys(attribute for attribute, _ in candidates))
         if self.is_large and len(attributes) > 1:
@@ -194,9 +192,7 @@ class Channel:
         """Whether candidates of several attributes are better read in one scan than in one each."""
         return self._base.rows >= WORTH_SWEEPING
 
-    def sweep(
-        self, cuts: Cuts, candidates: Sequence[tuple[int, int]], readings: Sequence[Reading]
-    ) -> Floats:
+    def sweep(self, cuts: Cuts, candidates: Sequence[tuple[int, int]], readings: Sequence[Reading]) -> Floats:
         """Read the states after candidates of several attributes; a scan for every few of them.
 
         Args:

@@ -27,9 +27,7 @@ def label_table(
         recodings: Of the attributes.
         specialized: For each attribute its specialized nodes with their children.
     """
-    known = [
-        (position, *label) for position, recoding in enumerate(recodings) for label in recoding.labels
-    ]
+    known = [(position, *label) for position, recoding in enumerate(recodings) for label in recoding.labels]
     params: Params = {name: [row[i] for row in known] for i, name in enumerate(_KNOWN)}
     unnested = ", ".join(f"unnest(CAST(${name} AS {kind}[])) AS {name}" for name, kind in _KNOWN.items())
     parts = [f"SELECT {unnested}"]

@@ -48,7 +48,5 @@ def _compared(column: str, first: list[int], values: list[int]) -> str:
     if len(first) == 1:
         return str(values[0])
     half = len(first) // 2
-    below, above = (
-        _compared(column, first[part], values[part]) for part in (slice(half), slice(half, None))
-    )
+    below, above = (_compared(column, first[part], values[part]) for part in (slice(half), slice(half, None)))
     return f"CASE WHEN {column} < {first[half]} THEN {below} ELSE {above} END"

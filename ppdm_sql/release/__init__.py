@@ -2,7 +2,7 @@
 
 from ppdm_sql.release.applying import Applied, apply, recoded
 from ppdm_sql.release.catalogue import CatalogueRow, check_free, releases
-from ppdm_sql.release.draft import Draft, Measured, ReleasedColumn, Treatment
+from ppdm_sql.release.draft import Draft, Measured, Moments, ReleasedColumn, Treatment
 from ppdm_sql.release.handle import Release, Step, get, publish
 from ppdm_sql.release.trees import Node
 from ppdm_sql.release.verification import Check, Verification
@@ -13,6 +13,7 @@ __all__ = [
     "Check",
     "Draft",
     "Measured",
+    "Moments",
     "Node",
     "Release",
     "ReleasedColumn",

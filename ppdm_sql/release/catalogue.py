@@ -52,7 +52,7 @@ class CatalogueRow:
 
 
 def parts(engine: Engine) -> set[str]:
-    """Name the tables of the catalogue that not every file has: ``releases`` and ``taxonomies``."""
+    """Name the tables of the catalogue that not every file has: ``releases``, ``taxonomies``, ``models``."""
     return {name for (name,) in engine.look_up(text("release/catalogue"), step="catalogue")}
 
 
@@ -96,7 +96,7 @@ def check_free(engine: Engine, name: str) -> Place:
     """Make sure that a release of this name can be published.
 
     Raises:
-        NameTaken: A release, table, view or macro is in the way, in any spelling of case.
+        NameTaken: A release, model, table, view or macro is in the way, in any spelling of case.
         InvalidOption: The name is empty, or the database is called like the schema of the catalogue.
 
     Example:
@@ -129,6 +129,9 @@ def _in_the_way(engine: Engine, name: str, place: Place, found: list[tuple[Any, 
             yield f"a release {other.removeprefix('release_')!r}"
     listed = releases(engine) if place.catalogue else []
     yield from (f"a release {r.release!r}" for r in listed if r.release.lower() == name.lower())
+    if (place.catalog, SCHEMA, "models") in found:
+        models = engine.look_up(text("release/model_names"), step="model_names")
+        yield from (f"a model {model!r}" for (model,) in models if model.lower() == name.lower())
     if _has_macro(engine, macro(Table(name, place.schema, place.catalog))):
         yield f"a macro '{name}_at'"
 

@@ -12,7 +12,7 @@ from ppdm_sql.names import Table
 from ppdm_sql.requirements.model import Requirement
 
 Bound = Literal["lower bound", "upper bound"]
-Changed = Literal["suppressed", "generalized", "swapped", "pseudonym"]
+Changed = Literal["suppressed", "generalized", "swapped", "randomized", "discretized", "pseudonym"]
 Treatment = Changed | Literal["sensitive", "class", "kept", "count"] | Bound
 Stopped = Literal["complete", "max-steps", "interrupted"]
 
@@ -25,14 +25,16 @@ class ReleasedColumn(NamedTuple):
         treatment: ``suppressed`` (values may be hidden behind the symbol), ``generalized`` (values are shown
             as nodes of a taxonomy or as intervals), ``lower bound`` and ``upper bound`` (of the interval that
             another column shows, NULL where it shows none), ``swapped`` (some values are exchanged),
-            ``sensitive``, ``class`` and ``kept`` (as they are), ``pseudonym``, or ``count`` (how many records
-            the row stands for).
+            ``randomized`` (noise was added, or values replaced at random), ``discretized`` (values are shown
+            as their cells), ``sensitive``, ``class`` and ``kept`` (as they are), ``pseudonym``, or ``count``
+            (how many records the row stands for).
         packed: Whether the frozen table stores its text as an ENUM of the released values; the view and
             every export show text.
         top: What a masked column shows in the most general state; None is the symbol.
         of: For a bound, the generalized column whose interval it belongs to.
         type: For a bound, its SQL type.
         bins: For a swapped column that was numbers, the labels of its bins, in order.
+        noise: For a randomized or discretized column, its noise in the language of ``--noise``.
     """
 
     name: str
@@ -42,6 +44,7 @@ class ReleasedColumn(NamedTuple):
     of: str | None = None
     type: str | None = None
     bins: Sequence[str] | None = None
+    noise: str | None = None
 
 
 class Measured(NamedTuple):
@@ -50,6 +53,20 @@ class Measured(NamedTuple):
     measure: str
     before: float | None
     after: float | None
+
+
+class Moments(NamedTuple):
+    """Of the values of a column that are not NULL.
+
+    Args:
+        values: How many there are.
+        mean: Their mean, 0 where there is none.
+        deviation: Their standard deviation (of the population), 0 where there is none.
+    """
+
+    values: int
+    mean: float
+    deviation: float
 
 
 @dataclass(frozen=True)
@@ -76,6 +93,7 @@ class Draft:
             per node of a masked column's tree; ``lower``, ``upper`` and ``closed`` (upper bound included) for
             intervals, ``shown`` for the nodes of the cut.
         marginals: For columns that a method changed, the records of each value, as text, in the release.
+        moments: For columns with noisy numbers, how many values, their mean and standard deviation there.
         accept: The method's own audit of the rows as the release shows them, after that of the requirements;
             raises :class:`~ppdm_sql.errors.GuaranteeNotMet`, else gives further measures.
     """
@@ -96,4 +114,5 @@ class Draft:
     measures: tuple[tuple[str, float | None, float | None], ...] = ()
     taxonomies: Table | None = None
     marginals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    moments: Mapping[str, Moments] = field(default_factory=dict)
     accept: Callable[[exp.Select], Sequence[tuple[str, float | None, float | None]]] | None = None

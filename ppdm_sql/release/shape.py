@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from ppdm_sql.names import Table, alias, column
-from ppdm_sql.release.draft import Draft, ReleasedColumn
+from ppdm_sql.release.draft import Draft, Moments, ReleasedColumn
 
 SCHEMA = "ppdm"
 
@@ -29,6 +29,7 @@ class Shape:
         symbol: What stands for a suppressed value.
         stepwise: Whether there are earlier states, and the macro that gives them.
         marginals: For columns that a method changed, the records of each value, as text, when published.
+        moments: For columns with noisy numbers, their moments when published.
     """
 
     name: str
@@ -39,13 +40,14 @@ class Shape:
     symbol: str
     stepwise: bool = True
     marginals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    moments: Mapping[str, Moments] = field(default_factory=dict)
 
     @classmethod
     def of_draft(cls, draft: Draft, catalog: str, schema: str) -> Shape:
         """Give the shape that a draft will have in a schema."""
         stepwise = draft.steps is not None
         named = draft.name, catalog, schema, draft.columns
-        return cls(*named, draft.count, draft.symbol, stepwise, draft.marginals)
+        return cls(*named, draft.count, draft.symbol, stepwise, draft.marginals, draft.moments)
 
     @classmethod
     def of_record(cls, name: str, catalog: str, record: Mapping[str, Any]) -> Shape:
@@ -53,14 +55,17 @@ class Shape:
         columns = tuple(ReleasedColumn(*item) for item in record["columns"])
         named = name, catalog, record["schema"], columns
         more = record.get("stepwise", True), record.get("marginals", {})
-        return cls(*named, record["count"], record["symbol"], *more)
+        moments = {name: Moments(*found) for name, found in record.get("moments", {}).items()}
+        return cls(*named, record["count"], record["symbol"], *more, moments)
 
     def record(self) -> dict[str, object]:
         """Give what the catalogue keeps of it, as JSON can hold it."""
         columns = [list(item) for item in self.columns]
         record: dict[str, object] = {"schema": self.schema, "columns": columns}
         record |= {"count": self.count, "symbol": self.symbol}
-        return record if self.stepwise else record | {"stepwise": False, "marginals": self.marginals}
+        if self.stepwise:
+            return record
+        return record | {"stepwise": False, "marginals": self.marginals, "moments": self.moments}
 
     @property
     def frozen(self) -> Table:

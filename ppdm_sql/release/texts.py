@@ -22,12 +22,16 @@ _TREATMENTS: dict[Treatment, str] = {
     "lower bound": "Lower bound, included, of the interval in ",
     "upper bound": "Upper bound of the interval in ",
     "swapped": "Confidential attribute; the values of some records are exchanged.",
+    "randomized": "Randomized; the originals are unknown. The noise: ",
+    "discretized": "Shown as cells; the originals are unknown. The cells: ",
     "sensitive": "Sensitive attribute, as it is.",
     "class": "Class attribute, as it is.",
     "kept": "Released as it is.",
     "pseudonym": "Keyed pseudonym of a direct identifier.",
     "count": "Number of records that the row stands for.",
 }
+NOISE_COMMENTS = _TREATMENTS["randomized"], _TREATMENTS["discretized"]
+"""What stands before the noise in the comment of a column."""
 
 
 def create_table(table: Table, select: str) -> str:
@@ -98,6 +102,6 @@ def _of(table: Table, name: str) -> exp.Expression:
 
 
 def _treated(shape: Shape, item: ReleasedColumn) -> str:
-    named = shape.symbol if item.treatment == "suppressed" else item.of
+    named = shape.symbol if item.treatment == "suppressed" else item.of or item.noise
     binned = " Numbers are shown as bins." if item.bins else ""
     return _TREATMENTS[item.treatment] + (named or "") + binned

@@ -64,3 +64,13 @@ def _without_enum(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.DataType) and node.this == exp.DataType.Type.ENUM:
         return exp.DataType.build("TEXT")
     return node
+
+
+def double(value: float) -> exp.Expression:
+    """Give a DOUBLE, exactly; a literal with a decimal point would be a DECIMAL first.
+
+    Example:
+        >>> double(0.1).sql("duckdb")
+        "CAST('0.1' AS DOUBLE)"
+    """
+    return exp.cast(exp.Literal.string(repr(float(value))), "DOUBLE")

@@ -14,6 +14,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.errors import EngineError
 from ppdm_sql.names import column
 from ppdm_sql.release.catalogue import CatalogueRow
+from ppdm_sql.release.noisy import moments_of, noise_strays, same_moments
 from ppdm_sql.release.shape import Shape
 from ppdm_sql.release.strays import false_bounds, strays
 from ppdm_sql.requirements import parse_all
@@ -86,13 +87,19 @@ def _shown(engine: Engine, shape: Shape) -> list[Check]:
     for name, published in shape.marginals.items():
         same = marginal(engine, shape, name) == published
         checks.append(Check(f"the values of {name} are as frequent as published", same))
+    if (impossible := noise_strays(shape)) is not None:
+        checks.append(Check("the noise can give all values shown", _number(engine, impossible) == 0))
+    if shape.moments:
+        same = same_moments(moments_of(engine, shape.rows(), list(shape.moments)), shape.moments)
+        checks.append(Check("means and deviations are as published", same))
     return checks
 
 
 def marginal(engine: Engine, shape: Shape, name: str) -> dict[str, int]:
-    """Count the records of each value of a column, as text; one scan of the frozen table."""
+    """Count the records of each value of a column, as text and NULL aside; one scan of the frozen table."""
     value = exp.cast(column(name, "f"), "TEXT")
-    query = exp.select(value, shape.records("f")).from_(shape.stored()).group_by(value.copy())
+    there = exp.Not(this=exp.Is(this=column(name, "f"), expression=exp.null()))
+    query = exp.select(value, shape.records("f")).from_(shape.stored()).where(there).group_by(value.copy())
     return dict(engine.query(render(query), step="marginal"))
 
 

@@ -4,4 +4,4 @@ SELECT t.table_name AS part
 FROM duckdb_tables() AS t
 WHERE t.database_name = current_catalog()
     AND t.schema_name = 'ppdm'
-    AND t.table_name IN ('releases', 'taxonomies');
+    AND t.table_name IN ('releases', 'taxonomies', 'models');

@@ -1,5 +1,5 @@
 -- names_in_use | in: - | out: names_in_use | grain: one row per table or view | params: name VARCHAR
--- Tables and views that a release of this name could meet, in any spelling of case, the catalogue among them;
+-- Tables and views that a release of this name could meet, in any spelling of case, those of the catalogue among them;
 -- and a database called ppdm, beside which nobody could read the schema ppdm without naming the file.
 SELECT
     t.database_name,
@@ -7,7 +7,7 @@ SELECT
     t.table_name AS name
 FROM duckdb_tables() AS t
 WHERE t.database_name IN (current_catalog(), 'temp')
-    AND lower(t.table_name) IN (lower($name), lower('release_' || $name), 'releases')
+    AND lower(t.table_name) IN (lower($name), lower('release_' || $name), 'releases', 'models')
 UNION ALL
 SELECT
     v.database_name,

@@ -31,6 +31,27 @@ def test_demo_ends_at_table_2_of_the_paper(demo: tuple[Path, str]) -> None:
         assert f"\n{title}\n" in printed
 
 
+def test_demo_classifies_true_people_by_a_tree_from_noisy_ones(demo: tuple[Path, str]) -> None:
+    file, printed = demo
+    found = {}
+    for mode in ("original", "randomized", "byclass"):
+        ((used,),) = execute(
+            file, f"SELECT parameters FROM duckdb_functions() WHERE function_name = 'people_{mode}_predict'"
+        )
+        call = f"people_{mode}_predict({', '.join(used)})"
+        ((found[mode],),) = execute(file, f"SELECT avg(({call} = class)::INTEGER) FROM people_test")
+        assert f" {found[mode]:.6g}\n" in printed
+    assert found["original"] > 0.98
+    assert found["byclass"] > 0.95
+    assert found["randomized"] < 0.7
+    middle = "class = 'Group A' AND {} >= 40 AND {} <= 60"
+    ((noisy,),) = execute(file, f"SELECT count(*) FROM people_noisy WHERE {middle.format('age', 'age')}")
+    ((reconstructed,),) = execute(
+        file, f"SELECT sum(records) FROM people_ages WHERE {middle.format('lower', 'upper')}"
+    )
+    assert reconstructed < 0.6 * noisy
+
+
 def test_demo_prints_sql_that_runs(demo: tuple[Path, str]) -> None:
     file, printed = demo
     _, *statements = printed.split("\n  D ")

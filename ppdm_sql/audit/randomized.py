@@ -1,0 +1,330 @@
+"""Holds a randomized table against its source: the owner's audit, which shares nothing with the method.
+
+Records are not followed. What is released as it is must be there as often as before, together with the cells
+of the originals; noisy numbers must have the mean and the variance that the noise gives them, and randomized
+categories the frequencies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.errors import GuaranteeNotMet
+from ppdm_sql.names import Table, alias, column
+from ppdm_sql.perturbation.noise import Cells, Gaussian, Noise, Retain, Uniform
+from ppdm_sql.release.bins import bin_label
+from ppdm_sql.release.draft import Moments
+from ppdm_sql.release.noisy import impossible
+from ppdm_sql.release.types import plain_type
+from ppdm_sql.statements import render
+
+ERRORS = 6.0
+"""Standard errors that a mean, a variance or a frequency may be off."""
+RARE = 14.0
+"""Records that a frequency may be off besides, for the tail of small numbers (Bernstein's inequality)."""
+MANY_FOR_VARIANCE = 200
+"""Values below which the spread of a variance is not known well enough to judge one."""
+MANY_FOR_ROUNDED = 50
+"""Values above which rounded noise cannot have left all of them as they were."""
+
+
+@dataclass(frozen=True)
+class RandomizedPromise:
+    """What a randomized release promises.
+
+    Args:
+        noises: The noise of each randomized column.
+        columns: The columns of the source, by name.
+        carried: Columns that are released as they are.
+        decimals: To how many decimals the noisy values of a column are rounded, where they are.
+    """
+
+    noises: Mapping[str, Noise]
+    columns: Mapping[str, Column]
+    carried: Sequence[str]
+    decimals: Mapping[str, int]
+
+    @property
+    def added(self) -> dict[str, Gaussian | Uniform]:
+        """The columns to which noise is added."""
+        return {name: noise for name, noise in self.noises.items() if isinstance(noise, Gaussian | Uniform)}
+
+
+@dataclass(frozen=True)
+class Side:
+    """What source or release hold.
+
+    Args:
+        records: How many there are.
+        carried: Sum of the fingerprints of all that is released as it is, with the cells of the originals and
+            which of the randomized values are NULL.
+        moments: Of the columns to which noise is added.
+        fingerprints: Sum of the fingerprints of their values.
+    """
+
+    records: int
+    carried: int
+    moments: dict[str, Moments]
+    fingerprints: dict[str, int]
+
+
+@dataclass(frozen=True)
+class RandomizedAudit:
+    """What an audit of a randomized release found.
+
+    Args:
+        before: What the source holds.
+        after: What the release holds.
+        impossible: By column, the records with a value that its noise cannot give.
+        frequencies: By column of categories, for each value the records before and after.
+        unjudged: Columns with too few values to judge their variance.
+    """
+
+    before: Side
+    after: Side
+    impossible: dict[str, int]
+    frequencies: dict[str, list[tuple[str, int, int]]]
+    unjudged: tuple[str, ...]
+
+    def faults(self, promise: RandomizedPromise) -> list[str]:
+        """Say in words what is not as promised; nothing if all is."""
+        found: list[tuple[object, str]] = [
+            (
+                self.before.records != self.after.records,
+                f"{self.after.records} records are released, not {self.before.records}",
+            ),
+            (
+                self.before.carried != self.after.carried,
+                "columns that are released as they are, or the cells of others, have changed",
+            ),
+        ]
+        found += [
+            (n, f"{n} values of {name!r} cannot come of its noise") for name, n in self.impossible.items()
+        ]
+        for name, noise in promise.added.items():
+            found += self._noise_faults(name, noise, promise.decimals.get(name))
+        found += [self._frequency_fault(name, promise.noises[name]) for name in self.frequencies]
+        return [words for wrong, words in found if wrong]
+
+    def _frequency_fault(self, name: str, noise: Noise) -> tuple[object, str]:
+        assert isinstance(noise, Retain)
+        counts = [(before, after) for _, before, after in self.frequencies[name]]
+        values = sum(before for before, _ in counts)
+        off = sum(not _plausible(before, after, noise, values) for before, after in counts)
+        return off, f"{off} values of {name!r} are not as frequent as their noise makes them"
+
+    def _noise_faults(
+        self, name: str, noise: Gaussian | Uniform, decimals: int | None
+    ) -> list[tuple[object, str]]:
+        before, after = self.before.moments[name], self.after.moments[name]
+        if not before.values:
+            return []
+        variance, fourth = noise_moments(noise, decimals)
+        error = math.sqrt(variance / before.values)
+        many = not noise.rounded or before.values >= MANY_FOR_ROUNDED
+        same = many and self.before.fingerprints[name] == self.after.fingerprints[name]
+        found: list[tuple[object, str]] = [
+            (same, f"the values of {name!r} are those of the source"),
+            (
+                abs(after.mean - before.mean) > ERRORS * error + _last_digits(before),
+                f"the mean of {name!r} is not the one that the noise gives",
+            ),
+        ]
+        if name not in self.unjudged:
+            spread = (fourth - variance**2 + 4 * variance * before.deviation**2) / before.values
+            off = abs(after.deviation**2 - before.deviation**2 - variance)
+            wrong = off > ERRORS * math.sqrt(spread) + _last_digits(before) * before.deviation
+            found.append((wrong, f"the variance of {name!r} is not the one that the noise gives"))
+        return found
+
+
+def accept_randomized(
+    engine: Engine, source: Table, released: exp.Select, promise: RandomizedPromise
+) -> RandomizedAudit:
+    """Audit a randomized release, and refuse it if anything is not as promised.
+
+    Raises:
+        GuaranteeNotMet: The released rows are not what this noise makes of the source.
+    """
+    found = audit_randomized(engine, source, released, promise)
+    faults = found.faults(promise)
+    if faults:
+        raise GuaranteeNotMet(
+            f"The randomized rows are not what was promised: {'; '.join(faults)}; nothing was published.",
+            "Run it again if the source was being changed; else report this as a defect.",
+        )
+    return found
+
+
+def audit_randomized(
+    engine: Engine, source: Table, released: exp.Select, promise: RandomizedPromise
+) -> RandomizedAudit:
+    """Compare the released rows with the source.
+
+    Args:
+        engine: Where both are.
+        source: The source.
+        released: The rows as the release shows them.
+        promise: What they promise.
+
+    Combinations are told apart by sums of fingerprints of 64 bits.
+
+    Cost: one scan of both tables, and a GROUP BY of both for each column of categories.
+    """
+    plain = source.expression()
+    plain.set("alias", exp.TableAlias(this=exp.to_identifier("s")))
+    before = _side(engine, plain, promise, _cells_of_source(promise))
+    labels = [column(name, "s") for name, noise in promise.noises.items() if isinstance(noise, Cells)]
+    after = _side(engine, released.subquery("s"), promise, labels)
+    frequencies = {
+        name: _frequencies(engine, plain, released, name)
+        for name, noise in promise.noises.items()
+        if isinstance(noise, Retain)
+    }
+    few = [name for name, found in before.moments.items() if found.values < MANY_FOR_VARIANCE]
+    strays = _impossible(engine, released, promise.noises)
+    return RandomizedAudit(before, after, strays, frequencies, tuple(few))
+
+
+def noise_moments(noise: Gaussian | Uniform, decimals: int | None) -> tuple[float, float]:
+    """Give variance and fourth central moment of noise, that of rounding included.
+
+    Args:
+        noise: The noise; rounded noise is at least as wide as the grid.
+        decimals: Of the grid of the original, to which noisy values are rounded; None where they are not.
+
+    Example:
+        >>> from ppdm_sql.perturbation.noise import Domain
+        >>> noise_moments(Uniform(1.0, Domain(0, 9, whole=True), rounded=True), 0)[0]
+        0.5
+    """
+    unit = 0.0 if decimals is None else 10.0**-decimals
+    if isinstance(noise, Gaussian):
+        variance = noise.scale**2 + unit**2 / 12
+        return variance, 3 * variance**2
+    if not unit:
+        return noise.scale**2 / 3, noise.scale**4 / 5
+    reach = noise.scale / unit
+    last = math.floor(reach + 0.5)
+    whole = (last - 1) * last * (2 * last - 1) / 6 + last**2 * (reach - last + 0.5)
+    return unit**2 * whole / reach, (noise.scale + unit / 2) ** 4 / 5
+
+
+def _plausible(before: int, after: int, noise: Retain, records: int) -> bool:
+    """Tell whether so many records may show a value that so many have."""
+    other = (1 - noise.probability) / len(noise.values)
+    own = noise.probability + other
+    expected = before * own + (records - before) * other
+    variance = before * own * (1 - own) + (records - before) * other * (1 - other)
+    return abs(after - expected) <= ERRORS * math.sqrt(variance) + RARE
+
+
+def _last_digits(found: Moments) -> float:
+    """Bound what an order of addition changes in a mean."""
+    return 1e-9 * (abs(found.mean) + found.deviation)
+
+
+# -- statements -------------------------------------------------------------------------------
+
+
+def _cells_of_source(promise: RandomizedPromise) -> list[exp.Expression]:
+    """Give the labels of the cells in which the originals lie, by both bounds of each."""
+    return [
+        bin_label(_double(name), noise.labels, "DOUBLE")
+        for name, noise in promise.noises.items()
+        if isinstance(noise, Cells)
+    ]
+
+
+def _side(
+    engine: Engine, rows: exp.Expression, promise: RandomizedPromise, cells: Sequence[exp.Expression]
+) -> Side:
+    """Measure source or release, under the alias ``s``, in one scan."""
+    missing = [column(name, "s").is_(exp.null()) for name in promise.noises]
+    carried = [_plain(promise.columns[name]) for name in promise.carried]
+    whole = _sum_of_fingerprints([*missing, *carried, *cells])
+    added = list(promise.added)
+    measures = [measure for name in added for measure in _measures(name)]
+    named = [
+        alias(measure, f"m{place}")
+        for place, measure in enumerate((exp.Count(this=exp.Star()), whole, *measures))
+    ]
+    (found,) = engine.query(render(exp.select(*named).from_(rows.copy())), step="audit sums")
+    records, fingerprint, *rest = found
+    parts = {name: rest[4 * place : 4 * place + 4] for place, name in enumerate(added)}
+    return Side(
+        records,
+        fingerprint,
+        {name: Moments(*part[:3]) for name, part in parts.items()},
+        {name: part[3] for name, part in parts.items()},
+    )
+
+
+def _measures(name: str) -> list[exp.Expression]:
+    zero = exp.Literal.number(0)
+    mean, deviation = (
+        exp.Anonymous(this="favg", expressions=[_double(name)]),
+        exp.StddevPop(this=_double(name)),
+    )
+    return [
+        exp.Count(this=column(name, "s")),
+        exp.Coalesce(this=mean, expressions=[zero]),
+        exp.Coalesce(this=deviation, expressions=[zero.copy()]),
+        _sum_of_fingerprints([_double(name)]),
+    ]
+
+
+def _sum_of_fingerprints(values: Sequence[exp.Expression]) -> exp.Expression:
+    """Give a number that stands for rows, whatever their order; 0 for none."""
+    total = exp.Sum(this=exp.Anonymous(this="hash", expressions=[value.copy() for value in values]))
+    return exp.Coalesce(this=total, expressions=[exp.Literal.number(0)])
+
+
+def _double(name: str) -> exp.Expression:
+    return exp.cast(column(name, "s"), "DOUBLE")
+
+
+def _plain(item: Column) -> exp.Expression:
+    """Give a column, with text in the place of an ENUM, whose numbers differ from table to table."""
+    value: exp.Expression = column(item.name, "s")
+    return exp.cast(value, plain_type(item.type)) if "ENUM(" in item.type else value
+
+
+def _impossible(engine: Engine, released: exp.Select, noises: Mapping[str, Noise]) -> dict[str, int]:
+    """Count what the noise of a column cannot give; one scan of the release."""
+    counts = [
+        exp.Filter(
+            this=exp.Count(this=exp.Star()), expression=exp.Where(this=impossible(column(name, "s"), noise))
+        )
+        for name, noise in noises.items()
+    ]
+    query = exp.select(*counts).from_(released.subquery("s"))
+    (found,) = engine.query(render(query), step="impossible values")
+    return dict(zip(noises, map(int, found), strict=True))
+
+
+def _frequencies(
+    engine: Engine, source: exp.Expression, released: exp.Select, name: str
+) -> list[tuple[str, int, int]]:
+    """Count the records of each value, NULL aside, before and after."""
+    sides = [_counted(rows, name, side) for side, rows in enumerate((source.copy(), released.subquery("s")))]
+    both = exp.union(*sides, distinct=False).subquery("b")
+    sums = [exp.cast(exp.Sum(this=column(side, "b")), "BIGINT") for side in ("before", "after")]
+    query: Any = exp.select(column("value", "b"), *sums).from_(both)
+    rows = engine.query(render(query.group_by(column("value", "b"))), step="audit frequencies")
+    return [(value, before, after) for value, before, after in rows if value is not None]
+
+
+def _counted(rows: exp.Expression, name: str, side: int) -> exp.Select:
+    counts = [exp.Literal.number(0), exp.Literal.number(0)]
+    numbers: list[exp.Expression] = [*counts]
+    numbers[side] = exp.Count(this=exp.Star())
+    named = [alias(count, label) for count, label in zip(numbers, ("before", "after"), strict=True)]
+    value = exp.cast(column(name, "s"), "TEXT")
+    return exp.select(alias(value, "value"), *named).from_(rows).group_by(value.copy())

@@ -1,0 +1,120 @@
+"""``ppdm privacy``: scales of noise and privacy levels, both ways."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ppdm_sql.cli import options
+from ppdm_sql.cli.options import Debug, OutputFormat
+from ppdm_sql.cli.output import Format, Titled, print_tables
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.perturbation.language import percentage
+from ppdm_sql.perturbation.privacy import (
+    CONFIDENCES,
+    METRICS,
+    Metric,
+    interval_width,
+    level_of,
+    scale_for,
+    width_factor,
+)
+
+EXAMPLES = (
+    "ppdm privacy",
+    "ppdm privacy gaussian --scale 2500 --range 20000,150000",
+    "ppdm privacy uniform --level 100% --range 20000,150000 --confidence 99.9%",
+)
+UNITS = {"cells": "width of a cell", "uniform": "2a, the width of the noise", "gaussian": "sigma"}
+"""The unit of each row of Table 1."""
+
+
+def run(
+    kind: Annotated[
+        str | None,
+        typer.Argument(metavar="[gaussian|uniform|cells]", help="The noise; nothing prints Table 1."),
+    ] = None,
+    scale: Annotated[
+        float | None,
+        typer.Option(
+            "--scale", metavar="X", help="Sigma, half the width of uniform noise, or of a cell all."
+        ),
+    ] = None,
+    level: Annotated[
+        str | None, typer.Option("--level", metavar="P", help="A privacy level, such as 100%.")
+    ] = None,
+    range_: Annotated[
+        str | None, typer.Option("--range", metavar="LOW,HIGH", help="All possible values of the column.")
+    ] = None,
+    confidence: Annotated[
+        str, typer.Option("--confidence", metavar="P", help="At which levels are stated.")
+    ] = "95%",
+    form: OutputFormat = Format.table,
+    debug: Debug = False,
+) -> None:
+    """Compute the privacy level of noise, or the noise for a level (Agrawal, Srikant, Table 1).
+
+    If a value can be told with a confidence to lie in an interval, the width of this interval is the privacy
+    at that confidence; the level is its share of the range.
+    """
+    if kind is None:
+        if scale is not None or level is not None or range_ is not None:
+            raise InvalidOption("There is no noise to compute with.", f"Write {EXAMPLES[1]}.")
+        print_tables([table_1()], form)
+        return
+    print_tables([_computed(_metric(kind), scale, level, range_, confidence)], form)
+
+
+def table_1() -> Titled:
+    """Give Table 1: the width of the interval at three confidences, by noise."""
+    rows = [
+        (metric, *(width_factor(metric, confidence) for confidence in CONFIDENCES), UNITS[metric])
+        for metric in METRICS
+    ]
+    return "", ("noise", *(f"{100 * confidence:g} %" for confidence in CONFIDENCES), "in units of"), rows
+
+
+def _metric(kind: str) -> Metric:
+    for metric in METRICS:
+        if metric == kind:
+            return metric
+    raise InvalidOption(f"The noise {kind!r} is not known.", f"Give one of: {', '.join(METRICS)}.")
+
+
+def _computed(kind: Metric, scale: float | None, level: str | None, range_: str | None, at: str) -> Titled:
+    """Give scale, level and the width of the interval."""
+    if (scale is None) == (level is None) or range_ is None:
+        raise InvalidOption(
+            "Give either the scale of the noise or a level, and the range of the column.",
+            f"Write {EXAMPLES[1]}, or --level 100% instead of --scale.",
+        )
+    _, (lower, upper) = options.range_of(f"column={range_}")
+    width, confidence = _width(lower, upper), percentage(at, "--confidence")
+    found = scale_for(kind, _positive(percentage(level, "--level")), width, confidence) if level else scale
+    assert found is not None
+    _positive(found)
+    row = (
+        kind,
+        found,
+        level_of(kind, found, width, confidence),
+        confidence,
+        interval_width(kind, found, confidence),
+    )
+    return "", ("noise", "scale", "level", "confidence", "width of the interval"), [row]
+
+
+def _width(lower: str, upper: str) -> float:
+    try:
+        width = float(upper) - float(lower)
+    except ValueError:
+        width = 0.0
+    if not 0 < width < float("inf"):
+        raise InvalidOption("The range is not two ascending numbers.", "Write it as --range 20000,150000.")
+    return width
+
+
+def _positive(number: float) -> float:
+    if not 0 < number < float("inf"):
+        raise InvalidOption("There is no noise of that size.", "Give a --scale or --level above 0.")
+    return number

@@ -1,0 +1,123 @@
+"""What the commands say about a trained model."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.text import Text
+
+from ppdm_sql import Database
+from ppdm_sql.cli.output import Format, Titled, print_tables, shown
+from ppdm_sql.errors import UnknownRelease, choices
+from ppdm_sql.names import Table, quoted
+from ppdm_sql.perturbation.trees.model import Tree
+from ppdm_sql.perturbation.trees.printing import words
+from ppdm_sql.perturbation.trees.storing import KEPT, Matrix, Model, ModelRow, accuracy
+from ppdm_sql.release import Release
+
+NODES = ("node", "parent", "side", "depth", "counts", "column", "cut", "values", "null_left")
+
+
+def release_or_model(db: Database, name: str) -> Release | Model:
+    """Find what has a name; no release is called as a model is.
+
+    Raises:
+        UnknownRelease: There is neither; the message lists those that exist, nearest first.
+    """
+    models = [row.model for row in db.models()]
+    try:
+        return db.model(name) if name.lower() in map(str.lower, models) else db.release(name)
+    except UnknownRelease:
+        known = [*(row.release for row in db.releases()), *models]
+        if not models:
+            raise
+        raise UnknownRelease(
+            f"There is no release or model {name!r}.", f"Here are: {choices(name, known)}."
+        ) from None
+
+
+def print_model(model: Model, test: str | None, form: Format) -> None:
+    """Print facts, tree and, for a test table or the one of the training, the confusion matrix."""
+    row, tree = model.row(), model.tree()
+    matrix, tested = (row.confusion, row.test) if test is None else (model.confusion(test), test)
+    results = [] if matrix is None else confusion_tables(row.classes, matrix, tested or "")
+    if form is not Format.table:
+        print_tables([_facts(row, tree), _nodes(tree), *results], form)
+        return
+    print_tables([_facts(row, tree)], form)
+    _print_tree(tree)
+    if results:
+        print_tables(results, form)
+
+
+def confusion_tables(classes: tuple[str, ...], matrix: Matrix, test: str) -> list[Titled]:
+    """Give the tested records by class and predicted class, and the share that is right."""
+    rows = [
+        (label, *counts, _share(counts[place], sum(counts)))
+        for place, (label, counts) in enumerate(zip(classes, matrix, strict=True))
+    ]
+    records = sum(map(sum, matrix))
+    return [
+        ("confusion", ("class", *(f"as {label}" for label in classes), "right"), rows),
+        ("accuracy", ("table", "records", "accuracy"), [(test, records, accuracy(matrix))]),
+    ]
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def call(row: ModelRow, tree: Tree) -> str:
+    """Write how the model's macro is called."""
+    return f"{Table(f'{row.model}_predict')}({', '.join(map(quoted, tree.used))})"
+
+
+def _facts(row: ModelRow, tree: Tree) -> Titled:
+    options = {name: v for name, v in row.parameters.items() if name not in (KEPT, "noise") and v}
+    facts: list[tuple[str, object]] = [
+        ("model", row.model),
+        ("mode", f"{row.mode} (ppdm-sql {row.version})"),
+        ("source", row.source),
+        ("class", row.class_column),
+        *options.items(),
+        *((f"noise of {item.name}", item.noise) for item in tree.attributes if item.noise),
+        ("records", row.rows),
+        ("nodes", len(tree.nodes)),
+        ("leaves", len(tree.leaves)),
+        ("depth", tree.depth),
+        ("predicts", call(row, tree)),
+        ("created at", row.created_at),
+    ]
+    return "model", ("what", "value"), facts
+
+
+def _nodes(tree: Tree) -> Titled:
+    rows = [
+        [node.id, *(getattr(node, name) for name in NODES[1:]), tree.classes[node.label]]
+        for node in tree.nodes
+    ]
+    return "nodes", (*NODES, "predicted"), rows
+
+
+def _print_tree(tree: Tree) -> None:
+    """Print the tree on stdout, under a title and with an empty line before and after."""
+    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100_000, highlight=False)
+    console.print(Text("\ntree", style="bold"))
+    for line in _lines(tree):
+        console.print(line, soft_wrap=True)
+    console.print()
+
+
+def _lines(tree: Tree) -> Iterator[Text]:
+    """Draw the tree a line at a time; however deep it is, nothing recurs."""
+    above: dict[int, str] = {}
+    for node in tree.nodes:
+        if node.parent is None:
+            above[node.id], branch = "", ""
+        else:
+            last = node.side == "right"
+            branch = above[node.parent] + ("└── " if last else "├── ")
+            above[node.id] = above[node.parent] + ("    " if last else "│   ")
+        yield Text(branch + shown(words(tree, node)), style="" if node.is_leaf else "dim")

@@ -1,0 +1,1 @@
+"""Perturbation: noise, distributions reconstructed behind it, and trees grown from them."""

@@ -1,0 +1,102 @@
+"""The secret that all noise of a run comes from: drawn and thrown away, kept in a file, or made of a seed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import os
+import re
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ppdm_sql.errors import InvalidOption
+
+BYTES = 32
+_TEXT = re.compile(rf"[0-9a-f]{{{2 * BYTES}}}")
+
+
+@dataclass(frozen=True)
+class Key:
+    """A secret of 32 bytes, which no text of it shows.
+
+    Args:
+        secret: The bytes.
+        kept: ``file``, ``seed``, or ``no`` if it is thrown away.
+
+    Example:
+        >>> Key(b"x" * 32, "no")
+        Key(kept='no')
+    """
+
+    secret: bytes = field(repr=False)
+    kept: str
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Tell keys of files apart, without giving anything of them away; None for all others.
+
+        A seed can be guessed, so that nothing that depends on it may be written down.
+        """
+        if self.kept != "file":
+            return None
+        return hashlib.sha256(b"ppdm key fingerprint" + self.secret).hexdigest()[:16]
+
+    def derived(self, *context: str) -> bytes:
+        """Derive the key of one column; the parts of the context are told apart whatever they hold.
+
+        Example:
+            >>> Key(b"x" * 32, "no").derived("a", "b") == Key(b"x" * 32, "no").derived("ab")
+            False
+        """
+        parts = b"".join(len(part.encode()).to_bytes(8, "little") + part.encode() for part in context)
+        return hmac.new(self.secret, parts, hashlib.sha256).digest()
+
+
+def run_key(key_file: str | os.PathLike[str] | None, seed: int | None, *, dry: bool = False) -> Key:
+    """Give the key of a run.
+
+    Args:
+        key_file: Where the key is kept: read if it is there, else drawn and written for the owner's eyes.
+        seed: Makes the key instead; for tests.
+        dry: Whether nothing may be written, so that a key that is not there is not kept.
+
+    Raises:
+        InvalidOption: Both are given, or the file holds no key or cannot be read or written.
+    """
+    if seed is not None and key_file is not None:
+        raise InvalidOption("A key and a seed exclude each other.", "Give --key-file, or --seed in a test.")
+    if seed is not None:
+        return Key(hashlib.sha256(f"ppdm randomize {seed}".encode()).digest(), "seed")
+    if key_file is None or (dry and not Path(key_file).exists()):
+        return Key(secrets.token_bytes(BYTES), "no")
+    path = Path(key_file)
+    try:
+        with contextlib.suppress(FileExistsError):
+            _write(path, secrets.token_bytes(BYTES))
+        text = path.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        raise InvalidOption(
+            f"The key file {path} cannot be read or written.",
+            "Give the path of a file that only you can read.",
+        ) from None
+    if not _TEXT.fullmatch(text):
+        raise InvalidOption(
+            f"The file {path} does not hold a key of ppdm-sql.",
+            "Give the path of a new file, or of one that --key-file has made.",
+        )
+    return Key(bytes.fromhex(text), "file")
+
+
+def is_open_to_others(path: str | os.PathLike[str]) -> bool:
+    """Tell whether others than its owner can read a file."""
+    return os.name == "posix" and bool(Path(path).stat().st_mode & 0o077)
+
+
+def _write(path: Path, secret: bytes) -> None:
+    """Write a key into a new file that nobody else can read."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+        file.write(secret.hex() + "\n")
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,94 @@
+"""How wide is the interval in which an original value lies: Table 1 of the paper, both ways.
+
+If a value can be told with confidence c to lie in an interval, the width of the interval is the amount of
+privacy at confidence c. A privacy level is that width as a share of the range of the column.
+
+Source: Agrawal, Srikant 2000, section 2.2, Table 1.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ppdm_sql.errors import InvalidOption
+
+CONFIDENCE = 0.95
+"""At which levels are stated unless another one is given."""
+CONFIDENCES = (0.5, 0.95, 0.999)
+"""Those of Table 1."""
+Metric = Literal["gaussian", "uniform", "cells"]
+METRICS: tuple[Metric, ...] = ("cells", "uniform", "gaussian")
+"""The methods of Table 1, in its order."""
+
+
+def width_factor(kind: Metric, confidence: float = CONFIDENCE) -> float:
+    """Give the width of the confidence interval, in the unit of Table 1.
+
+    Args:
+        kind: ``cells`` (in widths of a cell), ``uniform`` (in widths 2a of the noise), ``gaussian`` (in
+            sigma).
+        confidence: In (0, 1).
+
+    Raises:
+        InvalidOption: The confidence is none.
+
+    Example:
+        >>> [round(width_factor("gaussian", confidence), 3) for confidence in CONFIDENCES]
+        [1.349, 3.92, 6.581]
+    """
+    if not 0 < confidence < 1:
+        raise InvalidOption(
+            f"A confidence of {confidence:g} is not between 0 and 1.", "Give --confidence 95%, for instance."
+        )
+    if kind != "gaussian":
+        return confidence
+    from scipy.special import ndtri  # type: ignore[import-untyped, unused-ignore]
+
+    return float(2 * ndtri((1 + confidence) / 2))
+
+
+def interval_width(kind: Metric, scale: float, confidence: float = CONFIDENCE) -> float:
+    """Give the width of the confidence interval in the column's unit.
+
+    Args:
+        kind: Of noise.
+        scale: Sigma, the half-width a of uniform noise, or the width of a cell.
+        confidence: In (0, 1).
+
+    Example:
+        >>> interval_width("uniform", 0.5)
+        0.95
+    """
+    return width_factor(kind, confidence) * scale * (2 if kind == "uniform" else 1)
+
+
+def level_of(kind: Metric, scale: float, width: float, confidence: float = CONFIDENCE) -> float:
+    """Give the privacy level of a scale; 1.0 is 100 %.
+
+    Args:
+        kind: Of noise.
+        scale: Sigma, the half-width a of uniform noise, or the width of a cell.
+        width: Of the column's range, above 0.
+        confidence: In (0, 1).
+
+    Example:
+        >>> round(level_of("gaussian", 2_500, 130_000), 4)
+        0.0754
+    """
+    return interval_width(kind, scale, confidence) / width
+
+
+def scale_for(kind: Metric, level: float, width: float, confidence: float = CONFIDENCE) -> float:
+    """Give the scale that has a privacy level, the reverse of :func:`level_of`.
+
+    Args:
+        kind: Of noise.
+        level: 1.0 is 100 %.
+        width: Of the column's range.
+        confidence: In (0, 1).
+
+    Example:
+        >>> round(scale_for("gaussian", 1.0, 130_000))
+        33164
+    """
+    return level * width / interval_width(kind, 1.0, confidence)

@@ -1,0 +1,1 @@
+"""Decision trees from original, randomized and reconstructed values."""

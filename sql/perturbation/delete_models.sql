@@ -1,0 +1,3 @@
+-- delete_models | in: - | out: ppdm.models | grain: one row per model | params: model
+DELETE FROM ppdm.models AS m
+WHERE m.model = $model;

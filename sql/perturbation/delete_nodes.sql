@@ -1,0 +1,3 @@
+-- delete_nodes | in: - | out: ppdm.nodes | grain: one row per node | params: model
+DELETE FROM ppdm.nodes AS n
+WHERE n.model = $model;
