@@ -2,7 +2,7 @@
 
 Training records of the synthetic generator are randomized column by column at a privacy level (95 %
 confidence); a tree of each mode is grown from them and asked about test records as they are. In brackets
-stands what a prototype reached, mean of three runs. The paper says that at 100 % its algorithms come within 5
+stands what a reference implementation reached, mean of three runs. The paper says that at 100 % its algorithms come within 5
 points of Original for the functions 1, 4 and 5, and within 15 for 2 and 3; the last column gives the distance
 of the better of ByClass and Local.
 
@@ -29,7 +29,7 @@ DOMAINS = {
 }  # fmt: skip
 LEVELS = (25, 50, 100, 200)
 KINDS = ("gaussian", "uniform")
-PROTOTYPE = {
+REFERENCE = {
     (1, "original"): 99.4, (2, "original"): 99.1, (3, "original"): 99.6, (4, "original"): 98.4,
     (5, "original"): 97.1,
     (1, "gaussian"): ((96, 97, 98, 98), (92, 94, 97, 97), (77, 88, 94, 94), (57, 85, 89, 89)),
@@ -77,13 +77,13 @@ def one_seed(
             release.drop()
 
 
-def prototype(function: int, kind: str, level: int, mode: str) -> str:
-    """Give what the prototype reached, in brackets."""
+def reference(function: int, kind: str, level: int, mode: str) -> str:
+    """Give what the reference reached, in brackets."""
     if mode == "original":
-        return f"({PROTOTYPE[function, mode]})"
+        return f"({REFERENCE[function, mode]})"
     if level not in LEVELS:
         return ""
-    return f"({PROTOTYPE[function, kind][LEVELS.index(level)][MODES.index(mode) - 1]})"
+    return f"({REFERENCE[function, kind][LEVELS.index(level)][MODES.index(mode) - 1]})"
 
 
 def cells(function: int, kind: str, level: int, found: Found) -> list[str]:
@@ -91,7 +91,7 @@ def cells(function: int, kind: str, level: int, found: Found) -> list[str]:
     shown = [f"F{function} {kind} {level}%"]
     for mode, reached in found.items():
         spread = f" ± {statistics.stdev(reached):.1f}" if len(reached) > 1 else ""
-        shown.append(f"{statistics.fmean(reached):.1f}{spread} {prototype(function, kind, level, mode)}")
+        shown.append(f"{statistics.fmean(reached):.1f}{spread} {reference(function, kind, level, mode)}")
     best = [statistics.fmean(found[mode]) for mode in ("byclass", "local") if mode in found]
     if "original" in found and best:
         shown.append(f"{statistics.fmean(found['original']) - max(best):.1f}")

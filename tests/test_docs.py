@@ -1,0 +1,44 @@
+"""The pages of docs/ run: every method has one, and its commands print what it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pages import ROOT, blocks, matches, play
+from typer.testing import CliRunner
+
+from ppdm_sql.cli import app
+
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+PLAYED = [page for page in PAGES if blocks(page.read_text(encoding="utf-8"), "console")]
+FILES = re.compile(r"^`([a-z]+\.csv)`:\n\n```csv\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+METHODS = {"suppression", "generalization", "swapping", "perturbation", "decision-trees", "evaluation"}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    assert CliRunner().invoke(app, ["demo", str(folder)]).exit_code == 0
+    return folder / "demo.duckdb"
+
+
+@pytest.mark.parametrize("page", PLAYED, ids=lambda page: page.stem)
+def test_a_page_prints_what_it_says(page: Path, demo: Path, tmp_path: Path) -> None:
+    (tmp_path / "demo.duckdb").write_bytes(demo.read_bytes())
+    text = page.read_text(encoding="utf-8")
+    for name, content in FILES.findall(text):
+        (tmp_path / name).write_text(content)
+    for command, expected, printed in play(text, tmp_path):
+        assert matches(printed, expected), f"$ {command}{printed}"
+
+
+def test_every_method_has_a_page_with_an_example_that_runs() -> None:
+    assert {page.stem for page in PLAYED} >= METHODS
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.stem)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
