@@ -2,9 +2,9 @@
 
 Training records of the synthetic generator are randomized column by column at a privacy level (95 %
 confidence); a tree of each mode is grown from them and asked about test records as they are. In brackets
-stands what a reference implementation reached, mean of three runs. The paper says that at 100 % its algorithms come within 5
-points of Original for the functions 1, 4 and 5, and within 15 for 2 and 3; the last column gives the distance
-of the better of ByClass and Local.
+stands what a reference implementation reached, mean of three runs. The paper says that at 100 % its
+algorithms come within 5 points of Original for the functions 1, 4 and 5, and within 15 for 2 and 3; the last
+column gives the distance of the better of ByClass and Local.
 
     python benchmarks/accuracy.py                             everything: hours
     python benchmarks/accuracy.py --functions 1 2 --levels 100 --seeds 1 2 --records 20000
