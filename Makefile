@@ -29,6 +29,9 @@ bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
 	@$(BIN)/python benchmarks/suppress.py
 	@$(BIN)/python benchmarks/generalize.py
 	@$(BIN)/python benchmarks/swap.py
+	@$(BIN)/python benchmarks/audit.py
+	@$(BIN)/python benchmarks/perturb.py
+	@$(BIN)/python benchmarks/integrate.py
 
 clean: ## Remove the environment, caches and the demo.
 	rm -rf $(VENV) build dist ppdm-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis

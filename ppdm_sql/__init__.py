@@ -7,6 +7,7 @@ Example:
     []
 """
 
+from ppdm_sql import integrate
 from ppdm_sql.audit import Audit
 from ppdm_sql.database import Database
 from ppdm_sql.database import open_database as open
@@ -18,7 +19,9 @@ from ppdm_sql.errors import (
     InvalidOption,
     InvalidSource,
     NameTaken,
+    PeerError,
     PpdmError,
+    ProtocolError,
     RequirementSyntaxError,
     UnknownColumn,
     UnknownModel,
@@ -26,6 +29,7 @@ from ppdm_sql.errors import (
     UnknownTable,
 )
 from ppdm_sql.evaluation import Evaluation
+from ppdm_sql.functions.registering import register, unregister
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Applied, Release
 from ppdm_sql.requirements import KAnonymity, LDiversity, TCloseness, Template
@@ -46,8 +50,10 @@ __all__ = [
     "KAnonymity",
     "LDiversity",
     "NameTaken",
+    "PeerError",
     "PpdmError",
     "Progress",
+    "ProtocolError",
     "Release",
     "RequirementSyntaxError",
     "TCloseness",
@@ -58,5 +64,8 @@ __all__ = [
     "UnknownRelease",
     "UnknownTable",
     "__version__",
+    "integrate",
     "open",
+    "register",
+    "unregister",
 ]

@@ -15,6 +15,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.evaluation import EvaluateOptions, Evaluation, evaluate
+from ppdm_sql.functions.installing import Installed, install, uninstall
 from ppdm_sql.perturbation.agrawal import Generated, generate_agrawal
 from ppdm_sql.perturbation.distributions import Reconstruction
 from ppdm_sql.perturbation.options import RandomizeRequest
@@ -783,6 +784,52 @@ class Database:
         """
         found = model if isinstance(model, Model) else self.model(model)
         return found.predict(table, into=into, keep=keep, column=column)
+
+    def install(self, *, short_names: bool = True) -> Installed:
+        """Put the audit macros into this database, where any DuckDB client can call them without Python.
+
+        They are ``ppdm_equivalence_classes(tbl, qi)``, ``ppdm_risk(tbl, qi)``,
+        ``ppdm_confidence(tbl, ic, sensitive)``, ``ppdm_identifiable(tbl, by, confidential)``,
+        ``ppdm_diversity(tbl, qi, sensitive)``, ``ppdm_closeness(tbl, qi, sensitive)`` and ``ppdm_version()``,
+        in the schema ``ppdm``. Installing again changes nothing; those of an older version are replaced.
+
+        Args:
+            short_names: Whether they can be called without the schema, too.
+
+        Raises:
+            NameTaken: A macro, table or view of yours has such a name.
+            PpdmError: The file holds macros of a newer ppdm-sql, or cannot be written.
+
+        Cost: no scan; some 30 small statements in one transaction.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i % 3 AS a FROM range(10) r (i)")
+            >>> done = ppdm_sql.open(con).install()
+            >>> con.sql("SELECT records, classes, k FROM ppdm_risk('t', ['a'])").fetchall()
+            [(10, 3, 3)]
+        """
+        return install(self.engine, short_names=short_names)
+
+    def uninstall(self) -> tuple[str, ...]:
+        """Take the macros of :meth:`install` out of this database, and nothing else.
+
+        Returns:
+            Their names, sorted; none where nothing was installed.
+
+        Raises:
+            EngineError: The database cannot be written.
+
+        Cost: no scan; one small statement a macro, in one transaction.
+
+        Example:
+            >>> import ppdm_sql
+            >>> with ppdm_sql.open(":memory:") as db:
+            ...     db.uninstall()
+            ()
+        """
+        return uninstall(self.engine)
 
     def models(self) -> list[ModelRow]:
         """List the trained models in this database, oldest first."""

@@ -77,6 +77,25 @@ class DatabaseUnavailable(PpdmError):
     exit_code = 3
 
 
+class PeerError(PpdmError):
+    """A partner that cannot be reached, has gone, is silent, or has stopped the run."""
+
+    exit_code = 3
+
+
+class ProtocolError(PpdmError):
+    """Something of a partner that is refused: other parameters, other records, a message that cannot be.
+
+    ``reason`` is one word out of a closed list, which is all that the partner is told.
+    """
+
+    exit_code = 1
+
+    def __init__(self, problem: str, remedy: str = "", *, reason: str = "refused") -> None:
+        super().__init__(problem, remedy)
+        self.reason = reason
+
+
 class EngineError(PpdmError):
     """A statement that the engine refused.
 

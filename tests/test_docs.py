@@ -14,7 +14,7 @@ from ppdm_sql.cli import app
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 PLAYED = [page for page in PAGES if blocks(page.read_text(encoding="utf-8"), "console")]
 FILES = re.compile(r"^`([a-z]+\.csv)`:\n\n```csv\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-METHODS = {"suppression", "generalization", "swapping", "perturbation", "decision-trees", "evaluation"}
+METHODS = {"suppression", "generalization", "two-parties", "swapping", "perturbation", "decision-trees"}
 
 
 @pytest.fixture(scope="module")

@@ -150,8 +150,8 @@ def test_the_macro_takes_its_arguments_by_name(con: duckdb.DuckDBPyConnection) -
         ("[], 'Amount'", "No column"),
         ("NULL, 'Amount'", "No column"),
         ("['Age', NULL], 'Amount'", "twice|NULL"),
-        ("['Age'], NULL", "COLUMNS"),
-        ("['Age'], ['Amount']", "lower|COLUMNS"),
+        ("['Age'], NULL", "One column is needed as confidential"),
+        ("['Age'], ['Amount']", "One column is needed as confidential"),
     ],
 )
 def test_the_macro_refuses_columns_that_are_not_there(

@@ -17,6 +17,8 @@ from ppdm_sql.cli import (
     export,
     generalize,
     generate,
+    install,
+    integrate,
     models,
     predict,
     privacy,
@@ -24,19 +26,22 @@ from ppdm_sql.cli import (
     reconstruct,
     releases,
     show,
+    sql,
     sql_path,
     steps,
     suppress,
     swap,
     taxonomy,
     train,
+    uninstall,
     verify,
 )
 from ppdm_sql.cli.failures import Command
 
 COMMANDS = (
     *(demo, audit, suppress, generalize, swap, randomize, privacy, reconstruct, train, predict),
-    *(releases, models, show, steps, verify, apply, evaluate, export, drop, sql_path),
+    *(releases, models, show, steps, verify, apply, evaluate, export, drop),
+    *(install, uninstall, sql, sql_path),
 )
 """Modules of the commands, in the order of the help; each holds ``run`` and its ``EXAMPLES``."""
 
@@ -80,6 +85,7 @@ for command in COMMANDS:
     _add(command)
 app.add_typer(taxonomy.group, name="taxonomy")
 app.add_typer(generate.group, name="generate")
+app.add_typer(integrate.group, name="integrate")
 
 
 def main() -> None:

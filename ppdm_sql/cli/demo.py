@@ -15,6 +15,7 @@ from ppdm_sql import Database, examples, statements
 from ppdm_sql.cli.options import Debug
 from ppdm_sql.cli.output import Format, Titled, print_tables
 from ppdm_sql.cli.published import measures_table, rows_table, steps_table
+from ppdm_sql.cli.two_parties import integrate_employees
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.errors import InvalidOption, NameTaken
@@ -132,6 +133,13 @@ def _generalize(
     print_tables(tables, Format.table)
 
 
+def integration(db: Database, file: Path) -> None:
+    """Let two parties integrate the employees, each with a file and a process of its own."""
+    typer.echo("# Two parties: a bank knows Sex, a card company Job and Salary; both end with one release")
+    typer.echo("# (TDS2P; Wang, Fung, Dong 2005, slide 12; over mutual TLS; these keys are for a trial)\n")
+    integrate_employees(file.parent, JOBS)
+
+
 def swapping(db: Database, file: Path) -> None:
     """Swap amounts of the policies, as in the example of Li and Sarkar."""
     typer.echo("# Swapping: nobody can be sure of the Amount that Age, Gender and Location give away")
@@ -239,6 +247,7 @@ CHAPTERS: tuple[Chapter, ...] = (
     suppression,
     specialization,
     hierarchical_entropy,
+    integration,
     swapping,
     randomization,
     next_in_sql,

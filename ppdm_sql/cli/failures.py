@@ -32,11 +32,11 @@ class Command(TyperCommand):
             _leave_pipe()
             raise typer.Exit(PIPE_CLOSED_EXIT) from None
         except Exception as error:
-            raise typer.Exit(_tell(error, debug=bool(ctx.params.get("debug")))) from None
+            raise typer.Exit(tell(error, debug=bool(ctx.params.get("debug")))) from None
         return result
 
 
-def _tell(error: Exception, *, debug: bool) -> int:
+def tell(error: Exception, *, debug: bool) -> int:
     """Print what is wrong and what to type; give the exit code."""
     known = error if isinstance(error, PpdmError) else _unexpected(error)
     if debug:

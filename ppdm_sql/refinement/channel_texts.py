@@ -70,7 +70,7 @@ def beside_text(
     split = ", ".join(f"$q{i}[c{i} + 1] AS q{i}" for i in asked)
     q = ", ".join(f"q{i}" for i in asked)
     totals = ", ".join(f"sum({c})::BIGINT AS total_{c}" for c in counted)
-    numbers = ", ".join(_taken_out(counted, reading) for reading in readings)
+    numbers = ", ".join(taken_out(counted, reading) for reading in readings)
     listed = f"SELECT {g}, unnest([{q}]) AS k, {', '.join(counted)} FROM fine"
     return (
         f"WITH fine AS MATERIALIZED (SELECT {numbered}, {split}, {sums} FROM {grid.table} "
@@ -82,8 +82,8 @@ def beside_text(
     )
 
 
-def _taken_out(counted: Sequence[str], reading: Reading) -> str:
-    """Give what a reading becomes when a part leaves a rest of its group."""
+def taken_out(counted: Sequence[str], reading: Reading) -> str:
+    """Give what a reading becomes when a part, ``n``, leaves a rest of its group, ``total_n``."""
     whole, part = ({c: name.format(c) for c in counted} for name in ("total_{}", "{}"))
     rest = {c: f"(total_{c} - {c})" for c in counted}
     return _after(reading, whole, [part, rest])

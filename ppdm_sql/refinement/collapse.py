@@ -12,7 +12,7 @@ Working tables made here, all temporary:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,13 +100,32 @@ def collapse(
     """
     if count is not None:
         check_counts(engine, source, count)
-    tables = [_dictionary(engine, source, item.name, count) for item in coded]
-    dictionaries = _described(engine, coded, tables, symbol, masked)
+    dictionaries = coded_columns(engine, source, coded, count, masked=masked, symbol=symbol)
     atoms = engine.materialize("atoms", _atoms(source, dictionaries, kept, count))
     ((records,),) = engine.query(f"SELECT sum(n)::BIGINT FROM {atoms}", step="records")
     if not records:
         raise InvalidSource("The table holds no records.", "Give a table with at least one record.")
     return Atoms(atoms, dictionaries, tuple(kept), records)
+
+
+def coded_columns(
+    engine: Engine,
+    source: Table,
+    coded: Sequence[Column],
+    count: str | None,
+    *,
+    masked: Sequence[str],
+    symbol: str,
+) -> tuple[Dictionary, ...]:
+    """Number the values of some columns; the arguments are those of :func:`collapse`.
+
+    Raises:
+        InvalidSource: The symbol is a value of a masked column.
+
+    Cost: one scan for each column.
+    """
+    tables = [_dictionary(engine, source, item.name, count) for item in coded]
+    return _described(engine, coded, tables, symbol, masked)
 
 
 def _dictionary(engine: Engine, source: Table, name: str, count: str | None) -> Table:
@@ -143,13 +162,7 @@ def _described(
 def _atoms(
     source: Table, dictionaries: Sequence[Dictionary], kept: Sequence[Kept], count: str | None
 ) -> exp.Select:
-    query = exp.select().from_(exp.alias_(source.expression(), "s", table=True), copy=False)
-    for position, dictionary in enumerate(dictionaries):
-        name = f"d{position}"
-        on = exp.EQ(this=column(dictionary.column.name, "s"), expression=column("value", name))
-        joined = exp.alias_(dictionary.table.expression(), name, table=True)
-        query.select(alias(_code(dictionary, name), f"c{position}"), copy=False)
-        query.append("joins", exp.Join(this=joined, side="LEFT", on=on))
+    query = coded_rows(source, dict(enumerate(dictionaries)))
     for position, item in enumerate(kept):
         query.select(alias(item.expression.copy(), f"k{position}"), copy=False)
     query.select(alias(_records(count), "n"), copy=False)
@@ -157,6 +170,18 @@ def _atoms(
     if count is None:
         return query
     return query.where(exp.GT(this=column(count, "s"), expression=exp.convert(0)), copy=False)
+
+
+def coded_rows(source: Table, dictionaries: Mapping[int, Dictionary]) -> exp.Select:
+    """Select ``c<i>``, the codes of some columns by their positions, from a source under the alias ``s``."""
+    query = exp.select().from_(exp.alias_(source.expression(), "s", table=True), copy=False)
+    for position, dictionary in dictionaries.items():
+        name = f"d{position}"
+        on = exp.EQ(this=column(dictionary.column.name, "s"), expression=column("value", name))
+        joined = exp.alias_(dictionary.table.expression(), name, table=True)
+        query.select(alias(_code(dictionary, name), f"c{position}"), copy=False)
+        query.append("joins", exp.Join(this=joined, side="LEFT", on=on))
+    return query
 
 
 def _records(count: str | None) -> exp.Expression:

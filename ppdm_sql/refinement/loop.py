@@ -92,6 +92,10 @@ class Measure(Protocol):
     def sweeps(self) -> bool:
         """Whether measuring candidates of all attributes costs about as much as those of one."""
 
+    @property
+    def foresees(self) -> bool:
+        """Whether states further on can be measured, not only those beside the present one."""
+
     def path(self, states: Sequence[Cuts]) -> Floats:
         """Measure states that follow each other."""
 
@@ -173,6 +177,14 @@ class _Ranking:
         block, row = self.best
         return block.attribute, int(block.ids[row])
 
+    @property
+    def step(self) -> Step:
+        """The winner, with its numbers."""
+        block, row = self.best
+        return Step(
+            self.winner, *(float(column[row]) for column in (block.scores, block.gains, block.losses))
+        )
+
     def ordered(self) -> Iterator[Candidate]:
         """Give all open candidates, best first."""
         attributes = np.concatenate([np.full(len(b.ids), b.attribute) for b in self.blocks])
@@ -216,7 +228,8 @@ class Refinement:
         self._chain, self._width, self._broken = SHORTEST, NARROWEST, False
         self._length, self._used = 1, 1
         (root,) = measure.path([cuts])
-        self._start = State(cuts, root)
+        self.state = State(cuts, root)
+        self._known, self._candidates = _Known(), 0
         for bounds in self._bounds:
             bounds[:] = root
 
@@ -237,28 +250,65 @@ class Refinement:
         Raises:
             GuaranteeNotMet: The most general state breaks a requirement.
         """
-        self._gauges.require_solution(self._start.measured)
-        state, known = self._start, _Known()
+        self.begin()
+        while self.state.stopped is None:
+            step = self.best(interrupted)
+            if step is None:
+                return self.stop("interrupted" if self._candidates else "complete")
+            if len(self.state.steps) == max_steps:
+                return self.stop("max-steps")
+            self.perform(step)
+            self.tell(progress)
+        return self.state
+
+    def begin(self) -> None:
+        """Make ready for the first step.
+
+        Raises:
+            GuaranteeNotMet: The most general state breaks a requirement.
+        """
+        self._gauges.require_solution(self.state.measured)
         if not self._gains.local:
-            self._survey(state, known)
-        while state.stopped is None:
-            ranking = self._rank(state.cuts, state.measured)
-            if not len(ranking):
-                return replace(state, stopped="complete")
-            if interrupted():
-                return replace(state, stopped="interrupted")
-            best = ranking.winner
-            if best in known.measured:
-                if len(state.steps) == max_steps:
-                    return replace(state, stopped="max-steps")
-                state = self._perform(state, ranking, known.measured[best])
-                self._used += 1
-                known = known.behind.get(best, _Known())
-                self._tell(progress, state, ranking)
-            else:
-                self._explore(state, ranking, known)
-            self._learn(known)
-        return state
+            self._survey(self.state, self._known)
+
+    def best(self, interrupted: Callable[[], bool] = lambda: False) -> Step | None:
+        """Find the best valid candidate of the present state, measured in it; None if there is none.
+
+        Args:
+            interrupted: Asked before every measurement; true ends the search with None.
+        """
+        while True:
+            ranking = self._rank(self.state.cuts, self.state.measured)
+            self._candidates = len(ranking)
+            if not len(ranking) or interrupted():
+                return None
+            if ranking.winner in self._known.measured:
+                return ranking.step
+            self._explore(self.state, ranking, self._known)
+            self._learn(self._known)
+
+    def perform(self, step: Step) -> None:
+        """Perform the candidate that :meth:`best` has found."""
+        measured = self._known.measured[step.candidate]
+        self.state = State(_refined(self.state.cuts, step.candidate), measured, (*self.state.steps, step))
+        self._known = self._known.behind.get(step.candidate, _Known())
+        self._used += 1
+        self._learn(self._known)
+
+    def follow(self, step: Step, measured: Floats) -> None:
+        """Take over a step on which others decided; what was measured before it bounds what would be now.
+
+        Args:
+            step: Its candidate is of an attribute that has none of its own here.
+            measured: The numbers of the state that it led to.
+        """
+        self.state = replace(self.state, measured=measured, steps=(*self.state.steps, step))
+        self._known = _Known()
+
+    def stop(self, why: Stopped) -> State:
+        """End the run with the state reached."""
+        self.state = replace(self.state, stopped=why)
+        return self.state
 
     def _rank(self, cuts: Cuts, measured: Floats) -> _Ranking:
         """Score the open candidates; numbers not measured in this state are bounds."""
@@ -282,12 +332,6 @@ class Refinement:
         losses = self._gauges.loss(attribute, measured, after)
         return _Block(attribute, ids, gains, losses, gains / (losses + 1))
 
-    def _perform(self, state: State, ranking: _Ranking, measured: Floats) -> State:
-        block, row = ranking.best
-        numbers = (float(column[row]) for column in (block.scores, block.gains, block.losses))
-        step = Step(ranking.winner, *numbers)
-        return State(_refined(state.cuts, ranking.winner), measured, (*state.steps, step))
-
     def _survey(self, state: State, known: _Known) -> None:
         """Measure every candidate: where gains cost a measurement too, only valid ones are worth it."""
         ids = [self._open(attribute, cut)[0] for attribute, cut in enumerate(state.cuts)]
@@ -305,7 +349,8 @@ class Refinement:
         elif 2 * used < self._length or not used:
             self._chain = max(self._chain // 2, 1)
         disjoint = state.cuts[ranking.winner[0]].disjoint
-        if self._broken or not self._gains.local or (disjoint and self._chain < SHORTEST):
+        near = self._broken or not self._gains.local or not self._measure.foresees
+        if near or (disjoint and self._chain < SHORTEST):
             self._look_beside(state, ranking, known)
         else:
             self._look_ahead(state, ranking, known)
@@ -362,7 +407,9 @@ class Refinement:
             self._bounds[attribute][candidate] = row
             self._alive[attribute][candidate] = bool(self._gauges.valid(row))
 
-    def _tell(self, progress: Progress, state: State, ranking: _Ranking) -> None:
+    def tell(self, progress: Progress) -> None:
+        """Say where the run stands, and let go of what no reachable state tells apart."""
+        state = self.state
         pairs = zip(state.cuts, self._alive, strict=True)
         reachable = [cut.reachable(alive) for cut, alive in pairs]
         self._measure.forget(reachable)
@@ -370,7 +417,7 @@ class Refinement:
         worst = self._gauges.worst(state.measured)
         progress.update(
             step=len(state.steps),
-            candidates=len(ranking) - 1,
+            candidates=max(self._candidates - 1, 0),
             worst=self._gauges.describe(worst, float(state.measured[worst])),
         )
 

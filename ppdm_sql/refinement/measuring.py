@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,10 +23,44 @@ MOST_PROTECTED = 16
 """Protected values counted in one grid; further ones get a grid of their own."""
 
 
-class _Watch(NamedTuple):
+class Watched(Protocol):
+    """What a measure asks of a grouping of the records; :class:`Channel` says more of each."""
+
+    attributes: list[int]
+    groups: int
+
+    @property
+    def is_large(self) -> bool:
+        """Whether candidates of several attributes are better read in one scan than in one each."""
+
+    def identity(self, cuts: Cuts) -> tuple[int, ...]:
+        """Tell states apart as far as this grouping can see them."""
+
+    def detail(self, readings: Sequence[Reading]) -> Floats:
+        """Read the source itself, the number of groups first."""
+
+    def path(self, states: Sequence[Cuts], readings: Sequence[Reading]) -> Floats:
+        """Read states."""
+
+    def counted_path(self, states: Sequence[Cuts], readings: Sequence[Reading]) -> Floats:
+        """Read states, each with its number of groups first."""
+
+    def beside(
+        self, cuts: Cuts, candidates: Sequence[tuple[int, int]], readings: Sequence[Reading]
+    ) -> Floats:
+        """Read the states after candidates that each take one part out."""
+
+    def apart(self, cuts: Cuts, candidates: Sequence[tuple[int, int]], readings: Sequence[Reading]) -> Floats:
+        """Read the states after candidates that split parts of their own."""
+
+    def shrink(self, horizon: Sequence[Codes]) -> None:
+        """Learn what the coming states can tell apart."""
+
+
+class Watch(NamedTuple):
     """A channel with the gauges that read it, and how each does."""
 
-    channel: Channel
+    channel: Watched
     gauges: list[int]
     readings: list[Reading]
 
@@ -54,8 +88,8 @@ class ChannelMeasure:
     ) -> None:
         self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
         self._size = len(gauges.gauges)
-        self._watches: list[_Watch] = []
-        self._informative: dict[tuple[int, ...], tuple[Channel, list[Reading]]] = {}
+        self.watches: list[Watch] = []
+        self._informative: dict[tuple[int, ...], tuple[Watched, list[Reading]]] = {}
         for group in _groups(gauges.gauges):
             self._watch([gauges.gauges[position] for position in group], group)
 
@@ -68,31 +102,40 @@ class ChannelMeasure:
             labels = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
             names = [counted.setdefault(label, f"p{len(counted)}") for label in labels]
             told.append(readings.class_entropy(names))
-        channel = Channel(engine, atoms, gauges[0].attributes, list(counted), self._horizon)
-        self._watches.append(_Watch(channel, positions, formulas))
+        channel = self.channel(sorted(gauges[0].attributes), list(counted))
+        self.watches.append(Watch(channel, positions, formulas))
         self._informative.setdefault(tuple(channel.attributes), (channel, told))
+
+    def channel(self, attributes: Sequence[int], counted: Sequence[Counted]) -> Watched:
+        """Make what measures the groups of some attributes."""
+        return Channel(self._engine, self._atoms, attributes, counted, self._horizon)
 
     @property
     def groups(self) -> int:
         """Groups of the first state of the last path: what measuring one more state costs."""
-        return max(watch.channel.groups for watch in self._watches)
+        return max(watch.channel.groups for watch in self.watches)
 
     @property
     def sweeps(self) -> bool:
         """Whether measuring the candidates of all attributes costs about as much as those of one."""
-        return all(watch.channel.is_large for watch in self._watches)
+        return all(watch.channel.is_large for watch in self.watches)
+
+    @property
+    def foresees(self) -> bool:
+        """Whether states further on can be measured: all can, over the atoms."""
+        return True
 
     def detail(self) -> Floats:
         """Measure the source itself, in which nothing is masked."""
         numbers = np.empty(self._size)
-        for watch in self._watches:
+        for watch in self.watches:
             numbers[watch.gauges] = watch.channel.detail(watch.readings)[1:]
         return numbers
 
     def path(self, states: Sequence[Cuts]) -> Floats:
         """Measure states that follow each other, shape (states, gauges)."""
         numbers = np.empty((len(states), self._size))
-        for watch in self._watches:
+        for watch in self.watches:
             keys = [watch.channel.identity(state) for state in states]
             distinct = dict(zip(keys, states, strict=True))
             read = watch.channel.path(list(distinct.values()), watch.readings)
@@ -109,7 +152,7 @@ class ChannelMeasure:
             candidates: Attribute and id.
         """
         numbers = np.repeat(known[None, :], len(candidates), axis=0)
-        for watch in self._watches:
+        for watch in self.watches:
             for rows, read in self._read_beside(watch, cuts, candidates):
                 before = known[watch.gauges]
                 higher = [reading.total == "max" for reading in watch.readings]
@@ -119,7 +162,7 @@ class ChannelMeasure:
 
     @staticmethod
     def _read_beside(
-        watch: _Watch, cuts: Cuts, candidates: Sequence[tuple[int, int]]
+        watch: Watch, cuts: Cuts, candidates: Sequence[tuple[int, int]]
     ) -> Iterator[tuple[list[int], Floats]]:
         """Read the candidates that share a part, then those that have parts of their own."""
         mine = [row for row, (attribute, _) in enumerate(candidates) if attribute in watch.channel.attributes]
@@ -150,7 +193,7 @@ class ChannelMeasure:
 
     def forget(self, reachable: Sequence[Codes]) -> None:
         """Let each channel merge what no reachable state tells apart."""
-        for watch in self._watches:
+        for watch in self.watches:
             watch.channel.shrink(reachable)
 
 

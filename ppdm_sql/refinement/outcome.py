@@ -279,7 +279,7 @@ def cut_rows(engine: Engine, outcome: Outcome) -> Table:
     listed = [
         position
         for position, recoding in enumerate(outcome.recodings)
-        if recoding.treatment is not None and not (recoding.grown and recoding.dictionary.size > MOST_LISTED)
+        if recoding.treatment is not None and 0 < recoding.dictionary.size <= _most_listed(recoding)
     ]
     parts = [
         f"SELECT {position} AS attribute, code, value::VARCHAR AS value "
@@ -298,6 +298,10 @@ def cut_rows(engine: Engine, outcome: Outcome) -> Table:
     params["names"] = _names(outcome)
     query = statements.bind("refinement/cuts", tables={"texts": texts, "labels": outcome.labels})
     return engine.materialize("cuts", query, params)
+
+
+def _most_listed(recoding: Recoding) -> float:
+    return MOST_LISTED if recoding.grown else float("inf")
 
 
 def tree_rows(engine: Engine, outcome: Outcome) -> Table:

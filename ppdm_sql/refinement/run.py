@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Column, Engine
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.names import Table, column, resolve_all
 from ppdm_sql.progress import Progress
@@ -84,7 +84,7 @@ class Run(ABC):
         engine.require_autocommit()
         self.engine, self.source, self.options = engine, source, options
         self.table: Table = engine.find(source)
-        self.columns = {item.name: item for item in engine.columns(self.table)}
+        self.columns = self.described()
         asked = parse_all(options.require)
         if not asked:
             raise InvalidOption(
@@ -103,6 +103,10 @@ class Run(ABC):
             count=options.count_column,
         )
         check_free(engine, options.into)
+
+    def described(self) -> dict[str, Column]:
+        """Describe the columns that the run can read, by name, in the order of the release."""
+        return {item.name: item for item in self.engine.columns(self.table)}
 
     def _as_they_are(self, keep: Sequence[str]) -> tuple[str, ...]:
         """List the columns to keep, conditions among them but for those that are sensitive anyway."""
@@ -155,9 +159,9 @@ class Run(ABC):
                     progress.notice("A protected value does not occur in its column; check its spelling.")
                 progress.start("refining")
                 with stop_on_interrupt(progress) as interrupt:
-                    state = self._descend(lambda: interrupt.requested, progress)
+                    state = self.descend(lambda: interrupt.requested, progress)
                 progress.start(f"publishing {self.options.into}")
-                return publish(self.engine, self._draft(state))
+                return publish(self.engine, self.draft(state))
         finally:
             progress.stop()
 
@@ -172,22 +176,29 @@ class Run(ABC):
         plain = [Kept(n, without_enum(column(n, "s"), self.columns[n].type)) for n in kept]
         return plain + [Kept(n, pseudonym(column(n, "s"))) for n in self.roles.pseudonyms]
 
-    def _collapse(self) -> None:
+    @property
+    def coded(self) -> list[Column]:
+        """Columns that are coded: the attributes first."""
+        names = dict.fromkeys((*self.attributes, *self.roles.sensitive, self.roles.class_column))
+        return [self.columns[name] for name in names]
+
+    @property
+    def beside_symbol(self) -> list[str]:
+        """Columns in which the suppressed symbol can stand beside values as they are."""
+        return [name for name in self.roles.masking if self.shows_symbol(name)]
+
+    def read(self) -> Atoms:
         """Read the source once; everything after works on what comes out."""
-        roles = self.roles
-        coded = dict.fromkeys((*self.attributes, *roles.sensitive, roles.class_column))
-        self.atoms = collapse(
-            self.engine,
-            self.table,
-            [self.columns[name] for name in coded],
-            self._kept,
-            roles.count,
-            masked=[name for name in roles.masking if self.shows_symbol(name)],
-            symbol=self.options.symbol,
-        )
+        engine, count = self.engine, self.roles.count
+        masked, symbol = self.beside_symbol, self.options.symbol
+        return collapse(engine, self.table, self.coded, self._kept, count, masked=masked, symbol=symbol)
+
+    def _collapse(self) -> None:
+        """Make everything on which the descent works."""
+        self.atoms = self.read()
         gauges = gauges_of(self.engine, self.atoms, self.requirements)
         self.gauges = Gauges(gauges, len(self.attributes))
-        self.recodings = [self._recoding(a, name) for a, name in enumerate(self.attributes)]
+        self.recodings = [self.recoding(a, name) for a, name in enumerate(self.attributes)]
         self.measure = self.watch()
         self.detail = self.measure.detail()
 
@@ -209,15 +220,21 @@ class Run(ABC):
         """Position of the class attribute."""
         return self.atoms.position(self.roles.class_column)
 
-    def _recoding(self, position: int, name: str) -> Recoding:
+    def recoding(self, position: int, name: str) -> Recoding:
+        """Say how an attribute is masked, if it is."""
         counts = class_counts(self.engine, self.atoms, position, self.classes)
         if name in self.roles.masking:
             return self.recode(position, name, counts)
         return Fixed(self.atoms.coded[position], counts)
 
-    def _descend(self, interrupted: Callable[[], bool], progress: Progress) -> State:
+    def descend(self, interrupted: Callable[[], bool], progress: Progress) -> State:
         """Refine until no valid and beneficial candidate is left."""
-        loop = Refinement(
+        loop = self.loop()
+        return loop.run(max_steps=self.options.max_steps, interrupted=interrupted, progress=progress)
+
+    def loop(self) -> Refinement:
+        """Make the loop that refines."""
+        return Refinement(
             tuple(recoding.top for recoding in self.recodings),
             [recoding.ids for recoding in self.recodings],
             self.gauges,
@@ -225,15 +242,14 @@ class Run(ABC):
             self.gains(),
             self.rounding,
         )
-        return loop.run(max_steps=self.options.max_steps, interrupted=interrupted, progress=progress)
 
-    def _draft(self, state: State) -> Draft:
+    def draft(self, state: State) -> Draft:
         """Write down the release that the descent reached."""
         engine, options = self.engine, self.options
         moves = moves_of([recoding.top for recoding in self.recodings], state.steps)
         more, cuts = self.completed(state, state.cuts)
         moves.extend(more)
-        outcome = outcome_of(engine, self.atoms, self.recodings, cuts, moves)
+        outcome = self.outcome(cuts, moves)
         tops = top_labels(engine, outcome)
         outputs = self._outputs()
         return Draft(
@@ -251,8 +267,12 @@ class Run(ABC):
             steps=step_rows(engine, outcome, moves),
             cuts=cut_rows(engine, outcome),
             taxonomies=tree_rows(engine, outcome),
-            measures=(*self._reached(state, outcome), *self.said(outcome)),
+            measures=(*self.reached(state, outcome), *self.said(outcome)),
         )
+
+    def outcome(self, cuts: Sequence[Cut], moves: Sequence[Move]) -> Outcome:
+        """Gather what the release needs to know."""
+        return outcome_of(self.engine, self.atoms, self.recodings, cuts, moves)
 
     def _outputs(self) -> list[Output]:
         outputs: list[Output] = []
@@ -293,10 +313,11 @@ class Run(ABC):
             **self.parameters(),
         }
 
-    def _reached(self, state: State, outcome: Outcome) -> list[information.Row]:
+    def reached(self, state: State, outcome: Outcome) -> list[information.Row]:
         """Give the worst number of each requirement, in the source and in the release."""
         whole = all(outcome.cut(position) is None for position in range(len(self.recodings)))
-        after: Floats = self.detail if whole else state.measured
+        known = not np.isnan(self.detail).any()  # a party that sees its own columns only cannot tell
+        after: Floats = self.detail if whole and known else state.measured
         reached: dict[str, tuple[float, float]] = {}
         for gauge, *numbers in zip(self.gauges.gauges, self.detail, after, strict=True):
             name = f"{_MEASURED[gauge.kind]}: {gauge.requirement}"

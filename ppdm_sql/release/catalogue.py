@@ -17,6 +17,9 @@ from ppdm_sql.statements import text
 SHAPE = "published"
 """Key under which ``ppdm.releases.parameters`` keeps the shape of the release."""
 
+REPORT = "release_report"
+"""The view of all releases with their measures; a release called ``report`` would need this name."""
+
 
 @dataclass(frozen=True)
 class CatalogueRow:
@@ -52,7 +55,7 @@ class CatalogueRow:
 
 
 def parts(engine: Engine) -> set[str]:
-    """Name the tables of the catalogue that not every file has: ``releases``, ``taxonomies``, ``models``."""
+    """Name the tables that not every file has: ``releases``, ``taxonomies``, ``models``, ``transcripts``."""
     return {name for (name,) in engine.look_up(text("release/catalogue"), step="catalogue")}
 
 
@@ -85,11 +88,46 @@ def find(engine: Engine, name: str) -> CatalogueRow:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a new release will stand: the current database and schema, and whether a catalogue is there."""
+    """Where a new release will stand.
+
+    Args:
+        catalog: The current database.
+        schema: The current schema.
+        catalogue: Whether a catalogue is there.
+        report: Whether its view ``release_report`` is there, or the frozen rows of a release ``report``.
+    """
 
     catalog: str
     schema: str
     catalogue: bool
+    report: bool
+
+
+def place_here(engine: Engine) -> Place:
+    """Say where a new release would stand.
+
+    Raises:
+        InvalidOption: A database is called like the schema of the catalogue.
+
+    Example:
+        >>> import duckdb
+        >>> place_here(Engine(duckdb.connect())).catalogue
+        False
+    """
+    return _place(engine, "")[0]
+
+
+def _place(engine: Engine, name: str) -> tuple[Place, list[tuple[Any, ...]]]:
+    """Give the place of a new release, and what is there that a release of this name could meet."""
+    catalog, schema = engine.current()
+    found = engine.look_up(text("release/names_in_use"), {"name": name}, step="names_in_use")
+    if any(row[2] is None for row in found):
+        raise InvalidOption(
+            f"A database called {SCHEMA} is open, and releases are kept in a schema of that name.",
+            "Rename the file, or attach it under another name.",
+        )
+    there = {part.lower() for *parts, part in found if parts == [catalog, SCHEMA]}
+    return Place(catalog, schema, "releases" in there, REPORT in there), found
 
 
 def check_free(engine: Engine, name: str) -> Place:
@@ -106,16 +144,11 @@ def check_free(engine: Engine, name: str) -> Place:
     """
     if not name or "\0" in name:
         raise InvalidOption("A release needs a name.", "Give one with --into NAME.")
-    catalog, schema = engine.current()
-    found = engine.look_up(text("release/names_in_use"), {"name": name}, step="names_in_use")
-    if any(row[2] is None for row in found):
-        raise InvalidOption(
-            f"A database called {SCHEMA} is open, and releases are kept in a schema of that name.",
-            "Rename the file, or attach it under another name.",
-        )
-    place = Place(catalog, schema, (catalog, SCHEMA, "releases") in found)
+    place, found = _place(engine, name)
     for taken in _in_the_way(engine, name, place, found):
         raise NameTaken(f"There is {taken} already.", "Choose another name, or drop what has this one.")
+    if f"release_{name}".lower() == REPORT:
+        raise NameTaken(f"{SCHEMA}.{REPORT} is the view of all releases.", "Choose another name.")
     return place
 
 
@@ -125,7 +158,7 @@ def _in_the_way(engine: Engine, name: str, place: Place, found: list[tuple[Any, 
         here = catalog == "temp" or schema == place.schema
         if other.lower() == name.lower() and here:
             yield f"a table or view {other!r}"
-        if other.lower() == f"release_{name}".lower() and schema == SCHEMA:
+        if other.lower() == f"release_{name}".lower() != REPORT and schema == SCHEMA:
             yield f"a release {other.removeprefix('release_')!r}"
     listed = releases(engine) if place.catalogue else []
     yield from (f"a release {r.release!r}" for r in listed if r.release.lower() == name.lower())

@@ -198,9 +198,9 @@ class Release:
         self._engine.require_autocommit()
         shape = self._shape()
         own = reads_release(self._engine, shape)
-        known = "taxonomies" in catalogue.parts(self._engine)
+        parts = catalogue.parts(self._engine)
         with self._engine.transaction():
-            for sql in texts.removals(shape, with_view=own, with_taxonomies=known):
+            for sql in texts.removals(shape, with_view=own, parts=parts):
                 self._engine.write(sql, step="drop")
 
     def _found(self) -> tuple[CatalogueRow, Shape]:

@@ -47,9 +47,10 @@ def freeze(engine: Engine, draft: Draft) -> None:
 
 
 def _create_catalogue(engine: Engine, draft: Draft, place: Place) -> None:
-    """Make what is missing of the catalogue; a file that has one may lack the taxonomies."""
+    """Make what is missing of the catalogue; a file that has one may lack the taxonomies and the report."""
     trees = ("taxonomies",) if draft.taxonomies is not None else ()
-    for part in trees if place.catalogue else ("schema", *texts.CATALOGUE):
+    report = () if place.report else ("report",)
+    for part in (*(trees if place.catalogue else ("schema", *texts.CATALOGUE)), *report):
         engine.write(statements.text(f"release/create_{part}"), step=f"create {part}")
 
 

@@ -5,6 +5,8 @@ Names and values enter as parts of a syntax tree; only finished pieces are put t
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlglot import exp
 
 from ppdm_sql.names import Table, column
@@ -15,6 +17,8 @@ from ppdm_sql.statements import literal, render
 from ppdm_sql.version import __version__
 
 CATALOGUE = ("releases", "steps", "cuts", "measures", "taxonomies")
+OPTIONAL = ("taxonomies", "transcripts")
+"""Tables about releases that a file may lack."""
 
 _TREATMENTS: dict[Treatment, str] = {
     "suppressed": "Values that are not disclosed are shown as the symbol ",
@@ -76,16 +80,16 @@ def column_comments(shape: Shape, table: Table) -> list[str]:
     return [_comment("COLUMN", name, words) for name, words in treated]
 
 
-def removals(shape: Shape, *, with_view: bool, with_taxonomies: bool) -> list[str]:
+def removals(shape: Shape, *, with_view: bool, parts: Collection[str]) -> list[str]:
     """Write the statements that remove a release; the view only where it is still its own.
 
     Args:
         shape: The release.
         with_view: Whether to drop the view.
-        with_taxonomies: Whether the catalogue has the table of them.
+        parts: The tables that this catalogue has of those that not every one has.
     """
     release = column("release").eq(shape.name)
-    there = [name for name in CATALOGUE if with_taxonomies or name != "taxonomies"]
+    there = [name for name in (*CATALOGUE, "transcripts") if name not in OPTIONAL or name in parts]
     rows = [exp.delete(Table(name, SCHEMA).expression(), where=release) for name in there]
     drops = [f"DROP MACRO TABLE IF EXISTS {shape.macro}"] if shape.stepwise else []
     drops.append(f"DROP TABLE IF EXISTS {shape.frozen}")

@@ -7,7 +7,7 @@ SELECT
     t.table_name AS name
 FROM duckdb_tables() AS t
 WHERE t.database_name IN (current_catalog(), 'temp')
-    AND lower(t.table_name) IN (lower($name), lower('release_' || $name), 'releases', 'models')
+    AND lower(t.table_name) IN (lower($name), lower('release_' || $name), 'releases', 'models', 'release_report')
 UNION ALL
 SELECT
     v.database_name,
@@ -15,7 +15,7 @@ SELECT
     v.view_name AS name
 FROM duckdb_views() AS v
 WHERE v.database_name IN (current_catalog(), 'temp')
-    AND lower(v.view_name) = lower($name)
+    AND lower(v.view_name) IN (lower($name), 'release_report')
 UNION ALL
 SELECT
     d.database_name,

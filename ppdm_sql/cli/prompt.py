@@ -1,0 +1,166 @@
+"""The prompt of ``ppdm sql``: several lines until a semicolon, history, completion of names."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+from ppdm_sql.cli.failures import tell
+from ppdm_sql.cli.output import notice
+from ppdm_sql.cli.session import Session
+from ppdm_sql.functions.scripts import is_complete
+from ppdm_sql.names import quoted
+
+ROWS_SHOWN = 200
+_LEAVE = ("exit", "quit", ".exit", ".quit")
+_MARKS = "ppdm> ", " ...> "
+_WORD = re.compile(r'"[^"]*|\w+')
+_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_NAMES = """
+    SELECT DISTINCT t.name FROM (
+        SELECT c.column_name AS name FROM duckdb_columns() AS c WHERE NOT c.internal
+        UNION ALL SELECT t.table_name FROM duckdb_tables() AS t WHERE NOT t.internal
+        UNION ALL SELECT v.view_name FROM duckdb_views() AS v WHERE NOT v.internal
+        UNION ALL SELECT s.schema_name FROM duckdb_schemas() AS s
+        UNION ALL SELECT d.database_name FROM duckdb_databases() AS d WHERE NOT d.internal
+        UNION ALL SELECT f.function_name FROM duckdb_functions() AS f
+            WHERE NOT f.internal AND f.function_type IN ('macro', 'table_macro')
+    ) AS t ORDER BY t.name
+"""
+_KEYWORDS = "SELECT upper(k.keyword_name) FROM duckdb_keywords() AS k ORDER BY k.keyword_name"
+
+
+class Prompt:
+    """Reads statements from a terminal and runs them until the user leaves.
+
+    Args:
+        session: Runs them.
+        keep_history: Whether what is typed is kept for the next time.
+        quiet: Whether to say nothing at the beginning.
+        debug: Whether errors show the engine's own words.
+    """
+
+    def __init__(self, session: Session, *, keep_history: bool, quiet: bool, debug: bool) -> None:
+        self._session = session
+        self._debug = debug
+        self._quiet = quiet
+        self._history = history_file() if keep_history else None
+        self._names = _Names(session)
+
+    def run(self) -> None:
+        """Read and run until the end of the input, ``exit`` or ``quit``."""
+        self._greet()
+        prompt: PromptSession[str] = PromptSession(
+            message=_MARKS[0],
+            prompt_continuation=lambda width, line, wrapped: _MARKS[1],
+            history=self._stored(),
+            completer=self._names,
+            complete_while_typing=False,
+            multiline=True,
+            key_bindings=_bindings(),
+        )
+        while True:
+            try:
+                text = prompt.prompt().strip()
+            except KeyboardInterrupt:
+                continue
+            except EOFError:
+                return
+            if text.rstrip("; ").lower() in _LEAVE:
+                return
+            self._run(text)
+
+    def _run(self, text: str) -> None:
+        try:
+            self._session.run(text, most=ROWS_SHOWN)
+        except KeyboardInterrupt:
+            notice("Interrupted.")
+        except Exception as error:
+            tell(error, debug=self._debug)
+        self._names.forget()
+
+    def _greet(self) -> None:
+        notice("A semicolon ends a statement. Tab completes names; exit or Ctrl-D leaves.", quiet=self._quiet)
+        if self._history is not None:
+            where = f"What you type, values included, is kept in {self._history}"
+            notice(f"{where}; --no-history keeps nothing.", quiet=self._quiet)
+
+    def _stored(self) -> History:
+        return InMemoryHistory() if self._history is None else FileHistory(str(self._history))
+
+
+def history_file() -> Path | None:
+    """Give the file of the history, which only the user can read; None where it cannot be made."""
+    folder = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "ppdm-sql"
+    path = folder / "history"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+        path.chmod(0o600)
+    except OSError:
+        return None
+    return path
+
+
+def _bindings() -> KeyBindings:
+    """Let Enter run what ends with a semicolon, and begin a new line otherwise."""
+    keys = KeyBindings()
+
+    @Condition
+    def ends() -> bool:
+        text = get_app().current_buffer.text
+        return is_complete(text) or not text.strip() or text.strip().lower() in _LEAVE
+
+    @keys.add("enter", filter=ends)
+    def _accept(event: KeyPressEvent) -> None:
+        event.current_buffer.validate_and_handle()
+
+    return keys
+
+
+class _Names(Completer):
+    """Completes keywords and the names of what the database holds, read again after each statement."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._keywords = self._read(_KEYWORDS)
+        self._names: list[str] = []
+
+    def forget(self) -> None:
+        """Read the names again when they are needed next."""
+        self._names = []
+
+    def get_completions(self, document: Document, event: CompleteEvent) -> Iterator[Completion]:
+        """Give the names that begin as the word before the cursor does, then keywords."""
+        word = document.get_word_before_cursor(pattern=_WORD)
+        self._names = self._names or [_written(name) for name in self._read(_NAMES)]
+        for name in (*self._names, *(self._keywords if word else ())):
+            if name.lower().lstrip('"').startswith(word.lower().lstrip('"')):
+                yield Completion(name, start_position=-len(word))
+
+    def _read(self, query: str) -> list[str]:
+        try:
+            return [name for (name,) in self._session.connection.execute(query).fetchall()]
+        except duckdb.Error:  # such as in a transaction that has failed
+            return []
+
+
+def _written(name: str) -> str:
+    """Write a name as SQL wants it.
+
+    Example:
+        >>> _written("customers"), _written("odd name")
+        ('customers', '"odd name"')
+    """
+    return name if _PLAIN.fullmatch(name) else quoted(name)

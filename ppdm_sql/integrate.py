@@ -1,0 +1,213 @@
+"""TDS2P: one of two parties that integrate their tables into one release, without showing them to each other.
+
+Source: Wang, Fung, Dong 2005, "Integrating Private Databases for Data Analysis", ISI.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ppdm_sql.database import Database
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.federation.certificates import Credentials, keygen
+from ppdm_sql.federation.checking import Checked, check_files
+from ppdm_sql.federation.flight import Place
+from ppdm_sql.federation.request import IntegrateRequest
+from ppdm_sql.federation.transcripts import Entry, transcript
+from ppdm_sql.progress import Progress, SilentProgress
+from ppdm_sql.release import Release
+from ppdm_sql.requirements import Requirement
+from ppdm_sql.taxonomy.model import Taxonomy
+
+__all__ = ["Checked", "Credentials", "Entry", "Party", "check", "keygen", "transcript_of"]
+TIMEOUT = 120.0
+"""Seconds that a partner may take for a message."""
+if TYPE_CHECKING:
+    from ppdm_sql.federation.session import Opened
+
+PathLike = str | os.PathLike[str]
+
+
+class Party:
+    """One of two parties; each has its own file, and its own columns of the same people.
+
+    Both give the same requirements, class and options, and each the columns that it owns.
+
+    Args:
+        database: The party's database, opened to write.
+        table: Its table or view: the key, the class, and the columns of ``owns``; one row a person.
+        require: What must hold on the integrated release, about the columns of both.
+        class_column: The column that a classifier is to predict; both tables have it, with the same values.
+        key: Columns that name a person in both tables; they are not released.
+        owns: Columns of this table that the release may show, masked.
+        into: Name of the release in this file.
+        taxonomies: A taxonomy for some of the own columns, as for :meth:`ppdm_sql.Database.generalize`.
+        ranges: Bounds for own columns that are shown in grown intervals; the upper one is outside.
+        suppress: Own columns to suppress, not to grow.
+        symbol: What stands for a suppressed value.
+        match: ``plain``, or ``hashed``, where keys are compared by keyed hashes.
+        secret: For ``hashed``: what both parties hold and nobody else, at least 16 bytes.
+        intersect: Whether to take the common records if the tables have others too; both must say so.
+        score_bits: Bits to which scores are rounded before they are told, 2 to 16; None for all.
+        max_steps: Stop after this many steps, at least 0.
+        progress: Told what the run is doing.
+
+    Example:
+        >>> import duckdb, ppdm_sql
+        >>> con = duckdb.connect()
+        >>> _ = con.execute("CREATE TABLE ta (ssn INTEGER, sex VARCHAR, c BOOLEAN)")
+        >>> party = Party(ppdm_sql.open(con), "ta", ["k >= 2 on sex, job"], class_column="c",
+        ...               key=["ssn"], owns=["sex"], into="both")
+        >>> party.table
+        'ta'
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        table: str,
+        require: Sequence[str | Requirement],
+        *,
+        class_column: str,
+        key: str | Sequence[str],
+        owns: Sequence[str],
+        into: str,
+        taxonomies: Mapping[str, Taxonomy | Mapping[str, object] | str | Path] | None = None,
+        ranges: Mapping[str, tuple[object, object]] | None = None,
+        suppress: Sequence[str] = (),
+        symbol: str = "*",
+        match: str = "plain",
+        secret: bytes | None = None,
+        intersect: bool = False,
+        score_bits: int | None = None,
+        max_steps: int | None = None,
+        show_values: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        self.database, self.table = database, table
+        self._progress = progress or SilentProgress()
+        self._request = IntegrateRequest(
+            require=require,
+            class_column=class_column,
+            key=(key,) if isinstance(key, str) else tuple(key),
+            owns=(owns,) if isinstance(owns, str) else tuple(owns),
+            into=into,
+            taxonomies=dict(taxonomies or {}),
+            ranges=dict(ranges or {}),
+            suppress=tuple(suppress),
+            symbol=symbol,
+            match=match,
+            secret=secret,
+            intersect=intersect,
+            score_bits=score_bits,
+            max_steps=max_steps,
+            show_values=show_values,
+        )
+
+    def serve(
+        self,
+        listen: str,
+        credentials: Credentials,
+        peer_name: str,
+        *,
+        timeout: float = TIMEOUT,
+        wait: float | None = None,
+        resume: bool = False,
+        transcript: PathLike | None = None,
+    ) -> Release:
+        """Wait for the partner, run the protocol with it, and publish the release in both files.
+
+        Args:
+            listen: ``HOST:PORT``; port 0 takes a free one, which the progress is told.
+            credentials: What this side shows and believes.
+            peer_name: The name that the partner's certificate must have.
+            timeout: Seconds that the partner may take for a message.
+            wait: Seconds to wait for the partner to join; None for as long as it takes.
+            resume: Whether to go on with a run that broke off; the partner must say the same.
+            transcript: A file to write every message's number, kind, size and digest to, as it crosses.
+
+        Returns:
+            The release, which the partner has too, with equal rows.
+
+        Raises:
+            PeerError: The partner did not come, has gone, is silent, or has stopped the run.
+            ProtocolError: The partner's parameters, records or messages are refused, or it refuses this
+                side's.
+            PpdmError: The table or an option cannot be used.
+            Nothing is published on any error.
+
+        Cost: as :meth:`ppdm_sql.Database.generalize` on both sides at once, and for each step a message with
+        one number, mostly one byte, for each record of the specialized value.
+        Source: Wang, Fung, Dong 2005, slide 12.
+        """
+        from ppdm_sql.federation.listening import listening
+
+        place = Place.parse("--listen", listen)
+        opened = partial(listening, place, credentials, peer_name)
+        more = {"timeout": _positive(timeout), "wait": wait, "notice": self._progress.notice}
+        return self._run(partial(opened, **more), resume, transcript)
+
+    def join(
+        self,
+        peer: str,
+        credentials: Credentials,
+        peer_name: str,
+        *,
+        timeout: float = TIMEOUT,
+        resume: bool = False,
+        transcript: PathLike | None = None,
+    ) -> Release:
+        """Call the partner, run the protocol with it, and publish the release in both files.
+
+        Args:
+            peer: ``HOST:PORT`` where the partner listens, or soon will.
+            credentials: What this side shows and believes.
+            peer_name: The name that the partner's certificate must have.
+            timeout: Seconds that the partner may take to listen, and for a message.
+            resume: Whether to go on with a run that broke off; the partner must say the same.
+            transcript: A file to write every message's number, kind, size and digest to, as it crosses.
+
+        Returns:
+            The release, which the partner has too, with equal rows.
+
+        Raises:
+            PeerError: The partner cannot be reached, has gone, is silent, or has stopped the run.
+            ProtocolError: The partner's certificate, parameters, records or messages are refused, or it
+                refuses this side's.
+            PpdmError: The table or an option cannot be used.
+            Nothing is published on any error.
+
+        Cost: that of :meth:`serve`.
+        """
+        from ppdm_sql.federation.joining import joining
+
+        place = Place.parse("--peer", peer)
+        opened = partial(joining, place, credentials, peer_name)
+        return self._run(partial(opened, timeout=_positive(timeout)), resume, transcript)
+
+    def _run(self, opened: Opened, resume: bool, transcript: PathLike | None) -> Release:
+        from ppdm_sql.federation.session import Session
+
+        file = None if transcript is None else Path(transcript)
+        session = Session(self.database.engine, self.table, self._request, self._progress, file)
+        return session.run(opened, resume=resume)
+
+
+def transcript_of(release: Release | str, database: Database) -> list[Entry]:
+    """List the messages of the run that made a release."""
+    return transcript(database.engine, release if isinstance(release, str) else release.name)
+
+
+def check(release: str, mine: Database, other: Database, other_release: str | None = None) -> Checked:
+    """Prove from the transcripts of both files what crossed the line."""
+    return check_files(mine.engine, release, other.engine, other_release or release)
+
+
+def _positive(timeout: float) -> float:
+    if not 0 < timeout < float("inf"):
+        raise InvalidOption(f"{timeout} seconds are no time limit.", "Give --timeout a number above 0.")
+    return timeout

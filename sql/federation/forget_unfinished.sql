@@ -1,0 +1,3 @@
+-- forget_unfinished | in: - | out: ppdm.unfinished | grain: one row per message of a run | params: release
+DELETE FROM ppdm.unfinished AS u
+WHERE u.release = $release;

@@ -1,0 +1,5 @@
+-- unfinished_payload | in: ppdm.unfinished | out: unfinished_payload | grain: one row | params: release, number
+SELECT u.payload
+FROM ppdm.unfinished AS u
+WHERE u.release = $release
+    AND u.number = $number;

@@ -1,0 +1,52 @@
+-- confidence | in: - | out: ppdm_confidence | grain: one row per combination of the columns of ic with a sensitive value | params: -
+-- FROM ppdm_confidence('policies', ['Age', 'Gender'], 'Amount')
+-- How surely the columns of ic tell each sensitive value: its records in a class over all records of the class.
+-- Source: Wang, Fung, Yu 2005, Definition 3.1.
+CREATE OR REPLACE MACRO ppdm_confidence(tbl, ic, sensitive) AS TABLE
+WITH cells AS (
+    SELECT
+        COLUMNS(ic) AS 'q_\0',
+        COLUMNS([sensitive]) AS 's_\0',
+        count(*) AS records
+    FROM query_table(
+        CASE
+            WHEN tbl IS NULL THEN error('No table is named in tbl.')
+            WHEN typeof(ic) <> 'VARCHAR[]' OR coalesce(len(TRY_CAST(ic AS VARCHAR[])), 0) = 0
+                THEN error('No column is in ic: give a list of names, such as [''Age'', ''Sex''].')
+            WHEN list_contains([c IS NULL FOR c IN TRY_CAST(ic AS VARCHAR[])], TRUE)
+                THEN error('A name in ic is NULL.')
+            WHEN len(list_distinct([lower(c) FOR c IN TRY_CAST(ic AS VARCHAR[])])) < len(TRY_CAST(ic AS VARCHAR[]))
+                THEN error('A column is in ic twice: ' || array_to_string([
+                    c FOR c IN TRY_CAST(ic AS VARCHAR[])
+                    IF len([d FOR d IN TRY_CAST(ic AS VARCHAR[]) IF lower(d) = lower(c)]) > 1
+                ], ', '))
+            WHEN typeof(sensitive) <> 'VARCHAR' OR sensitive IS NULL
+                THEN error('One column is needed as sensitive: give its name, such as ''Amount''.')
+            WHEN list_contains([lower(c) FOR c IN TRY_CAST(ic AS VARCHAR[])], lower(TRY_CAST(sensitive AS VARCHAR)))
+                THEN error('The sensitive column is in ic, too: ' || TRY_CAST(sensitive AS VARCHAR))
+            ELSE tbl
+        END
+    )
+    GROUP BY ALL
+),
+classes AS (
+    SELECT
+        COLUMNS('(?s)^q_.*'),
+        list(struct_pack(*COLUMNS('(?s)^s_.*'), records := records)) AS "values",
+        CAST(sum(records) AS BIGINT) AS class_records
+    FROM cells
+    GROUP BY ALL
+),
+counted_values AS (
+    SELECT
+        COLUMNS('(?s)^q_.*'),
+        unnest("values", max_depth := 2),
+        class_records
+    FROM classes
+)
+SELECT
+    COLUMNS('(?s)^[qs]_(.*)$') AS '\1',
+    records,
+    class_records,
+    CAST(records AS DOUBLE) / class_records AS confidence
+FROM counted_values;

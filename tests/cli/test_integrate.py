@@ -1,0 +1,310 @@
+"""``ppdm integrate``: what its commands print, read, refuse and leave."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import assert_explained, execute, ppdm, spawn
+from sides import CELLS, HOST, JOBS, REQUIRE, Side, make_keys, sides
+
+import ppdm_sql
+from ppdm_sql.cli import demo
+from ppdm_sql.taxonomy import Taxonomy
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "two-parties.md"
+SAME = ["--key", "SSN", "--class", "Class", "--into", "safe", "--timeout", "20"]
+
+
+@pytest.fixture(scope="session")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_keys(tmp_path_factory.mktemp("keys"))
+
+
+@pytest.fixture
+def pair(tmp_path: Path, keys: Path) -> tuple[Side, Side]:
+    """Both files, the second with the taxonomy of jobs as a table."""
+    first, second = sides(tmp_path, keys)
+    with ppdm_sql.open(second.file) as db:
+        ppdm_sql.taxonomy.write_taxonomy(db.engine, Taxonomy.from_dict(JOBS), "jobs")
+    return first, second
+
+
+def words(role: str, side: Side, *more: str | Path, require: tuple[str, ...] = REQUIRE) -> list[str]:
+    """The command of one party."""
+    files = (side.keys / name for name in (f"{side.name}.pem", f"{side.name}.key", "authority.pem"))
+    shown = zip(("--cert", "--private-key", "--authority"), files, strict=True)
+    own = ["--owns", ",".join(side.options["owns"])]
+    own += ["--taxonomy", "Job=jobs", "--range", "Salary=1,99"] if role == "join" else []
+    demanded = [word for text in require for word in ("--require", text)]
+    credentials = [str(word) for pair in shown for word in pair]
+    named = ["--peer-name", side.partner]
+    return [
+        "integrate",
+        role,
+        str(side.file),
+        side.table,
+        *SAME,
+        *own,
+        *demanded,
+        *credentials,
+        *named,
+        *map(str, more),
+    ]
+
+
+class Serving:
+    """The listening party, in a process of its own."""
+
+    def __init__(self, side: Side, *more: str | Path) -> None:
+        self.child = spawn(*words("serve", side, "--listen", f"{HOST}:0", "--wait", "30", *more))
+        assert self.child.stderr is not None
+        self.heard = ""
+        while not self.heard.startswith("Note: Listening on "):
+            self.heard = self.child.stderr.readline()
+            assert self.heard, "the listening side ended"
+        self.address = self.heard.split()[3]
+
+    def end(self) -> tuple[int, str, str]:
+        printed, said = self.child.communicate(timeout=60)
+        return self.child.returncode, printed, said
+
+
+def integrated(pair: tuple[Side, Side], *more: str | Path) -> tuple[Any, tuple[int, str, str]]:
+    """Let both parties run with the same further options; give what each ended with."""
+    serving = Serving(pair[0], *more)
+    try:
+        joined = ppdm(*words("join", pair[1], "--peer", serving.address, *more))
+        return joined, serving.end()
+    finally:
+        serving.child.kill()
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> tuple[Side, Side]:
+    """Two files with a release, which no test changes."""
+    folder = tmp_path_factory.mktemp("published")
+    first, second = sides(folder, make_keys(folder / "keys"))
+    with ppdm_sql.open(second.file) as db:
+        ppdm_sql.taxonomy.write_taxonomy(db.engine, Taxonomy.from_dict(JOBS), "jobs")
+    joined, (code, _, said) = integrated((first, second))
+    assert (joined.exit_code, code) == (0, 0), joined.stderr + said
+    return first, second
+
+
+def test_both_sides_print_their_measures_and_hold_the_same_release(
+    pair: tuple[Side, Side], tmp_path: Path
+) -> None:
+    joined, (code, printed, said) = integrated(pair)
+    assert (joined.exit_code, code) == (0, 0), joined.stderr + said
+    for out, err in ((joined.stdout, joined.stderr), (printed, said)):
+        assert "smallest class: k >= 4 on Sex, Job" in out
+        assert "Published safe: 34 records, 9 steps, complete." in err
+        assert "ppdm show" in err
+    first, second = ([*execute(side.file, "FROM safe")] for side in pair)
+    assert first == second
+    assert len(first) == 34
+    assert execute(pair[0].file, "SELECT method, verified FROM ppdm.releases") == [("TDS2P", True)]
+    for side in pair:
+        assert ppdm("verify", side.file, "safe").exit_code == 0
+
+
+def test_all_options_are_read_and_recorded(pair: tuple[Side, Side], tmp_path: Path) -> None:
+    execute(pair[0].file, "INSERT INTO ta SELECT 'another', Sex, Class FROM ta LIMIT 1")
+    secret = tmp_path / "secret"
+    secret.write_text("a secret of more than sixteen bytes\n")
+    more = ["--match", "hashed", "--secret", secret, "--intersect", "--score-bits", "8", "--max-steps", "5"]
+    joined, (code, _, said) = integrated(pair, *more, "--symbol", "?", "--format", "json")
+    assert (joined.exit_code, code) == (0, 0), joined.stderr + said
+    assert {row["measure"].partition(":")[0] for row in json.loads(joined.stdout)["measures"]} >= {
+        "smallest class"
+    }
+    ((recorded, rows),) = execute(pair[0].file, "SELECT parameters::VARCHAR, rows FROM ppdm.releases")
+    expected = {"match": "hashed", "intersect": True, "score_bits": 8, "max_steps": 5, "symbol": "?"}
+    assert {name: json.loads(recorded)[name] for name in expected} == expected
+    assert rows == 34
+    assert "a secret" not in recorded
+    listed = json.loads(ppdm("integrate", "transcript", pair[0].file, "safe", "--format", "json").stdout)
+    assert [row["kind"] for row in listed][:6] == ["HELLO", "HELLO", "KEYS", "KEYS", "HELLO", "HELLO"]
+
+
+def test_a_transcript_lists_every_message(published: tuple[Side, Side]) -> None:
+    listed = [
+        json.loads(ppdm("integrate", "transcript", side.file, "safe", "--format", "json").stdout)
+        for side in published
+    ]
+    assert set(listed[0][0]) == {"message", "round", "direction", "kind", "bytes", "sha256"}
+    directions = {"sent": "received", "received": "sent"}
+    mirrored = [
+        sorted((row["direction"], row["round"], row["kind"], row["bytes"], row["sha256"]) for row in rows)
+        for rows in (listed[0], [row | {"direction": directions[row["direction"]]} for row in listed[1]])
+    ]
+    assert mirrored[0] == mirrored[1]
+    assert {row["kind"] for row in listed[0]} == {"HELLO", "SCORE", "WIN", "DIGEST", "LABELS"}
+
+
+def test_two_transcripts_that_fit_are_accepted(published: tuple[Side, Side]) -> None:
+    first, second = published
+    result = ppdm("integrate", "transcript", first.file, "safe", "--check", second.file, "--format", "json")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert all(row["holds"] for row in found["Transcripts"])
+    assert found["Told"]
+
+
+def test_two_transcripts_that_do_not_fit_are_not(pair: tuple[Side, Side]) -> None:
+    joined, (code, _, _) = integrated(pair)
+    assert (joined.exit_code, code) == (0, 0)
+    first, second = pair
+    execute(second.file, "DELETE FROM ppdm.transcripts WHERE number = 9")
+    result = ppdm("integrate", "transcript", first.file, "safe", "--check", second.file)
+    assert result.exit_code == 1
+    assert "false" in result.stdout
+
+
+def test_a_dropped_release_leaves_no_transcript(pair: tuple[Side, Side]) -> None:
+    joined, (code, _, _) = integrated(pair)
+    assert (joined.exit_code, code) == (0, 0)
+    file = pair[0].file
+    ((kept,),) = execute(file, "SELECT count(*) FROM ppdm.transcripts")
+    assert kept > 10
+    assert ppdm("drop", file, "safe").exit_code == 0
+    assert execute(file, "FROM ppdm.transcripts") == []
+
+
+def test_a_release_of_one_party_has_no_transcript(pair: tuple[Side, Side]) -> None:
+    file = pair[0].file
+    demanded = ["--require", "k >= 2 on Sex", "--class", "Class", "--into", "alone", "--quiet"]
+    assert ppdm("suppress", file, "ta", *demanded).exit_code == 0
+    result = ppdm("integrate", "transcript", file, "alone")
+    assert_explained(result, code=2, problem="was not made by two parties")
+    assert_explained(ppdm("integrate", "transcript", file, "none"), code=2, problem="There is no release")
+
+
+def test_messages_are_written_to_a_file_as_they_cross(pair: tuple[Side, Side], tmp_path: Path) -> None:
+    serving = Serving(pair[0], "--transcript", tmp_path / "first.jsonl")
+    joined = ppdm(
+        *words("join", pair[1], "--peer", serving.address, "--transcript", tmp_path / "second.jsonl")
+    )
+    assert (joined.exit_code, serving.end()[0]) == (0, 0)
+    first, second = (
+        [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text().splitlines()]
+        for name in ("first", "second")
+    )
+    assert [row["digest"] for row in first if row["direction"] == "sent"] == [
+        row["digest"] for row in second if row["direction"] == "received"
+    ]
+    assert "payload" not in first[0]
+    again = ppdm(
+        *words("join", pair[1], "--peer", serving.address, "--transcript", tmp_path / "second.jsonl"),
+        "--into", "other",
+    )  # fmt: skip
+    assert_explained(again, code=2, problem="exists already")
+
+
+def test_other_requirements_are_refused_on_both_sides(pair: tuple[Side, Side]) -> None:
+    serving = Serving(pair[0])
+    joined = ppdm(
+        *words("join", pair[1], "--peer", serving.address, require=("k >= 5 on Sex, Job", REQUIRE[1]))
+    )
+    code, printed, said = serving.end()
+    assert_explained(joined, code=1, problem="requirements")
+    assert (code, printed) == (1, "")
+    assert "Error: The partner has " in said
+    assert not any(cell in said + joined.stderr for cell in CELLS)
+    for side in pair:
+        assert execute(side.file, "SELECT count(*) FROM duckdb_tables() WHERE schema_name = 'ppdm'") == [(0,)]
+
+
+def test_a_run_that_resumes_nothing_begins_at_the_beginning(pair: tuple[Side, Side]) -> None:
+    joined, (code, _, _) = integrated(pair, "--resume")
+    assert (joined.exit_code, code) == (0, 0)
+    assert "Nothing is kept here" in joined.stderr
+    assert len(execute(pair[0].file, "FROM safe")) == 34
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "code", "problem"),
+    [
+        ("--peer", "nowhere", 2, "is no host and port"),
+        ("--peer", f"{HOST}:1", 3, "Nobody can be reached"),
+        ("--cert", "missing.pem", 2, "cannot be read"),
+        ("--match", "guess", 2, "match keys"),
+        ("--secret", "missing", 2, "cannot be read"),
+        ("--timeout", "0", 2, "no time limit"),
+        ("--owns", "Jop", 2, "has no column 'Jop'"),
+        ("--key", "SNN", 2, "has no column 'SNN'"),
+    ],
+)
+def test_options_that_cannot_be_used_are_explained(
+    pair: tuple[Side, Side], option: str, value: str, code: int, problem: str
+) -> None:
+    result = ppdm(*words("join", pair[1], "--peer", f"{HOST}:1", "--timeout", "0.3"), option, value)
+    assert_explained(result, code=code, problem=problem)
+
+
+def test_a_port_that_is_taken_is_explained(pair: tuple[Side, Side]) -> None:
+    serving = Serving(pair[0])
+    result = ppdm(*words("serve", pair[1], "--listen", serving.address))
+    serving.child.kill()
+    serving.child.wait()
+    assert_explained(result, code=2, problem="cannot listen")
+
+
+def test_keys_for_a_trial_are_made_and_said_to_be_for_one(tmp_path: Path) -> None:
+    result = ppdm("integrate", "keygen", tmp_path / "new", "--name", "bank-a", "--name", "bank-b")
+    assert result.exit_code == 0
+    made = {Path(line).name for line in result.stdout.splitlines()}
+    assert made == {"authority.pem", "bank-a.pem", "bank-a.key", "bank-b.pem", "bank-b.key"}
+    assert "trial" in result.stderr
+    assert (tmp_path / "new" / "bank-a.key").stat().st_mode & 0o777 == 0o600
+    again = ppdm("integrate", "keygen", tmp_path / "new", "--name", "bank-a", "--name", "bank-b")
+    assert_explained(again, code=2, problem="exists already")
+
+
+@pytest.mark.parametrize("command", ["serve", "join", "keygen", "transcript"])
+def test_help_shows_an_example(command: str) -> None:
+    result = ppdm("integrate", command, "--help")
+    assert result.exit_code == 0
+    assert f"ppdm integrate {command}" in result.stdout
+
+
+@pytest.mark.parametrize("command", ["serve", "join", "keygen", "transcript"])
+def test_the_documentation_names_every_option(command: str) -> None:
+    shown = set(
+        re.findall(r"^  (?:-\w, )?(--[a-z-]+)", ppdm("integrate", command, "--help").stdout, re.MULTILINE)
+    )
+    common = {"--help", "--debug", "--quiet", "--format", "--threads", "--memory-limit", "--show-values"}
+    missing = {option for option in shown - common if option not in DOCS.read_text(encoding="utf-8")}
+    assert not missing
+
+
+def test_the_demo_integrates_the_employees_in_two_processes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    demo.integration(None, tmp_path / "demo.duckdb")  # type: ignore[arg-type]
+    printed = capsys.readouterr().out
+    assert "integrated, in both files" in printed
+    assert "false" not in printed
+    bank, card = (tmp_path / "two-parties" / f"{name}.duckdb" for name in ("bank", "card-company"))
+    assert execute(bank, "FROM integrated") == execute(card, "FROM integrated")
+    assert execute(bank, "SELECT DISTINCT Job FROM integrated ORDER BY Job") == [
+        ("Carpenter",), ("Non-Technical",), ("Technician",), ("White-collar",),
+    ]  # fmt: skip
+    columns = "SELECT column_name FROM duckdb_columns() WHERE table_name = 'people' ORDER BY column_index"
+    assert execute(bank, columns) == [("SSN",), ("Sex",), ("Class",)]
+    assert execute(card, columns) == [("SSN",), ("Job",), ("Salary",), ("Class",)]
+    commands = [line for line in printed.splitlines() if line.startswith("$ ppdm integrate ")]
+    assert [line.split()[3] for line in commands] == ["keygen", "serve", "join"]
+
+
+def test_a_demo_that_stands_there_is_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "two-parties"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("kept")
+    for _ in range(2):
+        demo.integration(None, tmp_path / "demo.duckdb")  # type: ignore[arg-type]
+    assert (folder / "mine.txt").read_text() == "kept"
