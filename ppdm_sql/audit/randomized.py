@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from ppdm_sql.audit.swaps import plain_column
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.names import Table, alias, column
@@ -21,7 +22,6 @@ from ppdm_sql.perturbation.noise import Cells, Gaussian, Noise, Retain, Uniform
 from ppdm_sql.release.bins import bin_label
 from ppdm_sql.release.draft import Moments
 from ppdm_sql.release.noisy import impossible
-from ppdm_sql.release.types import plain_type
 from ppdm_sql.statements import render
 
 ERRORS = 6.0
@@ -247,7 +247,7 @@ def _side(
 ) -> Side:
     """Measure source or release, under the alias ``s``, in one scan."""
     missing = [column(name, "s").is_(exp.null()) for name in promise.noises]
-    carried = [_plain(promise.columns[name]) for name in promise.carried]
+    carried = [plain_column(promise.columns[name]) for name in promise.carried]
     whole = _sum_of_fingerprints([*missing, *carried, *cells])
     added = list(promise.added)
     measures = [measure for name in added for measure in _measures(name)]
@@ -288,12 +288,6 @@ def _sum_of_fingerprints(values: Sequence[exp.Expression]) -> exp.Expression:
 
 def _double(name: str) -> exp.Expression:
     return exp.cast(column(name, "s"), "DOUBLE")
-
-
-def _plain(item: Column) -> exp.Expression:
-    """Give a column, with text in the place of an ENUM, whose numbers differ from table to table."""
-    value: exp.Expression = column(item.name, "s")
-    return exp.cast(value, plain_type(item.type)) if "ENUM(" in item.type else value
 
 
 def _impossible(engine: Engine, released: exp.Select, noises: Mapping[str, Noise]) -> dict[str, int]:

@@ -253,10 +253,10 @@ def _fingerprint(columns: Sequence[Column]) -> exp.Expression:
 
     That any two combinations of 10 million share one has a probability of 3 in a million.
     """
-    return exp.Anonymous(this="hash", expressions=[_plain(item) for item in columns])
+    return exp.Anonymous(this="hash", expressions=[plain_column(item) for item in columns])
 
 
-def _plain(item: Column) -> exp.Expression:
+def plain_column(item: Column) -> exp.Expression:
     """Give a column, with text in the place of an ENUM, whose numbers differ from table to table."""
     value: exp.Expression = column(item.name, "s")
     return exp.cast(value, plain_type(item.type)) if "ENUM(" in item.type else value

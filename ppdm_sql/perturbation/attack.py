@@ -22,7 +22,8 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.names import Table, alias, column
 from ppdm_sql.perturbation.correlated import Matrix, Moments, as_doubles, moments
 from ppdm_sql.perturbation.noise import Gaussian, Noise, Uniform
-from ppdm_sql.statements import literal, render
+from ppdm_sql.release.types import double
+from ppdm_sql.statements import render
 
 THRESHOLD = 0.25
 """A warning is given where all columns remove so much of the noise that one column alone leaves."""
@@ -180,12 +181,12 @@ def _measured(
     size = len(noisy)
     values = exp.select(*as_doubles(noisy, "y"), *as_doubles(true, "x")).from_(table.expression())
     centred = [
-        alias(exp.Coalesce(this=column(f"y{i}") - _number(means[i]), expressions=[_number(0)]), f"z{i}")
+        alias(exp.Coalesce(this=column(f"y{i}") - double(means[i]), expressions=[double(0)]), f"z{i}")
         for i in range(size)
     ]
-    kept = [alias(column(f"x{i}") - _number(means[i]), f"x{i}") for i in range(size)]
+    kept = [alias(column(f"x{i}") - double(means[i]), f"x{i}") for i in range(size)]
     errors = [
-        exp.func("avg", exp.Pow(this=exp.paren(_estimate(row) - column(f"x{i}")), expression=_number(2)))
+        exp.func("avg", exp.Pow(this=exp.paren(_estimate(row) - column(f"x{i}")), expression=double(2)))
         for weights in filters
         for i, row in enumerate(weights)
     ]
@@ -197,12 +198,8 @@ def _measured(
 
 def _estimate(weights: Matrix) -> exp.Expression:
     """Write a weighted sum of the centred columns."""
-    terms = [column(f"z{i}") * _number(weight) for i, weight in enumerate(weights) if weight]
-    return exp.paren(functools.reduce(operator.add, terms)) if terms else _number(0)
-
-
-def _number(value: float) -> exp.Expression:
-    return exp.cast(literal(repr(float(value))), "DOUBLE")
+    terms = [column(f"z{i}") * double(weight) for i, weight in enumerate(weights) if weight]
+    return exp.paren(functools.reduce(operator.add, terms)) if terms else double(0)
 
 
 def _removed(names: Sequence[str], errors: Matrix, deviations: Matrix) -> dict[str, float]:

@@ -17,7 +17,7 @@ from ppdm_sql.perturbation.noise import Cells, Gaussian, Retain, Uniform
 from ppdm_sql.perturbation.records import Records
 from ppdm_sql.perturbation.sources import Noisy
 from ppdm_sql.release.noisy import rounding_of
-from ppdm_sql.release.types import plain_type
+from ppdm_sql.release.types import double, plain_type
 from ppdm_sql.statements import literal, render
 
 Params = dict[str, object]
@@ -113,7 +113,7 @@ def _retained(it: Noisy, value: str, draw: str, params: Params) -> str:
 
 
 def _double(value: float) -> str:
-    return f"'{float(value)!r}'::DOUBLE"
+    return render(double(value))
 
 
 def released_rows(table: Table, outputs: Sequence[tuple[str, str]]) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ppdm_sql.engine import Engine
 from ppdm_sql.names import Table
 from ppdm_sql.swapping.identification import Counts
-from ppdm_sql.swapping.prices import Cut, Goal, Prices, bound, offers, scan
+from ppdm_sql.swapping.prices import Cut, Goal, Prices, bound, by_kind, offers, scan
 
 EVERYTHING = 10**14
 """An excess above every true one, and below that of what is forbidden."""
@@ -278,8 +278,7 @@ def _choices(table: Table, prices: Prices, boxes: Boxes, *, rounded: bool, keys:
         if rounded and (grid := _grid(boxes, choice, size)):
             excess = f"({excess}) // {grid} * {grid}"
         chosen.append(f"CASE WHEN {choice} + {box} >= sure THEN {excess} ELSE -1 END AS {name}")
-    enter = f"([{', '.join(map(str, prices.enter * 2))}]::BIGINT[])[k + 1]"
-    base = f"CASE WHEN k < {size} THEN stay ELSE own + {enter} END"
+    base = f"CASE WHEN k < {size} THEN stay ELSE own + {by_kind(prices.enter * 2)} END"
     offered = offers(table, prices, [*keys, "k", "own"], boxes.largest)
     return (
         f"SELECT {', '.join([*keys, 'k', *chosen])}, {base} - top AS cost "
@@ -289,8 +288,7 @@ def _choices(table: Table, prices: Prices, boxes: Boxes, *, rounded: bool, keys:
 
 def _grid(boxes: Boxes, choice: str, size: int) -> str:
     if choice == "stay":
-        grids = np.maximum(1, boxes.leave // GRID).tolist() * 2
-        return f"([{', '.join(map(str, grids))}]::BIGINT[])[k + 1]"
+        return by_kind(np.maximum(1, boxes.leave // GRID).tolist() * 2)
     grid = int(boxes.enter[int(choice[1:])]) // GRID
     return f"{grid}" if grid > 1 else ""
 
@@ -300,8 +298,7 @@ def _names(size: int) -> list[str]:
 
 
 def _boxes(boxes: Boxes) -> list[str]:
-    leave = f"([{', '.join(map(str, boxes.leave.tolist() * 2))}]::BIGINT[])[k + 1]"
-    return [*(f"{box}::BIGINT" for box in boxes.enter.tolist()), leave]
+    return [*(f"{box}::BIGINT" for box in boxes.enter.tolist()), by_kind(boxes.leave.tolist() * 2)]
 
 
 def _sure(prices: Prices, boxes: Boxes) -> str:

@@ -144,12 +144,22 @@ def offers(table: Table | str, prices: Prices, columns: Sequence[str] = ("k", "o
     size = len(prices.enter)
     carried = ", ".join(columns)
     worth = [enter - leave for enter, leave in zip(prices.enter, prices.leave, strict=True)]
-    staying = f"([{', '.join(map(str, [*worth, *[FORBIDDEN] * size]))}]::BIGINT[])[k + 1]"
+    staying = by_kind([*worth, *[FORBIDDEN] * size])
     best = f"greatest({', '.join(f's{h}' for h in range(size))})"
     entering = _entering(prices, 2 * reach + max(prices.enter) - min(prices.enter))
     return (
         f"SELECT *, {best} AS best FROM (SELECT {carried}, {entering}, own + {staying} AS stay FROM {table})"
     )
+
+
+def by_kind(numbers: Sequence[int]) -> str:
+    """Give SQL for the number of a record's kind: unique ones by true category, then members of groups.
+
+    Example:
+        >>> by_kind([5, 7])
+        '([5, 7]::BIGINT[])[k + 1]'
+    """
+    return f"([{', '.join(map(str, numbers))}]::BIGINT[])[k + 1]"
 
 
 def _entering(prices: Prices, spread: int) -> str:

@@ -17,7 +17,7 @@ class Program:
     Example:
         >>> program = Program()
         >>> x = program.number(0, None, cost=1.0)
-        >>> _ = program.at_least([(x, 2.0)], 3.0)
+        >>> program.at_least([(x, 2.0)], 3.0)
         >>> program.solve()
         True
         >>> program.values([x])
@@ -43,27 +43,21 @@ class Program:
             self._costs.append((variable, cost))
         return variable
 
-    def at_most(self, terms: Iterable[Term], limit: float) -> Any:
-        """Add a constraint and give it."""
-        return self._add(terms, self._pulp.LpConstraintLE, limit)
+    def at_most(self, terms: Iterable[Term], limit: float) -> None:
+        """Add a constraint."""
+        self._add(terms, self._pulp.LpConstraintLE, limit)
 
-    def at_least(self, terms: Iterable[Term], limit: float) -> Any:
-        """Add a constraint and give it."""
-        return self._add(terms, self._pulp.LpConstraintGE, limit)
+    def at_least(self, terms: Iterable[Term], limit: float) -> None:
+        """Add a constraint."""
+        self._add(terms, self._pulp.LpConstraintGE, limit)
 
-    def equal(self, terms: Iterable[Term], value: float) -> Any:
-        """Add a constraint and give it."""
-        return self._add(terms, self._pulp.LpConstraintEQ, value)
+    def equal(self, terms: Iterable[Term], value: float) -> None:
+        """Add a constraint."""
+        self._add(terms, self._pulp.LpConstraintEQ, value)
 
-    def _add(self, terms: Iterable[Term], sense: int, limit: float) -> Any:
+    def _add(self, terms: Iterable[Term], sense: int, limit: float) -> None:
         expression = self._pulp.LpAffineExpression(list(terms))
-        constraint = self._pulp.LpConstraint(expression, sense, rhs=float(limit))
-        self._problem.addConstraint(constraint)
-        return constraint
-
-    def charge(self, terms: Iterable[Term]) -> None:
-        """Add to the objective."""
-        self._costs.extend(terms)
+        self._problem.addConstraint(self._pulp.LpConstraint(expression, sense, rhs=float(limit)))
 
     def solve(self) -> bool:
         """Solve to optimality; tell whether there is a solution.
@@ -85,11 +79,6 @@ class Program:
     def values(self, variables: Iterable[Any]) -> list[float]:
         """Give variables' values; one that no constraint needs is zero, or its bound nearest to it."""
         return [_value(variable) for variable in variables]
-
-    @staticmethod
-    def duals(constraints: Iterable[Any]) -> list[float]:
-        """Give by how much the objective rises with each constraint's right side."""
-        return [float(constraint.pi or 0.0) for constraint in constraints]
 
     def wholes(self, variables: Iterable[Any]) -> list[int]:
         """Give the values of variables that are whole numbers."""

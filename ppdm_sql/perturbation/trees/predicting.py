@@ -12,6 +12,7 @@ from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, choices
 from ppdm_sql.names import Table, alias, column, quoted, resolve, resolve_all
 from ppdm_sql.perturbation.trees.model import Node, Side, Tree
 from ppdm_sql.release.catalogue import check_free
+from ppdm_sql.release.types import double
 from ppdm_sql.statements import literal, render
 
 Source = Callable[[str], exp.Expression]
@@ -76,17 +77,12 @@ def _goes(node: Node, side: Side | None, source: Source) -> exp.Expression:
         listed = exp.In(this=exp.cast(value, "VARCHAR"), expressions=[literal(v) for v in node.values])
         return listed if left else exp.Or(this=exp.Not(this=listed), expression=_is_null(value))
     compared = exp.LT if left else exp.GTE
-    there = compared(this=exp.cast(value, "DOUBLE"), expression=_double(node.cut))
+    there = compared(this=exp.cast(value, "DOUBLE"), expression=double(node.cut))
     return exp.Or(this=there, expression=_is_null(value)) if left == node.null_left else there
 
 
 def _is_null(value: exp.Expression) -> exp.Expression:
     return exp.Is(this=value.copy(), expression=exp.null())
-
-
-def _double(number: float) -> exp.Expression:
-    """Write a number so that it stays the same DOUBLE when the engine writes it into a file and reads it."""
-    return exp.cast(literal(repr(float(number))), "DOUBLE")
 
 
 def class_of(tree: Tree, source: Source) -> exp.Expression:
