@@ -321,7 +321,7 @@ def spawn(side: Side, role: str, port: int, at: int, deed: str, *more: str) -> s
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(folder.parent), str(folder)])},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(folder.parents[1]), str(folder)])},
         start_new_session=True,
     )
 

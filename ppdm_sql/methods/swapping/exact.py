@@ -6,8 +6,8 @@
    are rounded, and a sample of them is taken.
 2. In large tables first prices come from a sample of the records, and records whose choice no price within
    reach changes are set apart, as a constant.
-3. A program decides the records near a tie (see :mod:`ppdm_sql.methods.swapping.class_program`). It is solved again with a
-   larger limit until its plan is within the limit of the bound, which proves it optimal.
+3. A program decides the records near a tie (see :mod:`ppdm_sql.methods.swapping.class_program`). It is
+   solved again with a larger limit until its plan is within the limit of the bound, which proves it optimal.
 
 Source: Li and Sarkar 2004, problem (12), solved here by Lagrangian relaxation.
 """

@@ -99,8 +99,8 @@ class DecisionTree:
     Example:
         >>> leaves = TreeNode(1, 0, "left", 1, (2, 0)), TreeNode(2, 0, "right", 1, (0, 3))
         >>> root = TreeNode(0, None, None, 0, (2, 3), "age", 40.0)
-        >>> tree = DecisionTree("original", "good", "VARCHAR", ("no", "yes"), (Attribute("age", "DOUBLE", (40.0,)),),
-        ...     (root, *leaves))
+        >>> age = Attribute("age", "DOUBLE", (40.0,))
+        >>> tree = DecisionTree("original", "good", "VARCHAR", ("no", "yes"), (age,), (root, *leaves))
         >>> tree.depth, len(tree.leaves), tree.used, [node.id for node in tree.children(tree.root)]
         (1, 2, ('age',), [1, 2])
     """

@@ -16,9 +16,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import Crowd, NoSolution, Source
 from oracle_tds import TDS, Closeness, Diversity, Growing, History, Method, Node, Rule, grouping
+from runs import large_tables_begin_at_one_row, loaded
 from strategies import cases
 from strategies_tds import tds_cases
-from test_suppress_properties import large_tables_begin_at_one_row, loaded
 
 import ppdm_sql
 

@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
 from typing import Any
-from unittest import mock
 
 import duckdb
 import pytest
-from cases import Case, broken, expected, load, quote, released, suppress, text
+from cases import Case, broken, expected, quote, released, suppress, text
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import BOTTOM, NoSolution, Run
+from runs import large_tables_begin_at_one_row, loaded
 from strategies import cases
 
 import ppdm_sql
-
-
-@contextlib.contextmanager
-def loaded(
-    case: Case, *, shuffle: int | None = None, threads: int = 2
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(":memory:", config={"threads": threads}) as connection:
-        load(connection, case, shuffle=shuffle)
-        yield connection
-
-
-@contextlib.contextmanager
-def large_tables_begin_at_one_row() -> Iterator[None]:
-    """Have every small table go through what is meant for large ones: merging, projecting, wide keys."""
-    channels, loop = "ppdm_sql.methods.top_down.groupings", "ppdm_sql.methods.top_down.loop"
-    with (
-        mock.patch.multiple(channels, WORTH_SHRINKING=0, WORTH_PROJECTING=0, SHRINK_BELOW=1),
-        mock.patch.multiple(channels, KEY_BITS=3),
-        mock.patch.multiple("ppdm_sql.methods.top_down.measuring", MOST_PROTECTED=1),
-        mock.patch.multiple("ppdm_sql.methods.top_down.outcome", WORTH_PACKING=0),
-        mock.patch.multiple(loop, AHEAD=0, SHORTEST=2, LONGEST=2, NARROWEST=1, WIDEST=1),
-    ):
-        yield
 
 
 def oracle_run(case: Case, max_steps: int | None = None) -> Run:
