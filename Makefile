@@ -15,12 +15,13 @@ help: ## Say what can be made.
 demo: $(RUN_STAMP) ## Write the papers' example tables to ppdm-demo/ and run every method on them.
 	@$(BIN)/ppdm demo --force
 
-test: lint ## Check style and types, then run all tests.
+test: lint ## Check style, types and layers, then run all tests.
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-lint: $(TEST_STAMP) ## Check style and types.
+lint: $(TEST_STAMP) ## Check style, types and layers.
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy --strict --no-error-summary ppdm_sql
+	@broken=$$($(BIN)/lint-imports --no-cache) || { echo "$$broken"; exit 1; }
 
 bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
 	@$(BIN)/python benchmarks/adult.py
@@ -34,7 +35,7 @@ bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
 	@$(BIN)/python benchmarks/integrate.py
 
 clean: ## Remove the environment, caches and the demo.
-	rm -rf $(VENV) build dist ppdm-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist ppdm-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
