@@ -111,7 +111,7 @@ def uninstall(engine: Engine) -> tuple[str, ...]:
     if not ours:
         return ()
     made = any(item.mark.with_schema for item in ours if item.mark is not None)
-    others = len(engine.look_up(statements.text("macros/schema_contents"), step="schema contents"))
+    others = len(engine.look_up(statements.text("installing/schema_contents"), step="schema contents"))
     catalog, _ = engine.current()
     alone = others == sum(item.schema == SCHEMA for item in ours)
     with engine.transaction():
@@ -124,7 +124,7 @@ def uninstall(engine: Engine) -> tuple[str, ...]:
 def _found(engine: Engine) -> list[_Found]:
     """List what stands where the macros go, and the macros of ours that other versions had."""
     names = {"names": [macro.name for macro in macros()]}
-    rows = engine.look_up(statements.text("macros/standing"), names, step="standing")
+    rows = engine.look_up(statements.text("installing/standing"), names, step="standing")
     found = [_Found(schema, name, kind, read_mark(comment)) for schema, name, kind, comment in rows]
     known = set(names["names"])
     return [item for item in found if item.mark is not None or item.name.lower() in known]
@@ -151,7 +151,7 @@ def _check_version(marks: list[Mark]) -> None:
 
 
 def _has_schema(engine: Engine) -> bool:
-    return bool(engine.look_up(statements.text("macros/own_schema"), step="own schema"))
+    return bool(engine.look_up(statements.text("installing/own_schema"), step="own schema"))
 
 
 def _drop(engine: Engine, found: list[_Found], catalog: str) -> None:

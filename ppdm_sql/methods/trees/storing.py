@@ -119,7 +119,7 @@ class Model:
         with self._engine.transaction():
             self._engine.write(f"DROP MACRO IF EXISTS {_macro(row)}", step="drop macro")
             for part in ("models", "nodes"):
-                sql, values = text(f"perturbation/delete_{part}"), {"model": row.model}
+                sql, values = text(f"trees/delete_{part}"), {"model": row.model}
                 self._engine.write(sql, values, step=f"drop {part}")
 
 
@@ -246,7 +246,7 @@ def store_model(
     with engine.transaction():
         engine.write(text("release/create_schema"), step="create schema")
         for part in ("models", "nodes"):
-            engine.write(text(f"perturbation/create_{part}"), step=f"create {part}")
+            engine.write(text(f"trees/create_{part}"), step=f"create {part}")
         engine.write(text("trees/insert_model"), facts, step="insert model")
         engine.write(text("trees/insert_nodes"), _nodes(name, tree), step="insert nodes")
         engine.write(create_macro(tree, macro), step="create macro")
