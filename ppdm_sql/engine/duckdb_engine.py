@@ -17,12 +17,12 @@ import duckdb
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from ppdm_sql import statements
+from ppdm_sql.engine import statements
 from ppdm_sql.engine.faults import explained, is_interrupt
+from ppdm_sql.engine.names import Table, parse_table
 from ppdm_sql.engine.quiet import held_back, on_commit
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.errors import Conflict, EngineError, InvalidOption, UnknownTable, choices
-from ppdm_sql.names import Table, parse_table
 
 Rows = list[tuple[Any, ...]]
 Fetched = TypeVar("Fetched")

@@ -9,7 +9,7 @@ import re
 import shlex
 from pathlib import Path
 
-from ppdm_sql import statements
+from ppdm_sql.engine import statements
 from ppdm_sql.errors import DatabaseUnavailable
 
 MARK, MARK_AT = b"DUCK", 8

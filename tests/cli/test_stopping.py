@@ -36,7 +36,7 @@ number, moment = getattr(signal, sys.argv[1]), sys.argv[2]
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from ppdm_sql.cli import main
 from ppdm_sql.engine import Engine
-from ppdm_sql.refinement.loop import Refinement
+from ppdm_sql.methods.top_down.loop import Refinement
 
 def again(times):
     for _ in range(times):
