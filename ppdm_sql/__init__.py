@@ -7,6 +7,7 @@ Example:
     []
 """
 
+from ppdm_sql import starting as _starting  # isort: skip  # noqa: F401  # listens while the rest is imported
 from ppdm_sql import integrate
 from ppdm_sql.audit import Audit
 from ppdm_sql.database import Database

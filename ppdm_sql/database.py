@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 from ppdm_sql.audit import THRESHOLDS, Audit, audit
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Engine, alone
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.evaluation import EvaluateOptions, Evaluation, evaluate
@@ -62,6 +62,7 @@ class Database:
         """Close the file if :func:`ppdm_sql.open` opened it; a connection of yours stays open."""
         self.engine.close()
 
+    @alone
     def audit(
         self,
         table: str,
@@ -115,6 +116,7 @@ class Database:
             by=tuple(by),
         )
 
+    @alone
     def suppress(
         self,
         table: str,
@@ -177,6 +179,7 @@ class Database:
         )
         return suppress(self.engine, table, options, progress or SilentProgress())
 
+    @alone
     def generalize(
         self,
         table: str,
@@ -265,6 +268,7 @@ class Database:
         )
         return generalize(self.engine, table, options, progress or SilentProgress())
 
+    @alone
     def swap(
         self,
         table: str,
@@ -363,6 +367,7 @@ class Database:
         )
         return swap(self.engine, table, request, progress or SilentProgress())
 
+    @alone
     def randomize(
         self,
         table: str,
@@ -444,6 +449,7 @@ class Database:
         )
         return randomize(self.engine, table, request, progress or SilentProgress())
 
+    @alone
     def reconstruct(
         self,
         table: str,
@@ -518,6 +524,7 @@ class Database:
         )
         return reconstruct(self.engine, table, options, progress or SilentProgress())
 
+    @alone
     def evaluate(
         self,
         release: str | Release,
@@ -568,6 +575,7 @@ class Database:
         options = EvaluateOptions(test, folds, seeds, sample)
         return evaluate(self.engine, found, options, progress or SilentProgress())
 
+    @alone
     def apply(self, release: str | Release, table: str, *, into: str, unseen: str = "nearest") -> Applied:
         """Apply the cut of a release to the records of another table, such as new or test records.
 
@@ -606,6 +614,7 @@ class Database:
         name = release if isinstance(release, str) else release.name
         return apply(self.engine, name, table, into=into, unseen=unseen)
 
+    @alone
     def generate_agrawal(
         self,
         into: str,
@@ -659,6 +668,7 @@ class Database:
             progress=progress or SilentProgress(),
         )
 
+    @alone
     def train(
         self,
         table: str,
@@ -741,6 +751,7 @@ class Database:
         )
         return train(self.engine, table, request, progress or SilentProgress())
 
+    @alone
     def predict(
         self,
         model: str | Model,
@@ -785,6 +796,7 @@ class Database:
         found = model if isinstance(model, Model) else self.model(model)
         return found.predict(table, into=into, keep=keep, column=column)
 
+    @alone
     def install(self, *, short_names: bool = True) -> Installed:
         """Put the audit macros into this database, where any DuckDB client can call them without Python.
 
@@ -812,6 +824,7 @@ class Database:
         """
         return install(self.engine, short_names=short_names)
 
+    @alone
     def uninstall(self) -> tuple[str, ...]:
         """Take the macros of :meth:`install` out of this database, and nothing else.
 

@@ -96,15 +96,23 @@ class ProtocolError(PpdmError):
         self.reason = reason
 
 
+HIDDEN_WORDS = "The error's engine_text holds the engine's own words, which may quote values."
+MORE_MEMORY = "Give more memory, or fewer threads."
+
+
 class EngineError(PpdmError):
     """A statement that the engine refused.
 
-    The engine's own words may quote a cell, so they are kept in ``engine_text``, out of the message, and
-    shown with ``--debug`` only.
+    The engine's own words may quote a cell, so where they can they are kept in ``engine_text``, out of the
+    message.
     """
 
     exit_code = 3
     engine_text = ""
+
+
+class Conflict(EngineError):
+    """A transaction that failed, with nothing written, since another connection changed the same."""
 
 
 def nearest_first(wanted: str, names: Iterable[str]) -> list[str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup ignores it, for all child processes too
 
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 

@@ -10,9 +10,17 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from ppdm_sql.errors import EngineError, PpdmError
+from ppdm_sql.cli.stopping import stopping
+from ppdm_sql.errors import HIDDEN_WORDS, MORE_MEMORY, EngineError, PpdmError
 
-INTERRUPTED_EXIT, PIPE_CLOSED_EXIT, UNEXPECTED_EXIT = 130, 141, 3
+PIPE_CLOSED_EXIT, UNEXPECTED_EXIT = 141, 3
+_COMMIT_OFTEN = ("demo", "sql")
+"""Commands that are not done with their first commit."""
+_WITH_OPTIONS = {
+    HIDDEN_WORDS: "Run again with --debug to see the engine's own words.",
+    MORE_MEMORY: "Give more with --memory-limit, or fewer --threads.",
+}
+"""What to type on the command line, where Python is told something else."""
 
 
 class Command(TyperCommand):
@@ -20,20 +28,22 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override, unused-ignore]
         """Run the command; turn what goes wrong into a message and an exit code."""
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-        except typer.Exit:
-            raise
-        except KeyboardInterrupt:
-            typer.echo("Interrupted.", err=True)
-            raise typer.Exit(INTERRUPTED_EXIT) from None
-        except BrokenPipeError:
-            _leave_pipe()
-            raise typer.Exit(PIPE_CLOSED_EXIT) from None
-        except Exception as error:
-            raise typer.Exit(tell(error, debug=bool(ctx.params.get("debug")))) from None
-        return result
+        with stopping(commits_once=self.name not in _COMMIT_OFTEN) as stopped:
+            try:
+                result = super().invoke(ctx)
+                sys.stdout.flush()
+            except typer.Exit:
+                raise
+            except KeyboardInterrupt:
+                raise typer.Exit(stopped.say()) from None
+            except BrokenPipeError:
+                _leave_pipe()
+                raise typer.Exit(PIPE_CLOSED_EXIT) from None
+            except Exception as error:
+                debug = bool(ctx.params.get("debug"))
+                code = stopped.say() if stopped.number else tell(error, debug=debug)
+                raise typer.Exit(code) from None
+            return result
 
 
 def tell(error: Exception, *, debug: bool) -> int:
@@ -45,7 +55,7 @@ def tell(error: Exception, *, debug: bool) -> int:
         typer.echo(f"The engine's words: {error.engine_text}", err=True)
     typer.echo(f"Error: {known.problem}", err=True)
     if known.remedy:
-        typer.echo(known.remedy, err=True)
+        typer.echo(_WITH_OPTIONS.get(known.remedy, known.remedy), err=True)
     return known.exit_code if known is error else UNEXPECTED_EXIT
 
 

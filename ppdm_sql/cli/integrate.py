@@ -14,7 +14,7 @@ from ppdm_sql.cli.failures import Command
 from ppdm_sql.cli.options import DatabasePath, OutputFormat, ReleaseName, TableName
 from ppdm_sql.cli.output import Format, notice, print_tables
 from ppdm_sql.cli.progress import progress
-from ppdm_sql.cli.published import announce, measures_table
+from ppdm_sql.cli.published import accept_early, announce, measures_table
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.integrate import TIMEOUT, Credentials, Party, check, transcript_of
 from ppdm_sql.integrate import keygen as make_keys
@@ -138,6 +138,7 @@ def serve(
     intersect: Intersect = False,
     score_bits: ScoreBits = None,
     max_steps: MaxSteps = None,
+    accept_partial: options.AcceptPartial = False,
     symbol: options.Symbol = "*",
     show_values: ShowValues = False,
     timeout: Timeout = TIMEOUT,
@@ -191,6 +192,7 @@ def join(
     intersect: Intersect = False,
     score_bits: ScoreBits = None,
     max_steps: MaxSteps = None,
+    accept_partial: options.AcceptPartial = False,
     symbol: options.Symbol = "*",
     show_values: ShowValues = False,
     timeout: Timeout = TIMEOUT,
@@ -299,6 +301,7 @@ def _integrate(given: dict[str, Any], run: Callable[[Party], Release]) -> None:
         release = run(party)
         print_tables([measures_table(release)], given["form"])
         announce(release, given["database"], quiet=given["quiet"])
+        accept_early(release, accepted=given["accept_partial"])
 
 
 def _secret(path: Path | None) -> bytes | None:

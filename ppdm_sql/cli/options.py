@@ -45,6 +45,9 @@ Threads = Annotated[
 MemoryLimit = Annotated[
     str | None, typer.Option("--memory-limit", metavar="SIZE", help="Such as 2GB; else the engine's choice.")
 ]
+AcceptPartial = Annotated[
+    bool, typer.Option("--accept-partial", help="Exit with 0, not 130, when Ctrl-C stopped the run early.")
+]
 Keep = Annotated[
     str | None, typer.Option("--keep", metavar="A,B", help="Further columns to release as they are.")
 ]

@@ -7,11 +7,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from ppdm_sql.cli.output import Titled, notice
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.perturbation.noise_syntax import written_name
 from ppdm_sql.release import Release, ReleasedColumn
 from ppdm_sql.release.catalogue import SHAPE
+from ppdm_sql.starting import INTERRUPTED_EXIT
 
 MEASURES = ("measure", "before", "after")
 STEPS = ("step", "attribute", "parent", "children", "score", "gain", "loss")
@@ -60,6 +63,22 @@ def announce(release: Release, database: Path, *, quiet: bool) -> None:
     notice("Next:", quiet=quiet)
     for command in next_commands(database, release.name):
         notice(f"  {command}", quiet=quiet)
+
+
+def accept_early(release: Release, *, accepted: bool) -> None:
+    """Say how far a run came that was stopped early; it is not done unless the user accepts that.
+
+    Raises:
+        typer.Exit: It was stopped, and that is not accepted.
+    """
+    if release.row().stopped != "interrupted":
+        return
+    hidden = [after for name, _, after in release.measures() if name == "suppressed cells"]
+    share = f"; {100 * hidden[0]:.4g} % of the masked cells are suppressed" if hidden and hidden[0] else ""
+    notice(f"Stopped early, after {len(release.steps())} steps{share}.")
+    if not accepted:
+        notice("So the exit code is 130; --accept-partial makes it 0.")
+        raise typer.Exit(INTERRUPTED_EXIT)
 
 
 def next_commands(database: Path, name: str) -> list[str]:

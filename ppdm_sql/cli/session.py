@@ -110,7 +110,7 @@ class Session:
             return open_transaction()
         if "read-only mode" in text:
             return DatabaseUnavailable("The database is open read-only.", "Give --write to change it.")
-        if isinstance(error, _TOLD):
+        if isinstance(error, _TOLD) and "constraint" not in text.lower():
             return UserStatementError(text)
         refused = EngineError(
             f"The engine refused the statement ({type(error).__name__}).",

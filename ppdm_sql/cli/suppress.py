@@ -11,7 +11,7 @@ from ppdm_sql.cli import options
 from ppdm_sql.cli.options import Count, DatabasePath, OutputFormat, TableName
 from ppdm_sql.cli.output import Format, print_tables
 from ppdm_sql.cli.progress import progress
-from ppdm_sql.cli.published import announce, measures_table
+from ppdm_sql.cli.published import accept_early, announce, measures_table
 from ppdm_sql.cli.trace import traced
 
 EXAMPLES = (
@@ -40,6 +40,7 @@ def run(
         int | None, typer.Option("--max-steps", min=0, help="Stop after so many disclosures.")
     ] = None,
     symbol: options.Symbol = "*",
+    accept_partial: options.AcceptPartial = False,
     form: OutputFormat = Format.table,
     sql: options.Sql = False,
     quiet: options.Quiet = False,
@@ -70,3 +71,4 @@ def run(
         if not sql:
             print_tables([measures_table(release)], form)
             announce(release, database, quiet=quiet)
+            accept_early(release, accepted=accept_partial)

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
+import random
 import secrets
+import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import duckdb
 from numpy.typing import NDArray
 from sqlglot import exp
 
 from ppdm_sql.engine import statements
+from ppdm_sql.engine.faults import explained, is_interrupt
 from ppdm_sql.engine.names import Table, parse_table
+from ppdm_sql.engine.quiet import held_back, on_commit
 from ppdm_sql.engine.spill import SpillFolder
-from ppdm_sql.errors import EngineError, InvalidOption, UnknownTable, choices
+from ppdm_sql.errors import Conflict, EngineError, InvalidOption, UnknownTable, choices
 
 Rows = list[tuple[Any, ...]]
 Fetched = TypeVar("Fetched")
+Given = ParamSpec("Given")
 logger = logging.getLogger("ppdm_sql")
 sql_logger = logging.getLogger("ppdm_sql.sql")
+
+MOST_TRIES = 5
+SECONDS_TO_NEXT_TRY = 0.2
+
+_locks: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, threading.RLock] = weakref.WeakKeyDictionary()
+"""One for each connection, whatever the number of engines on it."""
+_locks_lock = threading.Lock()
 
 _TABLES = "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal"
 _VIEWS = "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal"
@@ -47,6 +61,9 @@ class Column(NamedTuple):
 class Engine:
     """Runs statements on one connection, names them in logs and errors, keeps working tables apart.
 
+    Threads may share it: statements, and what is done inside :meth:`workspace`, :meth:`transaction` and
+    :meth:`alone`, follow one another.
+
     Args:
         connection: An open DuckDB connection. One run uses one connection.
         spill: A private folder to remove at :meth:`close`, where the engine opened the file itself.
@@ -63,12 +80,17 @@ class Engine:
         self.connection = connection
         self.tracer: Callable[[str], None] | None = None
         self.dry = False
+        self.committed = False
         self._spill = spill
         self._owned = owned
         self._run = secrets.token_hex(4)
         self._working: list[str] = []
         self._types: list[str] = []
         self._depth = 0
+        self._inside = False
+        self._settling = 0
+        self._switch = threading.Lock()
+        self._lock = _lock_of(connection)
 
     # -- running ------------------------------------------------------------------------------
 
@@ -142,22 +164,67 @@ class Engine:
         fetch: Callable[[duckdb.DuckDBPyConnection], Fetched],
     ) -> Fetched:
         """Run and fetch: results are streamed, so a statement can fail at either."""
-        if self.tracer is not None:
-            self.tracer(statements.filled(sql, params or {}))
         started = time.perf_counter()
-        try:
-            done = self.connection.execute(sql, params) if params else self.connection.execute(sql)
-            result = fetch(done)
-        except duckdb.InterruptException:
-            raise KeyboardInterrupt from None
-        except duckdb.Error as cause:
-            raise _wrapped(step, cause) from None
-        except RuntimeError as cause:
-            raise (KeyboardInterrupt if "interrupt" in str(cause).lower() else cause) from None
+        with self._lock:
+            if self.tracer is not None:
+                self.tracer(statements.filled(sql, params or {}))
+            try:
+                done = self.connection.execute(sql, params) if params else self.connection.execute(sql)
+                result = fetch(done)
+            except (duckdb.Error, RuntimeError) as cause:
+                if is_interrupt(cause):
+                    raise KeyboardInterrupt from None
+                if isinstance(cause, duckdb.Error):
+                    raise explained(step, cause, inside=self._inside) from None
+                raise
         if logger.isEnabledFor(logging.DEBUG):
             logger.debug("%s: %.1f ms", step, 1000 * (time.perf_counter() - started))
             sql_logger.debug("%s", step)
         return result
+
+    def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
+        """Give a query as a relation, which is run when it is read.
+
+        Raises:
+            EngineError: The query cannot be planned.
+        """
+        with self._lock:
+            try:
+                return self.connection.sql(sql)
+            except duckdb.Error as cause:
+                raise explained("relation", cause, inside=self._inside) from None
+
+    def interrupt(self) -> None:
+        """Stop the statement that another thread runs here, unless it commits or tidies up."""
+        with self._switch:
+            if not self._settling:
+                self.connection.interrupt()
+
+    def alone(self, work: Callable[[], Fetched]) -> Fetched:
+        """Do work during which no other thread uses the connection; again where another one interferes.
+
+        Args:
+            work: Writes in one transaction, if at all, so that it can be done again.
+
+        Raises:
+            Conflict: Other connections interfered each time; nothing was written.
+            KeyboardInterrupt: Ctrl-C stopped it; its text says so where all was committed before.
+        """
+        with self._lock:
+            for left in reversed(range(MOST_TRIES)):
+                self.committed = False
+                try:
+                    return work()
+                except Conflict:
+                    if not left or self._inside:
+                        raise
+                    logger.info("another connection changed the same; trying again")
+                except KeyboardInterrupt:
+                    if not self.committed:
+                        raise
+                    raise KeyboardInterrupt("Ctrl-C came after the commit; what was asked is done.") from None
+                time.sleep(SECONDS_TO_NEXT_TRY * random.random())
+        raise AssertionError
 
     # -- scopes -------------------------------------------------------------------------------
 
@@ -168,20 +235,46 @@ class Engine:
         Inside, the settings on which statements rely have their ordinary values, whatever the owner of the
         connection chose.
         """
-        first, first_type = len(self._working), len(self._types)
-        chosen = {} if self._depth else self._settle()
-        self._depth += 1
+        with self._lock:
+            first, first_type = len(self._working), len(self._types)
+            chosen = {} if self._depth else self._settle()
+            self._depth += 1
+            try:
+                yield
+            finally:
+                with self._undisturbed():
+                    self._depth -= 1
+                    self._tidy(first, first_type, chosen)
+
+    def _tidy(self, first: int, first_type: int, chosen: Mapping[str, object]) -> None:
+        """Give settings back what was chosen, and drop working tables and types from a number on."""
+        tidying = [_setting(name, value) for name, value in chosen.items()]
+        tidying += [f"DROP TABLE IF EXISTS {Table(name)}" for name in self._working[first:]]
+        tidying += [f"DROP TYPE IF EXISTS {Table(name)}" for name in self._types[first_type:]]
+        for sql in tidying:
+            self._try(sql)
+
+    def _try(self, sql: str) -> None:
+        """Run a statement that may fail; twice where a late interrupt hits the first."""
+        for _ in range(2):
+            try:
+                self.connection.execute(sql)
+            except (duckdb.Error, RuntimeError) as error:
+                if is_interrupt(error):
+                    continue
+            return
+
+    @contextlib.contextmanager
+    def _undisturbed(self) -> Iterator[None]:
+        """Let neither a signal nor :meth:`interrupt` stop what is done inside."""
+        with self._switch:
+            self._settling += 1
         try:
-            yield
+            with held_back():
+                yield
         finally:
-            self._depth -= 1
-            for name, value in chosen.items():
-                self._set(name, value)
-            drops = [f"DROP TABLE IF EXISTS {Table(name)}" for name in self._working[first:]]
-            drops += [f"DROP TYPE IF EXISTS {Table(name)}" for name in self._types[first_type:]]
-            for drop in drops:
-                with contextlib.suppress(duckdb.Error):
-                    self.connection.execute(drop)
+            with self._switch:
+                self._settling -= 1
 
     def _settle(self) -> dict[str, object]:
         """Set what differs from the ordinary values, and give what was chosen instead."""
@@ -190,12 +283,8 @@ class Engine:
         found = dict(zip(ORDINARY, values, strict=True))
         chosen = {name: value for name, value in found.items() if value != ORDINARY[name]}
         for name in chosen:
-            self._set(name, ORDINARY[name])
+            self._run_statement(_setting(name, ORDINARY[name]), None, "settings")
         return chosen
-
-    def _set(self, name: str, value: object) -> None:
-        literal = statements.render(statements.literal(value))  # type: ignore[arg-type]
-        self.connection.execute(f"SET {name} = {literal}")
 
     def require_autocommit(self) -> None:
         """Refuse to write while the owner of the connection has a transaction open.
@@ -203,7 +292,8 @@ class Engine:
         Raises:
             EngineError: One is open; what it holds would be lost if a statement of ours failed.
         """
-        first, second = (self.look_up("SELECT txid_current()", step="transaction") for _ in range(2))
+        with self._lock:
+            first, second = (self.look_up("SELECT txid_current()", step="transaction") for _ in range(2))
         if first == second:
             raise EngineError(
                 "A transaction is open on this connection, and what it holds could be lost.",
@@ -212,16 +302,32 @@ class Engine:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit what is written inside, or nothing of it."""
-        self.write("BEGIN TRANSACTION", step="begin")
-        try:
-            yield
-            self.write("COMMIT", step="commit")
-        except BaseException:
-            if not self.dry:
-                with contextlib.suppress(duckdb.Error):
-                    self.connection.execute("ROLLBACK")
-            raise
+        """Commit what is written inside, or nothing of it.
+
+        Ctrl-C during the commit is heard after it.
+        """
+        with self._lock:
+            self.write("BEGIN TRANSACTION", step="begin")
+            self._inside, done = True, False
+            try:
+                yield
+                with self._undisturbed():
+                    self.write("COMMIT", step="commit")
+                    done = True
+                    self._tell_commit()
+            except BaseException:
+                if not (done or self.dry):
+                    with self._undisturbed():
+                        self._try("ROLLBACK")
+                raise
+            finally:
+                self._inside = False
+
+    def _tell_commit(self) -> None:
+        """Tell who asked that all is committed, though not of what is only shown."""
+        self.committed = not self.dry
+        if self.committed and (told := on_commit.get()) is not None:
+            told()
 
     def close(self) -> None:
         """Close the connection if this engine opened it, and remove its spill folder."""
@@ -309,14 +415,24 @@ def _casefolded(table: Table, place: tuple[str | None, str | None], name: str) -
     return [str(p).lower() for p in parts[0]] == [str(p).lower() for p in parts[1]]
 
 
-def _wrapped(step: str, cause: duckdb.Error) -> EngineError:
-    if isinstance(cause, duckdb.OutOfMemoryException):
-        return EngineError(
-            f"The step {step!r} ran out of memory.", "Give more with --memory-limit, or fewer --threads."
-        )
-    error = EngineError(
-        f"The engine refused the step {step!r} ({type(cause).__name__}).",
-        "Run again with --debug to see the engine's own words.",
-    )
-    error.engine_text = str(cause)
-    return error
+def alone(method: Callable[Given, Fetched]) -> Callable[Given, Fetched]:
+    """Make a method of what has an ``engine`` use its connection :meth:`Engine.alone`."""
+
+    @functools.wraps(method)
+    def wrapper(*args: Given.args, **kwargs: Given.kwargs) -> Fetched:
+        owner: Any = args[0]
+        engine: Engine = owner.engine
+        return engine.alone(lambda: method(*args, **kwargs))
+
+    return wrapper
+
+
+def _setting(name: str, value: object) -> str:
+    literal = statements.render(statements.literal(value))  # type: ignore[arg-type]
+    return f"SET {name} = {literal}"
+
+
+def _lock_of(connection: duckdb.DuckDBPyConnection) -> threading.RLock:
+    """Give the lock of a connection, which all engines on it share."""
+    with _locks_lock:
+        return _locks.setdefault(connection, threading.RLock())

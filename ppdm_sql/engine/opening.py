@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from ppdm_sql.engine.faults import damaged, is_damaged
+from ppdm_sql.engine.foreign import refuse_foreign
 from ppdm_sql.engine.spill import SpillFolder
-from ppdm_sql.errors import DatabaseUnavailable, InvalidOption
+from ppdm_sql.errors import DatabaseUnavailable, InvalidOption, PpdmError
 
 OLDEST_STORAGE = "v1.0.0"
 """New files get the oldest storage version that serves, so that older clients can read them."""
+
+
+_SIZE = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*([kmgt]i?b|%)\s*", re.ASCII | re.IGNORECASE)
 
 
 def connect(
@@ -36,22 +42,19 @@ def connect(
         spill: Private folder for what does not fit in memory.
 
     Raises:
-        DatabaseUnavailable: No file, not a database, locked, read-only, or from a newer DuckDB.
+        DatabaseUnavailable: No file, not a database, damaged, encrypted, locked, read-only, or from a newer
+            DuckDB.
         InvalidOption: ``threads`` or ``memory_limit`` cannot be used.
     """
     file = None if str(path) == ":memory:" else Path(path)
     if file is not None:
         _check_file(file, read_only=read_only, create=create)
     config = _config(threads, memory_limit, spill, new=file is None or not file.exists())
+    place = ":memory:" if file is None else os.path.abspath(file)  # a name such as sqlite:x is only a name
     try:
-        return duckdb.connect(str(path), read_only=read_only and file is not None, config=config)
-    except (duckdb.IOException, duckdb.SerializationException, duckdb.CatalogException) as cause:
-        raise _explain(str(path), str(cause)) from None
+        return duckdb.connect(place, read_only=read_only and file is not None, config=config)
     except duckdb.Error as cause:
-        raise InvalidOption(
-            f"The engine refused the options for {path}.",
-            "Check --threads (a whole number) and --memory-limit (such as 2GB).",
-        ) from cause
+        raise _explain(str(path), cause) from None
 
 
 def _config(
@@ -60,9 +63,11 @@ def _config(
     config: dict[str, Any] = {}
     if threads is not None:
         if threads < 1:
-            raise InvalidOption(f"{threads} threads cannot run anything.", "Give --threads 1 or more.")
+            raise InvalidOption(f"{threads} threads cannot run anything.", "Give 1 or more.")
         config["threads"] = threads
     if memory_limit is not None:
+        if not _SIZE.fullmatch(memory_limit) or not float(re.sub(r"[^0-9.]", "", memory_limit)):
+            raise _no_limit(memory_limit)
         config["memory_limit"] = memory_limit
     if spill is not None:
         config["temp_directory"] = str(spill.path)
@@ -72,13 +77,22 @@ def _config(
 
 
 def _check_file(file: Path, *, read_only: bool, create: bool) -> None:
-    if not file.exists():
-        if create:
-            return
-        raise DatabaseUnavailable(f"There is no database file {file}.", "Check the path.")
-    if file.is_dir():
+    if "\0" in str(file):
+        raise DatabaseUnavailable("The path of the database holds a NUL character.", "Give the path without.")
+    try:
+        mode = file.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        _check_missing(file, create=create)
+        return
+    except OSError as cause:
+        problem = f"{_shortened(file)} cannot be opened: {cause.strerror}."
+        raise DatabaseUnavailable(problem, "Check the path.") from None
+    if stat.S_ISDIR(mode):
         raise DatabaseUnavailable(f"{file} is a folder.", "Give the path of a DuckDB file.")
-    writable = file.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
+    if not stat.S_ISREG(mode):
+        raise DatabaseUnavailable(f"{file} is not a regular file.", "Give the path of a DuckDB file.")
+    refuse_foreign(file)
+    writable = mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
     if not read_only and not (writable and os.access(file, os.W_OK)):
         raise DatabaseUnavailable(
             f"{file} is read-only, and this command writes into it.",
@@ -86,12 +100,49 @@ def _check_file(file: Path, *, read_only: bool, create: bool) -> None:
         )
 
 
-def _explain(path: str, text: str) -> DatabaseUnavailable:
-    if "lock" in text:
+def _check_missing(file: Path, *, create: bool) -> None:
+    if not create:
+        raise DatabaseUnavailable(f"There is no database file {file}.", "Check the path.")
+    if not file.parent.is_dir():
+        raise DatabaseUnavailable(f"There is no folder {file.parent}.", "Make it, or check the path.")
+
+
+def _shortened(file: Path, most: int = 80) -> str:
+    """Write a path of any length so that a message can hold it."""
+    text = str(file)
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+def _no_limit(memory_limit: str) -> InvalidOption:
+    return InvalidOption(
+        f"The memory limit {memory_limit!r} cannot be used.",
+        "Write a size above 0, such as 2GB, 500MB or 50%.",
+    )
+
+
+def _explain(path: str, cause: duckdb.Error) -> PpdmError:
+    text = str(cause)
+    if isinstance(cause, (duckdb.ParserException, duckdb.InvalidInputException)):
+        return InvalidOption(
+            f"The engine refused the options for {path}.",
+            "Check the number of threads (a whole number) and the memory limit (such as 2GB).",
+        )
+    if isinstance(cause, duckdb.OutOfMemoryException):
+        return InvalidOption(
+            f"The memory limit is too small to open {path}.", "Give more, such as 500MB, or none."
+        )
+    if "Could not set lock" in text or "lock on file" in text:
         return DatabaseUnavailable(
             f"{path} is open in another process.",
             "Close the program that holds it, or work on a copy of the file.",
         )
+    if "encrypted" in text:
+        return DatabaseUnavailable(
+            f"{path} is encrypted, and can only be opened with its key.",
+            "In Python, ATTACH it with its key on a connection, USE it, and open that connection.",
+        )
+    if is_damaged(text):
+        return damaged(path)
     if "not a valid DuckDB database" in text:
         return DatabaseUnavailable(f"{path} is not a DuckDB database.", "Give the path of a DuckDB file.")
     if "version number" in text:

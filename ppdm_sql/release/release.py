@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
 from duckdb import DuckDBPyRelation
 from sqlglot import exp
 
@@ -197,6 +196,9 @@ class Release:
         A view that somebody else has put in the place of the release's own stays. The file keeps the bytes
         until it is written anew.
         """
+        self._engine.alone(self._drop)
+
+    def _drop(self) -> None:
         self._engine.require_autocommit()
         shape = self._shape()
         own = reads_release(self._engine, shape)
@@ -224,10 +226,10 @@ class Release:
 
     def _relation(self, query: exp.Select) -> DuckDBPyRelation:
         try:
-            return self._engine.connection.sql(render(query))
-        except duckdb.Error as cause:
+            return self._engine.relation(render(query))
+        except EngineError as cause:
             error = EngineError(f"The rows of {self.name!r} cannot be read.", "Run ppdm verify to see why.")
-            error.engine_text = str(cause)
+            error.engine_text = cause.engine_text
             raise error from None
 
 

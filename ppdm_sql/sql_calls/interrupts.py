@@ -11,20 +11,25 @@ from typing import Any, TypeVar
 
 import duckdb
 
+from ppdm_sql.engine import Engine
+
 Result = TypeVar("Result")
 SECONDS_BETWEEN_LOOKS = 0.05
 
-_running: set[threading.Event] = set()
+_running: dict[threading.Event, Engine] = {}
 _previous: Any = None
 
 
 def listen() -> None:
     """Pass Ctrl-C on to the calls that are running, then to whoever listened before.
 
-    Does nothing on other threads than the main one, where Python allows none to listen.
+    Does nothing on other threads than the main one, where Python allows none to listen, nor where Ctrl-C is
+    ignored.
     """
     global _previous
-    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) != _tell:
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGINT) not in (_tell, signal.SIG_IGN):
         _previous = signal.signal(signal.SIGINT, _tell)
 
 
@@ -35,24 +40,27 @@ def ignore() -> None:
 
 
 def _tell(number: int, frame: FrameType | None) -> None:
+    engines = list(_running.values())
+    if engines and all(engine.committed for engine in engines):
+        return  # it came too late: what was called is done, and is about to say so
     for interrupted in list(_running):
         interrupted.set()
     if callable(_previous):
         _previous(number, frame)
-    elif _previous != signal.SIG_IGN:
+    else:
         signal.default_int_handler(number, frame)
 
 
-def interruptible(work: Callable[[], Result], connection: duckdb.DuckDBPyConnection) -> Result:
-    """Do work that runs statements on a connection, and stop them at Ctrl-C.
+def interruptible(work: Callable[[], Result], engine: Engine) -> Result:
+    """Do work that runs statements on an engine, and stop them at Ctrl-C.
 
     Raises:
         KeyboardInterrupt: Ctrl-C stopped it.
         Exception: What the work raises.
 
     Example:
-        >>> connection = duckdb.connect()
-        >>> interruptible(lambda: connection.execute("SELECT 1").fetchall(), connection)
+        >>> engine = Engine(duckdb.connect())
+        >>> interruptible(lambda: engine.query("SELECT 1", step="one"), engine)
         [(1,)]
     """
     outcome: list[Result] = []
@@ -68,12 +76,12 @@ def interruptible(work: Callable[[], Result], connection: duckdb.DuckDBPyConnect
         finally:
             done.set()
 
-    _running.add(interrupted)
+    _running[interrupted] = engine
     try:
         threading.Thread(target=worker, name="ppdm", daemon=True).start()
-        _wait(done, interrupted, connection)
+        _wait(done, interrupted, engine)
     finally:
-        _running.discard(interrupted)
+        del _running[interrupted]
     if failure and interrupted.is_set():
         raise KeyboardInterrupt
     if failure:
@@ -81,7 +89,7 @@ def interruptible(work: Callable[[], Result], connection: duckdb.DuckDBPyConnect
     return outcome[0]
 
 
-def _wait(done: threading.Event, interrupted: threading.Event, connection: duckdb.DuckDBPyConnection) -> None:
+def _wait(done: threading.Event, interrupted: threading.Event, engine: Engine) -> None:
     """Wait for the work; once interrupted, stop its statements one after the other until it gives up."""
     while not done.is_set():
         try:
@@ -90,4 +98,4 @@ def _wait(done: threading.Event, interrupted: threading.Event, connection: duckd
             interrupted.set()
         if interrupted.is_set():
             with contextlib.suppress(duckdb.Error):
-                connection.interrupt()
+                engine.interrupt()

@@ -231,7 +231,7 @@ class Registration:
             if call.writes:
                 _refuse_read_only(engine, call, catalog)
             work = lambda: run(call, Database(engine), given, self._progress)  # noqa: E731
-            return interrupts.interruptible(work, engine.connection)
+            return interrupts.interruptible(work, engine)
         except UnknownTable as error:
             remedy = "Temporary tables and views cannot be read by a call, which has a connection of its own."
             raise UnknownTable(error.problem, f"{error.remedy} {remedy}") from None
@@ -247,7 +247,7 @@ def _foreseen(error: Exception) -> PpdmError:
         return error
     return PpdmError(
         f"Something went wrong that ppdm did not foresee ({type(error).__name__}).",
-        "Run the command of the same name with --debug to see where.",
+        "Call the method of the same name in Python to see where.",
     )
 
 

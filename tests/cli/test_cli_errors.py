@@ -111,9 +111,16 @@ def case(name: str, code: int, problem: str, words: list[str], *setup: str) -> A
         case(
             "bad memory limit",
             2,
-            "--memory-limit",
+            "memory limit 'plenty'",
             ["audit", "customers", "--memory-limit", "plenty"],
         ),
+        case(
+            "memory limit that is none",
+            2,
+            "memory limit '-1'",
+            ["audit", "customers", "--memory-limit", "-1"],
+        ),
+        case("memory limit of nothing", 2, "'0GB'", ["audit", "customers", "--memory-limit", "0GB"]),
     ],
 )
 def test_an_error_is_two_sentences_and_no_cell(

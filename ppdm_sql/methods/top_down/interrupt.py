@@ -28,12 +28,13 @@ class Interrupt:
 
 @contextmanager
 def stop_on_interrupt(progress: Progress) -> Iterator[Interrupt]:
-    """Listen to Ctrl-C inside; only the main thread can, elsewhere nothing is installed."""
+    """Listen to Ctrl-C inside; not on other threads than the main one, nor where it is ignored."""
     flag = Interrupt(progress)
-    if threading.current_thread() is not threading.main_thread():
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before == signal.SIG_IGN:
         yield flag
         return
-    before = signal.signal(signal.SIGINT, flag)
+    signal.signal(signal.SIGINT, flag)
     try:
         yield flag
     finally:

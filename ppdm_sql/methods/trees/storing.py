@@ -114,6 +114,9 @@ class Model:
 
     def drop(self) -> None:
         """Remove the macro and every row of the catalogue, in one transaction."""
+        self._engine.alone(self._drop)
+
+    def _drop(self) -> None:
         self._engine.require_autocommit()
         row = self.row()
         with self._engine.transaction():

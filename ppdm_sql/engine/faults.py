@@ -1,0 +1,109 @@
+"""Puts what DuckDB refuses into words that quote no cell, and says what to do."""
+
+from __future__ import annotations
+
+import re
+
+import duckdb
+
+from ppdm_sql.errors import HIDDEN_WORDS, MORE_MEMORY, Conflict, DatabaseUnavailable, EngineError
+
+_QUOTES_NO_CELL = (
+    duckdb.BinderException,
+    duckdb.CatalogException,
+    duckdb.ConnectionException,
+    duckdb.IOException,
+    duckdb.PermissionException,
+)
+"""Errors about names, files and the connection, whose first line speaks of no row."""
+_MAY_LIST_VALUES = ("ENUM(", "CSV", "JSON", "UNION(")
+_KIND = re.compile(r"^[A-Za-z ]*Error: *")
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Tell whether an error is how the engine says that it was interrupted."""
+    if isinstance(error, duckdb.InterruptException):
+        return True
+    return isinstance(error, (duckdb.Error, RuntimeError)) and "query interrupted" in str(error).lower()
+
+
+def is_conflict(error: duckdb.Error, *, inside: bool) -> bool:
+    """Tell whether another connection changed the same at the same time.
+
+    Args:
+        error: What the engine said.
+        inside: Whether in a transaction of ours, which began when what it makes was not there yet.
+    """
+    text = str(error).lower()
+    if isinstance(error, duckdb.TransactionException):
+        return "conflict" in text or "failed to commit" in text
+    return inside and isinstance(error, duckdb.CatalogException) and "already exists" in text
+
+
+def is_damaged(text: str) -> bool:
+    """Tell whether the words of the engine are about a file that is not as it was written."""
+    return any(word in text for word in ("Corrupt database", "Could not read enough bytes", "checksum"))
+
+
+def damaged(path: str) -> DatabaseUnavailable:
+    """Say that a file is damaged."""
+    return DatabaseUnavailable(
+        f"{path} is damaged: parts of it are missing or not as they were written.",
+        "Restore it from a copy.",
+    )
+
+
+def explained(step: str, cause: duckdb.Error, *, inside: bool) -> EngineError | DatabaseUnavailable:
+    """Put an error of the engine into words.
+
+    Args:
+        step: What the statement did.
+        cause: The error.
+        inside: Whether a transaction of ours was open.
+    """
+    text = str(cause)
+    if is_damaged(text):
+        return damaged("The database file")
+    error = _known(step, cause, inside=inside) or _refused(step, cause)
+    error.engine_text = text
+    return error
+
+
+def _known(step: str, cause: duckdb.Error, *, inside: bool) -> EngineError | None:
+    text = str(cause)
+    if isinstance(cause, duckdb.OutOfMemoryException):
+        return EngineError(f"The step {step!r} ran out of memory.", MORE_MEMORY)
+    if is_conflict(cause, inside=inside):
+        return Conflict(
+            "Another connection changed the same part of the database at the same time, so nothing was "
+            "written.",
+            "Run it again.",
+        )
+    if "open result" in text:
+        return EngineError(
+            "A result on this connection is not read to its end; until then DuckDB runs no other statement.",
+            "Read or close it first, or open a cursor of the connection.",
+        )
+    if "transaction is aborted" in text.lower():
+        return EngineError(
+            "A statement has failed in the transaction that is open on this connection.",
+            "Roll back the transaction first.",
+        )
+    return None
+
+
+def _refused(step: str, cause: duckdb.Error) -> EngineError:
+    kind, words = type(cause).__name__, _words(cause)
+    if words:
+        return EngineError(
+            f"The engine refused the step {step!r}: {words}", "Check that a SELECT of the table works."
+        )
+    return EngineError(f"The engine refused the step {step!r} ({kind}).", HIDDEN_WORDS)
+
+
+def _words(cause: duckdb.Error) -> str:
+    """Give the engine's own sentence where it cannot quote a cell, else nothing."""
+    first = _KIND.sub("", str(cause).partition("\n")[0]).strip()
+    if not isinstance(cause, _QUOTES_NO_CELL) or any(word in first for word in _MAY_LIST_VALUES):
+        return ""
+    return first
