@@ -20,8 +20,8 @@ from collections.abc import Sequence
 import duckdb
 
 import ppdm_sql as ppdm
-from ppdm_sql.perturbation.trees.model import MODES
-from ppdm_sql.perturbation.trees.storing import accuracy
+from ppdm_sql.methods.trees.model import MODES
+from ppdm_sql.methods.trees.storing import accuracy
 
 DOMAINS = {
     "salary": (20_000, 150_000), "commission": (0, 75_000), "age": (20, 80), "elevel": (0, 4), "car": (1, 20),

@@ -30,8 +30,8 @@ from generalize import EVERY, hierarchies
 from harness import CLASS, expand, row
 
 import ppdm_sql as ppdm
-from ppdm_sql.federation.transcripts import transcript
 from ppdm_sql.integrate import Credentials, Party, keygen
+from ppdm_sql.methods.two_party.transcripts import transcript
 
 NAMES = ("bank", "card")
 OWNED = (EVERY[0::2], EVERY[1::2])

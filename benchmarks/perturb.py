@@ -25,12 +25,12 @@ import duckdb
 import numpy as np
 
 import ppdm_sql as ppdm
-from ppdm_sql.perturbation.drawing import Drawer, Stream, registered
-from ppdm_sql.perturbation.histograms import histograms
-from ppdm_sql.perturbation.kernels import grid_for, observed_grid
-from ppdm_sql.perturbation.language import parse_noise
-from ppdm_sql.perturbation.noise import resolve_noise
-from ppdm_sql.perturbation.trees.model import MODES
+from ppdm_sql.methods.perturbation.histograms import histograms
+from ppdm_sql.methods.perturbation.noise import resolve_noise
+from ppdm_sql.methods.perturbation.noise_draws import NoiseDrawer, Stream, registered
+from ppdm_sql.methods.perturbation.noise_syntax import parse_noise
+from ppdm_sql.methods.perturbation.transition_matrices import grid_for, observed_grid
+from ppdm_sql.methods.trees.model import MODES
 
 DOMAINS = {
     "salary": (20_000, 150_000), "commission": (0, 75_000), "age": (20, 80), "elevel": (0, 4), "car": (1, 20),
@@ -95,7 +95,7 @@ class Bench:
             f"{name} + {self.models[name].scale!r} * {draw.format(place)} AS {name}"
             for place, name in enumerate(DOMAINS)
         )
-        with registered(self.db.engine, Drawer(streams, "row"), len(DOMAINS), "row") as function:
+        with registered(self.db.engine, NoiseDrawer(streams, "row"), len(DOMAINS), "row") as function:
             drawn = f"SELECT *, {function}(rowid) AS d FROM people"
             self.con.execute(f"CREATE OR REPLACE TABLE {into} AS SELECT {shown}, class FROM ({drawn})")
 
@@ -216,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--reference", action="store_true", help="also grow the numpy reference of the tests")
     parser.add_argument("--no-scikit-learn", dest="scikit_learn", action="store_false")
     options = parser.parse_args(arguments)
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
     for records in options.records:
         bench = Bench(records, options)
         for what in options.what:

@@ -29,10 +29,10 @@ from ppdm_sql.errors import (
     UnknownTable,
 )
 from ppdm_sql.evaluation import Evaluation
-from ppdm_sql.functions.registering import register, unregister
+from ppdm_sql.privacy import KAnonymity, LDiversity, TCloseness, Template
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Applied, Release
-from ppdm_sql.requirements import KAnonymity, LDiversity, TCloseness, Template
+from ppdm_sql.sql_calls.registering import register, unregister
 from ppdm_sql.taxonomy import Taxonomy
 from ppdm_sql.version import __version__
 

@@ -15,23 +15,23 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.evaluation import EvaluateOptions, Evaluation, evaluate
-from ppdm_sql.functions.installing import Installed, install, uninstall
-from ppdm_sql.perturbation.agrawal import Generated, generate_agrawal
-from ppdm_sql.perturbation.distributions import Reconstruction
-from ppdm_sql.perturbation.options import RandomizeRequest
-from ppdm_sql.perturbation.randomize import randomize
-from ppdm_sql.perturbation.reconstruct import ReconstructOptions, reconstruct
-from ppdm_sql.perturbation.trees.predicting import Predicted
-from ppdm_sql.perturbation.trees.storing import Model, ModelRow, get_model, models
-from ppdm_sql.perturbation.trees.train import TrainRequest, train
+from ppdm_sql.macros.installing import Installed, install, uninstall
+from ppdm_sql.methods.perturbation.agrawal import Generated, generate_agrawal
+from ppdm_sql.methods.perturbation.distributions import Reconstruction
+from ppdm_sql.methods.perturbation.randomize import randomize
+from ppdm_sql.methods.perturbation.reconstruct import ReconstructOptions, reconstruct
+from ppdm_sql.methods.perturbation.request import RandomizeRequest
+from ppdm_sql.methods.swapping.request import Number, SwapRequest
+from ppdm_sql.methods.swapping.swap import swap
+from ppdm_sql.methods.top_down.generalize import GeneralizeOptions, generalize
+from ppdm_sql.methods.top_down.run import Options
+from ppdm_sql.methods.top_down.suppress import suppress
+from ppdm_sql.methods.trees.predicting import Predicted
+from ppdm_sql.methods.trees.storing import Model, ModelRow, get_model, models
+from ppdm_sql.methods.trees.train import TrainRequest, train
+from ppdm_sql.privacy import Requirement, parse_all, resolve
 from ppdm_sql.progress import Progress, SilentProgress
-from ppdm_sql.refinement.generalize import GeneralizeOptions, generalize
-from ppdm_sql.refinement.run import Options
-from ppdm_sql.refinement.suppress import suppress
 from ppdm_sql.release import Applied, CatalogueRow, Release, apply, get, releases
-from ppdm_sql.requirements import Requirement, parse_all, resolve
-from ppdm_sql.swapping.options import Number, SwapRequest
-from ppdm_sql.swapping.swap import swap
 from ppdm_sql.taxonomy.model import Taxonomy
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ppdm_sql import statements
-from ppdm_sql.engine import Engine
-from ppdm_sql.names import Table
+from ppdm_sql.engine import Engine, statements
+from ppdm_sql.engine.names import Table
 
 TABLES = ("customers", "employees", "policies")
 """Names of the tables: bank customers (Wang, Fung, Yu 2005), employees (Wang, Fung, Dong 2005),

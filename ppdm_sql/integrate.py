@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING
 
 from ppdm_sql.database import Database
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.federation.certificates import Credentials, keygen
-from ppdm_sql.federation.checking import Checked, check_files
-from ppdm_sql.federation.flight import Place
-from ppdm_sql.federation.request import IntegrateRequest
-from ppdm_sql.federation.transcripts import Entry, transcript
+from ppdm_sql.methods.two_party.certificates import Credentials, keygen
+from ppdm_sql.methods.two_party.flight import Address
+from ppdm_sql.methods.two_party.request import IntegrateRequest
+from ppdm_sql.methods.two_party.transcript_check import Checked, check_files
+from ppdm_sql.methods.two_party.transcripts import Entry, transcript
+from ppdm_sql.privacy import Requirement
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import Release
-from ppdm_sql.requirements import Requirement
 from ppdm_sql.taxonomy.model import Taxonomy
 
 __all__ = ["Checked", "Credentials", "Entry", "Party", "check", "keygen", "transcript_of"]
 TIMEOUT = 120.0
 """Seconds that a partner may take for a message."""
 if TYPE_CHECKING:
-    from ppdm_sql.federation.session import Opened
+    from ppdm_sql.methods.two_party.session import Opened
 
 PathLike = str | os.PathLike[str]
 
@@ -144,10 +144,10 @@ class Party:
         one number, mostly one byte, for each record of the specialized value.
         Source: Wang, Fung, Dong 2005, slide 12.
         """
-        from ppdm_sql.federation.listening import listening
+        from ppdm_sql.methods.two_party.server import listen_on
 
-        place = Place.parse("--listen", listen)
-        opened = partial(listening, place, credentials, peer_name)
+        place = Address.parse("--listen", listen)
+        opened = partial(listen_on, place, credentials, peer_name)
         more = {"timeout": _positive(timeout), "wait": wait, "notice": self._progress.notice}
         return self._run(partial(opened, **more), resume, transcript)
 
@@ -183,14 +183,14 @@ class Party:
 
         Cost: that of :meth:`serve`.
         """
-        from ppdm_sql.federation.joining import joining
+        from ppdm_sql.methods.two_party.client import connect_to
 
-        place = Place.parse("--peer", peer)
-        opened = partial(joining, place, credentials, peer_name)
+        place = Address.parse("--peer", peer)
+        opened = partial(connect_to, place, credentials, peer_name)
         return self._run(partial(opened, timeout=_positive(timeout)), resume, transcript)
 
     def _run(self, opened: Opened, resume: bool, transcript: PathLike | None) -> Release:
-        from ppdm_sql.federation.session import Session
+        from ppdm_sql.methods.two_party.session import Session
 
         file = None if transcript is None else Path(transcript)
         session = Session(self.database.engine, self.table, self._request, self._progress, file)

@@ -9,7 +9,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from ppdm_sql.statements import sql_folder
+from ppdm_sql.engine.statements import sql_folder
 
 FIELDS = ("in", "out", "grain", "params")
 HEADER = re.compile(r"-- (?P<name>\S+)" + "".join(rf" \| {field}: (?P<{field}>.+)" for field in FIELDS))
@@ -66,7 +66,7 @@ def placeholders(tree: exp.Expression) -> set[str]:
 
 
 def test_there_are_steps() -> None:
-    assert "audits/cells" in STEPS
+    assert "audit/cells" in STEPS
 
 
 @each_step

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from ppdm_sql.audit.classwise import judge_classes
+from ppdm_sql.audit.class_models import judge_classes
 from ppdm_sql.audit.collapsing import Collapsed
+from ppdm_sql.audit.findings import summed_up, worst_groups
 from ppdm_sql.audit.identifiable import confidential_columns, identifiable
 from ppdm_sql.audit.model import Audit, Finding, Group
 from ppdm_sql.audit.questions import Judged, Question, grouping_columns, questions
 from ppdm_sql.audit.risks import Population, class_sizes, risks
 from ppdm_sql.audit.templates import TemplateGroup, count_inferences, template_groups
-from ppdm_sql.audit.verdicts import summed_up, worst_groups
-from ppdm_sql.counts import count_column
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.count_column import count_column
+from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.names import Table, resolve_all
-from ppdm_sql.requirements.model import Requirement, Template, attributes
+from ppdm_sql.privacy.model import Requirement, Template, attributes
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Confidences above which inferences are counted unless others are given."""
@@ -48,7 +48,7 @@ def findings(
 
     Example:
         >>> import duckdb
-        >>> from ppdm_sql.requirements import parse
+        >>> from ppdm_sql.privacy import parse
         >>> con = duckdb.connect()
         >>> _ = con.execute("CREATE TABLE t AS SELECT 1 AS a FROM range(3)")
         >>> engine = Engine(con)
@@ -58,7 +58,7 @@ def findings(
     if not requirements:
         return []
     with engine.workspace():
-        return _Run(engine, table, requirements, (), count).findings()
+        return _AuditRun(engine, table, requirements, (), count).findings()
 
 
 def audit(
@@ -114,7 +114,7 @@ def audit(
             "There is nothing to measure.", "Give --require, --quasi-identifier, or --confidential and --by."
         )
     with engine.workspace():
-        run = _Run(engine, table, requirements, quasi_identifier or (), count, confidential, by)
+        run = _AuditRun(engine, table, requirements, quasi_identifier or (), count, confidential, by)
         everybody = None if population is None else _population(engine, population, run.groupings, count)
         return Audit(
             findings=tuple(run.findings()),
@@ -128,7 +128,7 @@ def audit(
         )
 
 
-class _Run:
+class _AuditRun:
     """One audit: the table, collapsed, and the requirements with every class judged by them."""
 
     def __init__(

@@ -3,7 +3,7 @@
 Working tables made here, all temporary, all from the one that was read:
 
 - ``atoms``: ``c0, c1, ...`` (the columns), ``atom`` (number of the row), ``records``;
-- ``classes`` of a quasi-identifier, ``cells`` of a quasi-identifier and a sensitive column: `sql/audits/`.
+- ``classes`` of a quasi-identifier, ``cells`` of a quasi-identifier and a sensitive column: `sql/audit/`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from ppdm_sql.counts import check_counts
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.count_column import check_counts
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.statements import Scalar, bind, render
 from ppdm_sql.errors import ColumnRoleError, InvalidSource
-from ppdm_sql.names import Table, alias, column
-from ppdm_sql.statements import Scalar, bind, render
 
 
 class Collapsed:
@@ -90,8 +90,8 @@ class Collapsed:
         columns: Mapping[str, Sequence[str]] | None = None,
         values: Mapping[str, Scalar] | None = None,
     ) -> Table:
-        """Write what a step of ``sql/audits/`` gives into a working table."""
-        text = bind(f"audits/{step}", tables=tables, columns=columns, values=values)
+        """Write what a step of ``sql/audit/`` gives into a working table."""
+        text = bind(f"audit/{step}", tables=tables, columns=columns, values=values)
         return self.engine.materialize(step, text)
 
     def _once(self, step: str, columns: dict[str, list[str]]) -> Table:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.audit.model import Identifiable, IdentifiableValue
+from ppdm_sql.engine.names import resolve_all
+from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import ColumnRoleError, InvalidOption
-from ppdm_sql.names import resolve_all
-from ppdm_sql.statements import bind
 
 MOST_VALUES = 100
 """Confidential values that are listed at most, those with the most identifiable records first."""
@@ -55,9 +55,9 @@ def identifiable(collapsed: Collapsed, confidential: str, by: Sequence[str]) -> 
     """
     collapsed.class_count(by)
     tables, engine = {"cells": collapsed.cells(by, confidential)}, collapsed.engine
-    text = bind("audits/identifiable_records", tables=tables)
+    text = bind("audit/identifiable_records", tables=tables)
     ((unique, groups, grouped, other_patterns, others, values),) = engine.query(text, step="identifiable")
-    listed = bind("audits/identifiable_values", tables=tables, values={"most": MOST_VALUES})
+    listed = bind("audit/identifiable_values", tables=tables, values={"most": MOST_VALUES})
     return Identifiable(
         confidential=confidential,
         by=tuple(by),

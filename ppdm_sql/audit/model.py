@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ppdm_sql.requirements.model import Requirement, Value
+from ppdm_sql.privacy.model import Requirement, Value
 
 Titled = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
 """A table for printing: title, column names, rows."""

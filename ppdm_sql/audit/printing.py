@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ppdm_sql.audit.model import Audit, ClassSizes, Finding, Group, Identifiable, Inferences, Risk, Titled
-from ppdm_sql.requirements.model import Template
+from ppdm_sql.privacy.model import Template
 
 _FINDING = ("requirement", "holds", "limit", "reached", "classes", "violating classes", "violating records")
 _SIZES = ("class size", "classes", "records")

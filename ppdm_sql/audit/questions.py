@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.names import Table, resolve_all
-from ppdm_sql.requirements.model import KAnonymity, Requirement, Template, Value, attributes
+from ppdm_sql.privacy.model import KAnonymity, Requirement, Template, Value, attributes
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from sqlglot import exp
 
 from ppdm_sql.audit.swaps import plain_column
 from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import GuaranteeNotMet
-from ppdm_sql.names import Table, alias, column
-from ppdm_sql.perturbation.noise import Cells, Gaussian, Noise, Retain, Uniform
+from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, Uniform
 from ppdm_sql.release.bins import bin_label
 from ppdm_sql.release.draft import Moments
-from ppdm_sql.release.noisy import impossible
-from ppdm_sql.statements import render
+from ppdm_sql.release.randomized import impossible
 
 ERRORS = 6.0
 """Standard errors that a mean, a variance or a frequency may be off."""
@@ -200,7 +200,7 @@ def noise_moments(noise: Gaussian | Uniform, decimals: int | None) -> tuple[floa
         decimals: Of the grid of the original, to which noisy values are rounded; None where they are not.
 
     Example:
-        >>> from ppdm_sql.perturbation.noise import Domain
+        >>> from ppdm_sql.methods.perturbation.noise import Domain
         >>> noise_moments(Uniform(1.0, Domain(0, 9, whole=True), rounded=True), 0)[0]
         0.5
     """

@@ -9,9 +9,9 @@ from sqlglot import exp
 
 from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.audit.model import ITSELF, ClassSizes, Risk
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import bind, render
 from ppdm_sql.errors import InvalidOption, InvalidSource
-from ppdm_sql.names import Table
-from ppdm_sql.statements import bind, render
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def class_sizes(collapsed: Collapsed, quasi_identifier: Sequence[str]) -> ClassS
     engine = collapsed.engine
     tables = {"classes": collapsed.classes(quasi_identifier)}
     sizes = collapsed.make("class_sizes", tables)
-    text = bind("audits/class_size_ranges", tables={"class_sizes": sizes})
+    text = bind("audit/class_size_ranges", tables={"class_sizes": sizes})
     ranges = engine.query(text, step="class_size_ranges")
     exact = exp.select("class_size", "classes", "records").from_(sizes.expression()).order_by("class_size")
     rows = engine.query(render(exact), step="class_sizes")
@@ -69,7 +69,7 @@ def risks(
     if not 0 < threshold <= 1:
         raise InvalidOption(f"The risk threshold {threshold:g} is not a share.", "Give a share in (0, 1].")
     classes = _classes(collapsed, quasi_identifier, population)
-    text = bind("audits/risks", tables={"classes": classes}, values={"risk_threshold": threshold})
+    text = bind("audit/risks", tables={"classes": classes}, values={"risk_threshold": threshold})
     ((_, _, uncovered, *measures),) = collapsed.engine.query(text, step="risks")
     if uncovered and population is not None:
         raise InvalidSource(

@@ -9,11 +9,11 @@ from fractions import Fraction
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, Rows
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.statements import Scalar, bind, literal
+from ppdm_sql.engine.types import plain_type
 from ppdm_sql.errors import GuaranteeNotMet
-from ppdm_sql.names import Table, alias, column
 from ppdm_sql.release.bins import bin_label
-from ppdm_sql.release.types import plain_type
-from ppdm_sql.statements import Scalar, bind, literal
 
 _SIDES = ("before", "after")
 PATTERN, CARRIED = "pattern", "carried"
@@ -177,7 +177,7 @@ def _totals(engine: Engine, patterns: Table, promise: SwapPromise) -> dict[str, 
     share = Fraction(promise.per_group)
     asked: dict[str, Scalar] = {"whole": isinstance(promise.per_group, int)}
     asked |= {"numerator": share.numerator, "denominator": share.denominator}
-    text = bind("audits/swap_totals", tables={"swapped_patterns": patterns}, values=asked)
+    text = bind("audit/swap_totals", tables={"swapped_patterns": patterns}, values=asked)
     (found,) = engine.query(text, step="swap_totals")
     return dict(zip(_TOTALS, found, strict=True))
 
@@ -185,13 +185,13 @@ def _totals(engine: Engine, patterns: Table, promise: SwapPromise) -> dict[str, 
 def _step(
     engine: Engine, step: str, tables: Mapping[str, Table], columns: Mapping[str, Sequence[str]]
 ) -> Table:
-    return engine.materialize(step, bind(f"audits/{step}", tables=tables, columns=columns))
+    return engine.materialize(step, bind(f"audit/{step}", tables=tables, columns=columns))
 
 
 def _rows(
     engine: Engine, step: str, tables: Mapping[str, Table], columns: Mapping[str, Sequence[str]] | None = None
 ) -> Rows:
-    return engine.query(bind(f"audits/{step}", tables=tables, columns=columns), step=step)
+    return engine.query(bind(f"audit/{step}", tables=tables, columns=columns), step=step)
 
 
 def _values(engine: Engine, source: Table, released: exp.Select, promise: SwapPromise) -> tuple[Table, int]:

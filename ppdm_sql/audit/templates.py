@@ -9,15 +9,15 @@ from typing import Any
 
 from sqlglot import exp
 
-from ppdm_sql.audit.classwise import MOST
+from ppdm_sql.audit.class_models import MOST
 from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.audit.model import Inferences
 from ppdm_sql.audit.questions import Judged, Question
 from ppdm_sql.engine import type_title
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.statements import bind, render
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.names import Table, alias, column
-from ppdm_sql.requirements.model import Template, Value
-from ppdm_sql.statements import bind, render
+from ppdm_sql.privacy.model import Template, Value
 
 _REQUESTED = {
     "requirement": "INTEGER",
@@ -65,7 +65,7 @@ class TemplateGroup:
     def inferences(self, thresholds: Table) -> dict[int, int]:
         """Count inferences above each threshold, by the threshold's position."""
         tables = {"cells": self._cells, "protected_values": self._protected, "thresholds": thresholds}
-        rows = self._collapsed.engine.query(bind("audits/inferences", tables=tables), step="inferences")
+        rows = self._collapsed.engine.query(bind("audit/inferences", tables=tables), step="inferences")
         return dict(rows)
 
     def _read_texts(self, type_text: str) -> dict[int, dict[int, Value]]:

@@ -11,15 +11,15 @@ import typer
 from sqlglot import exp
 
 import ppdm_sql
-from ppdm_sql import Database, examples, statements
+from ppdm_sql import Database, examples
 from ppdm_sql.cli.options import Debug
 from ppdm_sql.cli.output import Format, Titled, print_tables
 from ppdm_sql.cli.published import measures_table, rows_table, steps_table
 from ppdm_sql.cli.two_parties import integrate_employees
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.errors import InvalidOption, NameTaken
-from ppdm_sql.perturbation.trees.storing import accuracy
+from ppdm_sql.methods.trees.storing import accuracy
 from ppdm_sql.taxonomy import Taxonomy, write_taxonomy
 
 EXAMPLES = ("ppdm demo", "ppdm demo papers --force")

@@ -16,9 +16,9 @@ from ppdm_sql.cli.output import Format, notice, print_tables
 from ppdm_sql.cli.progress import progress
 from ppdm_sql.cli.published import announce, measures_table
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.federation.certificates import TRIAL_DAYS
 from ppdm_sql.integrate import TIMEOUT, Credentials, Party, check, transcript_of
 from ppdm_sql.integrate import keygen as make_keys
+from ppdm_sql.methods.two_party.certificates import TRIAL_DAYS
 from ppdm_sql.release import Release
 
 _SHARED = "--key SSN --class Class --require 'k >= 4 on Sex, Job'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ppdm_sql
 from ppdm_sql.cli.options import DatabasePath, Debug, OutputFormat
 from ppdm_sql.cli.output import Format, print_tables
-from ppdm_sql.perturbation.trees.storing import ModelRow, accuracy
+from ppdm_sql.methods.trees.storing import ModelRow, accuracy
 
 EXAMPLES = ("ppdm models people.duckdb", "ppdm models people.duckdb --format jsonl")
 COLUMNS = ("model", "mode", "source", "class", "rows", "test", "accuracy", "created_at")

@@ -12,7 +12,7 @@ import typer
 
 from ppdm_sql.cli.output import Format
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.requirements import parse_names
+from ppdm_sql.privacy import parse_names
 
 DatabasePath = Annotated[Path, typer.Argument(metavar="DATABASE", help="A DuckDB file.", show_default=False)]
 TableName = Annotated[

@@ -10,8 +10,8 @@ from ppdm_sql.cli import options
 from ppdm_sql.cli.options import Debug, OutputFormat
 from ppdm_sql.cli.output import Format, Titled, print_tables
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.perturbation.language import percentage
-from ppdm_sql.perturbation.privacy import (
+from ppdm_sql.methods.perturbation.noise_syntax import percentage
+from ppdm_sql.methods.perturbation.privacy_level import (
     CONFIDENCES,
     METRICS,
     Metric,

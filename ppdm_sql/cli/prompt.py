@@ -19,8 +19,8 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from ppdm_sql.cli.failures import tell
 from ppdm_sql.cli.output import notice
 from ppdm_sql.cli.session import Session
-from ppdm_sql.functions.scripts import is_complete
-from ppdm_sql.names import quoted
+from ppdm_sql.engine.names import quoted
+from ppdm_sql.sql_calls.script_reader import is_complete
 
 ROWS_SHOWN = 200
 _LEAVE = ("exit", "quit", ".exit", ".quit")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ppdm_sql.cli.output import Titled, notice
-from ppdm_sql.names import Table
-from ppdm_sql.perturbation.language import written_name
+from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.perturbation.noise_syntax import written_name
 from ppdm_sql.release import Release, ReleasedColumn
 from ppdm_sql.release.catalogue import SHAPE
 

@@ -10,9 +10,9 @@ import typer
 
 from ppdm_sql.cli.output import Format, Titled, notice, print_tables
 from ppdm_sql.errors import DatabaseUnavailable, EngineError, PpdmError
-from ppdm_sql.functions.registering import Interrupted, Registration
-from ppdm_sql.functions.scripts import with_into
-from ppdm_sql.functions.transactions import open_transaction
+from ppdm_sql.sql_calls.registering import Interrupted, Registration
+from ppdm_sql.sql_calls.script_reader import with_into
+from ppdm_sql.sql_calls.transactions import open_transaction
 
 _TOLD = (
     duckdb.ParserException,

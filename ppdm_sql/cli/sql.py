@@ -15,7 +15,7 @@ from ppdm_sql.cli.output import Format
 from ppdm_sql.cli.progress import progress
 from ppdm_sql.cli.session import Session, join
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.functions.registering import registration
+from ppdm_sql.sql_calls.registering import registration
 
 EXAMPLES = (
     'ppdm sql bank.duckdb "FROM ppdm.releases"',

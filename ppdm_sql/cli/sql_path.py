@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from ppdm_sql.statements import sql_folder
+from ppdm_sql.engine.statements import sql_folder
 
 EXAMPLES = ("ppdm sql-path",)
 

@@ -15,7 +15,7 @@ from ppdm_sql.cli.output import Format, notice
 from ppdm_sql.cli.progress import progress
 from ppdm_sql.cli.trace import traced
 from ppdm_sql.cli.trained import print_model
-from ppdm_sql.perturbation.trees.storing import Model
+from ppdm_sql.methods.trees.storing import Model
 
 EXAMPLES = (
     "ppdm train people.duckdb people_noisy --class class --mode byclass --test people_test --into groups",

@@ -10,11 +10,11 @@ from rich.text import Text
 
 from ppdm_sql import Database
 from ppdm_sql.cli.output import Format, Titled, print_tables, shown
+from ppdm_sql.engine.names import Table, quoted
 from ppdm_sql.errors import UnknownRelease, choices
-from ppdm_sql.names import Table, quoted
-from ppdm_sql.perturbation.trees.model import Tree
-from ppdm_sql.perturbation.trees.printing import words
-from ppdm_sql.perturbation.trees.storing import KEPT, Matrix, Model, ModelRow, accuracy
+from ppdm_sql.methods.trees.model import DecisionTree
+from ppdm_sql.methods.trees.printing import words
+from ppdm_sql.methods.trees.storing import KEPT, Matrix, Model, ModelRow, accuracy
 from ppdm_sql.release import Release
 
 NODES = ("node", "parent", "side", "depth", "counts", "column", "cut", "values", "null_left")
@@ -69,12 +69,12 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def call(row: ModelRow, tree: Tree) -> str:
+def call(row: ModelRow, tree: DecisionTree) -> str:
     """Write how the model's macro is called."""
     return f"{Table(f'{row.model}_predict')}({', '.join(map(quoted, tree.used))})"
 
 
-def _facts(row: ModelRow, tree: Tree) -> Titled:
+def _facts(row: ModelRow, tree: DecisionTree) -> Titled:
     options = {name: v for name, v in row.parameters.items() if name not in (KEPT, "noise") and v}
     facts: list[tuple[str, object]] = [
         ("model", row.model),
@@ -93,7 +93,7 @@ def _facts(row: ModelRow, tree: Tree) -> Titled:
     return "model", ("what", "value"), facts
 
 
-def _nodes(tree: Tree) -> Titled:
+def _nodes(tree: DecisionTree) -> Titled:
     rows = [
         [node.id, *(getattr(node, name) for name in NODES[1:]), tree.classes[node.label]]
         for node in tree.nodes
@@ -101,7 +101,7 @@ def _nodes(tree: Tree) -> Titled:
     return "nodes", (*NODES, "predicted"), rows
 
 
-def _print_tree(tree: Tree) -> None:
+def _print_tree(tree: DecisionTree) -> None:
     """Print the tree on stdout, under a title and with an empty line before and after."""
     console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100_000, highlight=False)
     console.print(Text("\ntree", style="bold"))
@@ -110,7 +110,7 @@ def _print_tree(tree: Tree) -> None:
     console.print()
 
 
-def _lines(tree: Tree) -> Iterator[Text]:
+def _lines(tree: DecisionTree) -> Iterator[Text]:
     """Draw the tree a line at a time; however deep it is, nothing recurs."""
     above: dict[int, str] = {}
     for node in tree.nodes:

@@ -16,12 +16,12 @@ from ppdm_sql import Taxonomy
 from ppdm_sql.cli.output import Format, print_tables
 from ppdm_sql.cli.published import rows_table, steps_table
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.opening import connect
+from ppdm_sql.engine.statements import bind, text
 from ppdm_sql.errors import PeerError
 from ppdm_sql.integrate import check, keygen
-from ppdm_sql.names import Table
-from ppdm_sql.release.texts import create_table
-from ppdm_sql.statements import bind, text
+from ppdm_sql.release.ddl import create_table
 from ppdm_sql.taxonomy import write_taxonomy
 
 FOLDER, SECONDS = "two-parties", 120

@@ -13,10 +13,10 @@ import duckdb
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from ppdm_sql import statements
+from ppdm_sql.engine import statements
+from ppdm_sql.engine.names import Table, parse_table
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.errors import EngineError, InvalidOption, UnknownTable, choices
-from ppdm_sql.names import Table, parse_table
 
 Rows = list[tuple[Any, ...]]
 Fetched = TypeVar("Fetched")

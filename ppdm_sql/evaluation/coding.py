@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from ppdm_sql import statements
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Engine, statements
+from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.evaluation.features import Feature
-from ppdm_sql.names import Table, alias, column
 
 Numbers = NDArray[np.float64]
 Counts = NDArray[np.int64]

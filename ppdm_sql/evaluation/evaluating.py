@@ -56,7 +56,7 @@ def evaluate(engine: Engine, release: Release, options: EvaluateOptions, progres
     try:
         with engine.workspace():
             progress.start(f"reading {release.name} and its source")
-            run = _Run(engine, read(engine, release, options.test), options, progress)
+            run = _EvaluationRun(engine, read(engine, release, options.test), options, progress)
             return run.evaluation(release.name)
     finally:
         progress.stop()
@@ -73,7 +73,7 @@ def _check(options: EvaluateOptions) -> None:
         )
 
 
-class _Run:
+class _EvaluationRun:
     """One evaluation: the tables in numbers, and the trees that are grown from draws of them."""
 
     def __init__(

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ppdm_sql.engine import Column
+from ppdm_sql.engine.names import column, resolve
 from ppdm_sql.errors import InvalidSource
-from ppdm_sql.names import column, resolve
 from ppdm_sql.release import Treatment
-from ppdm_sql.release.intervals import bound_of
-from ppdm_sql.release.shape import Shape
+from ppdm_sql.release.interval_labels import bound_of
+from ppdm_sql.release.layout import Shape
 
 MASKED: tuple[Treatment, ...] = ("suppressed", "generalized", "swapped")
 FEATURES: tuple[Treatment, ...] = (*MASKED, "sensitive", "kept")

@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from ppdm_sql import statements
-from ppdm_sql.counts import check_counts, count_column
-from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine import Column, Engine, statements
+from ppdm_sql.engine.count_column import check_counts, count_column
+from ppdm_sql.engine.names import Table, resolve, resolve_all
 from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn
 from ppdm_sql.evaluation.coding import Rows, collapsed
 from ppdm_sql.evaluation.features import Feature, check_families, features
-from ppdm_sql.names import Table, resolve, resolve_all
 from ppdm_sql.release import CatalogueRow, Release
 from ppdm_sql.release.applying import recoded
 from ppdm_sql.release.bins import binned_types, in_bins
-from ppdm_sql.release.shape import Shape
+from ppdm_sql.release.layout import Shape
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from ppdm_sql.release.applying import Applied, apply, recoded
 from ppdm_sql.release.catalogue import CatalogueRow, check_free, releases
+from ppdm_sql.release.cut_tree import Node
 from ppdm_sql.release.draft import Draft, Measured, Moments, ReleasedColumn, Treatment
-from ppdm_sql.release.handle import Release, Step, get, publish
-from ppdm_sql.release.trees import Node
+from ppdm_sql.release.release import Release, Step, get, publish
 from ppdm_sql.release.verification import Check, Verification
 
 __all__ = [

@@ -10,15 +10,15 @@ from sqlglot import exp
 from ppdm_sql.audit import Audit, Finding, findings
 from ppdm_sql.audit.model import Titled
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn
-from ppdm_sql.names import Table
+from ppdm_sql.privacy import Requirement, parse_all, resolve
 from ppdm_sql.release.catalogue import CatalogueRow, check_free, find
+from ppdm_sql.release.ddl import create_table
+from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.recoding import Recoding
-from ppdm_sql.release.shape import Shape
 from ppdm_sql.release.states import in_order
-from ppdm_sql.release.texts import create_table
-from ppdm_sql.requirements import Requirement, parse_all, resolve
-from ppdm_sql.statements import render
 
 UNSEEN = ("nearest", "refuse")
 _OTHER = "Name a release that ppdm suppress or ppdm generalize made."

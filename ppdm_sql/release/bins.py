@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from ppdm_sql.engine import Column
-from ppdm_sql.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.statements import literal
+from ppdm_sql.engine.types import read, wide_type
 from ppdm_sql.release.draft import ReleasedColumn
-from ppdm_sql.release.types import read, wide_type
-from ppdm_sql.statements import literal
 
 _LABEL = re.compile(r"\[(?P<lower>[^,]+), (?P<upper>[^,]+)(?P<end>[])])")
 _WHOLE = re.compile(r"-?\d+")

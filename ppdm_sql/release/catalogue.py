@@ -9,10 +9,10 @@ from datetime import datetime
 from typing import Any
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import EngineError, InvalidOption, NameTaken, UnknownRelease, choices
-from ppdm_sql.names import Table
-from ppdm_sql.release.shape import SCHEMA, Shape, macro
-from ppdm_sql.statements import text
+from ppdm_sql.release.layout import SCHEMA, Shape, macro
 
 SHAPE = "published"
 """Key under which ``ppdm.releases.parameters`` keeps the shape of the release."""
@@ -87,7 +87,7 @@ def find(engine: Engine, name: str) -> CatalogueRow:
 
 
 @dataclass(frozen=True)
-class Place:
+class ReleasePlace:
     """Where a new release will stand.
 
     Args:
@@ -103,7 +103,7 @@ class Place:
     report: bool
 
 
-def place_here(engine: Engine) -> Place:
+def place_here(engine: Engine) -> ReleasePlace:
     """Say where a new release would stand.
 
     Raises:
@@ -117,7 +117,7 @@ def place_here(engine: Engine) -> Place:
     return _place(engine, "")[0]
 
 
-def _place(engine: Engine, name: str) -> tuple[Place, list[tuple[Any, ...]]]:
+def _place(engine: Engine, name: str) -> tuple[ReleasePlace, list[tuple[Any, ...]]]:
     """Give the place of a new release, and what is there that a release of this name could meet."""
     catalog, schema = engine.current()
     found = engine.look_up(text("release/names_in_use"), {"name": name}, step="names_in_use")
@@ -127,10 +127,10 @@ def _place(engine: Engine, name: str) -> tuple[Place, list[tuple[Any, ...]]]:
             "Rename the file, or attach it under another name.",
         )
     there = {part.lower() for *parts, part in found if parts == [catalog, SCHEMA]}
-    return Place(catalog, schema, "releases" in there, REPORT in there), found
+    return ReleasePlace(catalog, schema, "releases" in there, REPORT in there), found
 
 
-def check_free(engine: Engine, name: str) -> Place:
+def check_free(engine: Engine, name: str) -> ReleasePlace:
     """Make sure that a release of this name can be published.
 
     Raises:
@@ -152,7 +152,9 @@ def check_free(engine: Engine, name: str) -> Place:
     return place
 
 
-def _in_the_way(engine: Engine, name: str, place: Place, found: list[tuple[Any, ...]]) -> Iterator[str]:
+def _in_the_way(
+    engine: Engine, name: str, place: ReleasePlace, found: list[tuple[Any, ...]]
+) -> Iterator[str]:
     """Say what a new release would meet."""
     for catalog, schema, other in found:
         here = catalog == "temp" or schema == place.schema

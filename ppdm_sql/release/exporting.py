@@ -11,12 +11,12 @@ from pathlib import Path
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.opening import OLDEST_STORAGE
+from ppdm_sql.engine.statements import literal, render, text
 from ppdm_sql.errors import InvalidOption, NameTaken
-from ppdm_sql.names import Table, alias, column
-from ppdm_sql.release import texts
-from ppdm_sql.release.shape import Shape
-from ppdm_sql.statements import literal, render, text
+from ppdm_sql.release import ddl as texts
+from ppdm_sql.release.layout import Shape
 
 _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".duckdb": "duckdb", ".db": "duckdb"}
 _TEXT_TYPES = ("VARCHAR", "ENUM", "JSON", "BLOB")

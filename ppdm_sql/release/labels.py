@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ppdm_sql.names import column
-from ppdm_sql.release.shape import Shape
-from ppdm_sql.statements import literal, tree
+from ppdm_sql.engine.names import column
+from ppdm_sql.engine.statements import literal, tree
+from ppdm_sql.release.layout import Shape
 
 
 def sources(shape: Shape) -> dict[str, str]:

@@ -9,13 +9,13 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, type_title
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.statements import bind, literal, render, text
+from ppdm_sql.engine.types import read, read_exactly, wide_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
-from ppdm_sql.names import Table, alias, column
 from ppdm_sql.release.catalogue import CatalogueRow, parts
 from ppdm_sql.release.draft import ReleasedColumn
-from ppdm_sql.release.shape import Shape
-from ppdm_sql.release.types import read, read_exactly, wide_type
-from ppdm_sql.statements import bind, literal, render, text
+from ppdm_sql.release.layout import Shape
 
 
 @dataclass(frozen=True)

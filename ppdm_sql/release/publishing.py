@@ -7,17 +7,16 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from ppdm_sql import statements
 from ppdm_sql.audit import Finding, findings
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Engine, statements
+from ppdm_sql.engine.names import column
+from ppdm_sql.engine.types import plain_type
 from ppdm_sql.errors import GuaranteeNotMet
-from ppdm_sql.names import column
-from ppdm_sql.release import texts
-from ppdm_sql.release.catalogue import SHAPE, Place, check_free
+from ppdm_sql.privacy.model import KAnonymity, LDiversity, Template
+from ppdm_sql.release import ddl as texts
+from ppdm_sql.release.catalogue import SHAPE, ReleasePlace, check_free
 from ppdm_sql.release.draft import Draft
-from ppdm_sql.release.shape import Shape
-from ppdm_sql.release.types import plain_type
-from ppdm_sql.requirements.model import KAnonymity, LDiversity, Template
+from ppdm_sql.release.layout import Shape
 from ppdm_sql.version import __version__
 
 
@@ -46,7 +45,7 @@ def freeze(engine: Engine, draft: Draft) -> None:
         _record(engine, draft, shape)
 
 
-def _create_catalogue(engine: Engine, draft: Draft, place: Place) -> None:
+def _create_catalogue(engine: Engine, draft: Draft, place: ReleasePlace) -> None:
     """Make what is missing of the catalogue; a file that has one may lack the taxonomies and the report."""
     trees = ("taxonomies",) if draft.taxonomies is not None else ()
     report = () if place.report else ("report",)

@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from ppdm_sql.counts import check_counts, count_column
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.names import Table, alias, column, resolve
+from ppdm_sql.engine.count_column import check_counts, count_column
+from ppdm_sql.engine.names import Table, alias, column, resolve
+from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.types import plain_type
 from ppdm_sql.release.bins import bin_label
 from ppdm_sql.release.catalogue import CatalogueRow
 from ppdm_sql.release.draft import ReleasedColumn
-from ppdm_sql.release.intervals import bound_beside
+from ppdm_sql.release.interval_labels import bound_beside
+from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.mapping import Mapped, mapped
-from ppdm_sql.release.shape import Shape
-from ppdm_sql.release.types import plain_type
-from ppdm_sql.statements import render
 
 
 @dataclass(frozen=True)

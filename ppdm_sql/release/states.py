@@ -11,13 +11,13 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from ppdm_sql.names import alias, column
+from ppdm_sql.engine.names import alias, column
+from ppdm_sql.engine.statements import literal
+from ppdm_sql.privacy.model import Requirement, Template, Value
 from ppdm_sql.release.draft import ReleasedColumn
-from ppdm_sql.release.intervals import bound_beside
+from ppdm_sql.release.interval_labels import bound_beside
 from ppdm_sql.release.labels import has_no_label, joined, labels_at, sources
-from ppdm_sql.release.shape import Shape
-from ppdm_sql.requirements.model import Requirement, Template, Value
-from ppdm_sql.statements import literal
+from ppdm_sql.release.layout import Shape
 
 STEP_ARGUMENT = exp.column("step")
 """The macro's argument; columns of that name are always qualified, so the two never meet."""

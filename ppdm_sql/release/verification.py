@@ -11,14 +11,14 @@ from sqlglot import exp
 from ppdm_sql.audit import Audit, Finding, findings
 from ppdm_sql.audit.model import Titled
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import column
+from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError
-from ppdm_sql.names import column
+from ppdm_sql.privacy import parse_all
 from ppdm_sql.release.catalogue import CatalogueRow
-from ppdm_sql.release.noisy import moments_of, noise_strays, same_moments
-from ppdm_sql.release.shape import Shape
-from ppdm_sql.release.strays import false_bounds, strays
-from ppdm_sql.requirements import parse_all
-from ppdm_sql.statements import render, text
+from ppdm_sql.release.integrity import false_bounds, integrity_faults
+from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.randomized import moments_of, noise_faults, same_moments
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,14 @@ def _shown(engine: Engine, shape: Shape) -> list[Check]:
     """Check that masked columns show what the steps say, and the bounds beside them what the labels say."""
     checks = []
     if shape.masked:
-        none = _number(engine, strays(shape)) == 0
+        none = _number(engine, integrity_faults(shape)) == 0
         checks.append(Check("masked columns show labels of the cut only", none))
     if (bounds := false_bounds(shape)) is not None:
         checks.append(Check("bounds are those of the intervals shown", _number(engine, bounds) == 0))
     for name, published in shape.marginals.items():
         same = marginal(engine, shape, name) == published
         checks.append(Check(f"the values of {name} are as frequent as published", same))
-    if (impossible := noise_strays(shape)) is not None:
+    if (impossible := noise_faults(shape)) is not None:
         checks.append(Check("the noise can give all values shown", _number(engine, impossible) == 0))
     if shape.moments:
         same = same_moments(moments_of(engine, shape.rows(), list(shape.moments)), shape.moments)

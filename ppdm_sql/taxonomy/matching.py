@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.names import Table
-from ppdm_sql.statements import bind
 from ppdm_sql.taxonomy.model import Taxonomy
 
 Arrays = dict[str, NDArray[Any]]

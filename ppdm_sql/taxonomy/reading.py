@@ -10,9 +10,9 @@ from typing import Any
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table, alias, column, resolve
+from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import UnknownTable
-from ppdm_sql.names import Table, alias, column, resolve
-from ppdm_sql.statements import render
 from ppdm_sql.taxonomy.model import Taxonomy
 
 POSITION = "position"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import bind, literal, render
 from ppdm_sql.errors import InvalidOption, NameTaken
-from ppdm_sql.names import Table
-from ppdm_sql.statements import bind, literal, render
 from ppdm_sql.taxonomy.model import Taxonomy
 
 NODES = "taxonomy/nodes"

@@ -6,11 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from ppdm_sql import counts
 from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine import count_column as counts
+from ppdm_sql.engine.names import Table, resolve
+from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import InvalidOption, InvalidSource
-from ppdm_sql.names import Table, resolve
-from ppdm_sql.statements import bind
 from ppdm_sql.taxonomy.model import ROOT, Taxonomy
 from ppdm_sql.taxonomy.rounding import roundest
 

@@ -16,8 +16,8 @@ from drafts import Tree, make_draft
 from staff import AGE, CITY, JOB, MASKED
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.privacy import KAnonymity
 from ppdm_sql.release import publish
-from ppdm_sql.requirements import KAnonymity
 
 RECORDS = staff.records()
 HOLDS, BREAKS = KAnonymity(1, (CITY,)), KAnonymity(len(RECORDS), (CITY,))

@@ -12,10 +12,10 @@ import pytest
 from commands import assert_explained, execute, ppdm
 
 import ppdm_sql
-from ppdm_sql.perturbation.trees.model import Attribute, Node, Tree
-from ppdm_sql.perturbation.trees.storing import store_model
+from ppdm_sql.methods.trees.model import Attribute, DecisionTree, TreeNode
+from ppdm_sql.methods.trees.storing import store_model
 
-TREE = Tree(
+TREE = DecisionTree(
     "byclass",
     "class",
     "VARCHAR",
@@ -25,11 +25,11 @@ TREE = Tree(
         Attribute("salary", "DOUBLE", (50_000.0,)),
     ),
     (
-        Node(0, None, None, 0, (500, 500), "age", 40.0),
-        Node(1, 0, "left", 1, (250, 10)),
-        Node(2, 0, "right", 1, (250, 490), "age", 60.0),
-        Node(3, 2, "left", 2, (5, 480)),
-        Node(4, 2, "right", 2, (245, 10)),
+        TreeNode(0, None, None, 0, (500, 500), "age", 40.0),
+        TreeNode(1, 0, "left", 1, (250, 10)),
+        TreeNode(2, 0, "right", 1, (250, 490), "age", 60.0),
+        TreeNode(3, 2, "left", 2, (5, 480)),
+        TreeNode(4, 2, "right", 2, (245, 10)),
     ),
 )
 

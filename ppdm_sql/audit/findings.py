@@ -1,0 +1,90 @@
+"""Sums judgements up: one finding per requirement, and the worst groups by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ppdm_sql.audit.collapsing import Collapsed
+from ppdm_sql.audit.model import Finding, Group
+from ppdm_sql.audit.questions import Judged
+from ppdm_sql.engine import Rows
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import bind
+from ppdm_sql.privacy.model import KAnonymity, LDiversity, Requirement, Template, Value, attributes
+
+
+def summed_up(collapsed: Collapsed, judged: Sequence[Judged]) -> list[Finding]:
+    """Give a finding per requirement.
+
+    Args:
+        collapsed: The audited table.
+        judged: The requirements with their judgements.
+
+    Cost: one scan of each table of judgements.
+    """
+    rows: dict[Table, Rows] = {}
+    for item in judged:
+        if item.judgements not in rows:
+            text = bind("audit/verdicts", tables={"judgements": item.judgements})
+            rows[item.judgements] = collapsed.engine.query(text, step="verdicts")
+    return [
+        _finding(
+            item,
+            [row for row in rows[item.judgements] if row[0] == item.question.number],
+            collapsed.class_count(attributes(item.question.requirement)),
+        )
+        for item in judged
+    ]
+
+
+def _finding(item: Judged, rows: Rows, classes: int) -> Finding:
+    asked = item.question.asked
+    low_is_bad = isinstance(asked, KAnonymity | LDiversity)
+    reached = {row[1]: row[2] if low_is_bad else row[3] for row in rows}
+    violating = (rows[0][4], rows[0][5]) if rows else (0, 0)
+    by_value: tuple[tuple[Value, float], ...] = tuple(
+        (text, reached.get(position, 0.0)) for position, text in item.texts.items()
+    )
+    return Finding(
+        requirement=asked,
+        holds=violating[0] == 0,
+        limit=float(_limit(asked)),
+        reached=min(reached.values()) if low_is_bad else max(reached.values(), default=0.0),
+        classes=classes,
+        violating_classes=violating[0],
+        violating_records=violating[1],
+        by_value=by_value,
+        absent_values=sum(position not in reached for position in item.texts),
+    )
+
+
+def _limit(requirement: Requirement) -> float:
+    if isinstance(requirement, Template):
+        return float(requirement.threshold)
+    if isinstance(requirement, KAnonymity):
+        return float(requirement.k)
+    return float(requirement.l if isinstance(requirement, LDiversity) else requirement.t)
+
+
+def worst_groups(collapsed: Collapsed, item: Judged, groups: int) -> list[Group]:
+    """Name the worst classes of a requirement, worst first, equals by their values.
+
+    Args:
+        collapsed: The audited table.
+        item: The requirement with its judgements.
+        groups: How many at most, at least 1.
+
+    Cost: one scan of the judgements and one of the atoms.
+    """
+    asked, columns = item.question.asked, attributes(item.question.requirement)
+    low_is_bad = isinstance(asked, KAnonymity | LDiversity)
+    text = bind(
+        "audit/worst_groups",
+        tables={"judgements": item.judgements, "atoms": collapsed.atoms},
+        columns={"qi": collapsed.codes(columns)},
+        values={"requirement": item.question.number, "sign": 1 if low_is_bad else -1, "groups": groups},
+    )
+    return [
+        Group(asked, columns, tuple(values), item.texts.get(position), records, reached, violates)
+        for position, records, reached, violates, *values in collapsed.engine.query(text, step="worst_groups")
+    ]

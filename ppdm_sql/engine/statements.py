@@ -1,0 +1,146 @@
+"""Finds ``sql/<family>/<step>.sql`` and binds names, column lists and values on its syntax tree.
+
+A step file is plain DuckDB SQL. Three placeholders may stand in it, and each takes a typed value and
+nothing else, so that a hostile name or value can never become SQL:
+
+- a table name, such as ``source``, takes a :class:`~ppdm_sql.engine.names.Table`;
+- ``COLUMNS(getvariable('qi'))`` takes a list of column names;
+- ``param('k')`` takes a number or a text.
+
+The same file runs in the DuckDB shell after ``SET VARIABLE qi = ['Sex', 'Job'];``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import cast
+
+import sqlglot
+from sqlglot import exp
+
+from ppdm_sql.engine.names import Table, column, quoted
+
+Scalar = bool | int | float | str | None
+MARK = "placeholder:"
+"""Begins the name that stands for a placeholder while a statement is cut into pieces."""
+
+
+@cache
+def sql_folder() -> Path:
+    """Give the folder of the step files: inside the installed package, or beside it in a checkout."""
+    inside = Path(str(files("ppdm_sql"))) / "sql"
+    return inside if inside.is_dir() else inside.parent.parent / "sql"
+
+
+def text(step: str) -> str:
+    """Give the text of a step file, header included.
+
+    Args:
+        step: Family and step, such as ``audits/class_sizes``.
+    """
+    return (sql_folder() / f"{step}.sql").read_text(encoding="utf-8")
+
+
+@cache
+def tree(step: str) -> exp.Expression:
+    """Parse a step file once; callers must not change the tree."""
+    return cast(exp.Expression, sqlglot.parse_one(text(step), dialect="duckdb"))
+
+
+def literal(value: Scalar) -> exp.Expression:
+    """Turn a Python value into a literal of the syntax tree.
+
+    Example:
+        >>> literal("it's").sql("duckdb")
+        "'it''s'"
+    """
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return cast(exp.Expression, exp.convert(value))
+    raise TypeError(f"no literal for a {type(value).__name__}")
+
+
+def render(expression: exp.Expression) -> str:
+    """Write a tree as the engine's SQL, with every identifier as it stands in the tree.
+
+    The tree is used up: writing may rearrange it.
+    """
+    return expression.sql(dialect="duckdb", comments=False, copy=False)
+
+
+def filled(sql: str, params: Mapping[str, object]) -> str:
+    r"""Write a statement with its parameters filled in, for people to read and run.
+
+    Example:
+        >>> filled('SELECT "$a" FROM t WHERE b = $a', {"a": "it's"})
+        'SELECT "$a" FROM t WHERE b = \'it\'\'s\''
+    """
+
+    def replaced(found: re.Match[str]) -> str:
+        name = found.group(1)
+        return render(cast(exp.Expression, exp.convert(params[name]))) if name in params else found.group(0)
+
+    return re.sub(r"""(?:"(?:[^"]|"")*"|'(?:[^']|'')*'|--[^\n]*)|\$(\w+)""", replaced, sql)
+
+
+def bind(
+    step: str,
+    *,
+    tables: Mapping[str, Table],
+    columns: Mapping[str, Sequence[str]] | None = None,
+    values: Mapping[str, Scalar] | None = None,
+) -> str:
+    """Bind a step file's placeholders and give the statement's text.
+
+    Args:
+        step: Family and step, such as ``audits/class_sizes``.
+        tables: Physical table for each logical one of the file.
+        columns: Column names for each ``COLUMNS(getvariable(...))``.
+        values: Literal for each ``param(...)``.
+
+    Raises:
+        KeyError: A placeholder of the file was given no value.
+        TypeError: A value is not of its placeholder's type.
+    """
+    given: dict[str, Callable[[str], str]] = {
+        "table": lambda name: str(tables[name]) if name in tables else quoted(name),
+        "columns": lambda name: ", ".join(map(quoted, (columns or {})[name])),
+        "column": lambda name: quoted(_only((columns or {})[name])),
+        "value": lambda name: render(literal((values or {})[name])),
+    }
+    return "".join(piece if kind is None else given[kind](piece) for kind, piece in _pieces(step))
+
+
+@cache
+def _pieces(step: str) -> tuple[tuple[str | None, str], ...]:
+    """Cut a step's statement at its placeholders, once: pairs of kind (None for plain SQL) and text."""
+    marked = tree(step).copy()
+    for node in list(marked.walk(bfs=False)):
+        if isinstance(node, exp.Columns):
+            node.replace(_mark("columns" if _in_list(node) else "column", node.this))
+        elif isinstance(node, exp.Anonymous) and node.name.lower() == "param":
+            node.replace(_mark("value", node))
+        elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            node.set("this", exp.to_identifier(f"{MARK}table:{node.name}", quoted=True))
+    parts = re.split(f'"{MARK}(\\w+):(\\w+)"', render(marked))
+    plain = [(None, text) for text in parts[::3]]
+    held = list(zip(parts[1::3], parts[2::3], strict=True))
+    return tuple(piece for pair in zip(plain, [*held, (None, "")], strict=True) for piece in pair)
+
+
+def _in_list(node: exp.Columns) -> bool:
+    """Tell whether a column placeholder stands where several columns may stand."""
+    return node.parent is not None and isinstance(node.parent.args.get(node.arg_key or ""), list)
+
+
+def _mark(kind: str, argument: exp.Expression) -> exp.Expression:
+    return column(f"{MARK}{kind}:{argument.expressions[0].name}")
+
+
+def _only(names: Sequence[str]) -> str:
+    if len(names) != 1:
+        raise TypeError(f"one column is needed here, not {len(names)}")
+    return names[0]

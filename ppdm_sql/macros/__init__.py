@@ -1,0 +1,1 @@
+"""Pure-SQL macros that are installed into a database file."""

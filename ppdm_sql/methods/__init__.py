@@ -1,0 +1,1 @@
+"""The methods of the five papers, a folder each, over one common base."""

@@ -1,0 +1,225 @@
+"""Collapse: from a source table to atoms, the distinct combinations with their counts, as small codes.
+
+This is the only time that a run reads the source. Everything after works on the atoms: the search on
+tables derived from them, and the release, which is the atoms written out again.
+
+Working tables made here, all temporary:
+
+- a dictionary per coded column: ``value, code``, codes from 0 in value order, NULL last;
+- ``atoms``: ``c0, c1, ...`` (codes of the coded columns), ``k0, k1, ...`` (kept columns as they are),
+  ``n`` (records), one row per combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlglot import exp
+
+from ppdm_sql.engine import Column, Engine, statements
+from ppdm_sql.engine.count_column import check_counts
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.errors import InvalidSource
+from ppdm_sql.methods.top_down.cuts import Codes, Counts
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """The values of one column, coded.
+
+    Args:
+        column: The source column.
+        table: Working table ``value, code``.
+        size: Number of values, NULL included.
+        has_null: Whether the last code is NULL.
+    """
+
+    column: Column
+    table: Table
+    size: int
+    has_null: bool
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A column that the release carries without a code: the expression that computes it."""
+
+    name: str
+    expression: exp.Expression
+
+
+@dataclass(frozen=True)
+class Atoms:
+    """A collapsed source.
+
+    Args:
+        table: Working table of the atoms.
+        coded: Dictionaries in the order of the columns ``c0, c1, ...``.
+        kept: Columns ``k0, k1, ...``.
+        records: Records in the source, counts added up.
+    """
+
+    table: Table
+    coded: tuple[Dictionary, ...]
+    kept: tuple[Kept, ...]
+    records: int
+
+    def position(self, name: str) -> int:
+        """Give the position of a coded column by its name."""
+        return [dictionary.column.name for dictionary in self.coded].index(name)
+
+
+def collapse(
+    engine: Engine,
+    source: Table,
+    coded: Sequence[Column],
+    kept: Sequence[Kept],
+    count: str | None,
+    *,
+    masked: Sequence[str],
+    symbol: str,
+) -> Atoms:
+    """Read the source once and collapse it.
+
+    Args:
+        engine: Where the working tables are made.
+        source: The table or view to read.
+        coded: Columns to code: the grouping attributes first, then the others.
+        kept: Columns to carry as they are.
+        count: Column of counts, where rows are collapsed already.
+        masked: Names of the coded columns that may be masked.
+        symbol: The suppressed symbol, which no masked column may hold as a value.
+
+    Raises:
+        InvalidSource: Empty table, NULL or negative counts, or the symbol is a value already.
+
+    Cost: one scan for each coded column's dictionary, one scan for the GROUP BY.
+    """
+    if count is not None:
+        check_counts(engine, source, count)
+    dictionaries = coded_columns(engine, source, coded, count, masked=masked, symbol=symbol)
+    atoms = engine.materialize("atoms", _atoms(source, dictionaries, kept, count))
+    ((records,),) = engine.query(f"SELECT sum(n)::BIGINT FROM {atoms}", step="records")
+    if not records:
+        raise InvalidSource("The table holds no records.", "Give a table with at least one record.")
+    return Atoms(atoms, dictionaries, tuple(kept), records)
+
+
+def coded_columns(
+    engine: Engine,
+    source: Table,
+    coded: Sequence[Column],
+    count: str | None,
+    *,
+    masked: Sequence[str],
+    symbol: str,
+) -> tuple[Dictionary, ...]:
+    """Number the values of some columns; the arguments are those of :func:`collapse`.
+
+    Raises:
+        InvalidSource: The symbol is a value of a masked column.
+
+    Cost: one scan for each column.
+    """
+    tables = [_dictionary(engine, source, item.name, count) for item in coded]
+    return _described(engine, coded, tables, symbol, masked)
+
+
+def _dictionary(engine: Engine, source: Table, name: str, count: str | None) -> Table:
+    step = "dictionary" if count is None else "counted_dictionary"
+    columns = {"attribute": [name]} | ({} if count is None else {"count": [count]})
+    query = statements.bind(f"top_down/{step}", tables={"source": source}, columns=columns)
+    return engine.materialize("dictionary", query)
+
+
+def _described(
+    engine: Engine, coded: Sequence[Column], tables: Sequence[Table], symbol: str, masked: Sequence[str]
+) -> tuple[Dictionary, ...]:
+    """Look at all dictionaries in one statement: sizes, NULLs, and whether the symbol is in use."""
+    parts = []
+    for position, (item, table) in enumerate(zip(coded, tables, strict=True)):
+        used = f"count(*) FILTER (value::VARCHAR = $symbol AND {item.name in masked})"
+        parts.append(
+            f"SELECT {position} AS position, count(*) AS size, count(*) > count(value) AS has_null, "
+            f"{used} AS used FROM {table}"
+        )
+    rows = engine.query(" UNION ALL ".join(parts) + " ORDER BY 1", {"symbol": symbol}, step="dictionaries")
+    for position, _, _, used in rows:
+        if used:
+            raise InvalidSource(
+                f"Column {coded[position].name!r} holds the suppressed symbol {symbol!r} as a value already.",
+                "Choose another one with --symbol.",
+            )
+    return tuple(
+        Dictionary(item, table, size, has_null)
+        for item, table, (_, size, has_null, _) in zip(coded, tables, rows, strict=True)
+    )
+
+
+def _atoms(
+    source: Table, dictionaries: Sequence[Dictionary], kept: Sequence[Kept], count: str | None
+) -> exp.Select:
+    query = coded_rows(source, dict(enumerate(dictionaries)))
+    for position, item in enumerate(kept):
+        query.select(alias(item.expression.copy(), f"k{position}"), copy=False)
+    query.select(alias(_records(count), "n"), copy=False)
+    query.set("group", exp.Group(all=True))
+    if count is None:
+        return query
+    return query.where(exp.GT(this=column(count, "s"), expression=exp.convert(0)), copy=False)
+
+
+def coded_rows(source: Table, dictionaries: Mapping[int, Dictionary]) -> exp.Select:
+    """Select ``c<i>``, the codes of some columns by their positions, from a source under the alias ``s``."""
+    query = exp.select().from_(exp.alias_(source.expression(), "s", table=True), copy=False)
+    for position, dictionary in dictionaries.items():
+        name = f"d{position}"
+        on = exp.EQ(this=column(dictionary.column.name, "s"), expression=column("value", name))
+        joined = exp.alias_(dictionary.table.expression(), name, table=True)
+        query.select(alias(_code(dictionary, name), f"c{position}"), copy=False)
+        query.append("joins", exp.Join(this=joined, side="LEFT", on=on))
+    return query
+
+
+def _records(count: str | None) -> exp.Expression:
+    if count is None:
+        return exp.Count(this=exp.Star())
+    return exp.cast(exp.Sum(this=column(count, "s")), "BIGINT")
+
+
+def _code(dictionary: Dictionary, table: str) -> exp.Expression:
+    """Give a value's code; a NULL joins nothing and takes the last one."""
+    code: exp.Expression = column("code", table)
+    if dictionary.has_null:
+        code = exp.Coalesce(this=code, expressions=[exp.convert(dictionary.size - 1)])
+    return exp.cast(code, "USMALLINT" if dictionary.size < 2**16 else "UINTEGER", dialect="duckdb")
+
+
+def class_counts(engine: Engine, atoms: Atoms, attribute: int, classes: int) -> Counts:
+    """Count the records of each value and class of one attribute, shape (values, classes).
+
+    Args:
+        engine: Where the atoms are.
+        atoms: The collapsed source.
+        attribute: Position of the coded attribute.
+        classes: Position of the coded class attribute.
+
+    Cost: one scan of the atoms.
+    """
+    query = f"SELECT c{attribute} AS a, c{classes} AS c, sum(n)::BIGINT AS n FROM {atoms.table} GROUP BY ALL"
+    rows = engine.arrays(query, step="class_counts")
+    counts = np.zeros((atoms.coded[attribute].size, atoms.coded[classes].size), dtype=np.int64)
+    counts[rows["a"].astype(np.int64), rows["c"].astype(np.int64)] = rows["n"]
+    return counts
+
+
+def value_counts(engine: Engine, atoms: Atoms, attribute: int) -> Codes:
+    """Count the records of each value of one coded column; one scan of the atoms."""
+    rows = engine.arrays(
+        f"SELECT c{attribute} AS a, sum(n)::BIGINT AS n FROM {atoms.table} GROUP BY ALL", step="value_counts"
+    )
+    counts = np.zeros(atoms.coded[attribute].size, dtype=np.int64)
+    counts[rows["a"].astype(np.int64)] = rows["n"]
+    return counts

@@ -1,0 +1,226 @@
+"""Distributions that were reconstructed, and the tables that tell of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ppdm_sql.audit.model import Titled
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.methods.perturbation.conditional_privacy import ConditionalPrivacy
+from ppdm_sql.methods.perturbation.noise import Gaussian, Noise, Uniform, as_text
+from ppdm_sql.methods.perturbation.transition_matrices import Array
+from ppdm_sql.release.ddl import create_table
+from ppdm_sql.version import __version__
+
+Row = tuple[str | float | None, ...]
+CRITERION, CAP_REACHED, EXACT = "chi-square criterion", "cap", "none needed"
+"""What stopped an iteration; cells and inverted matrices need none."""
+_COUNTED = ("nulls", "outside", "negative")
+_TYPES = {
+    "position": "BIGINT",
+    "attribute": "VARCHAR",
+    "class_code": "BIGINT",
+    "lower": "DOUBLE",
+    "upper": "DOUBLE",
+    "value": "VARCHAR",
+    "probability": "DOUBLE",
+    "records": "DOUBLE",
+}
+_SAID = {
+    "attribute": "Column whose distribution this is.",
+    "lower": "Lower bound, included, of the interval of the original value.",
+    "upper": "Upper bound of the interval; whole numbers lie half a unit inside the bounds.",
+    "value": "Category.",
+    "probability": "Estimated share of the records that have a value; sums to 1.",
+    "records": "Estimated number of records.",
+    "class": "Class to which the distribution belongs.",
+}
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The distribution of one column, among the records of one class.
+
+    Args:
+        attribute: The column.
+        class_value: The class as text, None for NULL and where there are no classes.
+        class_code: Its position among the classes.
+        noise: Through which the values were seen.
+        edges: Of the intervals, one more than there are; None for categories.
+        values: The categories; empty where there are intervals.
+        probabilities: Of each interval or category.
+        records: That have a value which the noise can give, or for a number any value.
+        outside: Records whose value the noise could not give. Numbers count to the end intervals, unknown
+            categories are left out.
+        nulls: Records without a value, left out.
+        iterations: Steps that were made; 0 where none was needed.
+        converged: Whether the chi-square criterion stopped them, not the cap.
+        negative: Categories that the inversion estimated below 0 and that were set to 0.
+        remaining: What is left of the privacy.
+    """
+
+    attribute: str
+    class_value: str | None
+    class_code: int
+    noise: Noise
+    edges: Array | None
+    values: tuple[str, ...]
+    probabilities: Array
+    records: int
+    outside: int
+    nulls: int
+    iterations: int
+    converged: bool
+    negative: int
+    remaining: ConditionalPrivacy
+
+    @property
+    def stopped(self) -> str:
+        """What stopped the iteration."""
+        if self.iterations == 0:
+            return EXACT
+        return CRITERION if self.converged else CAP_REACHED
+
+    def rows(self) -> list[Row]:
+        """Give lower, upper, value, probability and records of each interval or category."""
+        size = len(self.probabilities)
+        none: list[None] = [None] * size
+        ends = [none, none] if self.edges is None else [self.edges[:-1].tolist(), self.edges[1:].tolist()]
+        shares = self.probabilities.tolist()
+        records = (self.records * self.probabilities).tolist()
+        return list(zip(*ends, self.values or none, shares, records, strict=True))
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """What a run reconstructed.
+
+    Args:
+        into: The table that was made.
+        distributions: One for each column and class, in this order.
+        by_class: The class column; None without one.
+    """
+
+    into: str
+    distributions: tuple[Distribution, ...]
+    by_class: str | None = None
+
+    @property
+    def converged(self) -> bool:
+        """Whether the chi-square criterion was met everywhere."""
+        return all(found.converged for found in self.distributions)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The columns of the table: those of all that are needed for what was reconstructed."""
+        numbers = any(found.edges is not None for found in self.distributions)
+        categories = any(found.edges is None for found in self.distributions)
+        several = len({found.attribute for found in self.distributions}) > 1
+        wanted = {
+            "attribute": several,
+            "lower": numbers,
+            "upper": numbers,
+            "value": categories,
+            "probability": True,
+            "records": True,
+            "class": self.by_class is not None,
+        }
+        return tuple(name for name, there in wanted.items() if there)
+
+    def rows(self) -> list[Row]:
+        """Give the rows of the table, the class as text."""
+        names = ("attribute", "lower", "upper", "value", "probability", "records", "class")
+        places = [names.index(name) for name in self.shown]
+        rows = [(f.attribute, *row, f.class_value) for f in self.distributions for row in f.rows()]
+        return [tuple(row[place] for place in places) for row in rows]
+
+    def tables(self) -> list[Titled]:
+        """Give title, column names and rows of the tables to print."""
+        runs = [
+            (
+                *(f.records, f.nulls, f.outside, len(f.probabilities)),
+                *(f.iterations, f.stopped, f.negative, as_text(f.noise)),
+            )
+            for f in self.distributions
+        ]
+        left = [
+            (f.remaining.before, f.remaining.after, f.remaining.loss, f.remaining.width, f.remaining.short)
+            for f in self.distributions
+        ]
+        counted = ("records", "nulls", "outside", "cells", "iterations", "stopped by", "negative", "noise")
+        measured = ("before", "after", "loss", "mean 95% width", "share below half of nominal")
+        return [
+            ("Distribution", self.shown, self.rows()),
+            self._titled("Reconstruction", counted, runs),
+            self._titled("Privacy by entropy", measured, left),
+        ]
+
+    def _titled(self, title: str, names: tuple[str, ...], rows: Sequence[Row]) -> Titled:
+        """Put column and class before the rows of the distributions."""
+        classes = ("class",) if self.by_class is not None else ()
+        said = [
+            (f.attribute, *((f.class_value,) if classes else ()), *row)
+            for f, row in zip(self.distributions, rows, strict=True)
+        ]
+        return title, ("column", *classes, *names), list(said)
+
+    def notices(self) -> list[str]:
+        """Say what the user should know of the values and of the iterations."""
+        attributes = dict.fromkeys(found.attribute for found in self.distributions)
+        return [text for name in attributes for text in self._notices(name)]
+
+    def _notices(self, name: str) -> list[str]:
+        of = [found for found in self.distributions if found.attribute == name]
+        nulls, outside, negative = (sum(getattr(f, kind) for f in of) for kind in _COUNTED)
+        late = sum(not found.converged for found in of)
+        beyond = (
+            "lie farther out than the noise takes any value of the range; they count to the end intervals"
+            if isinstance(of[0].noise, Gaussian | Uniform)
+            else "are none of those that the noise gives; they were left out"
+        )
+        said = {
+            f"{name}: {nulls} records have no value; they were left out.": nulls,
+            f"{name}: {outside} values {beyond}.": outside,
+            f"{name}: {negative} categories were estimated below 0 and set to 0.": negative,
+            f"{name}: the cap stopped {late} of {len(of)} iterations before the chi-square criterion "
+            "was met; see --max-iterations and --fraction.": late,
+        }
+        return [text for text, number in said.items() if number]
+
+
+def write_table(engine: Engine, target: Table, done: Reconstruction, classes: Table | None) -> None:
+    """Make the table of a reconstruction, with comments, all of it or nothing.
+
+    Args:
+        engine: The database.
+        target: The table to make.
+        done: What was reconstructed.
+        classes: Table with ``class_code`` and ``class``; None without classes.
+    """
+    found = [(f.attribute, f.class_code, *row) for f in done.distributions for row in f.rows()]
+    rows = [(position, *row) for position, row in enumerate(found)]
+    lists = {name: [row[place] for row in rows] for place, name in enumerate(_TYPES)}
+    unnested = ", ".join(f'unnest(${name}::{kind}[]) AS "{name}"' for name, kind in _TYPES.items())
+    shown = ", ".join(f'v."{name}"' if name == "class" else f'f."{name}"' for name in done.shown)
+    joined = "" if classes is None else f" JOIN {classes} AS v ON v.class_code = f.class_code"
+    select = f"SELECT {shown} FROM (SELECT {unnested}) AS f{joined} ORDER BY f.position"
+    with engine.transaction():
+        engine.write(create_table(target, select), lists, step="reconstruct")
+        engine.write(";\n".join(map(render, _comments(target, done))), step="comment")
+
+
+def _comments(target: Table, done: Reconstruction) -> list[exp.Expression]:
+    noise = {f.attribute: f"{f.attribute}: {as_text(f.noise)}" for f in done.distributions}
+    made = f"Distribution behind noise, reconstructed by ppdm-sql {__version__}; {'; '.join(noise.values())}"
+    table = exp.Comment(this=target.expression(), kind="TABLE", expression=literal(made))
+    return [table, *(_column_comment(target, name) for name in done.shown)]
+
+
+def _column_comment(target: Table, name: str) -> exp.Expression:
+    of = exp.column(name, table=target.name, db=target.schema, catalog=target.catalog, quoted=True)
+    return exp.Comment(this=of, kind="COLUMN", expression=literal(_SAID[name]))

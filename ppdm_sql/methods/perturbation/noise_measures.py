@@ -1,0 +1,104 @@
+"""What a randomization does to each column, as measures: scale, level, and what is left of privacy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.perturbation.conditional_privacy import remaining_privacy
+from ppdm_sql.methods.perturbation.histograms import Bins, histograms
+from ppdm_sql.methods.perturbation.noise import Cells, Noise, Retain
+from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
+from ppdm_sql.methods.perturbation.privacy_level import CONFIDENCE, Metric, level_of
+from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for
+from ppdm_sql.release import Moments
+
+Measure = tuple[str, float | None, float | None]
+
+
+def noise_measures(name: str, noise: Noise) -> list[Measure]:
+    """Give what follows from the noise alone.
+
+    Example:
+        >>> from ppdm_sql.methods.perturbation.noise import Domain, Uniform
+        >>> for measure in noise_measures("pay", Uniform(10.0, Domain(0, 20))):
+        ...     print(measure)
+        ('noise scale: pay', None, 10.0)
+        ('privacy level at 95 % confidence: pay', None, 0.95)
+    """
+    if isinstance(noise, Retain):
+        kept = noise.probability + (1 - noise.probability) / len(noise.values)
+        return [(f"expected share of true values: {name}", 1.0, kept)]
+    if isinstance(noise, Cells):
+        narrowest = min(b - a for a, b in pairwise(noise.edges))
+        level = level_of("cells", narrowest, noise.edges[-1] - noise.edges[0])
+        return [
+            (f"cells: {name}", None, float(len(noise.edges) - 1)),
+            (f"privacy level at 95 % confidence, in the narrowest cell: {name}", None, level),
+        ]
+    kind = cast(Metric, type(noise).__name__.lower())
+    level = level_of(kind, noise.scale, noise.domain.width, CONFIDENCE)
+    return [
+        (f"noise scale: {name}", None, noise.scale),
+        (f"privacy level at 95 % confidence: {name}", None, level),
+    ]
+
+
+def moment_measures(before: Mapping[str, Moments], after: Mapping[str, Moments]) -> Iterator[Measure]:
+    """Give means and standard deviations of noisy columns, in the source and in the release."""
+    for name in after:
+        yield f"mean: {name}", before[name].mean, after[name].mean
+        yield f"standard deviation: {name}", before[name].deviation, after[name].deviation
+
+
+def column_measures(
+    engine: Engine, table: Table, noisy: Sequence[NoisyColumn], records: int
+) -> list[Measure]:
+    """Give, column by column, the noise, and what privacy is left for who knows it and the distribution.
+
+    Args:
+        engine: Inside a workspace.
+        table: From :func:`~ppdm_sql.methods.perturbation.noisy_rows.noisy_rows`.
+        noisy: The randomized columns.
+        records: How many records there are.
+
+    Cost: one GROUP BY a column.
+    Source: Agrawal, Aggarwal 2001, section 2.
+    """
+    bins = {
+        f"{'r' if isinstance(it.noise, Cells) else 'x'}{i}": _bins(it.noise, records)
+        for i, it in enumerate(noisy)
+    }
+    found = histograms(engine, table, bins).found
+    measures: list[Measure] = []
+    for it, (working, grid) in zip(noisy, bins.items(), strict=True):
+        measures += noise_measures(it.column.name, it.noise)
+        counts: NDArray[np.float64] = found[working][0].counts
+        if counts.sum() > 0:
+            measures += _remaining(it, grid if isinstance(grid, Grid) else None, counts)
+    return measures
+
+
+def _bins(noise: Noise, records: int) -> Bins:
+    if isinstance(noise, Cells):
+        return noise.labels
+    return noise.values if isinstance(noise, Retain) else grid_for(noise, records)
+
+
+def _remaining(it: NoisyColumn, grid: Grid | None, counts: NDArray[np.float64]) -> list[Measure]:
+    left, name = remaining_privacy(it.noise, grid, counts), it.column.name
+    measures: list[Measure] = [
+        (f"entropy-based privacy: {name}", left.before, left.after),
+        (f"entropy-based privacy loss: {name}", None, left.loss),
+    ]
+    if left.width is not None:
+        measures.append((f"mean width of 95 % posterior intervals: {name}", None, left.width))
+    if left.short is not None:
+        measures.append((f"share of records below half the nominal width: {name}", None, left.short))
+    return measures

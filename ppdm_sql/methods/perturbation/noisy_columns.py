@@ -1,0 +1,296 @@
+"""What the source says of the columns that get noise: the domain of each, and whether noise suits it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from ppdm_sql.engine import Column, Engine, type_title
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.engine.types import double, wide_type
+from ppdm_sql.errors import InvalidOption, InvalidSource
+from ppdm_sql.methods.perturbation.column_statistics import (
+    ColumnStatistics,
+    number,
+    source_rows,
+    statistics_of,
+)
+from ppdm_sql.methods.perturbation.noise import (
+    Asked,
+    Cells,
+    Domain,
+    Gaussian,
+    Noise,
+    Retain,
+    Uniform,
+    resolve_noise,
+)
+from ppdm_sql.methods.perturbation.noise_lookup import categories, is_whole
+from ppdm_sql.progress import Progress
+
+MOST_EXACT = 2.0**53
+"""Whole numbers above this are not exact as numbers with a floating point."""
+LARGEST = 1e140
+"""Numbers above this have squares whose sum may be infinite."""
+_DECIMALS = re.compile(r"DECIMAL\(\d+,(\d+)\)")
+_NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "[")
+
+
+@dataclass(frozen=True)
+class NoisyColumn:
+    """A column that gets noise.
+
+    Args:
+        column: It, as the source has it.
+        noise: Its noise.
+        decimals: To how many decimals noisy values are rounded; None where they are not.
+    """
+
+    column: Column
+    noise: Noise
+    decimals: int | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it holds numbers that noise is added to, or that are cut into cells."""
+        return not isinstance(self.noise, Retain)
+
+    @property
+    def added(self) -> Gaussian | Uniform | None:
+        """Give the noise that is added to numbers; None for cells and categories."""
+        return self.noise if isinstance(self.noise, Gaussian | Uniform) else None
+
+
+def noisy_columns(
+    engine: Engine,
+    table: Table,
+    asked: Sequence[tuple[Asked, Column]],
+    ranges: Mapping[str, Domain],
+    progress: Progress,
+) -> tuple[int, list[NoisyColumn]]:
+    """Count the records, and give each column the noise that is asked for, on its domain.
+
+    Args:
+        engine: Where the source is.
+        table: The source.
+        asked: The noise of each column.
+        ranges: The domains that are given.
+        progress: Told which domains are taken from the data.
+
+    Raises:
+        InvalidSource: A column holds no numbers or categories, numbers that are not finite, or values outside
+            of its domain.
+        InvalidOption: The noise does not suit the column.
+
+    Cost: one scan of the source, and one of each column with categories or cells of equal frequency.
+    """
+    numeric = [item for noise, item in asked if noise.kind != "retain"]
+    for item in numeric:
+        _refuse_no_numbers(item)
+    for name in ranges:
+        if name not in {item.name for item in numeric}:
+            raise InvalidOption(
+                f"A range is given for {name!r}, which gets no noise that has one.",
+                f"Leave it out of --range, or give --noise {name}=... for numbers.",
+            )
+    records, facts = statistics_of(engine, table, numeric)
+    if not records:
+        raise InvalidSource("The source has no records.", "Randomize a table that has some.")
+    run = _Source(engine, table, ranges, facts, progress)
+    noisy = [run.noisy(noise, item) for noise, item in asked]
+    run.notice()
+    return records, noisy
+
+
+def _refuse_no_numbers(item: Column) -> None:
+    if wide_type(item.type) not in ("DOUBLE", "FLOAT"):
+        raise InvalidSource(
+            f"Column {item.name!r} holds {type_title(item.type)}, not numbers.",
+            "Give categories --noise 'job=retain 0.7'; cast dates to a number, such as days, in a view.",
+        )
+
+
+class _Source:
+    """Answers what the noise of one column after the other needs to know.
+
+    Args:
+        engine: Where the source is.
+        table: The source.
+        ranges: The domains that are given.
+        facts: Of the columns of numbers.
+        progress: Told which domains are taken from the data.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        table: Table,
+        ranges: Mapping[str, Domain],
+        facts: Mapping[str, ColumnStatistics],
+        progress: Progress,
+    ) -> None:
+        self.engine, self.table, self.ranges = engine, table, ranges
+        self.facts, self.progress = facts, progress
+        self.observed: list[str] = []
+        self.listed: list[str] = []
+
+    def noisy(self, asked: Asked, item: Column) -> NoisyColumn:
+        """Give a column its noise, once it is known to suit it."""
+        if asked.kind == "retain":
+            return NoisyColumn(item, self._retain(asked, item))
+        facts = self.facts[item.name]
+        if facts.infinite:
+            raise InvalidSource(
+                f"Column {item.name!r} is NaN or infinite in {facts.infinite} records.",
+                "Leave these records out, or make them NULL, in a view.",
+            )
+        if asked.kind == "cells":
+            return NoisyColumn(item, self._cells(asked, item, facts))
+        noise = resolve_noise(replace(asked, domain=self._domain(asked, item, facts)))
+        assert isinstance(noise, Gaussian | Uniform)
+        if max(-noise.domain.lower, noise.domain.upper, noise.scale) > LARGEST:
+            raise InvalidOption(
+                f"Values or noise of {item.name!r} are too large for their variance to be a number.",
+                "Give it in another unit, in a view.",
+            )
+        self._refuse_outside(item, noise.domain.lower, noise.domain.upper, facts)
+        return NoisyColumn(item, noise, self._decimals(item, noise, facts))
+
+    def notice(self) -> None:
+        """Tell what of the data a release with this noise tells everybody."""
+        if self.observed:
+            self.progress.notice(
+                f"Ranges are taken from the data and released with the noise: {', '.join(self.observed)}. "
+                "The least and largest values belong to somebody; give --range to avoid that."
+            )
+        if self.listed:
+            self.progress.notice(
+                f"Values are taken from the data and released with the noise: {', '.join(self.listed)}. List "
+                "all possible ones, such as 'job=retain 0.7 of clerk,cook,nurse', to avoid that."
+            )
+
+    def _domain(self, asked: Asked, item: Column, facts: ColumnStatistics) -> Domain:
+        """Give the domain that the owner says, else the one that the data show."""
+        if asked.domain is not None:
+            if item.name in self.ranges:
+                raise InvalidOption(
+                    f"The range of {item.name!r} is given twice.", "Give it with --noise or with --range."
+                )
+            domain = replace(asked.domain, whole=asked.domain.whole or is_whole(item))
+        elif item.name in self.ranges:
+            domain = self.ranges[item.name]
+        elif facts.lower is None or facts.upper is None:
+            raise InvalidSource(
+                f"Column {item.name!r} holds no values to take its range from.",
+                f"Give --range {item.name}=0,100, for instance.",
+            )
+        else:
+            domain = Domain(facts.lower, facts.upper, is_whole(item))
+            self.observed.append(item.name)
+        if domain.whole and facts.fractions:
+            raise InvalidSource(
+                f"Column {item.name!r} holds {facts.fractions} numbers that are not whole.",
+                "Leave out 'whole', or round them in a view.",
+            )
+        return domain
+
+    def _refuse_outside(self, item: Column, lower: float, upper: float, facts: ColumnStatistics) -> None:
+        if facts.lower is None or facts.upper is None or lower <= facts.lower and facts.upper <= upper:
+            return
+        inside = exp.Between(this=number(item.name), low=double(lower), high=double(upper))
+        query = (
+            exp.select(exp.Count(this=exp.Star())).from_(source_rows(self.table)).where(exp.Not(this=inside))
+        )
+        ((records,),) = self.engine.query(render(query), step="outside")
+        raise InvalidSource(
+            f"{records} records of {item.name!r} lie outside its range.",
+            f"Give --range {item.name}=LOWER,UPPER that holds all values, or leave these out in a view.",
+        )
+
+    def _decimals(self, item: Column, noise: Gaussian | Uniform, facts: ColumnStatistics) -> int | None:
+        """Give the grid of the original, and refuse or tell of noise that is finer than it."""
+        kept = _DECIMALS.fullmatch(item.type)
+        decimals = 0 if noise.domain.whole else int(kept[1]) if kept else None
+        if decimals is not None and noise.scale < 10.0**-decimals:
+            if noise.rounded:
+                raise InvalidOption(
+                    f"Rounded noise of scale {noise.scale:g} would leave most of {item.name!r} as it is.",
+                    f"Give a scale of at least {10.0**-decimals:g}.",
+                )
+            self.progress.notice(
+                f"The noise of {item.name} is finer than its values are: rounding takes much of it away."
+            )
+        if not noise.rounded:
+            return None
+        if decimals is None:
+            raise InvalidOption(
+                f"Column {item.name!r} holds {type_title(item.type)}, which has no grid to round to.",
+                "Leave out 'rounded', or say that values are whole: 'gaussian 100% on 0,100 whole rounded'.",
+            )
+        domain = noise.domain
+        if (max(-domain.lower, domain.upper) + 9 * noise.scale) * 10.0**decimals >= MOST_EXACT:
+            raise InvalidOption(
+                f"Values of {item.name!r} are too large to be rounded exactly.", "Leave out 'rounded'."
+            )
+        return decimals
+
+    def _cells(self, asked: Asked, item: Column, facts: ColumnStatistics) -> Cells:
+        domain = None if asked.edges else self._domain(asked, item, facts)
+        if domain is not None and asked.way == "equal-frequency":
+            noise: Noise = Cells(self._quantiles(item, int(asked.amount), domain))
+        else:
+            noise = resolve_noise(asked, domain)
+        assert isinstance(noise, Cells)
+        self._refuse_outside(item, noise.edges[0], noise.edges[-1], facts)
+        return noise
+
+    def _quantiles(self, item: Column, cells: int, domain: Domain) -> tuple[float, ...]:
+        """Cut the values into cells of about equal numbers of records; a value is never split."""
+        self.progress.notice(
+            f"The edges of the cells of {item.name} are taken from the data: values that belong to somebody."
+        )
+        shares = exp.Array(expressions=[double(cell / cells) for cell in range(1, cells)])
+        quantiles = exp.Anonymous(this="quantile_disc", expressions=[number(item.name), shares])
+        ((found,),) = self.engine.query(
+            render(exp.select(quantiles).from_(source_rows(self.table))), step="quantiles"
+        )
+        inner = sorted({edge for edge in found or [] if domain.lower < edge < domain.upper})
+        if not inner:
+            raise InvalidSource(
+                f"Almost all values of {item.name!r} are equal, so no cells have equal frequencies.",
+                f"Give --noise '{item.name}=cells 0,10,20', for instance.",
+            )
+        return (domain.lower, *inner, domain.upper)
+
+    def _retain(self, asked: Asked, item: Column) -> Noise:
+        if any(word in item.type.upper() for word in _NESTED) and "ENUM(" not in item.type:
+            raise InvalidSource(
+                f"Column {item.name!r} holds {type_title(item.type)}, not categories.",
+                "Cast it to text in a view.",
+            )
+        found = categories(self.engine, self.table, item)
+        if asked.values:
+            self._refuse_strangers(asked, item, found)
+        else:
+            self.listed.append(item.name)
+        return resolve_noise(asked, None, found)
+
+    def _refuse_strangers(self, asked: Asked, item: Column, found: Sequence[str]) -> None:
+        strangers: list[Any] = [value for value in found if value not in asked.values]
+        if not strangers:
+            return
+        text = exp.cast(column(item.name, "s"), "TEXT")
+        known = exp.In(this=text, expressions=[literal(value) for value in asked.values])
+        query = (
+            exp.select(exp.Count(this=exp.Star())).from_(source_rows(self.table)).where(exp.Not(this=known))
+        )
+        ((records,),) = self.engine.query(render(query), step="strangers")
+        raise InvalidSource(
+            f"{records} records of {item.name!r} have a value that is not listed.",
+            f"List all values in --noise '{item.name}=retain ... of A,B,C'.",
+        )

@@ -1,0 +1,132 @@
+"""Writes the noisy rows: draws come in as one list a record, everything else is SQL.
+
+Columns have working names: ``x0``, ``x1`` ... are the originals of the randomized ones, ``r0``, ``r1`` ...
+what is released of them, ``k0``, ``k1`` ... all that is released as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table, alias, column, quoted
+from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.engine.types import double, plain_type
+from ppdm_sql.methods.perturbation.column_statistics import number, source_rows
+from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Retain, Uniform
+from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
+from ppdm_sql.methods.perturbation.record_key import RecordKey
+from ppdm_sql.release.randomized import rounding_of
+
+Params = dict[str, object]
+
+
+def originals(noisy: Sequence[NoisyColumn]) -> list[exp.Expression]:
+    """Give the originals of the randomized columns: numbers with a floating point, or text."""
+    return [
+        alias(number(item.name) if it.numeric else exp.cast(column(item.name, "s"), "TEXT"), f"x{place}")
+        for place, it in enumerate(noisy)
+        for item in (it.column,)
+    ]
+
+
+def noisy_rows(
+    engine: Engine,
+    table: Table,
+    noisy: Sequence[NoisyColumn],
+    kept: Sequence[exp.Expression],
+    records: RecordKey,
+    draws: str | None,
+) -> Table:
+    """Write the noisy rows, beside their originals, into a working table.
+
+    Args:
+        engine: Where the source is.
+        table: The source.
+        noisy: The randomized columns.
+        kept: What is released as it is, with aliases ``k0``, ``k1`` ...
+        records: What a record is known by.
+        draws: The function that gives a record's draws, one for each column but those of cells; None where
+            nothing is drawn.
+
+    Cost: one scan of the source; for records known by a number it is sorted by them, since near numbers share
+    their draws' hash.
+    """
+    inner = exp.select(*originals(noisy), *kept).from_(source_rows(table))
+    if draws is not None:
+        inner = inner.select(alias(records.value.copy(), "id"))
+    if draws is not None and records.identity == "number":
+        inner = inner.order_by(column("id"))
+    params: Params = {}
+    released, place = list[str](), 0
+    for position, it in enumerate(noisy):
+        released.append(f"{_released(it, f'x{position}', f'z.d{place}', params)} AS r{position}")
+        place += not isinstance(it.noise, Cells)
+    carried = [f"x{position}" for position in range(len(noisy))] + [item.alias for item in kept]
+    source = f"({render(inner)}) AS originals"
+    if draws is not None:
+        source = f"(SELECT *, {draws}(id) AS z FROM {source}) AS drawn"
+    return engine.materialize("noisy", f"SELECT {', '.join(carried + released)} FROM {source}", params)
+
+
+def _released(it: NoisyColumn, value: str, draw: str, params: Params) -> str:
+    """Write what is released for a value and its draw: standard normal, or else uniform on (0, 1)."""
+    match it.noise:
+        case Gaussian():
+            return _rounded(it, f"{value} + {_double(it.noise.scale)} * {draw}", it.noise)
+        case Uniform():
+            return _rounded(it, f"{value} + {_double(it.noise.scale)} * (2 * {draw} - 1)", it.noise)
+        case Cells():
+            return _cell(it.noise, value)
+        case Retain():
+            return _retained(it, value, draw, params)
+
+
+def _rounded(it: NoisyColumn, noisy: str, noise: Gaussian | Uniform) -> str:
+    if it.decimals is None:
+        unit = _double(rounding_of(noise))
+        return f"round(({noisy}) / {unit}) * {unit}"
+    return f"round({noisy}, {it.decimals})" if it.decimals else f"round({noisy})::BIGINT"
+
+
+def _cell(noise: Cells, value: str) -> str:
+    """Compare with one edge after the other; the last cell takes what is left."""
+    labels = [render(literal(label)) for label in noise.labels]
+    ends = zip(noise.edges[1:-1], labels[:-1], strict=True)
+    below = " ".join(f"WHEN {value} < {_double(edge)} THEN {label}" for edge, label in ends)
+    return f"CASE WHEN {value} IS NULL THEN NULL {below} ELSE {labels[-1]} END"
+
+
+def _retained(it: NoisyColumn, value: str, draw: str, params: Params) -> str:
+    """Keep the value if the draw is below the probability; else the rest of the draw picks one of all."""
+    assert isinstance(it.noise, Retain)
+    keep, size, name = it.noise.probability, len(it.noise.values), f"values_{value}"
+    params[name] = list(it.noise.values)
+    picked = f"least(floor(({draw} - {_double(keep)}) * {_double(size / (1 - keep))}), {size - 1})::BIGINT"
+    other = f"(${name}::VARCHAR[])[1 + {picked}]"
+    chosen = (
+        f"CASE WHEN {value} IS NULL THEN NULL WHEN {draw} < {_double(keep)} THEN {value} ELSE {other} END"
+    )
+    return f"CAST({chosen} AS {plain_type(it.column.type).sql('duckdb')})"
+
+
+def _double(value: float) -> str:
+    return render(double(value))
+
+
+def released_rows(table: Table, outputs: Sequence[tuple[str, str]]) -> str:
+    """Write the SELECT that gives the release, ordered by its own values alone.
+
+    Args:
+        table: From :func:`noisy_rows`.
+        outputs: Working name and released name of each column, in order.
+
+    Example:
+        >>> released_rows(Table("t"), [("r0", 'a "b'), ("k0", "c")])
+        'SELECT r0 AS "a ""b", k0 AS "c" FROM "t" ORDER BY r0 NULLS LAST, k0 NULLS LAST'
+    """
+    named = ", ".join(f"{work} AS {quoted(name)}" for work, name in outputs)
+    order = ", ".join(f"{work} NULLS LAST" for work, _ in outputs)
+    return f"SELECT {named} FROM {table} ORDER BY {order}"

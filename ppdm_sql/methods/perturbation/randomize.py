@@ -1,0 +1,294 @@
+"""Randomization: values are distorted before anyone mines them; what the noise is stays known.
+
+Source: Agrawal, Srikant 2000, "Privacy-Preserving Data Mining", SIGMOD, section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise, accept_randomized
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.methods.base.pseudonyms import pseudonym
+from ppdm_sql.methods.perturbation.column_statistics import source_rows
+from ppdm_sql.methods.perturbation.correlated_noise import mixing
+from ppdm_sql.methods.perturbation.key_reuse import key_notices, repeated_notices
+from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, as_json, as_text
+from ppdm_sql.methods.perturbation.noise_draws import NoiseDrawer, Stream, registered
+from ppdm_sql.methods.perturbation.noise_key import Key, run_key
+from ppdm_sql.methods.perturbation.noise_lookup import domains_given
+from ppdm_sql.methods.perturbation.noise_measures import Measure, column_measures, moment_measures
+from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, noisy_columns
+from ppdm_sql.methods.perturbation.noisy_rows import noisy_rows, originals, released_rows
+from ppdm_sql.methods.perturbation.record_key import RecordKey, records_by_column, records_by_row
+from ppdm_sql.methods.perturbation.request import RandomizeRequest
+from ppdm_sql.methods.perturbation.roles import RandomizeRoles, assign_randomize_roles
+from ppdm_sql.methods.perturbation.spectral_attack import deviation, filtered
+from ppdm_sql.methods.top_down.outcome import without_enum
+from ppdm_sql.progress import Progress
+from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn, check_free, publish
+from ppdm_sql.release.randomized import moments_of
+
+Matrix = NDArray[np.float64]
+
+
+def randomize(engine: Engine, source: str, request: RandomizeRequest, progress: Progress) -> Release:
+    """Distort columns by noise, and publish the release.
+
+    Args:
+        engine: The database.
+        source: Table or view to read.
+        request: What is asked.
+        progress: Told what the run is doing.
+
+    Raises:
+        GuaranteeNotMet: The audit refused the outcome.
+        PpdmError: An option, a column or the source cannot be used; nothing was published.
+
+    Cost: two scans of the source and one to write the noisy rows, a sort of these, and for measures and audit
+    some scans more.
+    """
+    return RandomizeRun(engine, source, request, progress).publish()
+
+
+class RandomizeRun:
+    """One run: checked when made, then read, drawn, written and drafted.
+
+    Args:
+        engine: The database.
+        source: Table or view to read.
+        request: What is asked.
+        progress: Told what the run is doing.
+    """
+
+    def __init__(self, engine: Engine, source: str, request: RandomizeRequest, progress: Progress) -> None:
+        engine.require_autocommit()
+        if request.count_column is not None:
+            raise InvalidOption(
+                "A row that stands for several records cannot be randomized, since each needs its own noise.",
+                "Give a view with a row a record, such as SELECT t.* FROM t, range(n), and no --count.",
+            )
+        self.engine, self.source, self.request, self.progress = engine, source, request, progress
+        self.table: Table = engine.find(source)
+        self.columns = {item.name: item for item in engine.columns(self.table)}
+        listed = list(self.columns.values())
+        self.roles: RandomizeRoles = assign_randomize_roles(listed, request, table=source)
+        self.ranges = domains_given(request.ranges, listed, table=source)
+        if request.correlated:
+            _refuse_uncorrelatable(self.roles)
+        check_free(engine, request.into)
+
+    # -- the run --------------------------------------------------------------------------------
+
+    def publish(self) -> Release:
+        """Do all of it."""
+        engine, progress = self.engine, self.progress
+        try:
+            with engine.workspace():
+                progress.start(f"reading {self.source}")
+                records = self._records()
+                asked = [(item, self.columns[item.column]) for item in self.roles.asked]
+                number, noisy = noisy_columns(engine, self.table, asked, self.ranges, progress)
+                key = run_key(self.request.key_file, self.request.seed, dry=engine.dry)
+                self._notice(key, records, noisy)
+                progress.start(f"randomizing {self.source}")
+                mixed = self._mixing(noisy) if self.request.correlated else None
+                table = self._written(noisy, records, key, mixed)
+                self._notice_nulls(table, noisy)
+                progress.start(f"measuring {self.request.into}")
+                draft = self._draft(table, number, noisy, key, mixed)
+                progress.start(f"publishing {self.request.into}")
+                return publish(engine, draft)
+        finally:
+            progress.stop()
+
+    def _records(self) -> RecordKey:
+        """Say by what records are told apart."""
+        name = self.roles.record
+        if name is not None:
+            return records_by_column(self.engine, self.table, self.columns[name])
+        return records_by_row(self.engine, self.table, list(self.columns.values()), self.source)
+
+    def _notice(self, key: Key, records: RecordKey, noisy: Sequence[NoisyColumn]) -> None:
+        noises = {it.column.name: it.noise for it in noisy if not isinstance(it.noise, Cells)}
+        if not noises:
+            return
+        texts = key_notices(key, self.request.key_file, records.identity)
+        texts += repeated_notices(self.engine, self.table, noises, key, self.roles.record)
+        for text in texts:
+            self.progress.notice(text)
+
+    def _notice_nulls(self, table: Table, noisy: Sequence[NoisyColumn]) -> None:
+        counts = ", ".join(f"count(*) - count(r{place})" for place in range(len(noisy)))
+        ((*missing,),) = self.engine.query(f"SELECT {counts} FROM {table}", step="nulls")
+        found = [f"{n} records of {it.column.name}" for it, n in zip(noisy, missing, strict=True) if n]
+        if found:
+            self.progress.notice(
+                f"NULL stays NULL, so that it is known who has no value: {', '.join(found)}."
+            )
+
+    def _mixing(self, noisy: Sequence[NoisyColumn]) -> Matrix:
+        """Give the matrix by which the draws of a record depend on each other as its values do."""
+        numbers = [it for it in noisy if it.added is not None]
+        table = self.engine.materialize(
+            "numbers", exp.select(*originals(numbers)).from_(source_rows(self.table))
+        )
+        values = [column(f"x{place}") for place in range(len(numbers))]
+        found = mixing(self.engine, table, values, [deviation(it.added) for it in numbers if it.added])
+        return np.round(found, 9)
+
+    def _written(
+        self, noisy: Sequence[NoisyColumn], records: RecordKey, key: Key, mixed: Matrix | None
+    ) -> Table:
+        """Draw the noise and write the noisy rows."""
+        context = "" if mixed is None else np.round(mixed, 6).tobytes().hex()
+        drawn = [it for it in noisy if not isinstance(it.noise, Cells)]
+        streams = [
+            Stream(
+                key.derived(records.identity, it.column.name, as_text(it.noise), context),
+                isinstance(it.noise, Gaussian),
+            )
+            for it in drawn
+        ]
+        engine, kept = self.engine, self._kept()
+        if not streams:
+            return noisy_rows(engine, self.table, noisy, kept, records, None)
+        drawer = NoiseDrawer(streams, records.identity, mixed)
+        with registered(engine, drawer, len(streams), records.identity) as draws:
+            return noisy_rows(engine, self.table, noisy, kept, records, draws)
+
+    @property
+    def _carried(self) -> list[str]:
+        """Columns that are released as they are, the class among them, in the order of the source."""
+        return [name for name in self.columns if self.roles.treatment(name) in ("class", "kept")]
+
+    def _kept(self) -> list[exp.Expression]:
+        """Give what is not randomized, with the names ``k0``, ``k1`` ..."""
+        plain = [without_enum(column(name, "s"), self.columns[name].type) for name in self._carried]
+        hidden = [pseudonym(column(name, "s")) for name in self.roles.pseudonyms]
+        return [alias(value, f"k{place}") for place, value in enumerate([*plain, *hidden])]
+
+    # -- the draft ------------------------------------------------------------------------------
+
+    def _draft(
+        self, table: Table, records: int, noisy: Sequence[NoisyColumn], key: Key, mixed: Matrix | None
+    ) -> Draft:
+        request = self.request
+        working = {it.column.name: f"r{place}" for place, it in enumerate(noisy)}
+        kept = [*self._carried, *self.roles.pseudonyms]
+        working |= {name: f"k{place}" for place, name in enumerate(kept)}
+        names = [name for name in self.columns if name in working]
+        noises = {it.column.name: it.noise for it in noisy}
+        return Draft(
+            name=request.into,
+            method="randomize",
+            source=self.source,
+            requirements=(),
+            parameters=self._parameters(noises, key),
+            stopped="complete",
+            select=released_rows(table, [(working[name], name) for name in names]),
+            count=None,
+            columns=tuple(self._released(name, noises.get(name)) for name in names),
+            symbol="",
+            rows=records,
+            steps=None,
+            cuts=None,
+            measures=tuple(self._measures(table, noisy, records, mixed)),
+            marginals=self._marginals(table, noisy),
+            moments=self._moments(table, noisy),
+            accept=lambda rows: self._accepted(rows, noisy),
+        )
+
+    def _released(self, name: str, noise: Noise | None) -> ReleasedColumn:
+        treatment = self.roles.treatment(name)
+        assert treatment is not None
+        return ReleasedColumn(name, treatment, noise=None if noise is None else as_text(noise))
+
+    def _parameters(self, noises: dict[str, Noise], key: Key) -> dict[str, object]:
+        roles = self.roles
+        return {
+            "class": roles.class_column,
+            "keep": list(roles.kept),
+            "identifiers": dict.fromkeys(roles.dropped, "drop")
+            | dict.fromkeys(roles.pseudonyms, "pseudonym"),
+            "record": roles.record,
+            "noise": {name: as_json(noise) for name, noise in noises.items()},
+            "correlated": self.request.correlated,
+            "key": key.kept,
+            "key fingerprint": key.fingerprint,
+            "seeded": key.kept == "seed",
+        }
+
+    def _marginals(self, table: Table, noisy: Sequence[NoisyColumn]) -> dict[str, dict[str, int]]:
+        """Count the released categories and cells."""
+        found: dict[str, dict[str, int]] = {}
+        for place, it in enumerate(noisy):
+            if isinstance(it.noise, Cells | Retain):
+                query = (
+                    f"SELECT r{place}::VARCHAR, count(*) FROM {table} WHERE r{place} IS NOT NULL "
+                    "GROUP BY ALL ORDER BY ALL"
+                )
+                found[it.column.name] = dict(self.engine.query(query, step="marginal"))
+        return found
+
+    def _moments(self, table: Table, noisy: Sequence[NoisyColumn]) -> dict[str, Moments]:
+        places = {it.column.name: f"r{place}" for place, it in enumerate(noisy) if it.added is not None}
+        found = moments_of(self.engine, exp.select("*").from_(table.expression()), list(places.values()))
+        return {name: found[working] for name, working in places.items()}
+
+    # -- measures and the audit -----------------------------------------------------------------
+
+    def _measures(
+        self, table: Table, noisy: Sequence[NoisyColumn], records: int, mixed: Matrix | None
+    ) -> list[Measure]:
+        measures = column_measures(self.engine, table, noisy, records)
+        numbers = {it.column.name: (f"r{i}", f"x{i}", it.noise) for i, it in enumerate(noisy) if it.added}
+        attack = filtered(
+            self.engine,
+            table,
+            {name: noise for name, (_, _, noise) in numbers.items()},
+            {name: column(released) for name, (released, _, _) in numbers.items()},
+            {name: column(original) for name, (_, original, _) in numbers.items()},
+            mixed,
+        )
+        if attack is not None:
+            measures += attack.measures
+            if attack.warning is not None:
+                self.progress.notice(attack.warning)
+        return measures
+
+    def _accepted(self, rows: exp.Select, noisy: Sequence[NoisyColumn]) -> list[Measure]:
+        """Let the audit compare source and release, and give the moments that it found."""
+        promise = RandomizedPromise(
+            noises={it.column.name: it.noise for it in noisy},
+            columns=self.columns,
+            carried=self._carried,
+            decimals={it.column.name: it.decimals for it in noisy if it.decimals is not None},
+        )
+        audit = accept_randomized(self.engine, self.table, rows, promise)
+        if audit.unjudged:
+            self.progress.notice(
+                f"Fewer than {MANY_FOR_VARIANCE} values, too few to hold the variance of the noise against "
+                f"its model: {', '.join(audit.unjudged)}."
+            )
+        return list(moment_measures(audit.before.moments, audit.after.moments))
+
+
+def _refuse_uncorrelatable(roles: RandomizeRoles) -> None:
+    uniform = [asked.column for asked in roles.asked if asked.kind == "uniform"]
+    if uniform:
+        raise InvalidOption(
+            f"The noise of {uniform[0]!r} cannot be correlated: a mix of uniform noise is not uniform.",
+            f"Give --noise '{uniform[0]}=gaussian 100%', or leave out --correlated.",
+        )
+    if sum(asked.kind == "gaussian" for asked in roles.asked) < 2:
+        raise InvalidOption(
+            "Fewer than two columns get Gaussian noise, so there is nothing to correlate.",
+            "Leave out --correlated.",
+        )

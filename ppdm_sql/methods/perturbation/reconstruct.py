@@ -1,0 +1,263 @@
+"""The run of ``ppdm reconstruct``: histograms in the database, the iteration here, a table of the result.
+
+Source: Agrawal, Srikant 2000, "Privacy-Preserving Data Mining", SIGMOD, section 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table, resolve, resolve_all
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource
+from ppdm_sql.methods.perturbation.conditional_privacy import remaining_privacy
+from ppdm_sql.methods.perturbation.distributions import Distribution, Reconstruction, write_table
+from ppdm_sql.methods.perturbation.histograms import Bins, Histogram, Histograms, count_values, histograms
+from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, Uniform
+from ppdm_sql.methods.perturbation.noise_lookup import noise_of
+from ppdm_sql.methods.perturbation.reconstruction import (
+    CAP,
+    FRACTION,
+    Batch,
+    category_kernel,
+    inverted,
+    reconstruct_batch,
+)
+from ppdm_sql.methods.perturbation.transition_matrices import (
+    Array,
+    Form,
+    Grid,
+    grid_for,
+    kernel,
+    observed_grid,
+)
+from ppdm_sql.progress import Progress
+from ppdm_sql.release import check_free
+
+KERNELS, CATEGORICAL = ("cell", "midpoint"), ("bayes", "inversion")
+MOST_OUTSIDE = 0.5
+"""Share of the records beyond which values that the noise cannot give are taken for a wrong noise model."""
+
+
+@dataclass(frozen=True)
+class ReconstructOptions:
+    """What is asked of a reconstruction.
+
+    Args:
+        into: Name of the table to make.
+        columns: The columns; none stands for all whose noise is known.
+        by_class: The class column, for a distribution each.
+        intervals: How many intervals; None for the paper's rule.
+        kernel: ``cell`` or ``midpoint``.
+        categorical: ``bayes`` or ``inversion``.
+        fraction: Of the chi-square quantile at which the iteration stops.
+        max_iterations: The cap.
+        noise: What is known of the noise, in the language of ``--noise``.
+        ranges: The range of the original values, by column.
+    """
+
+    into: str
+    columns: Sequence[str] = ()
+    by_class: str | None = None
+    intervals: int | None = None
+    kernel: str = "cell"
+    categorical: str = "bayes"
+    fraction: float = FRACTION
+    max_iterations: int = CAP
+    noise: Mapping[str, str] | Sequence[str] = ()
+    ranges: Mapping[str, tuple[object, object]] | None = None
+
+
+def reconstruct(
+    engine: Engine, source: str, options: ReconstructOptions, progress: Progress
+) -> Reconstruction:
+    """Estimate the distributions behind randomized columns, and write them into a table.
+
+    Args:
+        engine: The database.
+        source: Release, table or view with the distorted values.
+        options: What is asked.
+        progress: Told what the run is doing.
+
+    Raises:
+        PpdmError: A name, an option or a column cannot be used, or the noise is not known. Nothing is made.
+
+    Cost: one GROUP BY a column; the iteration costs O(m^2) a step, whatever the number of records.
+    """
+    return ReconstructRun(engine, source, options, progress).make()
+
+
+class ReconstructRun:
+    """One run: checked when made, then counted, iterated and written.
+
+    Args:
+        engine: The database.
+        source: Release, table or view with the distorted values.
+        options: What is asked.
+        progress: Told what the run is doing.
+    """
+
+    def __init__(self, engine: Engine, source: str, options: ReconstructOptions, progress: Progress) -> None:
+        engine.require_autocommit()
+        self.engine, self.source, self.options, self.progress = engine, source, options, progress
+        _choice("--kernel", options.kernel, KERNELS)
+        _choice("--categorical", options.categorical, CATEGORICAL)
+        self.table = engine.find(source)
+        names = [item.name for item in engine.columns(self.table)]
+        self.by = None if options.by_class is None else resolve(options.by_class, names, table=source)
+        place = check_free(engine, options.into)
+        self.target = Table(options.into, place.schema, place.catalog)
+        self.noise = self._noise(names)
+
+    def _noise(self, names: Sequence[str]) -> dict[str, Noise]:
+        """Give the noise of each wanted column."""
+        wanted = resolve_all(self.options.columns, names, table=self.source)
+        if self.by in wanted:
+            raise ColumnRoleError(
+                f"Column {self.by!r} is to be reconstructed and is the class, too.",
+                "Name it with --column or with --by-class.",
+            )
+        known = noise_of(self.engine, self.source, self.options.noise, self.options.ranges)
+        for name in wanted:
+            if name not in known:
+                raise InvalidOption(
+                    f"The noise of column {name!r} is not known.",
+                    f"Give it, such as --noise '{name}=gaussian 2500' --range '{name}=20000,150000'.",
+                )
+        found = {name: known[name] for name in wanted or known if name != self.by}
+        if not found:
+            raise InvalidOption(
+                f"No noise is known but that of the class column {self.by!r}.",
+                "Name a column with --column, and give its noise with --noise.",
+            )
+        return found
+
+    def make(self) -> Reconstruction:
+        """Do all of it."""
+        try:
+            with self.engine.workspace():
+                self.progress.start(f"counting {self.source}")
+                grids = self._grids()
+                bins = {name: self._bins(name, grids.get(name)) for name in self.noise}
+                counted = histograms(self.engine, self.table, bins, self.by)
+                self.progress.start("reconstructing")
+                found = [each for n in self.noise for each in self._distributions(n, grids.get(n), counted)]
+                done = Reconstruction(self.options.into, tuple(found), self.by)
+                write_table(self.engine, self.target, done, counted.values)
+                for text in done.notices():
+                    self.progress.notice(text)
+                return done
+        finally:
+            self.progress.stop()
+
+    # -- counting -------------------------------------------------------------------------------
+
+    def _grids(self) -> dict[str, Grid]:
+        """Give the intervals of each column of numbers, as many for every class."""
+        added = {name: n for name, n in self.noise.items() if isinstance(n, Gaussian | Uniform)}
+        if not added:
+            return {}
+        given = self.options.intervals
+        records = 0 if given else count_values(self.engine, self.table, list(added))
+        return {name: grid_for(noise, records, given) for name, noise in added.items()}
+
+    def _bins(self, name: str, grid: Grid | None) -> Bins:
+        noise = self.noise[name]
+        if isinstance(noise, Cells):
+            return noise.labels
+        if isinstance(noise, Retain):
+            return noise.values
+        assert grid is not None
+        return observed_grid(noise, grid)
+
+    # -- reconstructing -------------------------------------------------------------------------
+
+    def _distributions(self, name: str, grid: Grid | None, counted: Histograms) -> list[Distribution]:
+        """Reconstruct one column, class by class; classes without a value are left out."""
+        found, noise = counted.found[name], self.noise[name]
+        self._check_counts(name, found)
+        live = [code for code, histogram in enumerate(found) if histogram.counts.any()]
+        if missing := len(found) - len(live):
+            self.progress.notice(
+                f"{name}: {missing} of {len(found)} classes have no values and no distribution."
+            )
+        batch, negative = self._estimated(noise, grid, np.stack([found[code].counts for code in live]))
+        return [
+            Distribution(
+                attribute=name,
+                class_value=counted.classes[code],
+                class_code=code,
+                noise=noise,
+                edges=_edges(noise, grid),
+                values=noise.values if isinstance(noise, Retain) else (),
+                probabilities=batch.probabilities[place],
+                records=int(found[code].counts.sum()),
+                outside=found[code].outside,
+                nulls=found[code].nulls,
+                iterations=int(batch.iterations[place]),
+                converged=bool(batch.converged[place]),
+                negative=int(negative[place]),
+                remaining=remaining_privacy(noise, grid, batch.probabilities[place]),
+            )
+            for place, code in enumerate(live)
+        ]
+
+    def _check_counts(self, name: str, found: Sequence[Histogram]) -> None:
+        """Refuse a column without values, and one that the noise does not fit."""
+        values = sum(int(histogram.counts.sum()) for histogram in found)
+        outside = sum(histogram.outside for histogram in found)
+        if outside > MOST_OUTSIDE * max(values, outside):
+            raise InvalidSource(
+                f"More than half of the values of {name!r} cannot come from {_kind(self.noise[name])} noise.",
+                f"Check the noise and the range with --noise '{name}=...' and --range '{name}=...'.",
+            )
+        if not values:
+            raise InvalidSource(f"Column {name!r} of {self.source} has no values.", "Name another column.")
+
+    def _estimated(self, noise: Noise, grid: Grid | None, counts: Array) -> tuple[Batch, Array]:
+        """Estimate the distributions, a row each, and count the categories estimated below 0."""
+        options = self.options
+        none = np.zeros(len(counts))
+        if isinstance(noise, Cells):
+            return _exact(counts / counts.sum(axis=1, keepdims=True)), none
+        if isinstance(noise, Retain) and options.categorical == "inversion":
+            pairs = [inverted(row, noise) for row in counts]
+            return _exact(np.stack([found for found, _ in pairs])), np.array([n.sum() for _, n in pairs])
+        if isinstance(noise, Retain):
+            matrix = category_kernel(noise)
+        else:
+            assert grid is not None
+            matrix = kernel(noise, grid, observed_grid(noise, grid), cast(Form, options.kernel))
+        return reconstruct_batch(counts, matrix, fraction=options.fraction, cap=options.max_iterations), none
+
+
+def _edges(noise: Noise, grid: Grid | None) -> Array | None:
+    """Give the edges of the intervals; around whole numbers the last one ends where the domain does."""
+    if isinstance(noise, Cells):
+        return np.array(noise.edges)
+    if isinstance(noise, Retain):
+        return None
+    assert grid is not None
+    edges = grid.edges()
+    edges[-1] = math.ceil(noise.domain.upper) + 0.5 if noise.domain.whole else noise.domain.upper
+    return edges
+
+
+def _exact(probabilities: Array) -> Batch:
+    """Give distributions that no iteration was needed for."""
+    size = len(probabilities)
+    return Batch(probabilities, np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.bool_))
+
+
+def _kind(noise: Noise) -> str:
+    return type(noise).__name__.lower()
+
+
+def _choice(option: str, given: str, known: Sequence[str]) -> None:
+    if given not in known:
+        raise InvalidOption(f"{option} {given!r} is not known.", f"Give {' or '.join(known)}.")

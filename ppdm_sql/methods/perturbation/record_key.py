@@ -1,0 +1,77 @@
+"""By what the records of a source are told apart, so that each keeps its noise."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.statements import render
+from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
+from ppdm_sql.methods.perturbation.column_statistics import source_rows
+from ppdm_sql.methods.perturbation.noise_draws import Identity
+
+_NUMBER = re.compile(r"U?(TINY|SMALL)INT|U?INTEGER|BIGINT")
+
+
+@dataclass(frozen=True)
+class RecordKey:
+    """What a record is known by.
+
+    Args:
+        identity: Its row, a whole number, or any value as text.
+        value: That number or text, of the source under the alias ``s``.
+    """
+
+    identity: Identity
+    value: exp.Expression
+
+
+def records_by_row(engine: Engine, table: Table, columns: list[Column], source: str) -> RecordKey:
+    """Know records by their rows.
+
+    Raises:
+        InvalidOption: The source is no table of this engine, or has a column that hides the rows' numbers.
+    """
+    query = exp.select(column("rowid", "s")).from_(source_rows(table)).limit(0)
+    hidden = any(item.name.lower() == "rowid" for item in columns)
+    try:
+        if not hidden:
+            engine.look_up(render(query), step="rows")
+            return RecordKey("row", column("rowid", "s"))
+    except EngineError:
+        pass
+    raise InvalidOption(
+        f"The rows of {source!r} have no numbers by which records could be told apart.",
+        "Give --record ID, a column with another value in each record.",
+    )
+
+
+def records_by_column(engine: Engine, table: Table, item: Column) -> RecordKey:
+    """Know records by a column.
+
+    Raises:
+        InvalidSource: The column is NULL in a record, or two records share a value.
+
+    Cost: one GROUP BY of the column.
+    """
+    value = column(item.name, "s")
+    numbers = (
+        exp.Count(this=exp.Star()),
+        exp.Count(this=value),
+        exp.Count(this=exp.Distinct(expressions=[value])),
+    )
+    query = exp.select(*numbers).from_(source_rows(table))
+    ((records, values, different),) = engine.query(render(query), step="records")
+    if different < records:
+        raise InvalidSource(
+            f"Column {item.name!r} does not tell records apart: it is NULL in {records - values} of them and "
+            f"holds {different} different values in the other {values}.",
+            "Give --record a column with another value in each record.",
+        )
+    if _NUMBER.fullmatch(item.type):
+        return RecordKey("number", exp.cast(value, "BIGINT"))
+    return RecordKey("text", exp.cast(value, "TEXT"))

@@ -1,0 +1,87 @@
+"""What each column is in a run of randomization."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ppdm_sql.engine import Column
+from ppdm_sql.engine.names import resolve, resolve_all
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.methods.base.roles import refuse_two_roles, treated_identifiers
+from ppdm_sql.methods.perturbation.noise import Asked
+from ppdm_sql.methods.perturbation.noise_syntax import parse_all_noise
+from ppdm_sql.methods.perturbation.request import RandomizeRequest
+from ppdm_sql.release import Treatment
+
+
+@dataclass(frozen=True)
+class RandomizeRoles:
+    """Columns of the source by role, spelled and ordered as the source has them.
+
+    Args:
+        asked: The noise of each randomized column, in the order of the source.
+        class_column: What a miner is to predict, or None; released as it is.
+        kept: Further columns that are released as they are.
+        pseudonyms: Direct identifiers replaced by keyed pseudonyms.
+        dropped: Direct identifiers that are left out.
+        record: The column by which records are told apart, whether or not it is released; None for rows.
+    """
+
+    asked: tuple[Asked, ...]
+    class_column: str | None
+    kept: tuple[str, ...]
+    pseudonyms: tuple[str, ...]
+    dropped: tuple[str, ...]
+    record: str | None
+
+    def treatment(self, name: str) -> Treatment | None:
+        """Tell how a column is treated; None where it is not released."""
+        for asked in self.asked:
+            if asked.column == name:
+                return "discretized" if asked.kind == "cells" else "randomized"
+        if name == self.class_column:
+            return "class"
+        if name in self.kept:
+            return "kept"
+        return "pseudonym" if name in self.pseudonyms else None
+
+
+def assign_randomize_roles(
+    columns: Sequence[Column], request: RandomizeRequest, *, table: str
+) -> RandomizeRoles:
+    """Give every named column its role and refuse roles that exclude each other.
+
+    Raises:
+        UnknownColumn: A named column does not exist.
+        ColumnRoleError: A column has two roles that exclude each other, or noise twice.
+        InvalidOption: No column gets noise, or a noise cannot be read.
+    """
+    names = [item.name for item in columns]
+    read = parse_all_noise(request.noise)
+    if not read:
+        raise InvalidOption(
+            "No column is to be randomized.", "Give --noise 'salary=gaussian 100%', for instance."
+        )
+    randomized = resolve_all([asked.column for asked in read], names, table=table)
+    found = {name: replace(asked, column=name) for name, asked in zip(randomized, read, strict=True)}
+    pseudonyms, dropped = treated_identifiers(request.identifiers, names, table=table)
+    chosen = None if request.class_column is None else resolve(request.class_column, names, table=table)
+    kept = resolve_all(request.keep, names, table=table)
+    roles = RandomizeRoles(
+        asked=tuple(found[name] for name in names if name in found),
+        class_column=chosen,
+        kept=tuple(name for name in names if name in kept and name != chosen),
+        pseudonyms=pseudonyms,
+        dropped=dropped,
+        record=None if request.record is None else resolve(request.record, names, table=table),
+    )
+    refuse_two_roles(
+        [
+            ("randomized", randomized),
+            ("the class", () if chosen is None else (chosen,)),
+            ("kept", roles.kept),
+            ("a direct identifier", pseudonyms + dropped),
+        ]
+    )
+    return roles

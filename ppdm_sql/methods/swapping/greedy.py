@@ -1,0 +1,191 @@
+"""The paper's Phase II: swaps of two records' values, the cheapest first, until none lowers the objective.
+
+Admissible are swaps that change neither how many unique records differ from their true value nor which
+members of groups do (rules 1 to 4 of the paper's Appendix A). What a swap of records i and j costs is a sum
+of one number for each, so among the records in two *states* (true value, present value, unique or of a group)
+the cheapest swap is of the first in one order and the first in another; a heap over the pairs of states gives
+the swaps in order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.methods.swapping.exact import Solution
+from ppdm_sql.methods.swapping.identification import Counts
+from ppdm_sql.methods.swapping.marginal import Marginal
+from ppdm_sql.methods.swapping.posteriors import Units
+from ppdm_sql.methods.swapping.prices import Prices
+from ppdm_sql.methods.swapping.record_classes import EVERYTHING, Classes, tied, tied_classes
+
+MOST = 4_000_000
+"""Numbers (unlike records times values) that the greedy method holds at most."""
+Swap = tuple[int, int, int]
+"""Two nodes and how many of their records are swapped."""
+
+
+def greedy(engine: Engine, units: Units, start: Marginal, seed: bytes) -> Solution:
+    """Swap until no admissible swap costs less than nothing.
+
+    Args:
+        engine: Where the units are.
+        units: The records that may change.
+        start: How many records Phase I moves from which category to which.
+        seed: Decides which records Phase I moves.
+
+    Raises:
+        InvalidOption: There are too many unlike records.
+
+    Cost: one GROUP BY of the units; then time that grows faster than the unlike records, in memory.
+
+    Source: Li and Sarkar 2004, Table 2 and Appendix A.
+    """
+    prices = Prices.zero(units.categories)
+    if units.rows * (units.categories + 1) > MOST:
+        raise InvalidOption(
+            f"The greedy method takes at most {MOST // (units.categories + 1)} records of "
+            f"{units.categories} values.",
+            "Use --method exact.",
+        )
+    table = tied(engine, units.table, units.keys, prices, EVERYTHING, every=True)
+    found = tied_classes(engine, table, units.categories)
+    placed, passes = improved(found, phase_one(found, start, seed))
+    return Solution(prices, table, found.kinds, placed, 0, None, passes)
+
+
+def phase_one(found: Classes, start: Marginal, seed: bytes) -> Counts:
+    """Choose at random which records Phase I moves.
+
+    Returns:
+        Records of each class by present value, the last column for the true one.
+    """
+    size = len(start.unique)
+    random = np.random.default_rng(int.from_bytes(hashlib.sha256(seed + b"phase 1").digest(), "big"))
+    placed = np.zeros_like(found.excess)
+    for kind, flows in enumerate(np.concatenate([start.unique, start.grouped])):
+        rows = np.flatnonzero(found.kinds == kind)
+        left = found.records[rows].copy()
+        for category, wanted in enumerate(flows):
+            if wanted:
+                taken = random.multivariate_hypergeometric(left, int(wanted), method="marginals")
+                placed[rows, category] = taken
+                left -= taken
+        placed[rows, size] = left
+    return placed
+
+
+def improved(found: Classes, placed: Counts) -> tuple[Counts, int]:
+    """Make passes of swaps until one finds nothing.
+
+    Args:
+        found: The records.
+        placed: Records of each class by present value, the last column for the true one.
+
+    Returns:
+        The same after all swaps, and the number of passes that swapped.
+    """
+    passes, placed = 0, placed.copy()
+    while True:
+        states = _States(found, placed)
+        swaps = list(states.swaps())
+        if not swaps:
+            return placed, passes
+        for first, second, records in swaps:
+            for node, other in ((first, second), (second, first)):
+                placed[states.rows[node], states.columns[node]] -= records
+                placed[states.rows[node], states.column_for(node, other)] += records
+        passes += 1
+
+
+class _States:
+    """The records before a pass: nodes are alike records with one present value, in states."""
+
+    def __init__(self, found: Classes, placed: Counts) -> None:
+        self.size = placed.shape[1] - 1
+        self.rows, self.columns = np.nonzero(placed)
+        self.free = placed[self.rows, self.columns].tolist()
+        kinds = found.kinds[self.rows]
+        self.true = kinds % self.size
+        self.present = np.where(self.columns == self.size, self.true, self.columns)
+        codes = (kinds * (self.size + 1)) + self.columns
+        self.codes, self.state = np.unique(codes, return_inverse=True)
+        self.members = [np.flatnonzero(self.state == s) for s in range(len(self.codes))]
+        self.costs = self._costs(found)
+        self.orders: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
+
+    def column_for(self, node: int, other: int) -> int:
+        """Give the column of a record that takes another's present value."""
+        value = int(self.present[other])
+        return self.size if value == self.true[node] else value
+
+    def _costs(self, found: Classes) -> Counts:
+        """What each node pays for each present value instead of its own, shape (nodes, categories)."""
+        excess = found.excess[self.rows]
+        own = excess[np.arange(len(excess)), self.columns]
+        costs = excess[:, : self.size] - own[:, None]
+        stay = excess[:, self.size] - own
+        costs[np.arange(len(excess)), self.true] = stay
+        return np.asarray(costs, dtype=np.int64)
+
+    def _admissible(self) -> NDArray[np.bool_]:
+        """Tell which states may swap, by the paper's rules 1 to 4, shape (states, states)."""
+        kind, column = self.codes // (self.size + 1), self.codes % (self.size + 1)
+        true, grouped, changed = kind % self.size, kind >= self.size, column < self.size
+        present = np.where(changed, column, true)
+        unlike = present[:, None] != present[None, :]
+        both = changed[:, None] & changed[None, :]
+        crossed = (true[:, None] != present[None, :]) & (present[:, None] != true[None, :])
+        alike = true[:, None] == true[None, :]
+        one_way = ~grouped[:, None] & ~grouped[None, :] & (changed[:, None] | changed[None, :])
+        return np.asarray(unlike & np.where(alike, both | one_way, both & crossed))
+
+    def swaps(self) -> Iterator[Swap]:
+        """Give the swaps of a pass, the cheapest first; each record takes part in one at most."""
+        if not len(self.codes):
+            return
+        column = self.codes % (self.size + 1)
+        present = np.where(column < self.size, column, self.codes // (self.size + 1) % self.size)
+        least = np.stack([self.costs[members].min(axis=0) for members in self.members])
+        cost = least[:, present] + least[:, present].T
+        firsts, seconds = np.nonzero(
+            self._admissible() & (cost < 0) & np.triu(np.ones_like(cost, dtype=bool), 1)
+        )
+        heap = [(int(cost[a, b]), int(a), int(b), 0, 0) for a, b in zip(firsts, seconds, strict=True)]
+        heapq.heapify(heap)
+        while heap:
+            known, a, b, i, j = heapq.heappop(heap)
+            (nodes, mine), (others, theirs) = self._order(a, int(present[b])), self._order(b, int(present[a]))
+            i, j = self._next(nodes, i), self._next(others, j)
+            if i == len(nodes) or j == len(others) or mine[i] + theirs[j] >= 0:
+                continue
+            if mine[i] + theirs[j] > known:
+                heapq.heappush(heap, (mine[i] + theirs[j], a, b, i, j))
+                continue
+            first, second = nodes[i], others[j]
+            records = min(self.free[first], self.free[second])
+            self.free[first] -= records
+            self.free[second] -= records
+            yield first, second, records
+            heapq.heappush(heap, (known, a, b, i, j))
+
+    def _order(self, state: int, value: int) -> tuple[list[int], list[int]]:
+        """Give the nodes of a state by what they pay for a value, and what that is."""
+        if (state, value) not in self.orders:
+            members = self.members[state]
+            costs = self.costs[members, value]
+            order = np.argsort(costs, kind="stable")
+            self.orders[state, value] = members[order].tolist(), costs[order].tolist()
+        return self.orders[state, value]
+
+    def _next(self, nodes: list[int], place: int) -> int:
+        """Give the place of the first node from here on that has records left."""
+        while place < len(nodes) and not self.free[nodes[place]]:
+            place += 1
+        return place

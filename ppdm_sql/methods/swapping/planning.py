@@ -1,0 +1,298 @@
+"""A plan of swaps: how many records of each identifiable pattern take which other value."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
+from ppdm_sql.errors import EngineError, InvalidOption
+from ppdm_sql.methods.swapping.assignment import Assigned, assign
+from ppdm_sql.methods.swapping.changed_shares import (
+    Share,
+    bounds,
+    check_share,
+    default_share,
+    rounded_changes,
+)
+from ppdm_sql.methods.swapping.exact import Exact, Solution
+from ppdm_sql.methods.swapping.greedy import greedy
+from ppdm_sql.methods.swapping.identification import Counts, Identified
+from ppdm_sql.methods.swapping.marginal import (
+    Demand,
+    Marginal,
+    feasible_proportions,
+    joint,
+    least_deviation,
+    separate,
+)
+from ppdm_sql.methods.swapping.posteriors import SCALE, Units, units
+from ppdm_sql.methods.swapping.predictability import settled_share
+from ppdm_sql.methods.swapping.prices import Goal
+from ppdm_sql.progress import Progress
+
+Method = Literal["exact", "greedy"]
+PhaseOne = Literal["joint", "separate"]
+MOST_CATEGORIES = 250
+MOST_BLUR = 10.0
+SEED_BYTES = 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwapOptions:
+    """What is asked of a plan.
+
+    Args:
+        proportion: Of the uniquely identifiable records, so many change; in (0, 1].
+        per_group: Records to change in each group: so many, or this proportion; never all, never none.
+        method: ``exact`` for the optimum, ``greedy`` for the paper's swaps.
+        phase1: ``joint`` keeps the marginal of all records together, ``separate`` that of either kind.
+        share: Bounds on the changed share of each category; None for a band around the proportion.
+        blur: Scale of the noise on the costs, in units of probability, in [0, 10].
+        smoothing: Added to every count of the posteriors, at least 0.
+        seed: What random choices are derived from; None for the operating system's.
+    """
+
+    proportion: Fraction
+    per_group: int | Fraction = 1
+    method: Method = "exact"
+    phase1: PhaseOne = "joint"
+    share: Share | None = None
+    blur: float = 0.0
+    smoothing: float = 0.0
+    seed: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which patterns change, and what that costs.
+
+    Args:
+        moves: Working table: the pattern's key, ``category`` (the new code), ``records``, and other columns.
+        seed: What random choices are derived from; a secret.
+        measures: Name, before and after, for the catalogue.
+        objective: Sum over the changed records of the true value's posterior less the new one's.
+        bound: No plan costs less than this, noise on the costs included; NaN for the greedy method.
+        gap: What the plan may be above the optimum, noise included; NaN for the greedy method.
+        changed_unique: Changed records of the uniquely identifiable ones, by true category.
+        changed_grouped: Changed records of groups, by true category.
+        flows: Changed records by true and new category.
+        deviation: Sum over the categories of records gained or lost; 0 keeps the marginal exactly.
+        feasible: Least and largest proportion that keep the marginal, where it is not kept and they exist.
+        share: Bounds on the changed share of each category.
+        settled: Share of the changed unique records that a modelling attacker settles.
+        rounds: Looks at the records (exact) or passes of swaps (greedy).
+    """
+
+    moves: Table
+    seed: bytes
+    measures: Sequence[tuple[str, float | None, float | None]]
+    objective: float
+    bound: float
+    gap: float
+    changed_unique: Counts
+    changed_grouped: Counts
+    flows: Counts
+    deviation: int
+    feasible: tuple[float, float] | None
+    share: tuple[float, float]
+    settled: float | None
+    rounds: int
+
+
+def swap_plan(engine: Engine, identified: Identified, options: SwapOptions, progress: Progress) -> Plan:
+    """Choose which records change, and to what.
+
+    Args:
+        engine: Where the atoms are.
+        identified: The identifiable patterns.
+        options: What is asked.
+        progress: Told of notices: a marginal that cannot be kept, a band that was widened.
+
+    Raises:
+        InvalidOption: An option cannot be used, or a share that cannot hold.
+
+    Cost: some scans of the atoms and of the identifiable records; see :class:`Exact` and :func:`greedy`.
+
+    Source: Li and Sarkar 2004.
+    """
+    check_options(options, identified.categories)
+    seed = options.seed if options.seed is not None else secrets.token_bytes(SEED_BYTES)
+    found = units(
+        engine,
+        identified,
+        per_group=options.per_group,
+        smoothing=options.smoothing,
+        blur=options.blur,
+        seed=seed,
+    )
+    demand, share = _demand(found, options, progress)
+    phase1 = separate(demand) if options.phase1 == "separate" else None
+    if options.method == "greedy":
+        start = phase1 or joint(demand)
+        solution, deviation = greedy(engine, found, start, seed), start.deviation
+    else:
+        goal = _goal(demand, phase1)
+        solution, deviation = Exact(engine, found, goal).solve(), goal.deviation
+    assigned = assign(engine, found, solution.prices, solution.ties, solution.moved, seed)
+    _check(assigned, demand, deviation)
+    feasible = _feasible(demand, deviation, progress)
+    settled = settled_share(engine, found, assigned.moves)
+    engine.discard(found.table)
+    return _plan(assigned, solution, demand, share, deviation, feasible, settled, seed, blurred=found.blurred)
+
+
+def check_options(options: SwapOptions, categories: int) -> None:
+    """Refuse options that cannot be used.
+
+    Raises:
+        InvalidOption: With what to give instead.
+    """
+    if not 0 < options.proportion <= 1:
+        raise InvalidOption(
+            f"A proportion of {float(options.proportion):g} cannot be changed.",
+            "Give --proportion in (0, 1].",
+        )
+    if not options.per_group > 0 or (isinstance(options.per_group, Fraction) and options.per_group > 1):
+        raise InvalidOption(
+            f"{options.per_group} records of a group cannot be changed.",
+            "Give a whole number of 1 or more, or a proportion in (0, 1].",
+        )
+    if not 0 <= options.blur <= MOST_BLUR:
+        raise InvalidOption(
+            f"A blur of {options.blur:g} cannot be used.", f"Give --blur in [0, {MOST_BLUR:g}]."
+        )
+    if not 0 <= options.smoothing < float("inf"):
+        raise InvalidOption(
+            f"A smoothing of {options.smoothing:g} cannot be used.", "Give a number of 0 or more."
+        )
+    if not 2 <= categories <= MOST_CATEGORIES:
+        raise InvalidOption(
+            f"A confidential attribute with {categories} values cannot be swapped.",
+            f"It needs 2 to {MOST_CATEGORIES} values; group them first, with --bins where they are numbers.",
+        )
+    if options.share is not None:
+        check_share(options.share, options.proportion)
+
+
+def _demand(found: Units, options: SwapOptions, progress: Progress) -> tuple[Demand, Share]:
+    changes = rounded_changes(options.proportion, int(found.unique.sum()))
+    free = Demand(found.unique, found.grouped, changes, np.zeros_like(found.unique), found.unique)
+    share = options.share
+    if share is None:
+        share, narrow = default_share(options.proportion, free)
+        if not narrow and options.phase1 == "joint":
+            progress.notice(
+                "To keep the marginal distribution, the changed share of a value's records is let vary from "
+                f"{float(share[0]):.3f} to {float(share[1]):.3f}."
+            )
+    low, high = bounds(share, found.unique)
+    return replace(free, low=low, high=high), share
+
+
+def _goal(demand: Demand, phase1: Marginal | None) -> Goal:
+    if phase1 is not None:
+        return Goal(demand, phase1.deviation, phase1.net)
+    return Goal(demand, least_deviation(demand)[0], None)
+
+
+def _feasible(demand: Demand, deviation: int, progress: Progress) -> tuple[float, float] | None:
+    """Say under which proportions the marginal could be kept, where it is not."""
+    if not deviation:
+        return None
+    feasible = feasible_proportions(demand.unique, demand.grouped)
+    records = max(1, int(demand.unique.sum()))
+    if feasible is None:
+        advice = "No --proportion keeps it."
+    elif demand.categories == 2 and feasible[0] < demand.changes / records < feasible[1]:
+        other = (demand.changes + 1) / records
+        advice = (
+            f"With two values an even number of records must change: --proportion {other:.6g} may keep it."
+        )
+    else:
+        low, high = feasible
+        advice = (
+            f"It can be kept with --proportion from {low:.4g} to {high:.4g}, if the other options let it."
+        )
+    progress.notice(
+        f"The marginal distribution cannot be kept: the counts of the values change by {deviation} in all. "
+        + advice
+    )
+    return feasible
+
+
+def _check(assigned: Assigned, demand: Demand, deviation: int) -> None:
+    """Compare what was done with what was asked; a difference is a fault of this package."""
+    left = assigned.unique.sum(axis=1)
+    kept = (
+        int(left.sum()) == demand.changes
+        and bool((left >= demand.low).all() and (left <= demand.high).all())
+        and bool((assigned.grouped.sum(axis=1) == demand.grouped).all())
+        and Marginal(assigned.unique, assigned.grouped).deviation == deviation
+        and not np.trace(assigned.unique) + np.trace(assigned.grouped)
+    )
+    if not kept:
+        raise EngineError("The plan does not do what was asked.", "Try another --seed, and report this.")
+
+
+def _plan(
+    assigned: Assigned,
+    solution: Solution,
+    demand: Demand,
+    share: Share,
+    deviation: int,
+    feasible: tuple[float, float] | None,
+    settled: float | None,
+    seed: bytes,
+    *,
+    blurred: bool,
+) -> Plan:
+    unique, grouped = assigned.unique.sum(axis=1), assigned.grouped.sum(axis=1)
+    proved = solution.bound
+    bound, gap = (
+        (float("nan"), float("nan"))
+        if proved is None
+        else (proved / SCALE, (solution.objective - proved) / SCALE)
+    )
+    held = demand.unique > 0
+    reached = unique[held] / demand.unique[held]
+    measures: list[tuple[str, float | None, float | None]] = [
+        ("objective", None, assigned.objective),
+        *(
+            [("objective with noise", None, solution.objective / SCALE)]
+            if proved is not None and blurred
+            else []
+        ),
+        ("bound", None, None if proved is None else bound),
+        ("gap", None, None if proved is None else gap),
+        ("uniquely identifiable records changed", float(demand.unique.sum()), float(unique.sum())),
+        ("collectively identifiable records changed", None, float(grouped.sum())),
+        ("marginal deviation", 0.0, float(deviation)),
+        ("least changed share of a value", None, float(reached.min(initial=1.0))),
+        ("largest changed share of a value", None, float(reached.max(initial=0.0))),
+        ("least changed share allowed", None, float(share[0])),
+        ("largest changed share allowed", None, float(share[1])),
+        ("changed records settled by a modelling attacker", None, settled),
+    ]
+    return Plan(
+        moves=assigned.moves,
+        seed=seed,
+        measures=measures,
+        objective=assigned.objective,
+        bound=bound,
+        gap=gap,
+        changed_unique=unique,
+        changed_grouped=grouped,
+        flows=assigned.unique + assigned.grouped,
+        deviation=deviation,
+        feasible=feasible,
+        share=(float(share[0]), float(share[1])),
+        settled=settled,
+        rounds=solution.rounds,
+    )

@@ -1,0 +1,342 @@
+"""Swapping: confidential values of identifiable records are exchanged; all other columns stay as they are.
+
+Source: Li, Sarkar 2004, "A Data Perturbation Approach to Privacy Protection in Data Mining", ICIS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import cast
+
+from sqlglot import exp
+
+from ppdm_sql.audit.swaps import SwapPromise, accept_swap
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table, column, resolve
+from ppdm_sql.errors import InvalidOption, InvalidSource
+from ppdm_sql.methods.base.collapse import Atoms, Kept, collapse
+from ppdm_sql.methods.base.pseudonyms import pseudonym
+from ppdm_sql.methods.swapping.bins import binned, bins_asked
+from ppdm_sql.methods.swapping.correlation import cramers_v
+from ppdm_sql.methods.swapping.identification import Identified, identify
+from ppdm_sql.methods.swapping.planning import Method, PhaseOne, Plan, SwapOptions, swap_plan
+from ppdm_sql.methods.swapping.request import (
+    METHODS,
+    PHASES,
+    SwapRequest,
+    attribute_key,
+    master_key,
+    per_group,
+    proportion_of,
+    share_of,
+)
+from ppdm_sql.methods.swapping.roles import SwapRoles, assign_swap_roles
+from ppdm_sql.methods.swapping.safeguards import check_categories, check_unique, notice_correlations
+from ppdm_sql.methods.swapping.swapped_rows import swapped
+from ppdm_sql.methods.top_down.outcome import Outcome, Output, is_packed, released_rows, without_enum
+from ppdm_sql.progress import Progress
+from ppdm_sql.release import Draft, Release, ReleasedColumn, check_free, publish
+
+Measure = tuple[str, float | None, float | None]
+
+COUNTED = (
+    "uniquely identifiable records",
+    "collectively identifiable records",
+    "collectively identifiable groups",
+    "uniquely identifiable records changed",
+    "collectively identifiable records changed",
+    "marginal deviation",
+    "largest share of a uniquely identifiable value that is true",
+)
+"""Measures that the audit takes, from the released rows."""
+
+
+def swap(engine: Engine, source: str, request: SwapRequest, progress: Progress) -> Release:
+    """Swap confidential values of identifiable records, and publish the release.
+
+    Args:
+        engine: The database.
+        source: Table or view to read.
+        request: What is asked.
+        progress: Told what the run is doing.
+
+    Raises:
+        GuaranteeNotMet: The identifiable records cannot be protected, or the audit refused the outcome.
+        PpdmError: An option, a column or the source cannot be used; nothing was published.
+
+    Cost: two scans of the source to collapse it, some GROUP BYs of the collapsed rows, and for the audit a
+    GROUP BY of source and release together for each confidential column.
+    """
+    return SwapRun(engine, source, request, progress).publish()
+
+
+@dataclass(frozen=True)
+class Swapped:
+    """The swap of one confidential attribute.
+
+    Args:
+        name: The column.
+        proportion: Of the uniquely identifiable records, to change.
+        identified: The identifiable records.
+        plan: What moves; None where nothing is identifiable.
+    """
+
+    name: str
+    proportion: Fraction
+    identified: Identified
+    plan: Plan | None
+
+
+class SwapRun:
+    """One run: checked when made, then collapsed, planned for each attribute, written and drafted.
+
+    Args:
+        engine: The database.
+        source: Table or view to read.
+        request: What is asked.
+        progress: Told what the run is doing.
+    """
+
+    def __init__(self, engine: Engine, source: str, request: SwapRequest, progress: Progress) -> None:
+        engine.require_autocommit()
+        self.engine, self.source, self.progress = engine, source, progress
+        self.table: Table = engine.find(source)
+        self.columns = {item.name: item for item in engine.columns(self.table)}
+        self.request = self._resolved(request)
+        self.roles: SwapRoles = assign_swap_roles(list(self.columns.values()), self.request, table=source)
+        _choice("--method", request.method, METHODS)
+        _choice("--phase1", request.phase1, PHASES)
+        self.proportions = {name: proportion_of(self.request, name) for name in self.roles.confidential}
+        self.per_group, self.share = per_group(request.per_group), share_of(request.share)
+        confidential = [self.columns[name] for name in self.roles.confidential]
+        self.bins_asked = bins_asked(self.request.bins, confidential)
+        self.labels: dict[str, tuple[str, ...]] = {}
+        check_free(engine, request.into)
+
+    def _resolved(self, request: SwapRequest) -> SwapRequest:
+        """Spell the columns that options are given for as the source does; they must be confidential."""
+        changed: dict[str, object] = {}
+        for option in ("proportion", "bins"):
+            given = getattr(request, option)
+            if isinstance(given, Mapping):
+                changed[option] = {self._confidential(name, option, request): v for name, v in given.items()}
+        return replace(request, **changed)  # type: ignore[arg-type]
+
+    def _confidential(self, name: str, option: str, request: SwapRequest) -> str:
+        if not name:
+            return name
+        found = resolve(name, list(self.columns), table=self.source)
+        if found.lower() not in [other.lower() for other in request.confidential]:
+            raise InvalidOption(
+                f"--{option} is given for {found!r}, which is not confidential.",
+                f"Add it to --confidential, or leave it out of --{option}.",
+            )
+        return found
+
+    # -- the run --------------------------------------------------------------------------------
+
+    def publish(self) -> Release:
+        """Do all of it."""
+        progress = self.progress
+        try:
+            with self.engine.workspace():
+                progress.start(f"collapsing {self.source}")
+                source = self._collapse()
+                notice_correlations(self.engine, source, self.roles.confidential, self.progress)
+                if self.request.seed is not None:
+                    progress.notice("Whoever knows the seed can find out which records were changed.")
+                key, atoms, done = master_key(self.request.seed), source, list[Swapped]()
+                for name in self.roles.confidential:
+                    progress.start(f"swapping {name}")
+                    found = self._planned(source, name, attribute_key(key, name))
+                    if found.plan is not None:
+                        moves, secret = found.plan.moves, attribute_key(found.plan.seed, "records")
+                        atoms = swapped(self.engine, atoms, found.identified, moves, secret)
+                    done.append(found)
+                progress.start(f"publishing {self.request.into}")
+                return publish(self.engine, self._draft(source, atoms, done))
+        finally:
+            progress.stop()
+
+    @cached_property
+    def _kept(self) -> list[Kept]:
+        plain = [Kept(n, without_enum(column(n, "s"), self.columns[n].type)) for n in self.roles.kept]
+        return plain + [Kept(n, pseudonym(column(n, "s"))) for n in self.roles.pseudonyms]
+
+    def _collapse(self) -> Atoms:
+        """Read the source once; refuse confidential columns that hold no categories."""
+        roles = self.roles
+        coded = [self.columns[name] for name in (*roles.by, *roles.confidential)]
+        atoms = collapse(self.engine, self.table, coded, self._kept, roles.count, masked=(), symbol="")
+        for name in roles.confidential:
+            position = atoms.position(name)
+            if atoms.coded[position].has_null:
+                raise InvalidSource(
+                    f"Confidential column {name!r} is NULL in {self._nulls(atoms, position)} records.",
+                    "Leave these records out, or give them a value, in a view.",
+                )
+            if name in self.bins_asked:
+                atoms, self.labels[name] = binned(self.engine, atoms, position, self.bins_asked[name])
+            check_categories(name, atoms.coded[position].size, self.proportions[name], self.progress)
+        return atoms
+
+    def _nulls(self, atoms: Atoms, position: int) -> int:
+        last = atoms.coded[position].size - 1
+        query = f"SELECT sum(n)::BIGINT FROM {atoms.table} WHERE c{position} = {last}"
+        ((records,),) = self.engine.query(query, step="nulls")
+        return int(records)
+
+    def _planned(self, atoms: Atoms, name: str, key: bytes) -> Swapped:
+        """Find the identifiable records by the source's own values, and plan their swaps."""
+        by = [atoms.position(other) for other in self.roles.by]
+        identified = identify(self.engine, atoms, by, atoms.position(name))
+        proportion = self.proportions[name]
+        if not identified.identifiable:
+            self.progress.notice(f"No record is identifiable, so every {name} is released as it is.")
+            return Swapped(name, proportion, identified, None)
+        check_unique(name, proportion, int(identified.unique.sum()), identified.categories)
+        options = SwapOptions(
+            proportion=proportion,
+            per_group=self.per_group,
+            method=cast(Method, self.request.method),
+            phase1=cast(PhaseOne, self.request.phase1),
+            share=self.share,
+            blur=self.request.blur,
+            smoothing=self.request.smoothing,
+            seed=key,
+        )
+        plan = swap_plan(self.engine, identified, options, self.progress)
+        return Swapped(name, proportion, identified, plan)
+
+    # -- the draft ------------------------------------------------------------------------------
+
+    def _draft(self, source: Atoms, atoms: Atoms, done: Sequence[Swapped]) -> Draft:
+        engine, request = self.engine, self.request
+        outcome = Outcome(atoms, [], [], [], labels=atoms.table)
+        outputs = [
+            Output(self._atom(atoms, name), name, treatment)
+            for name in self.columns
+            if (treatment := self.roles.treatment(name)) is not None
+        ]
+        released = tuple(
+            ReleasedColumn(o.name, o.treatment, is_packed(outcome, o), bins=self.labels.get(o.name))
+            for o in outputs
+        )
+        return Draft(
+            name=request.into,
+            method="swap",
+            source=self.source,
+            requirements=(),
+            parameters=self._parameters(),
+            stopped="complete",
+            select=released_rows(engine, outcome, outputs),
+            count=self.roles.count,
+            columns=released,
+            symbol="",
+            rows=atoms.records,
+            steps=None,
+            cuts=None,
+            measures=(*self._planned_measures(done), *self._correlations(source, atoms)),
+            marginals={found.name: self._marginal(atoms, found.name) for found in done},
+            accept=lambda rows: self._accepted(rows, done),
+        )
+
+    def _atom(self, atoms: Atoms, name: str) -> str:
+        if name == self.roles.count:
+            return "n"
+        carried = [item.name for item in self._kept]
+        return f"k{carried.index(name)}" if name in carried else f"c{atoms.position(name)}"
+
+    def _marginal(self, atoms: Atoms, name: str) -> dict[str, int]:
+        position = atoms.position(name)
+        query = (
+            f"SELECT d.value::VARCHAR, sum(a.n)::BIGINT FROM {atoms.table} AS a "
+            f"JOIN {atoms.coded[position].table} AS d ON d.code = a.c{position} GROUP BY ALL ORDER BY ALL"
+        )
+        return dict(self.engine.query(query, step="marginal"))
+
+    def _parameters(self) -> dict[str, object]:
+        roles, request = self.roles, self.request
+        numbers = {name: float(number) for name, number in self.proportions.items()}
+        given = self.per_group
+        return {
+            "class": roles.class_column or roles.confidential[0],
+            "count": roles.count,
+            "confidential": list(roles.confidential),
+            "by": list(roles.by),
+            "keep": list(roles.kept),
+            "identifiers": dict.fromkeys(roles.dropped, "drop")
+            | dict.fromkeys(roles.pseudonyms, "pseudonym"),
+            "proportion": numbers,
+            "per_group": given if isinstance(given, int) else float(given),
+            "method": request.method,
+            "phase1": request.phase1,
+            "share": None if self.share is None else [float(number) for number in self.share],
+            "blur": request.blur,
+            "smoothing": request.smoothing,
+            "bins": {name: list(labels) for name, labels in self.labels.items()},
+            "seeded": request.seed is not None,
+        }
+
+    # -- measures and the audit -----------------------------------------------------------------
+
+    def _planned_measures(self, done: Sequence[Swapped]) -> list[Measure]:
+        return [
+            (f"{measure}: {found.name}", before, after)
+            for found in done
+            if found.plan is not None
+            for measure, before, after in found.plan.measures
+            if measure not in COUNTED
+        ]
+
+    def _correlations(self, source: Atoms, atoms: Atoms) -> list[Measure]:
+        pairs = combinations(self.roles.confidential, 2)
+        return [
+            (
+                f"correlation (Cramér's V): {first}, {second}",
+                cramers_v(self.engine, source, source.position(first), source.position(second)),
+                cramers_v(self.engine, atoms, atoms.position(first), atoms.position(second)),
+            )
+            for first, second in pairs
+        ]
+
+    def _accepted(self, rows: exp.Select, done: Sequence[Swapped]) -> list[Measure]:
+        """Let the audit compare source and release, and give what it counted."""
+        return [measure for found in done for measure in self._audited(rows, found)]
+
+    def _audited(self, rows: exp.Select, found: Swapped) -> list[Measure]:
+        promise = SwapPromise(
+            confidential=self.columns[found.name],
+            by=[self.columns[name] for name in self.roles.by],
+            carried=[self.columns[name] for name in self.roles.kept],
+            count=self.roles.count,
+            proportion=found.proportion,
+            per_group=self.per_group,
+            deviation=0 if found.plan is None else found.plan.deviation,
+            bins=self.labels.get(found.name),
+        )
+        audit = accept_swap(self.engine, self.table, rows, promise)
+        if audit.always_true:
+            self.progress.notice(
+                f"{audit.always_true} of {audit.shown_values} values of {found.name} are true in all "
+                "uniquely identifiable records that show them; a larger --proportion may help."
+            )
+        numbers: list[tuple[float | None, float | None]] = [
+            (audit.unique, audit.unique),
+            (audit.grouped, audit.grouped_after),
+            (audit.groups, 0),
+            (None, audit.changed_unique),
+            (None, audit.changed_grouped),
+            (None, audit.deviation),
+            (1, audit.largest_share),
+        ]
+        return [(f"{name}: {found.name}", *number) for name, number in zip(COUNTED, numbers, strict=True)]
+
+
+def _choice(option: str, given: str, known: Sequence[str]) -> None:
+    if given not in known:
+        raise InvalidOption(f"{option} {given!r} is not known.", f"Give {option} {' or '.join(known)}.")

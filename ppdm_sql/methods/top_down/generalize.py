@@ -1,0 +1,286 @@
+"""TDS and HCE-TDR: generalize from the most general table down, while every requirement holds.
+
+Sources: Fung, Wang, Yu 2005, "Top-Down Specialization for Information and Privacy Preservation", ICDE; Wang,
+Fung, Dong 2005, slides 11 to 17; "Anonymizing classification data using rough set theory" (2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ppdm_sql.audit.class_models import is_ordered
+from ppdm_sql.engine import Engine, statements
+from ppdm_sql.engine.names import resolve_all
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource
+from ppdm_sql.methods.base.collapse import Dictionary
+from ppdm_sql.methods.top_down import information_loss as information
+from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy
+from ppdm_sql.methods.top_down.cuts import Codes, Counts
+from ppdm_sql.methods.top_down.loop import Gains, InformationGain, nine_digits
+from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
+from ppdm_sql.methods.top_down.measuring import GroupingMeasure
+from ppdm_sql.methods.top_down.outcome import Outcome, Output, has_enum
+from ppdm_sql.methods.top_down.run import Options, Run
+from ppdm_sql.privacy import attributes
+from ppdm_sql.progress import Progress
+from ppdm_sql.release import Release
+from ppdm_sql.taxonomy.matching import leaf_codes, uncovered_values
+from ppdm_sql.taxonomy.model import Taxonomy
+from ppdm_sql.taxonomy.reading import read_taxonomy
+
+METHODS: Mapping[str, str] = {"tds": "TDS", "hce-tdr": "HCE-TDR"}
+MOST_CLASSES = 200
+"""Values of the class attribute that HCE-TDR can count in every equivalence class."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralizeOptions(Options):
+    """What the owner asks of a generalization; see :meth:`ppdm_sql.Database.generalize` for each."""
+
+    method: str = "tds"
+    taxonomies: Mapping[str, Taxonomy | Mapping[str, object] | str | Path] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[object, object]] = field(default_factory=dict)
+    condition: Sequence[str] = ()
+    suppress: Sequence[str] = ()
+    interval_columns: bool = False
+    show_values: bool = False
+
+
+def generalize(engine: Engine, source: str, options: GeneralizeOptions, progress: Progress) -> Release:
+    """Run TDS or HCE-TDR over a table and publish the release.
+
+    Args:
+        engine: The database.
+        source: Table or view to read.
+        options: What is asked.
+        progress: Told what the run is doing.
+
+    Raises:
+        GuaranteeNotMet: No generalization meets the requirements, or the audit refused the outcome.
+        PpdmError: An option, a column or the source cannot be used; nothing was published.
+
+    Cost: two scans of the source (dictionaries, GROUP BY), one scan of the collapsed rows for the release.
+    """
+    run = GeneralizationRun(engine, source, options)
+    if options.method == "hce-tdr" and not options.condition:
+        progress.notice("No --condition is given, so only the quasi-identifier tells of the class.")
+    return run.publish(progress)
+
+
+class GeneralizationRun(Run):
+    """A run in which attributes are generalized, grown into intervals, or suppressed."""
+
+    rounding = staticmethod(nine_digits)
+
+    def __init__(self, engine: Engine, source: str, options: GeneralizeOptions) -> None:
+        if options.method not in METHODS:
+            raise InvalidOption(
+                f"There is no method {options.method!r}.", f"Give one of: {', '.join(METHODS)}."
+            )
+        if options.condition and options.method != "hce-tdr":
+            raise InvalidOption(
+                "--condition names columns whose values HCE-TDR takes into account; TDS does not.",
+                "Add --method hce-tdr, or name the columns with --keep.",
+            )
+        self.method = METHODS[options.method]
+        self.asked = options
+        names = [item.name for item in engine.columns(engine.find(source))]
+        self.condition = resolve_all(options.condition, names, table=source)
+        super().__init__(engine, source, options)
+        self._check_condition()
+        self._recoded = self._resolved(names)
+        self._taxonomies = {
+            name: read_taxonomy(engine, given) for name, given in self._recoded["taxonomy"].items()
+        }
+        self._check_bound_names()
+
+    def _check_condition(self) -> None:
+        """HCE-TDR knows one quasi-identifier, and conditions are what is not in it."""
+        for name in self.condition:
+            if name in self.roles.grouping:
+                raise ColumnRoleError(
+                    f"Column {name!r} cannot be both a condition and in a quasi-identifier.",
+                    "Name it in one role only.",
+                )
+        if self.asked.method == "hce-tdr" and len({frozenset(attributes(r)) for r in self.requirements}) > 1:
+            raise InvalidOption(
+                "HCE-TDR takes one quasi-identifier, and the requirements group by different columns.",
+                "Let all of them name the same columns, or use --method tds.",
+            )
+
+    def _resolved(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Spell the columns of --taxonomy, --range and --suppress, and refuse what cannot be masked."""
+        asked = self.asked
+        given: dict[str, Mapping[str, Any]] = {
+            "taxonomy": asked.taxonomies,
+            "range": asked.ranges,
+            "suppress": dict.fromkeys(asked.suppress),
+        }
+        found: dict[str, dict[str, Any]] = {}
+        seen: dict[str, str] = {}
+        for option, by_name in given.items():
+            spelled = resolve_all(by_name, names, table=self.source)
+            found[option] = dict(zip(spelled, by_name.values(), strict=True))
+            for name in spelled:
+                if name not in self.roles.masking:
+                    raise ColumnRoleError(
+                        f"Column {name!r} is named by --{option}, but no requirement lets it be masked.",
+                        "Name it in a requirement, or leave the option out.",
+                    )
+                if name in seen:
+                    raise ColumnRoleError(
+                        f"Column {name!r} is named by --{seen[name]} and by --{option}.",
+                        "Choose one of them.",
+                    )
+                seen[name] = option
+        return found
+
+    def _check_bound_names(self) -> None:
+        """The columns of bounds must not meet others of the release."""
+        for name in self.roles.masking:
+            for bound in self.bounds(name):
+                if bound.name.lower() in {other.lower() for other in self.columns}:
+                    raise InvalidOption(
+                        f"--interval-columns would make a column {bound.name!r}, which the table has.",
+                        "Leave the option out, or rename the table's column in a view.",
+                    )
+
+    # -- how attributes are masked ----------------------------------------------------------------
+
+    def _grows(self, name: str) -> bool:
+        """Whether an attribute is masked by intervals that are grown during the run."""
+        plain = name in self._taxonomies or name in self._recoded["suppress"]
+        type_text = self.columns[name].type
+        return not plain and is_ordered(type_text) and not type_text.startswith("INTERVAL")
+
+    def shows_symbol(self, name: str) -> bool:
+        """Only a suppressed value stands beside values as they are."""
+        return name not in self._taxonomies and not self._grows(name)
+
+    def recode(self, position: int, name: str, counts: Counts) -> Masking:
+        """By its taxonomy, by grown intervals where it has an order, else by suppression."""
+        dictionary, symbol = self.atoms.coded[position], self.options.symbol
+        if name in self._taxonomies:
+            taxonomy = self._taxonomies[name]
+            leaves = self._leaves(dictionary, taxonomy)
+            return Generalization(dictionary, counts, taxonomy, leaves, self._by_interval(name))
+        if self._grows(name):
+            return Intervals(dictionary, counts, symbol, self._range(dictionary))
+        if name in self._recoded["range"]:
+            raise InvalidOption(
+                f"Column {name!r} has no order, so it has no range.", "Give a range for numbers and dates."
+            )
+        return Suppression(dictionary, counts, symbol)
+
+    def _by_interval(self, name: str) -> bool:
+        """Whether a column of other values than texts has a taxonomy whose leaves are intervals."""
+        return self._taxonomies[name].is_interval and not _is_text(self.columns[name].type)
+
+    def _leaves(self, dictionary: Dictionary, taxonomy: Taxonomy) -> Codes:
+        """Find the leaf of every value; each must have one."""
+        name = dictionary.column.name
+        text = _is_text(dictionary.column.type)
+        leaves = leaf_codes(self.engine, dictionary.table, taxonomy, column=name, text=text)
+        missing = int((leaves[: dictionary.size - dictionary.has_null] < 0).sum())
+        if missing:
+            values = "Add --show-values to see which."
+            if self.asked.show_values:
+                listed = uncovered_values(self.engine, dictionary.table, leaves)
+                values = f"They are: {', '.join(map(repr, listed))}."
+            raise InvalidSource(
+                f"{missing} of the {len(leaves) - dictionary.has_null} values of column {name!r} are no "
+                f"leaves of its taxonomy. {values}",
+                "Add them to the taxonomy; `ppdm taxonomy suggest` writes a first draft.",
+            )
+        return leaves
+
+    def _range(self, dictionary: Dictionary) -> tuple[str, str] | None:
+        """Check the range that was given for a column."""
+        given = self._recoded["range"].get(dictionary.column.name)
+        if given is None:
+            return None
+        lower, upper = (str(bound).strip() for bound in given)
+        query = statements.bind("top_down/range_faults", tables={"dictionary": dictionary.table})
+        ((usable, outside),) = self.engine.query(query, {"lower": lower, "upper": upper}, step="range_faults")
+        name = dictionary.column.name
+        if not usable:
+            raise InvalidOption(
+                f"The range of column {name!r} is not two of its values, the smaller first.",
+                f"Write it as --range {name}=1,99: from 1 up to 99, which is outside.",
+            )
+        if outside:
+            raise InvalidSource(
+                f"{outside} different values of column {name!r} lie outside the range given.",
+                "Widen it; the upper bound itself is outside.",
+            )
+        return lower, upper
+
+    def bounds(self, name: str) -> Sequence[Output]:
+        """Give the bounds of an interval column, where they are asked for."""
+        if not self.asked.interval_columns or name not in self.roles.masking:
+            return ()
+        if not self._grows(name) and not (name in self._taxonomies and self._by_interval(name)):
+            return ()
+        atom = f"c{self.attributes.index(name)}"
+        return (
+            Output(atom, f"{name}_lower", "lower bound", of=name),
+            Output(atom, f"{name}_upper", "upper bound", of=name),
+        )
+
+    # -- what is measured -------------------------------------------------------------------------
+
+    def watch(self) -> GroupingMeasure:
+        """Measure information beside the requirements."""
+        measure = GroupingMeasure(self.engine, self.atoms, self.gauges, self.horizon, self.classes)
+        self._before = measure.information(None)
+        return measure
+
+    def gains(self) -> Gains:
+        """HCE-TDR looks at all condition attributes together, TDS at one attribute."""
+        if self.asked.method == "tds":
+            return InformationGain()
+        size = self.atoms.coded[self.classes].size
+        if size > MOST_CLASSES:
+            raise InvalidOption(
+                f"The class {self.roles.class_column!r} has {size} values, and HCE-TDR takes {MOST_CLASSES}.",
+                "Use --method tds, or a coarser class.",
+            )
+        places = range(len(self.attributes))
+        self._entropy = ConditionalEntropy(self.engine, self.atoms, places, self.classes, self.horizon)
+        self._entropy_before = self._entropy.detail()
+        return self._entropy
+
+    def parameters(self) -> dict[str, object]:
+        """Give how each attribute is masked, and the options of the method."""
+        return {
+            "recoding": {name: self._recoding_name(name) for name in self.roles.masking},
+            "range": {name: [str(b) for b in bounds] for name, bounds in self._recoded["range"].items()},
+            "condition": list(self.condition),
+            "interval_columns": self.asked.interval_columns,
+        }
+
+    def _recoding_name(self, name: str) -> str:
+        if name in self._taxonomies:
+            return "taxonomy"
+        return "intervals" if self._grows(name) else "suppression"
+
+    def said(self, outcome: Outcome) -> Sequence[information.Row]:
+        """Say what classes are like, what is told of the class, and how much detail is lost."""
+        names, cuts = self.attributes, tuple(outcome.cuts)
+        of = (names, outcome.recodings, cuts)
+        after = self.measure.information(cuts)
+        rows = [*information.grouped(names, self.atoms.records, self._before, after)]
+        if self.condition:
+            both = self._entropy_before, self._entropy.now(cuts)
+            rows.append(("conditional entropy: all condition attributes", *both))
+        rows += [*information.disclosed(*of), *information.told(*of)]
+        rows += information.losses(self.engine, names, outcome)
+        return rows
+
+
+def _is_text(type_text: str) -> bool:
+    """Whether values are texts, among which a text such as ``[1, 37)`` is no interval."""
+    return type_text == "VARCHAR" or has_enum(type_text)

@@ -1,0 +1,118 @@
+"""What a release tells and what it hides, before and after, for ``ppdm.measures``.
+
+Sources: discernibility and class sizes, Bayardo, Agrawal 2005; generalized information loss, Iyengar 2002;
+conditional entropy of the class over the equivalence classes, the HCE-TDR paper (2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.methods.top_down.conditional_entropy import repeatable
+from ppdm_sql.methods.top_down.cuts import Codes, Counts, Cut, Floats, entropy, total_entropy
+from ppdm_sql.methods.top_down.maskings import Masking
+from ppdm_sql.methods.top_down.outcome import Outcome
+
+Row = tuple[str, float | None, float | None]
+TEMPORAL = ("DATE", "TIME")
+"""Beginnings of the types whose values have no number but a distance in seconds."""
+
+
+def grouped(
+    names: Sequence[str],
+    records: int,
+    before: Mapping[tuple[int, ...], Floats],
+    after: Mapping[tuple[int, ...], Floats],
+) -> Iterator[Row]:
+    """Say what the equivalence classes of each quasi-identifier are like.
+
+    Args:
+        names: Of the attributes.
+        records: In the source.
+        before: For each set of attributes: classes, sum of squared sizes, entropy of the class in bits.
+        after: The same in the release.
+    """
+    for attributes, source in before.items():
+        of = ", ".join(names[position] for position in attributes)
+        release = after[attributes]
+        yield f"equivalence classes: {of}", float(source[0]), float(release[0])
+        yield f"average class size: {of}", records / float(source[0]), records / float(release[0])
+        yield f"discernibility: {of}", float(source[1]), float(release[1])
+        if len(source) > 2:
+            left = repeatable(np.array([source[2], release[2]])) / records
+            yield f"conditional entropy: {of}", float(left[0]), float(left[1])
+
+
+def disclosed(names: Sequence[str], recodings: Sequence[Masking], cuts: Sequence[Cut]) -> Iterator[Row]:
+    """Say how many values of each suppressed attribute are shown."""
+    for name, recoding, cut in zip(names, recodings, cuts, strict=True):
+        if recoding.treatment == "suppressed":
+            shown = float((cut.nodes > 0).sum())
+            yield f"values disclosed: {name}", float(len(cut.nodes)), shown
+
+
+def told(names: Sequence[str], recodings: Sequence[Masking], cuts: Sequence[Cut]) -> Iterator[Row]:
+    """Say what each masked attribute tells about the class, in bits a record."""
+    for name, recoding, cut in zip(names, recodings, cuts, strict=True):
+        if recoding.treatment is not None:
+            yield f"class information: {name}", *_information(recoding.counts, cut)
+
+
+def _information(counts: Counts, cut: Cut) -> tuple[float, float]:
+    whole = entropy(counts.sum(axis=0))
+    groups = np.zeros((int(cut.labels.max()) + 1, counts.shape[1]), dtype=np.int64)
+    np.add.at(groups, cut.labels, counts)
+    left = [float(total_entropy(c).sum() / max(c.sum(), 1)) for c in (counts, groups)]
+    return float(whole) - left[0], float(whole) - left[1]
+
+
+def suppressed_cells(recodings: Sequence[Masking], cuts: Sequence[Cut]) -> Row:
+    """Give the share of masked cells that show the suppressed symbol."""
+    masked = [(r, cut) for r, cut in zip(recodings, cuts, strict=True) if r.treatment == "suppressed"]
+    hidden = sum(int(recoding.counts[cut.nodes == 0].sum()) for recoding, cut in masked)
+    cells = sum(int(recoding.counts.sum()) for recoding, _ in masked)
+    return "suppressed cells", 0.0, hidden / max(cells, 1)
+
+
+def losses(engine: Engine, names: Sequence[str], outcome: Outcome) -> Iterator[Row]:
+    """Give the generalized information loss of each masked attribute, in [0, 1], and their mean.
+
+    A value's loss is the share of its domain that its label spans: (leaves below the node - 1) / (all
+    leaves - 1) in a taxonomy, width / range for a grown interval, 1 for the suppressed symbol.
+
+    Cost: one small query for each attribute in grown intervals.
+    """
+    each = []
+    for position, (name, recoding) in enumerate(zip(names, outcome.recodings, strict=True)):
+        if recoding.treatment is None:
+            continue
+        nodes, place = np.unique(outcome.cuts[position].nodes, return_inverse=True)
+        shares = recoding.losses(nodes)
+        if shares is None:
+            shares = _widths(engine, outcome, position, nodes)
+        weights = recoding.counts.sum(axis=1)
+        each.append(float((shares[place.ravel()] * weights).sum() / max(weights.sum(), 1)))
+        yield f"generalized information loss: {name}", 0.0, each[-1]
+    if each:
+        yield "generalized information loss", 0.0, sum(each) / len(each)
+
+
+def _widths(engine: Engine, outcome: Outcome, position: int, nodes: Codes) -> Floats:
+    """Give the width of each interval as a share of the widest; 1 for a label that is no interval."""
+    type_text = outcome.atoms.coded[position].column.type
+    number = "epoch(CAST({} AS {}))" if type_text.startswith(TEMPORAL) else "CAST(CAST({} AS {}) AS DOUBLE)"
+    lower, upper = (number.format(f"l.{bound}", type_text) for bound in ("lower", "upper"))
+    query = (
+        f"SELECT node, label IS NULL, {upper} - {lower} AS width FROM {outcome.labels} AS l "
+        f"WHERE attribute = {position}"
+    )
+    rows = engine.query(query, step="widths")
+    widest = max((width for *_, width in rows if width), default=0.0)
+    shares = {
+        node: 0.0 if is_null or not widest else 1.0 if width is None else width / widest
+        for node, is_null, width in rows
+    }
+    return np.array([shares[int(node)] for node in nodes], dtype=np.float64)

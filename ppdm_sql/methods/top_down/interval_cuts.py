@@ -1,0 +1,194 @@
+"""Cuts into intervals that are grown during the run: the operator splits one at its best boundary.
+
+Where an ordered column has no taxonomy, the split of an interval is the one of largest information gain, so
+the whole tree follows from one histogram. Source: Fung, Wang, Yu 2005, section 3 ("dynamically generated
+taxonomy tree"); Quinlan 1993.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import heapify, heappop, heappush
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppdm_sql.methods.top_down.cuts import Codes, Counts, Floats, total_entropy
+
+RELATIVE, ABSOLUTE = 1e-9, 1e-12
+"""Gains that differ by less are equal, and the smallest boundary wins."""
+FEW, HORIZON = 256, 64
+"""Of a column of more than the few values, so many intervals are looked at to see what the next splits could
+be; a whole tree may hold as many as values."""
+
+
+@dataclass(frozen=True)
+class IntervalSplit:
+    """The best way to cut an interval in two.
+
+    Args:
+        boundary: First code of the right half; no two intervals of a tree have the same.
+        gain: InfoGain, in bits per record of the interval.
+        smallest: Records of the smaller half.
+    """
+
+    boundary: int
+    gain: float
+    smallest: int
+
+
+@dataclass(eq=False)
+class ClassHistogram:
+    """Records of each value of an ordered column by class, and the splits that follow from them.
+
+    Args:
+        counts: Shape (values, classes), values in order; NULL, if there is one, is the last.
+        has_null: Whether it is; then NULL is split from the numbers first.
+    """
+
+    counts: Counts
+    has_null: bool
+    _splits: dict[tuple[int, int], IntervalSplit | None] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """Number of values, NULL included."""
+        return len(self.counts)
+
+    @cached_property
+    def _up_to(self) -> Counts:
+        return np.vstack([np.zeros((1, self.counts.shape[1]), dtype=np.int64), self.counts.cumsum(axis=0)])
+
+    def split(self, low: int, high: int) -> IntervalSplit | None:
+        """Give the best split of the codes from low up to high; None where none is beneficial."""
+        if (low, high) not in self._splits:
+            self._splits[low, high] = self._best(low, high)
+        return self._splits[low, high]
+
+    def _best(self, low: int, high: int) -> IntervalSplit | None:
+        whole = self._up_to[high] - self._up_to[low]
+        if high - low < 2 or np.count_nonzero(whole) < 2:
+            return None
+        only_null = self.has_null and high == self.size
+        boundaries = np.arange(high - 1 if only_null else low + 1, high)
+        left = self._up_to[boundaries] - self._up_to[low]
+        gains = total_entropy(whole) - total_entropy(left) - total_entropy(whole - left)
+        gains = np.maximum(gains, 0.0) / whole.sum()
+        best = int((gains >= gains.max() * (1 - RELATIVE) - ABSOLUTE).argmax())
+        sizes = left[best].sum(), (whole - left[best]).sum()
+        return IntervalSplit(int(boundaries[best]), float(gains[best]), int(min(sizes)))
+
+    def weighed(self, low: int, high: int) -> tuple[int, int, int]:
+        """Give an interval behind a number that sorts those of most records first."""
+        return int(self._up_to[low].sum() - self._up_to[high].sum()), low, high
+
+    def node(self, low: int, high: int) -> int:
+        """Number an interval; the root is ``node(0, size)``."""
+        return low * (self.size + 1) + high
+
+    def bounds(self, node: int) -> tuple[int, int]:
+        """Give back the codes of an interval: the first, and the one after the last."""
+        return divmod(node, self.size + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalCut:
+    """A cut into intervals of codes. A candidate is the boundary at which an interval would be split.
+
+    Args:
+        histogram: Of the column.
+        boundaries: First codes of the intervals, and at the end the number of codes.
+    """
+
+    histogram: ClassHistogram
+    boundaries: tuple[int, ...]
+
+    @classmethod
+    def top(cls, histogram: ClassHistogram) -> IntervalCut:
+        """Give the most general cut: one interval, of all values."""
+        return cls(histogram, (0, histogram.size))
+
+    @cached_property
+    def labels(self) -> Codes:
+        """Part of each value code: the intervals in order."""
+        return np.repeat(np.arange(len(self.boundaries) - 1), np.diff(self.boundaries))
+
+    @cached_property
+    def nodes(self) -> Codes:
+        """For each value code, its interval."""
+        intervals = [self.histogram.node(low, high) for low, high in pairwise(self.boundaries)]
+        return np.array(intervals, dtype=np.int64)[self.labels]
+
+    @cached_property
+    def _splits(self) -> list[IntervalSplit]:
+        found = (self.histogram.split(low, high) for low, high in pairwise(self.boundaries))
+        return [split for split in found if split is not None]
+
+    @cached_property
+    def candidates(self) -> Codes:
+        """Boundaries of the best splits of all intervals, in order."""
+        return np.array([split.boundary for split in self._splits], dtype=np.int64)
+
+    @cached_property
+    def gains(self) -> Floats:
+        """InfoGain of each split."""
+        return np.array([split.gain for split in self._splits], dtype=np.float64)
+
+    @cached_property
+    def smallest(self) -> Codes:
+        """Records of the smaller half of each split."""
+        return np.array([split.smallest for split in self._splits], dtype=np.int64)
+
+    def _around(self, boundary: int) -> tuple[int, int]:
+        place = int(np.searchsorted(self.boundaries, boundary))
+        return self.boundaries[place - 1], self.boundaries[place]
+
+    def refine(self, candidate: int) -> IntervalCut:
+        """Split the interval that holds the boundary."""
+        return IntervalCut(self.histogram, tuple(sorted((*self.boundaries, int(candidate)))))
+
+    @property
+    def disjoint(self) -> bool:
+        """Each interval has values of its own."""
+        return True
+
+    def split(self, candidate: int) -> Sequence[Codes]:
+        """The codes of both halves."""
+        low, high = self._around(candidate)
+        return np.arange(low, candidate), np.arange(candidate, high)
+
+    def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
+        """An interval and its two halves."""
+        low, high = self._around(candidate)
+        node = self.histogram.node
+        return node(low, high), (node(low, int(candidate)), node(int(candidate), high))
+
+    def reachable(self, alive: NDArray[np.bool_]) -> Codes:
+        """Tell apart what the next splits make, where most records are first, of those still alive."""
+        if self.histogram.size <= FEW:
+            return self._finest(alive)
+        waiting = [self.histogram.weighed(low, high) for low, high in pairwise(self.boundaries)]
+        starts = np.zeros(self.histogram.size, dtype=np.int64)
+        starts[list(self.boundaries[:-1])] = 1
+        heapify(waiting)
+        for _ in range(HORIZON):
+            if not waiting:
+                break
+            _, low, high = heappop(waiting)
+            split = self.histogram.split(low, high)
+            if split is not None and alive[split.boundary]:
+                starts[split.boundary] = 1
+                heappush(waiting, self.histogram.weighed(low, split.boundary))
+                heappush(waiting, self.histogram.weighed(split.boundary, high))
+        return np.asarray(starts.cumsum() - 1)
+
+    def _finest(self, alive: NDArray[np.bool_]) -> Codes:
+        """Tell all values apart in an interval whose split is alive, none in the others."""
+        opened = np.zeros(len(self.boundaries) - 1, dtype=bool)
+        opened[np.searchsorted(self.boundaries, self.candidates) - 1] = alive[self.candidates]
+        starts = opened[self.labels]
+        starts[list(self.boundaries[:-1])] = True
+        return np.asarray(starts.cumsum() - 1)

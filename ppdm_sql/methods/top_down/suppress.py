@@ -1,0 +1,74 @@
+"""PDA: suppress values so that no rule `IC -> pi` is more confident than its template allows.
+
+Source: Wang, Fung, Yu 2005, "Template Based Privacy Preservation in Classification Problems", ICDM.
+The same descent keeps k-anonymity, l-diversity and t-closeness, alone or together with templates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.methods.top_down import information_loss as information
+from ppdm_sql.methods.top_down.cuts import Counts, Cut, SuppressionCut
+from ppdm_sql.methods.top_down.loop import State, twelve_decimals
+from ppdm_sql.methods.top_down.maskings import Masking, Suppression
+from ppdm_sql.methods.top_down.outcome import Move, Outcome
+from ppdm_sql.methods.top_down.run import Options, Run
+from ppdm_sql.progress import Progress
+from ppdm_sql.release import Release
+
+
+def suppress(engine: Engine, source: str, options: Options, progress: Progress) -> Release:
+    """Run PDA over a table and publish the release.
+
+    Args:
+        engine: The database.
+        source: Table or view to read.
+        options: What is asked.
+        progress: Told what the run is doing.
+
+    Raises:
+        GuaranteeNotMet: No suppression meets the requirements, or the audit refused the outcome.
+        PpdmError: An option, a column or the source cannot be used; nothing was published.
+
+    Cost: two scans of the source (dictionaries, GROUP BY), one scan of the collapsed rows for the release.
+    """
+    return SuppressionRun(engine, source, options).publish(progress)
+
+
+class SuppressionRun(Run):
+    """A run in which every attribute of a requirement is suppressed."""
+
+    method = "PDA"
+    rounding = staticmethod(twelve_decimals)
+
+    def recode(self, position: int, name: str, counts: Counts) -> Masking:
+        """Suppress it."""
+        return Suppression(self.atoms.coded[position], counts, self.options.symbol)
+
+    def completed(self, state: State, cuts: Sequence[Cut]) -> tuple[Sequence[Move], Sequence[Cut]]:
+        """Disclose what is left where the source needs no protection: the table is released whole.
+
+        The descent leaves values suppressed that would not help the classifier. That costs nothing where
+        something must be hidden, but a table that keeps every requirement as it is has nothing to hide.
+        """
+        moves: list[Move] = []
+        if state.stopped != "complete" or not bool(self.gauges.valid(self.detail)):
+            return moves, cuts
+        whole = list(cuts)
+        for attribute, cut in enumerate(cuts):
+            if isinstance(cut, SuppressionCut) and len(cut.suppressed):
+                left = cut.suppressed.tolist()
+                whole[attribute] = SuppressionCut(cut.counts, (*cut.disclosed, *left))
+                moves.append((attribute, 0, [code + 1 for code in left], 0.0, 0.0, 0.0))
+        return moves, whole
+
+    def said(self, outcome: Outcome) -> Sequence[information.Row]:
+        """Say what is disclosed, what it tells about the class, and how much is suppressed."""
+        of = (self.attributes, outcome.recodings, outcome.cuts)
+        return [
+            *information.disclosed(*of),
+            *information.told(*of),
+            information.suppressed_cells(outcome.recodings, outcome.cuts),
+        ]

@@ -1,0 +1,149 @@
+"""Cuts through a taxonomy: the operator specializes a node into all its children.
+
+Source: Fung, Wang, Yu 2005, "Top-Down Specialization for Information and Privacy Preservation", ICDE,
+section 3; Wang, Fung, Dong 2005, slides 11 to 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppdm_sql.methods.top_down.cuts import Codes, Counts, Floats, total_entropy
+
+
+@dataclass(frozen=True, eq=False)
+class TaxonomyTree:
+    """A taxonomy over the values of one column; nodes come before their children, node 0 is the root.
+
+    Args:
+        children: For each node its children, none for a leaf.
+        ranks: For each node its place in the order of labels, by code point.
+        leaf_of_code: For each value code the leaf that it is.
+        counts: Records per value code and class, shape (values, classes).
+    """
+
+    children: tuple[tuple[int, ...], ...]
+    ranks: Codes
+    leaf_of_code: Codes
+    counts: Counts
+
+    @cached_property
+    def classes(self) -> Counts:
+        """Records per node and class."""
+        classes = np.zeros((len(self.children), self.counts.shape[1]), dtype=np.int64)
+        np.add.at(classes, self.leaf_of_code, self.counts)
+        for node in reversed(range(len(self.children))):
+            classes[node] += classes[list(self.children[node])].sum(axis=0)
+        return classes
+
+    @cached_property
+    def records(self) -> Codes:
+        """Records per node."""
+        return np.asarray(self.classes.sum(axis=1))
+
+    @cached_property
+    def codes(self) -> tuple[Codes, ...]:
+        """For each node, the value codes below it."""
+        codes: list[Codes] = [np.flatnonzero(self.leaf_of_code == node) for node in range(len(self.children))]
+        for node in reversed(range(len(self.children))):
+            codes[node] = np.concatenate([codes[node], *(codes[child] for child in self.children[node])])
+        return tuple(codes)
+
+    @cached_property
+    def beneficial(self) -> NDArray[np.bool_]:
+        """Nodes that have children and records of more than one class."""
+        inner = np.array([bool(children) for children in self.children])
+        return np.asarray(inner & (np.count_nonzero(self.classes, axis=1) > 1))
+
+    @cached_property
+    def gains(self) -> Floats:
+        """InfoGain of specializing each node, 0 where that is not beneficial."""
+        entropies = total_entropy(self.classes)
+        left = np.array([entropies[list(children)].sum() for children in self.children])
+        gained = np.maximum(entropies - left, 0.0) / np.maximum(self.records, 1)
+        return np.asarray(np.where(self.beneficial, gained, 0.0))
+
+    @cached_property
+    def smallest(self) -> Codes:
+        """For each node, the records of its smallest child that has any; 0 for a leaf."""
+        found = [[n for n in self.records[list(children)] if n] for children in self.children]
+        return np.array([min(numbers, default=0) for numbers in found], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class TaxonomyCut:
+    """A cut: every value is shown as one of its ancestors, or as itself. Candidates are the nodes shown.
+
+    Args:
+        tree: The taxonomy.
+        nodes: For each value code, the node shown.
+    """
+
+    tree: TaxonomyTree
+    nodes: Codes
+
+    @classmethod
+    def top(cls, tree: TaxonomyTree) -> TaxonomyCut:
+        """Give the most general cut, which shows the root for every value."""
+        return cls(tree, np.zeros(len(tree.leaf_of_code), dtype=np.int64))
+
+    @cached_property
+    def labels(self) -> Codes:
+        """Part of each value code: the nodes shown, numbered from 0."""
+        return np.asarray(np.unique(self.nodes, return_inverse=True)[1].ravel())
+
+    @cached_property
+    def candidates(self) -> Codes:
+        """Nodes shown whose specialization is beneficial, in the order of their labels."""
+        shown = np.unique(self.nodes)
+        shown = shown[self.tree.beneficial[shown]]
+        return np.asarray(shown[np.argsort(self.tree.ranks[shown])])
+
+    @property
+    def gains(self) -> Floats:
+        """InfoGain of each candidate: I(R_v) less the weighted entropies of its children."""
+        return np.asarray(self.tree.gains[self.candidates])
+
+    @property
+    def smallest(self) -> Codes:
+        """Records of the smallest child of each candidate."""
+        return np.asarray(self.tree.smallest[self.candidates])
+
+    def refine(self, candidate: int) -> TaxonomyCut:
+        """Show the children of a node in its place."""
+        return TaxonomyCut(self.tree, self._opened(self.nodes, candidate))
+
+    def _opened(self, nodes: Codes, node: int) -> Codes:
+        opened = nodes.copy()
+        for child in self.tree.children[node]:
+            opened[self.tree.codes[child]] = child
+        return opened
+
+    @property
+    def disjoint(self) -> bool:
+        """Each node has values of its own."""
+        return True
+
+    def split(self, candidate: int) -> Sequence[Codes]:
+        """The codes of each child that has records."""
+        parts = [self.tree.codes[child] for child in self.tree.children[candidate]]
+        return [codes for codes in parts if len(codes)]
+
+    def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
+        """A node and all its children."""
+        return candidate, self.tree.children[candidate]
+
+    def reachable(self, alive: NDArray[np.bool_]) -> Codes:
+        """Part of each value code when every node still alive is specialized, from the shown ones down."""
+        nodes = self.nodes
+        waiting = np.unique(nodes).tolist()
+        for node in waiting:
+            if alive[node] and self.tree.beneficial[node]:
+                nodes = self._opened(nodes, node)
+                waiting.extend(self.tree.children[node])
+        return np.asarray(np.unique(nodes, return_inverse=True)[1].ravel())

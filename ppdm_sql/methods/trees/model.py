@@ -1,0 +1,154 @@
+"""What a trained tree is: the attributes it was grown from, and its nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+Mode = Literal["original", "randomized", "global", "byclass", "local"]
+MODES: tuple[Mode, ...] = ("original", "randomized", "global", "byclass", "local")
+RECONSTRUCTED: tuple[Mode, ...] = ("global", "byclass", "local")
+"""The modes that need to know the noise."""
+
+Side = Literal["left", "right"]
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column that a tree may split.
+
+    Args:
+        name: The column.
+        type: What a prediction takes for it: ``DOUBLE`` for numbers, ``VARCHAR`` for categories.
+        cuts: The inner boundaries of the cells of a number, ascending; empty for categories.
+        values: The categories as text, in their order; empty for numbers.
+        noise: The noise on it in the words of ``--noise``, where the tree was grown from what was
+            reconstructed behind it.
+    """
+
+    name: str
+    type: Literal["DOUBLE", "VARCHAR"]
+    cuts: tuple[float, ...] = ()
+    values: tuple[str, ...] = ()
+    noise: str | None = None
+
+    @property
+    def cells(self) -> int:
+        """Number of cells: intervals of a number, or categories."""
+        return len(self.values) if self.type == "VARCHAR" else len(self.cuts) + 1
+
+
+@dataclass(frozen=True)
+class TreeNode:
+    """A node of a tree: a leaf, or a split of its records in two.
+
+    A number goes left if it is less than ``cut``, NULL goes where ``null_left`` says. A category goes left if
+    it is among ``values``; all others, unseen ones and NULL too, go right.
+
+    Args:
+        id: Position in the tree's nodes, from 0; a node comes before its children, left before right.
+        parent: The node above; None for the root.
+        side: Which child of it; None for the root.
+        depth: Splits above it.
+        counts: Training records by class, in the order of the tree's classes.
+        column: The attribute it splits; None for a leaf.
+        cut: Where a number is split; None for a leaf and for categories.
+        values: The categories that go left.
+        null_left: Whether NULL goes left.
+    """
+
+    id: int
+    parent: int | None
+    side: Side | None
+    depth: int
+    counts: tuple[int, ...]
+    column: str | None = None
+    cut: float | None = None
+    values: tuple[str, ...] = ()
+    null_left: bool = False
+
+    @property
+    def records(self) -> int:
+        """Number of training records."""
+        return sum(self.counts)
+
+    @property
+    def label(self) -> int:
+        """Position of the most frequent class, the first of several."""
+        return self.counts.index(max(self.counts))
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it has no children."""
+        return self.column is None
+
+
+@dataclass(frozen=True)
+class DecisionTree:
+    """A decision tree.
+
+    Args:
+        mode: How it was grown.
+        class_column: The column that it predicts.
+        class_type: Its SQL type in the training table; ``VARCHAR`` for an ENUM.
+        classes: The classes as text, in the order of the column's values.
+        attributes: What it could split, in the order of the table.
+        nodes: Its nodes, the root first, each before its left and then its right subtree.
+
+    Example:
+        >>> leaves = TreeNode(1, 0, "left", 1, (2, 0)), TreeNode(2, 0, "right", 1, (0, 3))
+        >>> root = TreeNode(0, None, None, 0, (2, 3), "age", 40.0)
+        >>> age = Attribute("age", "DOUBLE", (40.0,))
+        >>> tree = DecisionTree("original", "good", "VARCHAR", ("no", "yes"), (age,), (root, *leaves))
+        >>> tree.depth, len(tree.leaves), tree.used, [node.id for node in tree.children(tree.root)]
+        (1, 2, ('age',), [1, 2])
+    """
+
+    mode: Mode
+    class_column: str
+    class_type: str
+    classes: tuple[str, ...]
+    attributes: tuple[Attribute, ...]
+    nodes: tuple[TreeNode, ...]
+
+    @property
+    def root(self) -> TreeNode:
+        """The node of all records."""
+        return self.nodes[0]
+
+    @property
+    def leaves(self) -> tuple[TreeNode, ...]:
+        """The nodes without children."""
+        return tuple(node for node in self.nodes if node.is_leaf)
+
+    @property
+    def depth(self) -> int:
+        """Most splits above a node."""
+        return max(node.depth for node in self.nodes)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The attributes that it splits, in the order of the table."""
+        split = {node.column for node in self.nodes}
+        return tuple(attribute.name for attribute in self.attributes if attribute.name in split)
+
+    def attribute(self, name: str) -> Attribute:
+        """Give an attribute by its name.
+
+        Raises:
+            KeyError: There is none of that name.
+        """
+        return {attribute.name: attribute for attribute in self.attributes}[name]
+
+    def children(self, node: TreeNode) -> tuple[TreeNode, ...]:
+        """Give the left and the right child of a node; none for a leaf."""
+        return self._children.get(node.id, ())
+
+    @cached_property
+    def _children(self) -> dict[int, tuple[TreeNode, ...]]:
+        found: dict[int, tuple[TreeNode, ...]] = {}
+        for node in self.nodes:
+            if node.parent is not None:
+                found[node.parent] = (*found.get(node.parent, ()), node)
+        return found

@@ -1,0 +1,200 @@
+"""Prediction by a tree: one expression in plain SQL, for a macro, a table and a confusion matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table, alias, column, quoted, resolve, resolve_all
+from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.engine.types import double
+from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, choices
+from ppdm_sql.methods.trees.model import DecisionTree, Side, TreeNode
+from ppdm_sql.release.catalogue import check_free
+
+Source = Callable[[str], exp.Expression]
+"""Gives the column, or the parameter, that holds an attribute."""
+
+Result = Callable[[int], exp.Expression]
+"""Gives what stands for a class, by its position."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """A table that was made by a model.
+
+    Args:
+        into: Its name.
+        column: Its column with the predicted class.
+        classes: Records by predicted class.
+    """
+
+    into: str
+    column: str
+    classes: dict[str, int]
+
+
+# -- the expression ---------------------------------------------------------------------------------
+
+
+def decision(tree: DecisionTree, source: Source, result: Result) -> exp.Expression:
+    r"""Write a tree as CASE expressions.
+
+    A CASE follows the larger subtree, a WHEN for each node, and only the smaller ones are nested: however
+    deep the tree is, the nesting, which the engine limits, is not deeper than the logarithm of its size.
+
+    Example:
+        >>> leaves = TreeNode(1, 0, "left", 1, (2, 0)), TreeNode(2, 0, "right", 1, (0, 3))
+        >>> tree = DecisionTree("original", "good", "VARCHAR", ("no", "yes"), (),
+        ...     (TreeNode(0, None, None, 0, (2, 3), "age", 40.0), *leaves))
+        >>> decision(tree, column, literal).sql("duckdb")
+        'CASE WHEN CAST("age" AS DOUBLE) < CAST(\'40.0\' AS DOUBLE) THEN 0 ELSE 1 END'
+    """
+    sizes = [1] * len(tree.nodes)
+    for node in reversed(tree.nodes):
+        if node.parent is not None:
+            sizes[node.parent] += sizes[node.id]
+
+    def written(node: TreeNode) -> exp.Expression:
+        whens = []
+        while not node.is_leaf:
+            smaller, larger = sorted(tree.children(node), key=lambda child: sizes[child.id])
+            whens.append(exp.If(this=_goes(node, smaller.side, source), true=written(smaller)))
+            node = larger
+        last = result(node.label)
+        return exp.Case(ifs=whens, default=last) if whens else last
+
+    return written(tree.root)
+
+
+def _goes(node: TreeNode, side: Side | None, source: Source) -> exp.Expression:
+    """Write when a record goes to one side of a split."""
+    value, left = source(node.column or ""), side == "left"
+    if node.cut is None:
+        listed = exp.In(this=exp.cast(value, "VARCHAR"), expressions=[literal(v) for v in node.values])
+        return listed if left else exp.Or(this=exp.Not(this=listed), expression=_is_null(value))
+    compared = exp.LT if left else exp.GTE
+    there = compared(this=exp.cast(value, "DOUBLE"), expression=double(node.cut))
+    return exp.Or(this=there, expression=_is_null(value)) if left == node.null_left else there
+
+
+def _is_null(value: exp.Expression) -> exp.Expression:
+    return exp.Is(this=value.copy(), expression=exp.null())
+
+
+def class_of(tree: DecisionTree, source: Source) -> exp.Expression:
+    """Write the predicted class, in the type of the training table's."""
+    found = decision(tree, source, lambda label: literal(tree.classes[label]))
+    return exp.cast(found, exp.DataType.build(tree.class_type, dialect="duckdb"))
+
+
+def create_macro(tree: DecisionTree, macro: Table) -> str:
+    """Write the scalar macro that predicts, plain SQL; its parameters are the columns that the tree uses."""
+    parameters = ", ".join(quoted(name) for name in tree.used)
+    return f"CREATE MACRO {macro}({parameters}) AS {render(class_of(tree, column))}"
+
+
+# -- on tables --------------------------------------------------------------------------------------
+
+
+def columns_for(
+    engine: Engine, tree: DecisionTree, table: Table, wanted: Sequence[str] = ()
+) -> dict[str, str]:
+    """Find the columns that a tree uses, and further ones, as a table spells them.
+
+    Raises:
+        UnknownColumn: The table lacks some; the message names all of them.
+    """
+    there = [item.name for item in engine.columns(table)]
+    folded = {name.lower() for name in there}
+    missing = [name for name in (*tree.used, *wanted) if name.lower() not in folded]
+    if missing:
+        raise UnknownColumn(
+            f"Table {table.name} lacks what the model needs: {', '.join(map(repr, missing))}.",
+            f"Its columns are: {choices(missing[0], there)}.",
+        )
+    return {name: resolve(name, there, table=table.name) for name in (*tree.used, *wanted)}
+
+
+def confusion(engine: Engine, tree: DecisionTree, test: str) -> list[tuple[int, ...]]:
+    """Count the records of a table by class and predicted class.
+
+    Args:
+        engine: The database; it may be read-only.
+        tree: The model.
+        test: Table or view with the class column and the columns that the tree uses.
+
+    Returns:
+        For each class, in the tree's order, its records by predicted class.
+
+    Raises:
+        UnknownColumn: The table lacks a column.
+        InvalidSource: The table is empty, or records have no class or one that training did not meet.
+
+    Cost: one scan of the table.
+    """
+    table = engine.find(test)
+    names = columns_for(engine, tree, table, (tree.class_column,))
+    predicted = decision(tree, lambda name: column(names[name], "t"), literal)
+    actual = exp.cast(column(names[tree.class_column], "t"), "VARCHAR")
+    each = exp.select(alias(actual, "actual"), alias(predicted, "predicted")).from_(_aliased(table))
+    counted = exp.select("actual", "predicted", "count(*)").from_(each.subquery("r")).group_by("1", "2")
+    found = engine.query(render(counted), step="confusion")
+    if not found:
+        raise InvalidSource(f"Table {table.name} has no records.", "Name a table that has some.")
+    unknown = sum(records for actual, _, records in found if actual not in tree.classes)
+    if unknown:
+        raise InvalidSource(
+            f"{unknown} records of {table.name} have no class, or one that training did not meet.",
+            "Leave them out in a view.",
+        )
+    matrix = [[0] * len(tree.classes) for _ in tree.classes]
+    for actual, label, records in found:
+        matrix[tree.classes.index(actual)][label] = records
+    return [tuple(row) for row in matrix]
+
+
+def predict(
+    engine: Engine, tree: DecisionTree, table: str, *, into: str, keep: Sequence[str] | None, name: str
+) -> Predicted:
+    """Make a table of the records of another with the class that a tree predicts.
+
+    Raises:
+        UnknownColumn: The table lacks a column.
+        NameTaken: There is a table, view, release or model called ``into``.
+        InvalidOption: A column is called ``name`` already.
+
+    Cost: one scan of the table, which is written.
+    """
+    engine.require_autocommit()
+    source, place = engine.find(table), check_free(engine, into)
+    names = columns_for(engine, tree, source)
+    there = [item.name for item in engine.columns(source)]
+    shown = there if keep is None else resolve_all(keep, there, table=source.name)
+    if name.lower() in {other.lower() for other in shown}:
+        raise InvalidOption(
+            f"Column {name!r} of {source.name} is called as that of the prediction.",
+            "Give another name with --column.",
+        )
+    predicted = alias(class_of(tree, lambda used: column(names[used], "t")), name)
+    rows = exp.select(*(column(other, "t") for other in shown), predicted).from_(_aliased(source))
+    target = Table(into, place.schema, place.catalog)
+    with engine.workspace(), engine.transaction():
+        engine.write(f"CREATE TABLE {target} AS {render(rows)}", step="predict")
+        classes = {} if engine.dry else _counted(engine, target, name)
+    return Predicted(into, name, classes)
+
+
+def _counted(engine: Engine, target: Table, name: str) -> dict[str, int]:
+    label = alias(exp.cast(column(name, "t"), "VARCHAR"), "label")
+    counted = exp.select(label, "count(*)").from_(_aliased(target)).group_by("1").order_by("1")
+    return dict(engine.query(render(counted), step="predicted classes"))
+
+
+def _aliased(table: Table) -> exp.Table:
+    found = table.expression()
+    found.set("alias", exp.TableAlias(this=exp.to_identifier("t")))
+    return found

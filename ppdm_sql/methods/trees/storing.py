@@ -1,0 +1,270 @@
+"""Models in the file: two tables of the schema ppdm, and a macro that predicts in plain SQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import text
+from ppdm_sql.errors import NameTaken, UnknownModel, choices
+from ppdm_sql.methods.trees.model import Attribute, DecisionTree, Mode, TreeNode
+from ppdm_sql.methods.trees.predicting import Predicted, confusion, create_macro, predict
+from ppdm_sql.release.catalogue import check_free, parts
+from ppdm_sql.version import __version__
+
+Matrix = tuple[tuple[int, ...], ...]
+"""For each class its records by predicted class."""
+
+KEPT = "trained"
+"""Key under which ``ppdm.models.parameters`` keeps what else the tree is made of."""
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """One row of ``ppdm.models``.
+
+    Args:
+        model: Its name.
+        mode: How it was grown.
+        source: The training table as the user wrote it.
+        class_column: What it predicts.
+        classes: The classes as text, in order.
+        rows: Training records.
+        parameters: Options of the training; under ``trained`` the attributes, the type of the class, and the
+            schema of the macro.
+        test: The table that it was tested on, if any.
+        confusion: For each class the tested records by predicted class, if it was tested.
+        created_at: When, in UTC.
+        version: Of ppdm-sql.
+    """
+
+    model: str
+    mode: Mode
+    source: str
+    class_column: str
+    classes: tuple[str, ...]
+    rows: int
+    parameters: dict[str, Any]
+    test: str | None
+    confusion: Matrix | None
+    created_at: datetime
+    version: str
+
+
+class Model:
+    """A trained model of the current database, made by :meth:`ppdm_sql.Database.train`.
+
+    ``NAME_predict(...)`` predicts in any DuckDB client; its parameters are the columns that the tree uses.
+    """
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self.name = name
+        self._engine = engine
+
+    def __repr__(self) -> str:
+        return f"Model({self.name!r})"
+
+    def row(self) -> ModelRow:
+        """Give its row of the catalogue.
+
+        Raises:
+            UnknownModel: It was dropped in the meantime.
+        """
+        return find(self._engine, self.name)
+
+    def tree(self) -> DecisionTree:
+        """Give the tree."""
+        row = self.row()
+        kept = row.parameters[KEPT]
+        attributes = tuple(
+            Attribute(a["name"], a["type"], tuple(a["cuts"]), tuple(a["values"]), a["noise"])
+            for a in kept["attributes"]
+        )
+        found = self._engine.query(text("trees/nodes"), {"model": row.model}, step="nodes")
+        nodes = tuple(
+            TreeNode(id, parent, side, depth, tuple(counts), attribute, cut, tuple(values), null_left)
+            for id, parent, side, depth, counts, attribute, cut, values, null_left in found
+        )
+        return DecisionTree(row.mode, row.class_column, kept["class_type"], row.classes, attributes, nodes)
+
+    def confusion(self, test: str) -> Matrix:
+        """Count the records of a table by class and predicted class.
+
+        Args:
+            test: Table or view with the class and the columns that the tree uses.
+
+        Raises:
+            InvalidSource: The table is empty, or holds classes that training did not meet.
+            UnknownColumn: The table lacks a column.
+
+        Cost: one scan of the table.
+        """
+        return tuple(confusion(self._engine, self.tree(), test))
+
+    def predict(
+        self, table: str, *, into: str, keep: Sequence[str] | None = None, column: str = "predicted"
+    ) -> Predicted:
+        """Make a table of the records of another with the predicted class; see ``Database.predict``."""
+        return predict(self._engine, self.tree(), table, into=into, keep=keep, name=column)
+
+    def drop(self) -> None:
+        """Remove the macro and every row of the catalogue, in one transaction."""
+        self._engine.require_autocommit()
+        row = self.row()
+        with self._engine.transaction():
+            self._engine.write(f"DROP MACRO IF EXISTS {_macro(row)}", step="drop macro")
+            for part in ("models", "nodes"):
+                sql, values = text(f"trees/delete_{part}"), {"model": row.model}
+                self._engine.write(sql, values, step=f"drop {part}")
+
+
+def _macro(row: ModelRow) -> Table:
+    return Table(f"{row.model}_predict", row.parameters[KEPT]["schema"])
+
+
+def accuracy(matrix: Sequence[Sequence[int]]) -> float:
+    """Give the share of tested records whose class was predicted, in [0, 1].
+
+    Example:
+        >>> accuracy([(8, 2), (1, 9)])
+        0.85
+    """
+    right = sum(row[place] for place, row in enumerate(matrix))
+    return right / sum(map(sum, matrix))
+
+
+# -- the catalogue ----------------------------------------------------------------------------------
+
+
+def models(engine: Engine) -> list[ModelRow]:
+    """List the models of the current database, oldest first.
+
+    Example:
+        >>> import duckdb
+        >>> models(Engine(duckdb.connect()))
+        []
+    """
+    if "models" not in parts(engine):
+        return []
+    return [_row(found) for found in engine.look_up(text("trees/models"), step="models")]
+
+
+def _row(found: tuple[Any, ...]) -> ModelRow:
+    model, mode, source, predicted, classes, rows, parameters, test, matrix, *made = found
+    tested = None if matrix is None else tuple(map(tuple, matrix))
+    return ModelRow(
+        model, mode, source, predicted, tuple(classes), rows, json.loads(parameters), test, tested, *made
+    )
+
+
+def find(engine: Engine, name: str) -> ModelRow:
+    """Find a model: by its name as it stands, else without regard to case.
+
+    Raises:
+        UnknownModel: There is none; the message lists those that exist, nearest first.
+    """
+    rows = {row.model: row for row in models(engine)}
+    found = rows.get(name) or {row.model.lower(): row for row in rows.values()}.get(name.lower())
+    if found is None:
+        known = f"Models here: {choices(name, rows)}." if rows else "Train one with ppdm train."
+        raise UnknownModel(f"There is no model {name!r}.", known)
+    return found
+
+
+def get_model(engine: Engine, name: str) -> Model:
+    """Find a model by its name.
+
+    Raises:
+        UnknownModel: There is none; the message lists those that exist, nearest first.
+    """
+    return Model(engine, find(engine, name).model)
+
+
+def check_model_name(engine: Engine, name: str) -> Table:
+    """Make sure that a model of this name can be stored, and say where its macro will stand.
+
+    Raises:
+        NameTaken: A release, model, table, view or macro is in the way, in any spelling of case.
+        InvalidOption: The name is empty, or the database is called like the schema of the catalogue.
+    """
+    place = check_free(engine, name)
+    macro = Table(f"{name}_predict", place.schema, place.catalog)
+    if engine.look_up(text("trees/macros_in_use"), {"name": macro.name}, step="macros_in_use"):
+        raise NameTaken(
+            f"There is a macro {macro.name!r} already.", "Choose another name, or drop the macro."
+        )
+    return macro
+
+
+def store_model(
+    engine: Engine,
+    name: str,
+    tree: DecisionTree,
+    *,
+    source: str,
+    parameters: Mapping[str, object],
+    test: str | None,
+    confusion: Sequence[tuple[int, ...]] | None,
+) -> Model:
+    """Store a tree: its nodes, its row of the catalogue, and the macro, in one transaction.
+
+    Args:
+        engine: The connection whose current database and schema take it.
+        name: Of the model.
+        tree: What was trained.
+        source: The training table as the user wrote it.
+        parameters: Options of the training, as JSON can hold them.
+        test: The table that it was tested on, if any.
+        confusion: For each class the tested records by predicted class, if it was tested.
+
+    Raises:
+        NameTaken: A release, model, table, view or macro is in the way.
+    """
+    macro = check_model_name(engine, name)
+    kept = {
+        "schema": macro.schema,
+        "class_type": tree.class_type,
+        "attributes": [asdict(attribute) for attribute in tree.attributes],
+    }
+    facts = {
+        "model": name,
+        "mode": tree.mode,
+        "source": source,
+        "class": tree.class_column,
+        "classes": list(tree.classes),
+        "rows": tree.root.records,
+        "parameters": json.dumps({**parameters, KEPT: kept}, ensure_ascii=False),
+        "test": test,
+        "confusion": None if confusion is None else [list(row) for row in confusion],
+        "version": __version__,
+    }
+    with engine.transaction():
+        engine.write(text("release/create_schema"), step="create schema")
+        for part in ("models", "nodes"):
+            engine.write(text(f"trees/create_{part}"), step=f"create {part}")
+        engine.write(text("trees/insert_model"), facts, step="insert model")
+        engine.write(text("trees/insert_nodes"), _nodes(name, tree), step="insert nodes")
+        engine.write(create_macro(tree, macro), step="create macro")
+    return Model(engine, name)
+
+
+def _nodes(name: str, tree: DecisionTree) -> dict[str, object]:
+    """Give the nodes by column."""
+    nodes = tree.nodes
+    return {
+        "model": name,
+        "parent": [node.parent for node in nodes],
+        "side": [node.side for node in nodes],
+        "depth": [node.depth for node in nodes],
+        "attribute": [node.column for node in nodes],
+        "cut": [node.cut for node in nodes],
+        "categories": [list(node.values) for node in nodes],
+        "null_left": [node.null_left for node in nodes],
+        "counts": [[int(count) for count in node.counts] for node in nodes],
+        "predicted": [tree.classes[node.label] for node in nodes],
+    }

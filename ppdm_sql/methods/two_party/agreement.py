@@ -1,0 +1,146 @@
+"""What both parties must agree on before the first round; each checks what the other says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ppdm_sql.errors import ProtocolError
+from ppdm_sql.methods.two_party.messages import VERSION, Message
+from ppdm_sql.methods.two_party.scores import TIED
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What one party says of itself in HELLO.
+
+    Args:
+        requirements: Digest of the requirements, in order, as they are written out.
+        settings: Digest of what else changes the outcome.
+        owns: Numbers of the attributes that it brings in.
+        match: How it matches keys.
+        intersect: Whether the records that both hold will do.
+        records: How many records it has.
+        order: Digest of their keys in order.
+        shared: Digest of the class and the sensitive columns.
+        version: Of the protocol.
+    """
+
+    requirements: str
+    settings: str
+    owns: tuple[int, ...]
+    match: str
+    intersect: bool
+    records: int
+    order: str
+    shared: str
+    version: int = VERSION
+
+    def message(self) -> Message:
+        """Write it down."""
+        return Message("HELLO", 0, {**vars(self), "owns": list(self.owns)})
+
+    @classmethod
+    def of(cls, message: Message) -> Terms:
+        """Read what the partner says."""
+        fields = dict(message.fields)
+        return cls(**fields | {"owns": tuple(fields["owns"])})  # type: ignore[arg-type]
+
+
+def settings(class_column: str, symbol: str, max_steps: int | None, score_bits: int | None) -> list[object]:
+    """List what else changes the outcome, the rule of ties among it."""
+    return [class_column, symbol, max_steps, score_bits, f"ties within {TIED} go to the first attribute"]
+
+
+def check_terms(mine: Terms, theirs: Terms, attributes: Sequence[str]) -> None:
+    """Refuse a partner that is asked for something else.
+
+    Args:
+        mine: This party's.
+        theirs: The partner's.
+        attributes: Names of all attributes.
+
+    Raises:
+        ProtocolError: Version, requirements, settings or the owners of columns do not fit.
+    """
+    if theirs.version != mine.version:
+        raise ProtocolError(
+            f"The partner speaks version {theirs.version} of the protocol, this is version {mine.version}.",
+            "Install the same version of ppdm-sql on both sides.",
+            reason="version",
+        )
+    told = {
+        "requirements": "Give the same --require on both sides, in the same order, with the same spelling.",
+        "settings": "Give the same --class, --symbol, --max-steps and --score-bits on both sides.",
+        "match": "Give the same --match on both sides.",
+    }
+    for name, remedy in told.items():
+        if getattr(mine, name) != getattr(theirs, name):
+            what = {"match": "way to match keys"}.get(name, name)
+            raise ProtocolError(f"The partner has another {what}.", remedy, reason="parameters")
+    for place, attribute in enumerate(attributes):
+        owners = (place in mine.owns) + (place in theirs.owns)
+        if owners != 1:
+            who = "Both parties own" if owners else "Neither party owns"
+            raise ProtocolError(
+                f"{who} column {attribute!r}.",
+                "Name each column of the requirements with --owns on one side, spelled as its table has it.",
+                reason="parameters",
+            )
+
+
+def same_records(mine: Terms, theirs: Terms) -> bool:
+    """Tell whether both hold the same records in the same order."""
+    return (mine.records, mine.order) == (theirs.records, theirs.order)
+
+
+def check_narrowing(mine: Terms, theirs: Terms) -> None:
+    """Refuse records that differ where the parties have not agreed to compare their keys.
+
+    Raises:
+        ProtocolError: Only one party wants the intersection, or none does and keys would have to be shown.
+    """
+    if mine.intersect != theirs.intersect:
+        raise _others(mine, theirs, "Only one party takes the records that both hold.")
+    if not mine.intersect and mine.match == "plain":
+        raise _others(mine, theirs, "Their keys are not the same.")
+
+
+def check_common(mine: Terms, theirs: Terms, common: int) -> None:
+    """Refuse records that differ, once it is known how many are common.
+
+    Raises:
+        ProtocolError: None is, or not all are and both want them all.
+    """
+    if not common:
+        raise _others(mine, theirs, "No key is known to both.")
+    if not mine.intersect:
+        raise _others(mine, theirs, f"{common} keys are known to both.")
+
+
+def check_shared(mine: Terms, theirs: Terms) -> None:
+    """Refuse tables that do not agree on what both must hold.
+
+    Raises:
+        ProtocolError: The records, the class or a sensitive column differ.
+    """
+    if not same_records(mine, theirs):
+        raise ProtocolError(
+            "The records that both hold do not stand in the same order.",
+            "Let both run the same version of ppdm-sql, with the same secret.",
+            reason="order",
+        )
+    if mine.shared != theirs.shared:
+        raise ProtocolError(
+            "The class or a sensitive column is not the same in both tables.",
+            "Let both hold the same values, in columns of the same name and type, for every key.",
+            reason="records",
+        )
+
+
+def _others(mine: Terms, theirs: Terms, why: str) -> ProtocolError:
+    return ProtocolError(
+        f"Here are {mine.records} records, and the partner holds {theirs.records}. {why}",
+        "Give both tables the same people (and both sides the same secret), or --intersect on both sides.",
+        reason="records",
+    )

@@ -1,0 +1,111 @@
+"""The end of a run: each party names the values of its columns that the release shows, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import numpy as np
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import bind
+from ppdm_sql.errors import ProtocolError
+from ppdm_sql.methods.top_down.cuts import Codes, Cut
+from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking
+from ppdm_sql.methods.two_party.messages import Message
+from ppdm_sql.methods.two_party.partner import Partner
+
+
+class Numbering:
+    """The opaque numbers of the values of one own column, in the order in which they come up.
+
+    Args:
+        root: Node of the most general value, whose number is 0.
+    """
+
+    def __init__(self, root: int) -> None:
+        self.numbers = {root: 0}
+
+    def specialize(self, cut: Cut, candidate: int) -> tuple[int, int, Codes]:
+        """Number the parts that a candidate makes.
+
+        Args:
+            cut: Before it is performed.
+            candidate: Its id.
+
+        Returns:
+            The number of the value, how many children with records it has, and for each value code its
+            child from 1, 0 where it keeps the value, -1 where it has another one.
+        """
+        node, _ = cut.specialization(candidate)
+        parts, after = cut.split(candidate), cut.refine(candidate).nodes
+        children = np.where(cut.nodes == node, 0, -1)
+        for child, codes in enumerate(parts, start=1):
+            children[codes] = child
+            self.numbers[int(after[codes[0]])] = len(self.numbers)
+        return self.numbers[node], len(parts), children
+
+
+def names(
+    engine: Engine,
+    number: int,
+    labels: Table,
+    own: Mapping[int, Numbering],
+    recodings: Sequence[Masking],
+    cuts: Sequence[Cut],
+) -> Message:
+    """Name the values of own columns that records show.
+
+    Args:
+        engine: Where the labels are.
+        number: Of the round.
+        labels: Working table ``attribute, node, label, ...``.
+        own: The numbers, by attribute.
+        recodings: Of all attributes.
+        cuts: Their final cuts.
+    """
+    shown = [
+        (attribute, numbering.numbers[node], node)
+        for attribute, numbering in own.items()
+        for node in sorted(set(cuts[attribute].nodes.tolist()), key=numbering.numbers.__getitem__)
+    ]
+    asked = {name: [row[i] for row in shown] for i, name in enumerate(("attribute", "number", "node"))}
+    query = bind("two_party/names", tables={"labels": labels})
+    rows = engine.query(query, asked, step="names")
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
+    told = dict(zip(("attribute", "value", "label"), columns, strict=True))
+    kinds = [_kind(recodings[attribute]) for attribute in own]
+    return Message("LABELS", number, {**told, "owned": list(own), "recoding": kinds})
+
+
+def _kind(recoding: Masking) -> str:
+    if isinstance(recoding, Generalization):
+        return "taxonomy"
+    return "intervals" if isinstance(recoding, Intervals) else "suppression"
+
+
+def learn(partners: Mapping[int, Partner], message: Message) -> None:
+    """Take over the names that the partner gives its values.
+
+    Raises:
+        ProtocolError: They are not one name for each value that records show.
+    """
+    fields = cast(Mapping[str, list[object]], message.fields)
+    found: dict[int, dict[int, str | None]] = {attribute: {} for attribute in partners}
+    told = list(zip(fields["attribute"], fields["value"], fields["label"], strict=True))
+    kinds = dict(zip(cast(list[int], fields["owned"]), cast(list[str], fields["recoding"]), strict=True))
+    for attribute, value, label in cast(list[tuple[int, int, str | None]], told):
+        found.setdefault(attribute, {})[value] = label
+    proper = kinds.keys() == found.keys() == partners.keys() and len(told) == sum(map(len, found.values()))
+    for attribute, partner in partners.items():
+        by_value = found.get(attribute, {})
+        proper &= sorted(by_value) == partner.present and len(set(by_value.values())) == len(by_value)
+    if not proper:
+        raise ProtocolError(
+            "The partner names other values than those that the release shows.",
+            "Start again on both sides; report this if it happens twice.",
+            reason="message",
+        )
+    for attribute, partner in partners.items():
+        partner.learn(kinds[attribute], found[attribute])

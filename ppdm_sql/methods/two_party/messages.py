@@ -1,0 +1,285 @@
+"""The messages of the protocol: what may cross the line, and nothing else.
+
+A message is a kind, a round, a few fields, and for some kinds one column of numbers or of digests. Reading is
+strict: an unknown kind or field, a wrong type, a size beyond the limits is refused, without a word of what
+stood there.
+
+Source: Wang, Fung, Dong 2005, "Integrating private databases for data analysis", ISI (slide 12).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, cast, get_args
+
+from ppdm_sql.errors import ProtocolError
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+VERSION = 1
+"""Of the protocol; both parties must speak the same."""
+Kind = Literal["HELLO", "KEYS", "SCORE", "WIN", "DIGEST", "LABELS"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Field = int | float | str | bool | None | list[int] | list[str] | list[str | None]
+
+MOST_FIELD_BYTES = 64 * 1024 * 1024
+"""Of the fields of one message, as JSON; the labels of a cut are the largest."""
+MOST_ROUNDS = 10_000_000
+MOST_ROWS = 2**31 - 1
+KEY_BYTES = 16
+"""Of the digest of one key in KEYS."""
+_HEADS = ("kind", "round", "fields", "type", "data")
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message.
+
+    Args:
+        kind: What it is; :data:`FIELDS` says which fields each kind has.
+        round: From 1 for the specializations; 0 for what comes before the first.
+        fields: By name.
+        column: For WIN one number a record of the specialized value, in the order of the records; for KEYS
+            one digest a key.
+
+    Example:
+        >>> decode(encode(Message("DIGEST", 3, {"leaves": "0" * 64}))).round
+        3
+    """
+
+    kind: Kind
+    round: int
+    fields: Mapping[str, Field] = field(default_factory=dict)
+    column: pa.Array | None = None
+
+
+class Transport(Protocol):
+    """The line to the partner."""
+
+    def send(self, message: Message) -> None:
+        """Send a message.
+
+        Raises:
+            PeerError: The partner cannot be reached any more.
+        """
+
+    def receive(self, *kinds: Kind) -> Message:
+        """Wait for the next message.
+
+        Args:
+            kinds: What may come now.
+
+        Raises:
+            PeerError: The partner is gone, or says nothing for too long.
+            ProtocolError: What came is no message, or none that may come now.
+        """
+
+    def close(self) -> None:
+        """Hang up."""
+
+
+# -- what each kind holds -------------------------------------------------------------------------
+
+_Test = Callable[[Any], bool]
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
+
+
+def _truth(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, float) and math.isfinite(value) and value >= 0
+
+
+def _digest(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef")
+
+
+def _word(*words: str) -> _Test:
+    return lambda value: isinstance(value, str) and value in words
+
+
+def _or_none(test: _Test) -> _Test:
+    return lambda value: value is None or test(value)
+
+
+def _list(test: _Test) -> _Test:
+    return lambda value: isinstance(value, list) and all(map(test, value))
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+FIELDS: Mapping[Kind, Mapping[str, _Test]] = {
+    # Before the first round, both ways; a second time where the records were narrowed to the common ones.
+    "HELLO": {
+        "version": _whole,
+        "requirements": _digest,
+        "settings": _digest,
+        "owns": _list(_whole),
+        "records": _whole,
+        "order": _digest,
+        "shared": _digest,
+        "match": _word("plain", "hashed"),
+        "intersect": _truth,
+    },
+    # Digests of the keys, sorted, both ways; only where the records differ and both allow it.
+    "KEYS": {"records": _whole},
+    # Once a round, both ways. A quantised score travels as its level, the score is then None.
+    "SCORE": {
+        "candidate": _truth,
+        "stop": _truth,
+        "score": _or_none(_number),
+        "level": _or_none(_whole),
+        "attribute": _or_none(_whole),
+    },
+    # From the owner of the winner: one number a record, 0 where it keeps the value, else the child from 1.
+    "WIN": {"attribute": _whole, "value": _whole, "children": _whole},
+    # After each specialization, both ways: the sizes of the leaves; at the end the rows of the release.
+    "DIGEST": {"leaves": _digest},
+    # At the end, both ways: the labels that the release shows.
+    "LABELS": {
+        "attribute": _list(_whole),
+        "value": _list(_whole),
+        "label": _list(_or_none(_text)),
+        "owned": _list(_whole),
+        "recoding": _list(_word("taxonomy", "intervals", "suppression")),
+    },
+}
+COLUMNS: Mapping[Kind, tuple[str, ...]] = {"WIN": ("uint8", "uint16", "uint32"), "KEYS": ("key",)}
+"""Types of the column of the kinds that have one."""
+
+
+# -- there and back -------------------------------------------------------------------------------
+
+
+def schema() -> pa.Schema:
+    """Give the Arrow schema that all messages share: one row a message."""
+    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+    types = (pa.string(), pa.int64(), pa.string(), pa.string(), pa.large_binary())
+    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in zip(_HEADS, types, strict=True)])
+
+
+def encode(message: Message) -> pa.RecordBatch:
+    """Write a message as one row: kind, round, fields as JSON, type of the column, its bytes.
+
+    Raises:
+        ProtocolError: It is none that :func:`decode` would take.
+    """
+    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+    check(message)
+    fields = json.dumps(dict(message.fields), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    if len(fields.encode()) > MOST_FIELD_BYTES:
+        raise ProtocolError(
+            f"The {message.kind} message is larger than {MOST_FIELD_BYTES} bytes.",
+            "Release fewer different labels: suppress or generalize the columns with many values.",
+        )
+    kind, data = _bytes_of(message.column)
+    row = (message.kind, message.round, fields, kind, data)
+    columns = [pa.array([cell], item.type) for cell, item in zip(row, schema(), strict=True)]
+    return pa.record_batch(columns, schema=schema())
+
+
+def decode(batch: pa.RecordBatch) -> Message:
+    """Read a message, strictly.
+
+    Raises:
+        ProtocolError: It is no message of this protocol; what it holds is not said.
+    """
+    if not batch.schema.equals(schema()) or batch.num_rows != 1:
+        _refuse("something that is no message")
+    kind, round_, fields, type_name, _ = (batch.column(place)[0] for place in range(len(_HEADS)))
+    if kind.as_py() not in KINDS:
+        _refuse("a message of an unknown kind")
+    found = cast(Kind, kind.as_py())
+    if fields.as_buffer().size > MOST_FIELD_BYTES:
+        _refuse(f"a {found} message that is too large")
+    message = Message(found, round_.as_py(), _parsed(found, fields), _column(found, type_name, batch))
+    check(message)
+    return message
+
+
+def check(message: Message) -> None:
+    """Refuse a message with a field too many or too few, of a wrong type or beyond a limit.
+
+    Raises:
+        ProtocolError: It is not what its kind demands.
+    """
+    kind, wanted = message.kind, FIELDS.get(message.kind)
+    if wanted is None or not (_whole(message.round) and message.round <= MOST_ROUNDS):
+        _refuse("a message of an unknown kind or round")
+    if set(message.fields) != set(wanted):
+        _refuse(f"a {kind} message with other fields than it must have")
+    for name, test in wanted.items():
+        if not test(message.fields[name]):
+            _refuse(f"a {kind} message whose field {name!r} cannot be used")
+    if (message.column is not None) != (kind in COLUMNS):
+        _refuse(f"a {kind} message with no column, or with one that it must not have")
+    if kind == "LABELS" and not _is_even(message.fields):
+        _refuse("a LABELS message whose lists differ in length")
+
+
+def _is_even(fields: Mapping[str, Field]) -> bool:
+    lengths = {name: len(cast(list[int], value)) for name, value in fields.items()}
+    rows = {lengths[name] for name in ("attribute", "value", "label")}
+    return len(rows) == 1 and lengths["owned"] == lengths["recoding"]
+
+
+def _parsed(kind: Kind, fields: pa.Scalar) -> dict[str, Field]:
+    def constant(_: str) -> NoReturn:
+        raise ValueError
+
+    try:
+        found = json.loads(fields.as_py(), parse_constant=constant)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        _refuse(f"a {kind} message whose fields cannot be read")
+    return cast(dict[str, Field], found)
+
+
+def _bytes_of(column: pa.Array | None) -> tuple[str, bytes]:
+    """Give the type and the bytes of a column without NULLs."""
+    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+    if column is None:
+        return "", b""
+    name = "key" if pa.types.is_fixed_size_binary(column.type) else str(column.type)
+    plain = pa.concat_arrays([column])  # drops the offset that a slice has
+    whole = plain.buffers()[1] or pa.py_buffer(b"")
+    width = KEY_BYTES if name == "key" else column.type.bit_width // 8
+    if column.null_count or name not in {n for names in COLUMNS.values() for n in names}:
+        raise TypeError("a column of a message holds unsigned numbers or digests of keys")
+    return name, whole.slice(0, width * len(column)).to_pybytes()
+
+
+def _column(kind: Kind, type_name: pa.Scalar, batch: pa.RecordBatch) -> pa.Array | None:
+    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+    name, data = type_name.as_py(), batch.column(4)[0].as_buffer()
+    if not name and not data.size:
+        return None
+    if name not in COLUMNS.get(kind, ()):
+        _refuse(f"a {kind} message with a column that it must not have")
+    found = pa.binary(KEY_BYTES) if name == "key" else pa.type_for_alias(name)
+    width = KEY_BYTES if name == "key" else found.bit_width // 8
+    if data.size % width or data.size // width > MOST_ROWS:
+        _refuse(f"a {kind} message whose column has no proper size")
+    return pa.Array.from_buffers(found, data.size // width, [None, data])
+
+
+def _refuse(what: str) -> NoReturn:
+    raise ProtocolError(
+        f"The partner sent {what}.", "Let both run the same version of ppdm-sql, and check who is there."
+    )

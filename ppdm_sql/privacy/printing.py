@@ -1,0 +1,133 @@
+"""Prints requirements so that they read back as the same requirement.
+
+What a bare name or value may look like is said here once, for printing and for reading.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ppdm_sql.privacy.model import KAnonymity, LDiversity, TCloseness, Template, Value
+
+_TYPOGRAPHIC_QUOTES = "\u2018\u2019\u201a\u201c\u201d\u201e"
+"""Never part of a bare word: a pasted quotation mark would make a value that no record has."""
+
+BARE_NAME = re.compile(rf"[^\W\d](?:[\w$]|[^\x00-\x7f\s→≤≥{_TYPOGRAPHIC_QUOTES}])*")
+"""A letter or underscore, then letters, digits, $ and what else is not ASCII (combining marks)."""
+
+BARE_VALUE = re.compile(rf"""(?:[^\s,;()'"<=≤{_TYPOGRAPHIC_QUOTES}]|<(?!=))+""")
+"""Ends at white space, a comma, a semicolon, a parenthesis, a quote, = or <=."""
+
+
+def template_text(template: Template) -> str:
+    """Print a template, its threshold in percent.
+
+    Example:
+        >>> from ppdm_sql.privacy import Template
+        >>> print(template_text(Template(("odd name",), "B", (None, "it's"), Fraction(1, 8))))
+        "odd name" -> B IN (NULL, 'it''s') <= 12.5%
+    """
+    values = tuple(map(quote_value, template.values or ()))
+    protected = f" = {values[0]}" if len(values) == 1 else f" IN ({', '.join(values)})" if values else ""
+    sensitive = quote_name(template.sensitive)
+    return f"{_list(template.channel)} -> {sensitive}{protected} <= {_percent(template.threshold)}"
+
+
+def k_text(requirement: KAnonymity) -> str:
+    """Print a k-anonymity requirement.
+
+    Example:
+        >>> from ppdm_sql.privacy import KAnonymity
+        >>> k_text(KAnonymity(4, ("Sex", "Job")))
+        'k >= 4 on Sex, Job'
+    """
+    return f"k >= {requirement.k} on {_list(requirement.quasi_identifier)}"
+
+
+def l_text(requirement: LDiversity) -> str:
+    """Print an l-diversity requirement.
+
+    Example:
+        >>> from ppdm_sql.privacy import LDiversity
+        >>> l_text(LDiversity("entropy", Fraction(5, 2), "Disease", ("Sex",)))
+        'entropy l >= 2.5 of Disease on Sex'
+    """
+    return (
+        f"{requirement.kind} l >= {number_text(requirement.l)}"
+        f" of {quote_name(requirement.sensitive)} on {_list(requirement.quasi_identifier)}"
+    )
+
+
+def t_text(requirement: TCloseness) -> str:
+    """Print a t-closeness requirement.
+
+    Example:
+        >>> from ppdm_sql.privacy import TCloseness
+        >>> t_text(TCloseness(Fraction(1, 5), "Disease", ("Sex",)))
+        't <= 0.2 of Disease on Sex'
+    """
+    return (
+        f"t <= {number_text(requirement.t)}"
+        f" of {quote_name(requirement.sensitive)} on {_list(requirement.quasi_identifier)}"
+    )
+
+
+def quote_name(name: str) -> str:
+    """Print a column name, in double quotes unless it is one plain word.
+
+    Example:
+        >>> print(quote_name("Job"), quote_name('a "b" c'))
+        Job "a ""b"" c"
+    """
+    return name if BARE_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+
+
+def quote_value(value: Value) -> str:
+    """Print a value, in single quotes unless it is one plain word; None is NULL.
+
+    Example:
+        >>> print(*map(quote_value, ("Married-civ-spouse", "<=50K", "NULL", None)))
+        Married-civ-spouse '<=50K' 'NULL' NULL
+    """
+    if value is None:
+        return "NULL"
+    bare = BARE_VALUE.fullmatch(value) and value.lower() != "null"
+    return value if bare else "'" + value.replace("'", "''") + "'"
+
+
+def number_text(number: Fraction) -> str:
+    """Print a number as a decimal where that is exact, otherwise as a fraction.
+
+    Example:
+        >>> number_text(Fraction(5, 2)), number_text(Fraction(3)), number_text(Fraction(1, 3))
+        ('2.5', '3', '1/3')
+    """
+    places = _decimal_places(number.denominator)
+    if not places:
+        return str(number)
+    digits = str(abs(number.numerator) * 10**places // number.denominator).zfill(places + 1)
+    return f"{'-' if number < 0 else ''}{digits[:-places]}.{digits[-places:]}"
+
+
+def _decimal_places(denominator: int) -> int:
+    """Give the decimal places of n / denominator; 0 also where no number of them is enough."""
+    powers = {2: 0, 5: 0}
+    for prime in powers:
+        while denominator % prime == 0:
+            denominator //= prime
+            powers[prime] += 1
+    return max(powers.values()) if denominator == 1 else 0
+
+
+def _percent(share: Fraction) -> str:
+    """Print a share in percent where that is exact, otherwise as a fraction."""
+    text = number_text(share * 100)
+    return number_text(share) if "/" in text else f"{text}%"
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(map(quote_name, names))

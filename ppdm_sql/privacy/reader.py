@@ -1,0 +1,166 @@
+"""Reads the small pieces of a requirement: names, values, numbers and signs.
+
+What a bare name or value may look like is said here once, for reading and for printing.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from unicodedata import combining, east_asian_width
+
+from ppdm_sql.errors import RequirementSyntaxError
+from ppdm_sql.privacy.model import Value
+from ppdm_sql.privacy.printing import BARE_NAME, BARE_VALUE
+
+_SPACE = re.compile(r"\s*")
+_NAME = re.compile(rf'"(?:[^"]|"")*+"|{BARE_NAME.pattern}')
+_VALUE = re.compile(rf"'(?:[^']|'')*+'|{BARE_VALUE.pattern}")
+_COMMA = re.compile(r",")
+_END = re.compile(r"\Z")
+_WHOLE = re.compile(r"[0-9]++(?![./%])")
+_FRACTION = re.compile(r"[0-9]+\s*/\s*[0-9]+|[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
+_PERCENT = re.compile(r"%")
+
+
+class Reader:
+    """A place in a text, moved forward by what is read.
+
+    Args:
+        text: What the user wrote.
+        example: One correct text of the form being read, shown when the text is not.
+
+    Example:
+        >>> reader = Reader('Job, "odd name"', example="Job, Country")
+        >>> reader.names()
+        ('Job', 'odd name')
+    """
+
+    def __init__(self, text: str, example: str) -> None:
+        self.text = text.strip()
+        self.example = example
+        self._at = 0
+
+    def accept(self, pattern: re.Pattern[str]) -> str | None:
+        """Read what the pattern matches here, after white space, or give None and stay."""
+        self._skip_space()
+        found = pattern.match(self.text, self._at)
+        if found is None:
+            return None
+        self._at = found.end()
+        return found.group()
+
+    def expect(self, pattern: re.Pattern[str], expected: str) -> str:
+        """Read what the pattern matches here.
+
+        Raises:
+            RequirementSyntaxError: Something else stands here.
+        """
+        found = self.accept(pattern)
+        if found is None:
+            raise self.error(expected)
+        return found
+
+    def end(self, expected: str = "the end") -> None:
+        """Make sure that nothing follows.
+
+        Raises:
+            RequirementSyntaxError: Something follows.
+        """
+        self.expect(_END, expected)
+
+    def name(self) -> str:
+        """Read a column name, bare or in double quotes.
+
+        Raises:
+            RequirementSyntaxError: No name stands here.
+        """
+        found = self.expect(_NAME, "a column name, in double quotes unless it is one plain word")
+        return found[1:-1].replace('""', '"') if found.startswith('"') else found
+
+    def names(self) -> tuple[str, ...]:
+        """Read column names with commas between them.
+
+        Raises:
+            RequirementSyntaxError: No name stands here or after a comma.
+        """
+        names = [self.name()]
+        while self.accept(_COMMA):
+            names.append(self.name())
+        return tuple(names)
+
+    def value(self) -> Value:
+        """Read a value: bare, in single quotes, or NULL.
+
+        Raises:
+            RequirementSyntaxError: No value stands here.
+        """
+        found = self.expect(_VALUE, "a value, in single quotes unless it is one plain word")
+        if found.startswith("'"):
+            return found[1:-1].replace("''", "'")
+        return None if found.lower() == "null" else found
+
+    def values(self) -> tuple[Value, ...]:
+        """Read values with commas between them.
+
+        Raises:
+            RequirementSyntaxError: No value stands here or after a comma.
+        """
+        values = [self.value()]
+        while self.accept(_COMMA):
+            values.append(self.value())
+        return tuple(values)
+
+    def whole(self) -> int:
+        """Read a whole number.
+
+        Raises:
+            RequirementSyntaxError: No whole number stands here.
+        """
+        return int(self._number(_WHOLE, "a whole number"))
+
+    def fraction(self, expected: str = "a number") -> Fraction:
+        """Read a number such as 2.5, .5 or 5/2, exactly.
+
+        Raises:
+            RequirementSyntaxError: No number stands here.
+        """
+        return self._number(_FRACTION, expected)
+
+    def share(self) -> Fraction:
+        """Read a share such as 0.75, 3/4 or 75%, exactly.
+
+        Raises:
+            RequirementSyntaxError: No number stands here.
+        """
+        number = self.fraction("a fraction or a percentage")
+        return number / 100 if self.accept(_PERCENT) else number
+
+    def error(self, expected: str) -> RequirementSyntaxError:
+        """Say what was expected here: the text, a caret under the place, one correct example."""
+        shown = "".join(sign if sign.isprintable() else " " for sign in self.text)
+        indent = " " * sum(map(_width, shown[: self._at]))
+        return RequirementSyntaxError(
+            f"Expected {expected}.\n  {shown}\n  {indent}^\nExample: {self.example}"
+        )
+
+    def _number(self, pattern: re.Pattern[str], expected: str) -> Fraction:
+        self._skip_space()
+        start = self._at
+        found = self.expect(pattern, expected)
+        try:
+            return Fraction("".join(found.split()))
+        except (ValueError, ZeroDivisionError):  # thousands of digits, or a division by zero
+            self._at = start
+            raise self.error(expected) from None
+
+    def _skip_space(self) -> None:
+        found = _SPACE.match(self.text, self._at)
+        self._at = found.end() if found else self._at
+
+
+def _width(sign: str) -> int:
+    """Give the columns that a sign takes on a terminal."""
+    if combining(sign):
+        return 0
+    return 2 if east_asian_width(sign) in "WF" else 1

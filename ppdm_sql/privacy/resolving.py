@@ -1,0 +1,41 @@
+"""Spells the column names of a requirement as the table does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ppdm_sql.engine.names import resolve as resolve_name
+from ppdm_sql.engine.names import resolve_all
+from ppdm_sql.privacy.model import KAnonymity, Requirement, Template
+
+
+def resolve(requirement: Requirement, columns: Sequence[str], *, table: str) -> Requirement:
+    """Give the requirement with its columns spelled as the table spells them.
+
+    Args:
+        requirement: The requirement as the user wrote it.
+        columns: The names of the table's columns.
+        table: The table's name, for messages.
+
+    Raises:
+        UnknownColumn: The table has no such column.
+        ColumnRoleError: A column is named twice, or the sensitive one groups records too.
+
+    Example:
+        >>> from ppdm_sql.privacy import parse
+        >>> str(resolve(parse("k >= 4 on sex, JOB"), ["Job", "Sex"], table="people"))
+        'k >= 4 on Sex, Job'
+    """
+    if isinstance(requirement, Template):
+        channel = resolve_all(requirement.channel, columns, table=table)
+        return replace(
+            requirement,
+            channel=channel,
+            sensitive=resolve_name(requirement.sensitive, columns, table=table),
+        )
+    grouping = resolve_all(requirement.quasi_identifier, columns, table=table)
+    if isinstance(requirement, KAnonymity):
+        return replace(requirement, quasi_identifier=grouping)
+    sensitive = resolve_name(requirement.sensitive, columns, table=table)
+    return replace(requirement, quasi_identifier=grouping, sensitive=sensitive)

@@ -1,0 +1,130 @@
+"""Where the parts of a release stand, and what its columns are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.release.draft import Draft, Moments, ReleasedColumn
+
+SCHEMA = "ppdm"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The objects of one release by name, and its columns.
+
+    The frozen table is ``ppdm."release_NAME"``, a name that no table of the catalogue can have.
+
+    Args:
+        name: The release.
+        catalog: The database it stands in, as it is called now.
+        schema: The schema of the view and the macro.
+        columns: The released columns, in order.
+        count: The column that says how many records a row stands for, or None.
+        symbol: What stands for a suppressed value.
+        stepwise: Whether there are earlier states, and the macro that gives them.
+        marginals: For columns that a method changed, the records of each value, as text, when published.
+        moments: For columns with noisy numbers, their moments when published.
+    """
+
+    name: str
+    catalog: str
+    schema: str
+    columns: tuple[ReleasedColumn, ...]
+    count: str | None
+    symbol: str
+    stepwise: bool = True
+    marginals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    moments: Mapping[str, Moments] = field(default_factory=dict)
+
+    @classmethod
+    def of_draft(cls, draft: Draft, catalog: str, schema: str) -> Shape:
+        """Give the shape that a draft will have in a schema."""
+        stepwise = draft.steps is not None
+        named = draft.name, catalog, schema, draft.columns
+        return cls(*named, draft.count, draft.symbol, stepwise, draft.marginals, draft.moments)
+
+    @classmethod
+    def of_record(cls, name: str, catalog: str, record: Mapping[str, Any]) -> Shape:
+        """Read back what :meth:`record` wrote."""
+        columns = tuple(ReleasedColumn(*item) for item in record["columns"])
+        named = name, catalog, record["schema"], columns
+        more = record.get("stepwise", True), record.get("marginals", {})
+        moments = {name: Moments(*found) for name, found in record.get("moments", {}).items()}
+        return cls(*named, record["count"], record["symbol"], *more, moments)
+
+    def record(self) -> dict[str, object]:
+        """Give what the catalogue keeps of it, as JSON can hold it."""
+        columns = [list(item) for item in self.columns]
+        record: dict[str, object] = {"schema": self.schema, "columns": columns}
+        record |= {"count": self.count, "symbol": self.symbol}
+        if self.stepwise:
+            return record
+        return record | {"stepwise": False, "marginals": self.marginals, "moments": self.moments}
+
+    @property
+    def frozen(self) -> Table:
+        """The table that holds the rows."""
+        return Table(f"release_{self.name}", SCHEMA, self.catalog)
+
+    @property
+    def view(self) -> Table:
+        """The view that the user named."""
+        return Table(self.name, self.schema, self.catalog)
+
+    @property
+    def macro(self) -> Table:
+        """The table macro of earlier states."""
+        return macro(self.view)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(item.name for item in self.columns)
+
+    @property
+    def masked(self) -> tuple[str, ...]:
+        """The columns in which values may be suppressed or generalized."""
+        masked = ("suppressed", "generalized")
+        return tuple(item.name for item in self.columns if item.treatment in masked)
+
+    def top(self, name: str) -> str:
+        """Give what a masked column shows in the most general state."""
+        (item,) = (item for item in self.columns if item.name == name)
+        return self.symbol if item.top is None else item.top
+
+    def stored(self) -> exp.Table:
+        """Give the frozen table under the alias ``f``, without the database, which may be renamed."""
+        table = Table(self.frozen.name, SCHEMA).expression()
+        table.set("alias", exp.TableAlias(this=exp.to_identifier("f")))
+        return table
+
+    def rows(self) -> exp.Select:
+        """Select the released columns from the frozen table, in their stored order."""
+        return exp.select(*(self.shown(item) for item in self.columns)).from_(self.stored())
+
+    def shown(self, item: ReleasedColumn) -> exp.Expression:
+        """Give a column of the frozen table ``f`` as the release shows it."""
+        stored = column(item.name, "f")
+        return alias(exp.cast(stored, "TEXT"), item.name) if item.packed else stored
+
+    def records(self, table: str, *, where: exp.Expression | None = None) -> exp.Expression:
+        """Count records: rows, or the sum of the count column; only those that meet a condition, if any."""
+        rows = exp.Count(this=exp.Star()) if self.count is None else exp.Sum(this=column(self.count, table))
+        counted = exp.Filter(this=rows, expression=exp.Where(this=where)) if where is not None else rows
+        return exp.cast(exp.Coalesce(this=counted, expressions=[exp.convert(0)]), "BIGINT")
+
+
+def macro(view: Table) -> Table:
+    """Name the table macro that belongs to a view: ``NAME_at``.
+
+    Example:
+        >>> str(macro(Table("safe", "main")))
+        '"main"."safe_at"'
+    """
+    return Table(f"{view.name}_at", view.schema, view.catalog)

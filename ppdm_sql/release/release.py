@@ -1,0 +1,263 @@
+"""A published release, to read, verify, export and drop."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from duckdb import DuckDBPyRelation
+from sqlglot import exp
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import resolve
+from ppdm_sql.engine.statements import render, text
+from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
+from ppdm_sql.privacy import Value, parse_all
+from ppdm_sql.release import catalogue, states
+from ppdm_sql.release import cut_tree as trees
+from ppdm_sql.release import ddl as texts
+from ppdm_sql.release.catalogue import CatalogueRow
+from ppdm_sql.release.cut_tree import Node
+from ppdm_sql.release.draft import Draft, Measured
+from ppdm_sql.release.exporting import write_file
+from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.publishing import freeze
+from ppdm_sql.release.verification import Verification, reads_release, verify
+
+
+@dataclass(frozen=True)
+class Step:
+    """One move of a method.
+
+    Args:
+        step: Its number, from 1.
+        attribute: The column concerned.
+        parent: The label that stood there before; for a disclosure the suppressed symbol.
+        children: The labels that stand there after; for a disclosure the disclosed values, None being NULL.
+        score: By which it was chosen.
+        gain: What it gives to the class.
+        loss: What it takes from privacy.
+    """
+
+    step: int
+    attribute: str
+    parent: str | None
+    children: tuple[Value, ...]
+    score: float | None
+    gain: float | None
+    loss: float | None
+
+
+class Release:
+    """A published release of the current database.
+
+    Made by :func:`get` and :func:`publish`. What it reads is the frozen table, not the view, which
+    anybody can replace; :meth:`verify` says whether the view still shows it.
+    """
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self.name = name
+        self._engine = engine
+
+    def __repr__(self) -> str:
+        return f"Release({self.name!r})"
+
+    def row(self) -> CatalogueRow:
+        """Give its row of the catalogue.
+
+        Raises:
+            UnknownRelease: It was dropped in the meantime.
+        """
+        return catalogue.find(self._engine, self.name)
+
+    def relation(self) -> DuckDBPyRelation:
+        """Give the released rows, in their order, as a DuckDB relation."""
+        return self._relation(self._shape().rows())
+
+    def arrow(self) -> Any:
+        """Give the released rows as an Arrow table; needs pyarrow."""
+        return self.relation().to_arrow_table()
+
+    def df(self) -> Any:
+        """Give the released rows as a data frame; needs pandas."""
+        return self.relation().df()
+
+    def at(self, step: int) -> DuckDBPyRelation:
+        """Give the release as it stood after a step, what ``FROM NAME_at(step)`` gives in SQL.
+
+        Args:
+            step: 0 is the most general state; the last step and all above are the release itself.
+
+        Raises:
+            InvalidOption: There is no such state, or the release was not made step by step.
+        """
+        return self._relation(states.state(self._stepwise(), _number(step)))
+
+    def partitions(self, step: int | None = None) -> DuckDBPyRelation:
+        """Give one row for each existing combination of the masked columns: the VIP as a relation.
+
+        The masked columns, ``records``, then ``protected_1`` and so on: how many of the records hold the
+        first, second ... of :meth:`protected`. A column of the release that is called so already gets the
+        plain name, the count an underscore behind.
+
+        Args:
+            step: The state, as for :meth:`at`; None for the release itself.
+
+        Raises:
+            InvalidOption: There is no such state, or no column is masked since values were swapped.
+        """
+        number = None if step is None else _number(step)
+        return self._relation(states.partitions(self._stepwise(), number, self.protected()))
+
+    def protected(self) -> tuple[tuple[str, Value], ...]:
+        """List the sensitive columns and values that the release's templates name, each once."""
+        return states.protected_values(parse_all(self.row().requirements))
+
+    def steps(self) -> list[Step]:
+        """List what was done, in order."""
+        rows = self._engine.query(text("release/steps"), {"release": self.row().release}, step="steps")
+        return [Step(n, attribute, parent, tuple(new), *rest) for n, attribute, parent, new, *rest in rows]
+
+    def measures(self) -> list[Measured]:
+        """List what was measured, in the source and in the release."""
+        rows = self._engine.query(text("release/measures"), {"release": self.row().release}, step="measures")
+        return [Measured(*row) for row in rows]
+
+    def taxonomy(self, attribute: str) -> list[Node]:
+        """List the nodes of a masked column's tree, parents before children; the owner's to see.
+
+        Args:
+            attribute: The column. For a taxonomy all nodes are listed, for intervals those down to the
+                cut, for suppression the symbol and the disclosed values.
+
+        Raises:
+            UnknownColumn: The release masks no such column.
+        """
+        shape = self._shape()
+        return trees.tree(self._engine, shape.name, resolve(attribute, shape.masked, table=self.name))
+
+    def cut(self) -> list[Node]:
+        """List the nodes that the release shows and all above them, by column, parents before children."""
+        shape = self._shape()
+        place = {name: number for number, name in enumerate(shape.masked)}
+        nodes = trees.cut(self._engine, shape.name)
+        return sorted(nodes, key=lambda node: place.get(node.attribute, len(place)))
+
+    def verify(self) -> Verification:
+        """Audit the published table afresh and check that nobody has touched it.
+
+        Cost: the audit, and three or four scans of the frozen table. Works on a read-only file.
+        """
+        return verify(self._engine, *self._found())
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        force: bool = False,
+        format: str | None = None,
+        formula_safe: bool = False,
+    ) -> None:
+        """Write the release into a fresh file, once it has been verified again.
+
+        Args:
+            path: Ends in ``.parquet``, ``.csv``, ``.duckdb`` or ``.db``, unless ``format`` is given.
+            force: Replace the file if it exists.
+            format: ``parquet``, ``csv`` or ``duckdb``.
+            formula_safe: Put a single quote before text of a CSV that a spreadsheet takes for a formula.
+
+        Raises:
+            GuaranteeNotMet: The release does not hold any more.
+            NameTaken: The file exists and ``force`` is not given.
+            InvalidOption: The format is not known, or the folder cannot be written.
+        """
+        self._engine.require_autocommit()
+        row, shape = self._found()
+        if not verify(self._engine, row, shape).holds:
+            raise GuaranteeNotMet(
+                f"The release {self.name!r} is not what was published, so it is not exported.",
+                "Run ppdm verify to see what has changed, then publish it anew.",
+            )
+        with self._engine.workspace():
+            write_file(
+                self._engine,
+                shape,
+                row.method,
+                Path(path),
+                force=force,
+                form=format,
+                formula_safe=formula_safe,
+            )
+
+    def drop(self) -> None:
+        """Remove view, macro, frozen table and every row of the catalogue, in one transaction.
+
+        A view that somebody else has put in the place of the release's own stays. The file keeps the bytes
+        until it is written anew.
+        """
+        self._engine.require_autocommit()
+        shape = self._shape()
+        own = reads_release(self._engine, shape)
+        parts = catalogue.parts(self._engine)
+        with self._engine.transaction():
+            for sql in texts.removals(shape, with_view=own, parts=parts):
+                self._engine.write(sql, step="drop")
+
+    def _found(self) -> tuple[CatalogueRow, Shape]:
+        row = self.row()
+        return row, row.shape(self._engine.current()[0])
+
+    def _shape(self) -> Shape:
+        return self._found()[1]
+
+    def _stepwise(self) -> Shape:
+        """Give the shape of a release that has earlier states and masked columns."""
+        shape = self._shape()
+        if not shape.stepwise:
+            raise InvalidOption(
+                f"The release {self.name!r} was not made step by step, so it has no states and partitions.",
+                "Look at its rows, or count its patterns with ppdm audit --confidential.",
+            )
+        return shape
+
+    def _relation(self, query: exp.Select) -> DuckDBPyRelation:
+        try:
+            return self._engine.connection.sql(render(query))
+        except duckdb.Error as cause:
+            error = EngineError(f"The rows of {self.name!r} cannot be read.", "Run ppdm verify to see why.")
+            error.engine_text = str(cause)
+            raise error from None
+
+
+def _number(step: int) -> exp.Expression:
+    if step < 0:
+        raise InvalidOption(f"There is no step {step}.", "Give 0, the most general state, or more.")
+    return exp.Literal.number(int(step))
+
+
+def get(engine: Engine, name: str) -> Release:
+    """Find a release by name.
+
+    Raises:
+        UnknownRelease: There is none; the message lists those that exist, nearest first.
+    """
+    return Release(engine, catalogue.find(engine, name).release)
+
+
+def publish(engine: Engine, draft: Draft) -> Release:
+    """Publish a draft in one transaction: table, view, macro, steps, cuts, trees, measures, catalogue row.
+
+    Args:
+        engine: The connection whose current database and schema take the release.
+        draft: What the method made.
+
+    Raises:
+        NameTaken: A release, table, view or macro of that name exists.
+        GuaranteeNotMet: The audit refused the rows, or they are not those of the draft.
+
+    Cost: one CREATE TABLE AS, the audit, one count; some 20 small statements.
+    """
+    freeze(engine, draft)
+    return Release(engine, draft.name)

@@ -1,0 +1,161 @@
+"""Arguments of calls in SQL: their forms as JSON, and what the methods take for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ppdm_sql.errors import InvalidOption, PpdmError
+from ppdm_sql.privacy import parse_names
+
+
+class Unfit(Exception):
+    """A value that is not of the form that an argument takes."""
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a call.
+
+    Args:
+        name: Its name in SQL; that of the option of the command, with underscores.
+        read: Turns the value, as JSON has it, into what the method takes; raises Unfit.
+        form: What it looks like, for an error message.
+        option: The name that the method has for it, where it is another one.
+        required: Whether it must be given.
+    """
+
+    name: str
+    read: Callable[[Any], Any]
+    form: str
+    option: str = ""
+    required: bool = False
+
+    def value(self, call: str, given: object) -> Any:
+        """Read what was given.
+
+        Raises:
+            InvalidOption: It is of another form.
+        """
+        try:
+            return self.read(given)
+        except PpdmError:
+            raise
+        except (Unfit, ValueError, TypeError):
+            raise InvalidOption(
+                f"The argument {self.name} of {call} cannot be used.",
+                f"Write it as {self.sql_name} := {self.form}.",
+            ) from None
+
+    @property
+    def sql_name(self) -> str:
+        """The name as SQL wants it: INTO is a reserved word."""
+        return f'"{self.name}"' if self.name in RESERVED else self.name
+
+
+RESERVED = ("into",)
+
+
+# -- forms ------------------------------------------------------------------------------------
+
+
+def text(value: object) -> str:
+    """Read a text."""
+    if not isinstance(value, str):
+        raise Unfit
+    return value
+
+
+def flag(value: object) -> bool:
+    """Read true or false."""
+    if not isinstance(value, bool):
+        raise Unfit
+    return value
+
+
+def number(value: object) -> int | float:
+    """Read a number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Unfit
+    return value
+
+
+def whole(value: object) -> int:
+    """Read a whole number.
+
+    Example:
+        >>> whole(3.0)
+        3
+    """
+    found = number(value)
+    if found != int(found):
+        raise Unfit
+    return int(found)
+
+
+def share(value: object) -> int | float | str:
+    """Read a number, or a text such as ``50%``."""
+    return value if isinstance(value, str) else number(value)
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """Read a text or a list of texts."""
+    return tuple(map(text, value)) if isinstance(value, list) else (text(value),)
+
+
+def names(value: object) -> tuple[str, ...]:
+    """Read names between commas, or a list of names as they stand.
+
+    Example:
+        >>> names('a, "b c"'), names(["b c"])
+        (('a', 'b c'), ('b c',))
+    """
+    return texts(value) if isinstance(value, list) else parse_names(text(value))
+
+
+def shares(value: object) -> object:
+    """Read one share for all, or a share for each column."""
+    return {name: share(item) for name, item in value.items()} if isinstance(value, dict) else share(value)
+
+
+def bounds(value: object) -> tuple[Any, Any]:
+    """Read a list of two: a lower and an upper bound."""
+    if not isinstance(value, list) or len(value) != 2 or None in value:
+        raise Unfit
+    return value[0], value[1]
+
+
+def ranges(value: object) -> dict[str, tuple[Any, Any]]:
+    """Read the bounds of columns."""
+    return {name: bounds(item) for name, item in _fields(value).items()}
+
+
+def identifiers(value: object) -> dict[str, str]:
+    """Read what becomes of direct identifiers; names alone are dropped."""
+    if isinstance(value, dict):
+        return {name: text(item) for name, item in value.items()}
+    return dict.fromkeys(names(value), "drop")
+
+
+def noises(value: object) -> dict[str, str]:
+    """Read the noise of columns."""
+    return {name: text(item) for name, item in _fields(value).items()}
+
+
+def taxonomies(value: object) -> dict[str, Any]:
+    """Read the taxonomies of columns: a file or table, or nested objects and lists."""
+    return {name: item if isinstance(item, dict) else text(item) for name, item in _fields(value).items()}
+
+
+def bins(value: object) -> int | dict[str, Any]:
+    """Read a number of bins, or for columns a number or a list of edges."""
+    if not isinstance(value, dict):
+        return whole(value)
+    return {name: item if isinstance(item, list) else whole(item) for name, item in value.items()}
+
+
+def _fields(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise Unfit
+    return value

@@ -1,0 +1,268 @@
+"""Puts the calls and the functions that need Python on a connection, and takes them away again."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import duckdb
+
+from ppdm_sql.database import Database
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table, quoted
+from ppdm_sql.errors import DatabaseUnavailable, PpdmError, UnknownTable
+from ppdm_sql.macros.macros import macros
+from ppdm_sql.progress import Progress, SilentProgress
+from ppdm_sql.sql_calls import interrupts
+from ppdm_sql.sql_calls.arrow import answers, arrays, arrow_type, counted, row_by_row, struct_text
+from ppdm_sql.sql_calls.call_macros import call_macro, row_macro
+from ppdm_sql.sql_calls.call_order import CallOrder
+from ppdm_sql.sql_calls.calls import CALLS, Call, run
+from ppdm_sql.sql_calls.generalizing import generalizing
+from ppdm_sql.sql_calls.row_functions import FUNCTIONS
+from ppdm_sql.sql_calls.transactions import HARMLESS, UNNUMBERED, TransactionWatch
+
+_registered: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, Registration] = weakref.WeakKeyDictionary()
+_turns = CallOrder()
+
+_GIVEN = ("VARCHAR", "VARCHAR", "VARCHAR", "UBIGINT", "UBIGINT")
+_INSTALLED = """
+    SELECT f.function_name FROM duckdb_functions() AS f
+    WHERE f.database_name = current_database() AND f.schema_name = current_schema() AND NOT f.internal
+"""
+_CHECKED = ("VARCHAR", "UBIGINT", "UBIGINT", "BIGINT")
+
+
+def register(connection: duckdb.DuckDBPyConnection, *, progress: Progress | None = None) -> None:
+    """Make every method a call in SQL on a connection, and add the functions of a row that need Python.
+
+    ``CALL ppdm_suppress('customers', 'customers_safe', require := ['k >= 4 on Job'], class := 'Rating')`` and
+    likewise ``ppdm_generalize``, ``ppdm_swap``, ``ppdm_randomize``, ``ppdm_reconstruct``, ``ppdm_train``,
+    ``ppdm_evaluate``, ``ppdm_export`` and ``ppdm_generate_agrawal``; they take the options of the command
+    line by name, and return the row of the catalogue of what they made. ``ppdm_generalize_value``,
+    ``ppdm_gaussian_noise``, ``ppdm_uniform_noise``, ``ppdm_randomized_response``, ``ppdm_pseudonym`` and
+    ``ppdm_parse_requirement`` are functions of a row. The audit macros of :meth:`Database.install` are added
+    where the file does not hold them. All are temporary: nothing is left in the file.
+
+    Args:
+        connection: An open connection; each cursor of it is a connection of its own.
+        progress: Told what the calls are doing.
+
+    Raises:
+        PpdmError: A transaction is open on the connection.
+
+    Example:
+        >>> import ppdm_sql
+        >>> con = duckdb.connect()
+        >>> _ = con.execute("CREATE TABLE t AS SELECT 'cook' AS job, 'good' AS rating FROM range(4)")
+        >>> ppdm_sql.register(con)
+        >>> con.execute('''SELECT release, rows FROM ppdm_suppress('t', 'safe', require := ['k >= 4 on job'],
+        ...     class := 'rating')''').fetchall()
+        [('safe', 4)]
+        >>> ppdm_sql.unregister(con)
+    """
+    unregister(connection)
+    Engine(connection).require_autocommit()
+    _registered[connection] = Registration(connection, progress or SilentProgress())
+
+
+def unregister(connection: duckdb.DuckDBPyConnection) -> None:
+    """Take all calls and functions away from a connection; one that has none is left as it is.
+
+    Example:
+        >>> unregister(duckdb.connect())
+    """
+    if found := _registered.pop(connection, None):
+        found.remove()
+    if not _registered:
+        interrupts.ignore()
+
+
+def registration(connection: duckdb.DuckDBPyConnection) -> Registration:
+    """Give what was registered on a connection.
+
+    Raises:
+        KeyError: Nothing was.
+    """
+    return _registered[connection]
+
+
+class Registration:
+    """What was put on one connection.
+
+    Args:
+        connection: The connection; only a weak reference is kept, so that it can go.
+        progress: Told what the calls are doing.
+    """
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, progress: Progress) -> None:
+        self._connection = weakref.ref(connection)
+        self._progress = progress
+        self._prefix = f"ppdm_{secrets.token_hex(6)}"
+        self._functions: list[str] = []
+        self._macros: list[tuple[str, str]] = []
+        self._watch = TransactionWatch(self._cursor)
+        self._failure: PpdmError | None = None
+        try:
+            self._add_calls(connection)
+            self._add_functions(connection)
+            self._add_macros(connection)
+        except BaseException:
+            self.remove()
+            raise
+
+    def remove(self) -> None:
+        """Drop the macros and the functions below them; on a closed connection they are gone already."""
+        if (connection := self._connection()) is None:
+            return
+        for kind, name in self._macros:
+            with contextlib.suppress(duckdb.Error):
+                connection.execute(f"DROP {kind} IF EXISTS temp.main.{name}").fetchall()
+        for name in self._functions:
+            with contextlib.suppress(duckdb.Error):
+                connection.remove_function(name)
+
+    def note(self) -> None:
+        """Look at the transaction of the connection, so that a call knows whether it is still the same."""
+        if (connection := self._connection()) is not None:
+            with contextlib.suppress(duckdb.Error):
+                query = "SELECT current_transaction_id(), current_query_id()"
+                self._watch.note(*connection.execute(query).fetchall()[0])
+
+    def failure_in(self, text: str) -> PpdmError | None:
+        """Give the error that a call or function ended with, if the engine's words are about it."""
+        failure, self._failure = self._failure, None
+        return failure if failure is not None and str(failure) in text else None
+
+    # -- what is put on the connection --------------------------------------------------------
+
+    def _add_calls(self, connection: duckdb.DuckDBPyConnection) -> None:
+        check = arrays(row_by_row(self._to_check), arrow_type("VARCHAR"))
+        where = self._function(connection, "where", check, _CHECKED, "VARCHAR", early=True)
+        for call in CALLS:
+            rows = row_by_row(self._runner(call))
+            run = answers(rows, arrow_type(call.columns, listed=True), self._problem)
+            name = self._function(
+                connection, call.macro, run, _GIVEN, _answered(f"{struct_text(call.columns)}[]")
+            )
+            self._macro(connection, "MACRO TABLE", call.macro, call_macro(call, name, where))
+
+    def _add_functions(self, connection: duckdb.DuckDBPyConnection) -> None:
+        for item in (*FUNCTIONS, generalizing(self._engine)):
+            kind = item.gives if isinstance(item.gives, str) else struct_text(item.gives)
+            run = answers(item.run, arrow_type(item.gives), self._problem)
+            name = self._function(connection, item.name, run, item.takes, _answered(kind))
+            self._macro(connection, "MACRO", item.name, row_macro(item, name))
+
+    def _add_macros(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Add the macros that ``ppdm install`` puts into a file, unless they are there."""
+        installed = {name for (name,) in connection.execute(_INSTALLED).fetchall()}
+        for macro in macros():
+            if macro.name not in installed:
+                text = macro.creation(Table(macro.name)).replace(" MACRO ", " TEMP MACRO ", 1)
+                self._macro(connection, macro.kind, macro.name, text)
+
+    def _function(
+        self,
+        connection: Any,
+        name: str,
+        run: Callable[..., Any],
+        takes: Sequence[str],
+        gives: str,
+        *,
+        early: bool = False,
+    ) -> str:
+        """Register a function under a private name; only an early one may be run while planning."""
+        private = f"{self._prefix}_{name}"
+        options = {"type": "arrow", "null_handling": "special", "side_effects": not early}
+        connection.create_function(private, counted(run, len(takes)), list(takes), gives, **options)
+        self._functions.append(private)
+        return private
+
+    def _macro(self, connection: duckdb.DuckDBPyConnection, kind: str, name: str, text: str) -> None:
+        connection.execute(text).fetchall()
+        self._macros.append((kind, name))
+
+    def _problem(self, error: Exception) -> str:
+        self._failure = known = _foreseen(error)
+        return str(known)
+
+    # -- what runs ----------------------------------------------------------------------------
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        connection = self._connection()
+        assert connection is not None, "a function of a connection runs while it exists"
+        return connection.cursor()
+
+    def _engine(self, catalog: str, schema: str) -> Engine:
+        """Give an engine on a connection of its own, in the place where the caller is."""
+        cursor = self._cursor()
+        cursor.execute(f"USE {quoted(catalog)}.{quoted(schema)}")
+        return Engine(cursor, owned=True)
+
+    def _to_check(self, current: str, transaction: int, statement: int, begun: int) -> str:
+        """Name the database in which the engine shall look for changes of the caller."""
+        interrupts.listen()
+        if statement != UNNUMBERED:
+            self._watch.plan(transaction, statement, begun)
+            if not _turns.plan(self._prefix):
+                return HARMLESS
+        return self._watch.to_check(current, transaction)
+
+    def _runner(self, call: Call) -> Callable[..., list[dict[str, Any]]]:
+        names = [name for name, _ in call.columns]
+
+        def rows(
+            given: str, catalog: str, schema: str, transaction: int, statement: int
+        ) -> list[dict[str, Any]]:
+            with _turns.run(self._prefix):
+                self._watch.refuse_open(transaction, statement)
+                found = self._run(call, given, catalog, schema)
+            return [dict(zip(names, row, strict=True)) for row in found]
+
+        return rows
+
+    def _run(self, call: Call, given: str, catalog: str, schema: str) -> list[tuple[Any, ...]]:
+        engine = self._engine(catalog, schema)
+        try:
+            if call.writes:
+                _refuse_read_only(engine, call, catalog)
+            work = lambda: run(call, Database(engine), given, self._progress)  # noqa: E731
+            return interrupts.interruptible(work, engine.connection)
+        except UnknownTable as error:
+            remedy = "Temporary tables and views cannot be read by a call, which has a connection of its own."
+            raise UnknownTable(error.problem, f"{error.remedy} {remedy}") from None
+        except KeyboardInterrupt:
+            raise Interrupted(f"{call.macro} was interrupted.", "Run it again.") from None
+        finally:
+            engine.close()
+
+
+def _foreseen(error: Exception) -> PpdmError:
+    """Give an error as it is, or one that names its kind but not its text, which may quote a cell."""
+    if isinstance(error, PpdmError):
+        return error
+    return PpdmError(
+        f"Something went wrong that ppdm did not foresee ({type(error).__name__}).",
+        "Run the command of the same name with --debug to see where.",
+    )
+
+
+def _answered(kind: str) -> str:
+    return f"STRUCT(problem VARCHAR, answer {kind})"
+
+
+class Interrupted(PpdmError):
+    """A call that Ctrl-C stopped."""
+
+
+def _refuse_read_only(engine: Engine, call: Call, catalog: str) -> None:
+    query = "SELECT d.readonly FROM duckdb_databases() AS d WHERE d.database_name = $name"
+    if engine.look_up(query, {"name": catalog}, step="read-only") == [(True,)]:
+        raise DatabaseUnavailable(
+            f"The database {catalog} is open read-only, and {call.macro} writes into it.",
+            "Open it for writing, as ppdm sql does with --write.",
+        )

@@ -1,0 +1,180 @@
+"""Identifiable records: the audit against brute force, and the macro in a client without Python."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ppdm_sql
+from ppdm_sql import examples
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.statements import text
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, UnknownColumn
+
+POLICIES = ["Age", "Gender", "Location"]
+HOSTILE = ["by", "tbl", "confidential", "status", 'a "b"', "it's", "select", "Größe ✓", '"; DROP TABLE t; --']
+MACRO = text("macros/identifiable")
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as opened:
+        examples.write(Engine(opened))
+        opened.execute(MACRO)
+        yield opened
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+# -- the audit --------------------------------------------------------------------------------------
+
+
+def test_the_policies_are_those_of_table_1(con: duckdb.DuckDBPyConnection) -> None:
+    audit = ppdm_sql.open(con).audit("policies", confidential="Amount", by=POLICIES)
+    (found,) = audit.identifiable
+    assert (found.unique, found.groups, found.grouped) == (6, 3, 6)
+    assert (found.other_patterns, found.others, found.records, found.values) == (2, 4, 16, 3)
+    assert audit.holds
+    rows = {v.value: (v.unique, v.groups, v.grouped, v.others) for v in found.by_value}
+    assert rows == {"High": (2, 1, 2, 2), "Low": (2, 1, 2, 0), "Med": (2, 1, 2, 2)}
+
+
+cells = st.sampled_from(["a", "b", None])
+
+
+@given(st.lists(st.tuples(cells, cells, st.sampled_from(["x", "y", None]), st.integers(0, 3)), min_size=1))
+def test_the_audit_and_the_macro_agree_with_brute_force(rows: list[tuple[Any, ...]]) -> None:
+    with duckdb.connect() as con:
+        con.execute(MACRO)
+        con.execute("CREATE TABLE t (p VARCHAR, q VARCHAR, c VARCHAR, n INTEGER)")
+        con.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+        records = [(p, q, c) for p, q, c, n in rows for _ in range(n)]
+        if not records:
+            with pytest.raises(InvalidSource, match="no records"):
+                ppdm_sql.open(con).audit("t", confidential="c", by=["p", "q"], count_column="n")
+            return
+        patterns: dict[tuple[Any, ...], Counter[Any]] = defaultdict(Counter)
+        for p, q, c in records:
+            patterns[p, q][c] += 1
+        sizes = {key: values.total() for key, values in patterns.items()}
+        single = [key for key, values in patterns.items() if len(values) == 1]
+        unique = sum(sizes[key] == 1 for key in single)
+        grouped = sum(sizes[key] for key in single if sizes[key] > 1)
+        audit = ppdm_sql.open(con).audit("t", confidential="c", by=["q", "p"], count_column="n")
+        (found,) = audit.identifiable
+        assert (found.unique, found.grouped) == (unique, grouped)
+        assert found.groups == sum(sizes[key] > 1 for key in single)
+        assert found.others == len(records) - unique - grouped
+        assert sum(v.unique for v in found.by_value) == unique
+        con.execute("CREATE VIEW each AS SELECT p, q, c FROM t, range(n)")
+        seen = con.execute("FROM ppdm_identifiable('each', ['p', 'q'], 'c')").fetchall()
+        statuses = {(p, q): (n, status) for p, q, n, status in seen}
+        for key, size in sizes.items():
+            status = "unidentifiable" if key not in single else "uniquely" if size == 1 else "collectively"
+            assert statuses[key] == (size, status)
+
+
+def test_several_confidential_columns_are_measured_one_by_one(con: duckdb.DuckDBPyConnection) -> None:
+    audit = ppdm_sql.open(con).audit("policies", confidential=["Amount", "Location"], by=["Age", "Gender"])
+    assert [found.confidential for found in audit.identifiable] == ["Amount", "Location"]
+
+
+def test_requirements_and_identifiable_records_are_measured_together(con: duckdb.DuckDBPyConnection) -> None:
+    audit = ppdm_sql.open(con).audit("policies", ["k >= 2 on Age"], confidential="Amount", by=POLICIES)
+    assert audit.holds
+    assert audit.identifiable[0].unique == 6
+    assert "Amount identifiable by Age, Gender, Location" in [title for title, *_ in audit.tables()]
+
+
+def test_of_many_values_those_most_at_risk_are_listed(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE many AS SELECT i AS a, if(i < 9, -1, i) AS c FROM range(300) AS r (i)")
+    (found,) = ppdm_sql.open(con).audit("many", confidential="c", by=["a"]).identifiable
+    assert (found.values, len(found.by_value)) == (292, 100)
+    assert (found.by_value[0].value, found.by_value[0].unique) == ("-1", 9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (InvalidOption, {"confidential": "Amount"}),
+        (InvalidOption, {"by": ["Age"]}),
+        (UnknownColumn, {"confidential": "Amuont", "by": ["Age"]}),
+        (UnknownColumn, {"confidential": "Amount", "by": ["Aeg"]}),
+        (ColumnRoleError, {"confidential": "Amount", "by": ["Age", "age"]}),
+        (ColumnRoleError, {"confidential": "Amount", "by": ["Age", "Amount"]}),
+    ],
+)
+def test_columns_that_cannot_be_measured_are_refused(
+    con: duckdb.DuckDBPyConnection, kind: type[Exception], options: dict[str, Any]
+) -> None:
+    with pytest.raises(kind):
+        ppdm_sql.open(con).audit("policies", **options)
+
+
+# -- the macro --------------------------------------------------------------------------------------
+
+
+def test_the_macro_says_of_each_pattern_what_it_gives_away(con: duckdb.DuckDBPyConnection) -> None:
+    query = "FROM ppdm_identifiable('policies', ['Age', 'Gender', 'Location'], 'Amount')"
+    counted = f"SELECT status, count(*), sum(records)::INTEGER FROM ({query}) GROUP BY ALL ORDER BY ALL"
+    assert con.execute(counted).fetchall() == [
+        ("collectively", 3, 6),
+        ("unidentifiable", 2, 4),
+        ("uniquely", 6, 6),
+    ]
+    assert ("50-59", "Male", "NY", 1, "uniquely") in con.execute(query).fetchall()
+
+
+def test_the_macro_takes_its_arguments_by_name(con: duckdb.DuckDBPyConnection) -> None:
+    query = "FROM ppdm_identifiable('policies', by := ['age'], confidential := 'AMOUNT')"
+    assert len(con.execute(query).fetchall()) == 3
+
+
+@pytest.mark.parametrize("table", ["policies", "nobody"])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("['Age', 'Gendr'], 'Amount'", "Gendr"),
+        ("['Age', 'Gender'], 'Amont'", "Amont"),
+        ("['A.*'], 'Amount'", "not found"),
+        ("['Age', 'age'], 'Amount'", "twice"),
+        ("['Age', 'Amount'], 'Amount'", "confidential column is in by"),
+        ("[], 'Amount'", "No column"),
+        ("NULL, 'Amount'", "No column"),
+        ("['Age', NULL], 'Amount'", "twice|NULL"),
+        ("['Age'], NULL", "One column is needed as confidential"),
+        ("['Age'], ['Amount']", "One column is needed as confidential"),
+    ],
+)
+def test_the_macro_refuses_columns_that_are_not_there(
+    con: duckdb.DuckDBPyConnection, table: str, arguments: str, words: str
+) -> None:
+    con.execute("CREATE TABLE nobody AS FROM policies LIMIT 0")
+    with pytest.raises(duckdb.Error, match=words):
+        con.execute(f"FROM ppdm_identifiable('{table}', {arguments})").fetchall()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_macro_takes_hostile_names(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    other = f"{name} c"
+    con.execute(f"CREATE TABLE hostile AS SELECT i // 2 AS {quoted(name)}, i // 2 AS {quoted(other)} "
+                "FROM range(6) AS r (i)")  # fmt: skip
+    found = con.execute("FROM ppdm_identifiable('hostile', [$name], $other)", {"name": name, "other": other})
+    assert {row[-2:] for row in found.fetchall()} == {(2, "collectively")}
+
+
+def test_the_macro_stays_in_the_file(tmp_path: Any) -> None:
+    file = str(tmp_path / "x.duckdb")
+    with duckdb.connect(file) as opened:
+        opened.execute(MACRO)
+        opened.execute("CREATE TABLE t AS SELECT 1 AS a, 2 AS c")
+    with duckdb.connect(file, read_only=True) as opened:
+        assert opened.execute("FROM ppdm_identifiable('t', ['a'], 'c')").fetchall() == [(1, 1, "uniquely")]

@@ -1,0 +1,112 @@
+"""Direct identifiers, kept columns, and columns that nobody named."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+from sqlglot import exp
+
+import ppdm_sql
+from ppdm_sql.engine.statements import render
+from ppdm_sql.methods.base.pseudonyms import pseudonym
+
+
+@pytest.fixture
+def db() -> Iterator[ppdm_sql.Database]:
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE people AS SELECT * FROM (VALUES "
+            "('ann', 'cook', 'ill', 'good', 30), ('ann', 'cook', 'well', 'bad', 31), "
+            "('bob', 'clerk', 'well', 'good', 32), (NULL, 'clerk', 'well', 'bad', 33)) "
+            "v(name, job, health, rating, age)"
+        )
+        yield ppdm_sql.open(connection)
+
+
+def columns(db: ppdm_sql.Database, release: str) -> list[str]:
+    return [row[0] for row in db.engine.connection.execute(f"DESCRIBE {release}").fetchall()]
+
+
+def test_a_pseudonym_is_the_hmac_of_the_values_text() -> None:
+    key = b"a key of the owner"
+    query = render(exp.select(pseudonym(exp.convert("Ann Müller"), key)))
+    expected = hmac.new(key, "Ann Müller".encode(), hashlib.sha256).hexdigest()
+    assert duckdb.connect().execute(query).fetchone() == (expected,)
+
+
+def test_pseudonyms_join_the_records_of_a_person_and_differ_between_releases(db: ppdm_sql.Database) -> None:
+    seen = []
+    for name in ("first", "second"):
+        release = db.suppress(
+            "people",
+            ["k >= 1 on job"],
+            class_column="rating",
+            into=name,
+            keep=["age"],
+            identifiers={"name": "pseudonym"},
+        )
+        assert release.verify().holds
+        rows = dict(db.engine.connection.execute(f"SELECT age, name FROM {name}").fetchall())
+        assert rows[30] == rows[31] != rows[32]
+        assert rows[33] is None
+        assert len(rows[32]) == 64
+        seen.append(rows[30])
+    assert seen[0] != seen[1]
+
+
+def test_identifiers_and_unnamed_columns_are_not_released(db: ppdm_sql.Database) -> None:
+    db.suppress(
+        "people",
+        ["job -> health = ill <= 60%"],
+        class_column="rating",
+        into="safe",
+        identifiers={"name": "drop"},
+    )
+    assert columns(db, "safe") == ["job", "health", "rating"]
+
+
+def test_a_kept_attribute_of_a_channel_stays_in_the_clear_and_still_groups(db: ppdm_sql.Database) -> None:
+    with pytest.raises(ppdm_sql.GuaranteeNotMet, match="still 50.00%"):
+        db.suppress(
+            "people", ["job -> health = ill <= 40%"], class_column="rating", into="safe", keep=["job"]
+        )
+    release = db.suppress(
+        "people", ["job, age -> health = ill <= 50%"], class_column="rating", into="safe", keep=["job"]
+    )
+    jobs = {row[0] for row in db.engine.connection.execute("SELECT job FROM safe").fetchall()}
+    assert jobs == {"cook", "clerk"}
+    assert {step.attribute for step in release.steps()} <= {"age"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"class_column": "health"},
+        {"class_column": "job"},
+        {"keep": ["rating"]},
+        {"keep": ["health"]},
+        {"identifiers": {"job": "drop"}},
+        {"identifiers": {"rating": "pseudonym"}},
+        {"count_column": "age", "keep": ["age"]},
+    ],
+)
+def test_a_column_in_two_roles_is_refused(db: ppdm_sql.Database, options: dict[str, object]) -> None:
+    asked = {"class_column": "rating", "into": "safe"} | options
+    with pytest.raises(ppdm_sql.ColumnRoleError, match="cannot be both"):
+        db.suppress("people", ["job -> health = ill <= 60%"], **asked)  # type: ignore[arg-type]
+    assert db.releases() == []
+
+
+def test_an_unknown_treatment_of_an_identifier_is_refused(db: ppdm_sql.Database) -> None:
+    with pytest.raises(ppdm_sql.InvalidOption, match="pseudonym"):
+        db.suppress(
+            "people",
+            ["k >= 2 on job"],
+            class_column="rating",
+            into="safe",
+            identifiers={"name": "encrypt"},
+        )

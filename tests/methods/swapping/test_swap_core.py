@@ -1,0 +1,254 @@
+"""Plans of swaps on random tables: constraints, optimality, and what greedy leaves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from math import floor
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from oracle_swap import Record, Row, limits, optimum, records, statuses, swaps_left, wanted
+from swaps import Told, identified, patterns, planned
+
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.methods.swapping import exact
+from ppdm_sql.methods.swapping.prices import Prices, offers
+from ppdm_sql.methods.swapping.record_classes import Classes, thinned
+
+EVERY = (Fraction(0), Fraction(1))
+HALF = Fraction(1, 2)
+
+
+@st.composite
+def tables(draw: st.DrawFn, most: int = 14) -> list[Row]:
+    """Rows of two or three attributes and a confidential value of two to five."""
+    categories = draw(st.integers(2, 5))
+    cell = st.sampled_from(["x", "y", "it's", None])
+    row = st.tuples(cell, st.sampled_from("pqr"), st.sampled_from("uv"), st.integers(0, categories - 1))
+    rows: list[Row] = [(*r[:-1], str(r[-1])) for r in draw(st.lists(row, min_size=4, max_size=most))]
+    assume(len({r[-1] for r in rows}) > 1)
+    return rows
+
+
+proportions = st.fractions(Fraction(1, 10), 1, max_denominator=10)
+group_sizes = st.one_of(st.integers(1, 3), st.fractions(Fraction(1, 4), 1, max_denominator=4))
+
+
+def categories(rows: list[Row]) -> int:
+    return len({row[-1] for row in rows})
+
+
+def changes(rows: list[Row], proportion: Fraction) -> int:
+    unique = sum(status == "U" for status in statuses(rows).values())
+    return floor(proportion * unique + HALF)
+
+
+def check(rows: list[Row], proportion: Fraction, per_group: int | Fraction, after: list[Record]) -> None:
+    assert sum(r.changed for r in after if r.unique) == changes(rows, proportion)
+    sizes = Counter(row[:-1] for row in rows)
+    changed = Counter(r.pattern for r in after if not r.unique and r.changed)
+    for pattern, status in statuses(rows).items():
+        if status == "V":
+            assert changed[pattern] == wanted(per_group, sizes[pattern])
+
+
+def deviation(after: list[Record]) -> int:
+    net = Counter(r.now for r in after)
+    net.subtract(r.true for r in after)
+    return sum(map(abs, net.values()))
+
+
+def cost(after: list[Record]) -> Fraction:
+    return sum((r.cost(r.now) for r in after), Fraction(0))
+
+
+@given(rows=tables())
+def test_identification_agrees_with_a_count_in_python(rows: list[Row]) -> None:
+    with identified(rows) as (engine, found):
+        known = patterns(engine, found)
+        status = {
+            known[row[:-1]]: "U" if row[-1] == 1 else "V"
+            for row in engine.query(
+                f"SELECT {', '.join(found.keys)}, records FROM {found.patterns}", step="t"
+            )
+        }
+        assert status == statuses(rows)
+        assert found.identifiable == sum(row[:-1] in status for row in rows)
+
+
+@given(rows=tables(), proportion=proportions, per_group=group_sizes)
+def test_exact_reaches_the_optimum_that_brute_force_finds(
+    rows: list[Row], proportion: Fraction, per_group: int | Fraction
+) -> None:
+    plan, _, after = planned(rows, proportion=proportion, per_group=per_group, share=EVERY, seed=b"s")
+    check(rows, proportion, per_group, after)
+    before, size = records(rows, per_group), categories(rows)
+    least = optimum(before, size, changes(rows, proportion), limits(EVERY, before, size))
+    assert (deviation(after), float(cost(after))) == (least[0], pytest.approx(float(least[1]), abs=1e-6))
+    assert plan.deviation == least[0]
+    assert plan.objective == pytest.approx(float(least[1]), abs=1e-6)
+
+
+@given(rows=tables(), proportion=proportions)
+def test_exact_reaches_the_optimum_within_the_share_it_says(rows: list[Row], proportion: Fraction) -> None:
+    plan, _, after = planned(rows, proportion=proportion, seed=b"s")
+    share = Fraction(plan.share[0]).limit_denominator(10**6), Fraction(plan.share[1]).limit_denominator(10**6)
+    allowed = limits(share, after, categories(rows))
+    left = Counter(r.true for r in after if r.unique and r.changed)
+    assert all(low <= left[t] <= high for t, (low, high) in enumerate(allowed))
+    least = optimum(records(rows), categories(rows), changes(rows, proportion), allowed)
+    assert (deviation(after), float(cost(after))) == (least[0], pytest.approx(float(least[1]), abs=1e-6))
+
+
+@given(
+    rows=tables(),
+    proportion=proportions,
+    per_group=group_sizes,
+    phase1=st.sampled_from(["joint", "separate"]),
+)
+def test_greedy_keeps_the_constraints_and_leaves_no_swap_to_make(
+    rows: list[Row], proportion: Fraction, per_group: int | Fraction, phase1: str
+) -> None:
+    asked: dict[str, Any] = {
+        "proportion": proportion,
+        "per_group": per_group,
+        "phase1": phase1,
+        "share": EVERY,
+    }
+    plan, _, after = planned(rows, method="greedy", seed=b"s", **asked)
+    check(rows, proportion, per_group, after)
+    assert deviation(after) == plan.deviation
+    assert all(price >= Fraction(-1, 10**8) for price in swaps_left(after))
+    optimal, _, best = planned(rows, method="exact", seed=b"s", **asked)
+    assert optimal.deviation == plan.deviation
+    assert optimal.objective <= plan.objective + 1e-8
+    check(rows, proportion, per_group, best)
+
+
+@given(rows=tables(), proportion=proportions, blur=st.sampled_from([0.05, 0.5, 10.0]))
+def test_noise_leaves_the_constraints_alone(rows: list[Row], proportion: Fraction, blur: float) -> None:
+    plan, _, after = planned(rows, proportion=proportion, blur=blur, seed=b"s")
+    check(rows, proportion, 1, after)
+    assert float(cost(after)) == pytest.approx(plan.objective, abs=1e-6)
+
+
+def some_rows(count: int = 400, values: int = 4) -> list[Row]:
+    """Rows that are often alike, so that there are ties."""
+    return [
+        (str(i * i % 97), str(i * 7 % 13), str(i // 400), str(i * i * i % 31 % values)) for i in range(count)
+    ]
+
+
+@pytest.mark.parametrize("method", ["exact", "greedy"])
+def test_a_seed_repeats_the_plan_with_any_number_of_threads(method: str) -> None:
+    plans = [
+        planned(some_rows(), threads=threads, proportion=Fraction(1, 3), method=method, seed=seed)[1]
+        for threads, seed in ((1, b"a"), (4, b"a"), (2, b"b"))
+    ]
+    assert plans[0] == plans[1]
+    assert plans[0] != plans[2]
+
+
+@pytest.mark.parametrize("share", [EVERY, None])
+def test_sampling_and_narrowing_do_not_change_the_optimum(
+    share: tuple[Fraction, Fraction] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = some_rows(1500)
+    asked: dict[str, Any] = {"proportion": Fraction(1, 3), "share": share, "seed": b"s"}
+    direct = planned(rows, **asked)[0]
+    monkeypatch.setattr(exact, "SAMPLE", 150)
+    monkeypatch.setattr(exact, "OPEN", 40)
+    monkeypatch.setattr(exact, "MOST", 12)
+    sampled, _, after = planned(rows, **asked)
+    check(rows, Fraction(1, 3), 1, after)
+    assert sampled.objective == pytest.approx(direct.objective, abs=1e-6)
+    assert sampled.rounds != direct.rounds
+
+
+def test_a_thinned_set_of_classes_keeps_the_records_of_each_kind() -> None:
+    kinds = np.array([0] * 50 + [1] * 3 + [4] * 200)
+    classes = Classes(kinds, np.arange(1, 254), np.zeros((253, 3), dtype=np.int64))
+    thin = thinned(classes, 40)
+    assert 20 <= len(thin) <= 45
+    for kind in (0, 1, 4):
+        assert thin.records[thin.kinds == kind].sum() == pytest.approx(classes.records[kinds == kind].sum())
+
+
+def test_no_price_makes_a_record_enter_the_category_that_it_leaves() -> None:
+    query = "(SELECT 0 AS k, 5 AS own, -2000000000 AS p0, 7 AS p1)"
+    for far in (0, 10**10):
+        prices = Prices((far, 0), (0, 0))
+        (row,) = duckdb.sql(f"SELECT best, s1, s0 < -10**9 FROM ({offers(query, prices)})").fetchall()
+        assert row == (7, 7, True)
+
+
+def test_two_values_need_an_even_number_of_changes() -> None:
+    rows: list[Row] = [(str(i), "ab"[i % 2]) for i in range(20)]
+    told = Told()
+    assert planned(rows, proportion=Fraction(3, 20), share=EVERY, told=told, seed=b"s")[0].deviation == 2
+    assert "even number" in " ".join(told.notices)
+
+
+def test_without_a_seed_ties_fall_otherwise_each_time() -> None:
+    rows: list[Row] = [(str(i), "ab"[i % 2]) for i in range(40)]
+    first, second = (planned(rows, proportion=HALF)[1] for _ in range(2))
+    assert first != second
+
+
+def test_a_marginal_that_cannot_be_kept_is_said_with_the_proportions_that_would() -> None:
+    rows: list[Row] = [(str(i), "rare" if i < 4 else "common") for i in range(40)]
+    told = Told()
+    plan = planned(rows, proportion=HALF, share=EVERY, told=told, seed=b"s")[0]
+    assert plan.deviation == 24
+    assert plan.feasible == (0.0, 0.2)
+    assert "from 0 to 0.2" in " ".join(told.notices)
+
+
+def test_a_share_that_excludes_the_proportion_is_refused_with_the_reason() -> None:
+    with pytest.raises(InvalidOption, match=r"changes by 0.3 to 0.4 .* cannot change by 0.5.*LOW <= 0.5"):
+        planned(some_rows(), proportion=HALF, share=(Fraction(3, 10), Fraction(4, 10)))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"proportion": Fraction(0)},
+        {"proportion": Fraction(11, 10)},
+        {"proportion": HALF, "blur": -1.0},
+        {"proportion": HALF, "blur": float("nan")},
+        {"proportion": HALF, "smoothing": -0.5},
+        {"proportion": HALF, "per_group": 0},
+        {"proportion": HALF, "per_group": Fraction(3, 2)},
+        {"proportion": HALF, "share": (Fraction(1), Fraction(0))},
+    ],
+)
+def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidOption):
+        planned(some_rows(20), **options)
+
+
+def test_one_confidential_value_cannot_be_swapped() -> None:
+    with pytest.raises(InvalidOption, match="1 values"):
+        planned([("a", "x"), ("b", "x")], proportion=HALF)
+
+
+def test_nothing_identifiable_gives_an_empty_plan() -> None:
+    rows: list[Row] = [("a", "x"), ("a", "y")]
+    for method in ("exact", "greedy"):
+        plan, moves, _ = planned(rows, proportion=HALF, method=method)
+        assert (moves, plan.objective, plan.deviation, plan.settled) == ([], 0, 0, None)
+
+
+def test_keys_of_more_than_63_bits_take_several_words() -> None:
+    rows: list[Row] = [(*(str(i * j % 61) for j in range(1, 14)), "xyz"[i % 3]) for i in range(60)]
+    with identified(rows) as (_, found):
+        assert len(found.keys) > 1
+    plan, moves, after = planned(rows, proportion=HALF, seed=b"s")
+    check(rows, HALF, 1, after)
+    assert len(moves) == 30
+    assert plan.deviation == 0

@@ -1,0 +1,157 @@
+"""States are measured in several ways, which must agree: along a path, and candidates beside a state."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest import mock
+
+import duckdb
+import numpy as np
+import pytest
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.examples import creation
+from ppdm_sql.methods.base.collapse import Atoms, class_counts, collapse
+from ppdm_sql.methods.top_down.constraints import Constraints
+from ppdm_sql.methods.top_down.cuts import Codes, Cuts
+from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
+from ppdm_sql.methods.top_down.measuring import GroupingMeasure
+from ppdm_sql.methods.top_down.protected_values import constraints_of
+from ppdm_sql.privacy import parse
+from ppdm_sql.taxonomy.matching import leaf_codes
+from ppdm_sql.taxonomy.model import Taxonomy
+
+JOBS = Taxonomy.from_dict(
+    {
+        "ANY": {
+            "Blue-collar": {"Non-Technical": ["Janitor", "Mover"], "Technical": ["Carpenter", "Technician"]},
+            "White-collar": {"Manager": [], "Professional": ["Accountant", "Lawyer"]},
+        }
+    }
+)
+EVERY_KIND = [
+    "k >= 1 on Sex, Job",
+    "k >= 1 on Job, Salary",
+    "Job, Salary, Sex -> Class <= 100%",
+    "distinct l >= 1 of Class on Sex, Job",
+    "entropy l >= 1 of Class on Sex, Job, Salary",
+    "t <= 1 of Class on Job, Salary",
+    "t <= 1 of Age on Job, Sex",
+]
+
+
+@pytest.fixture
+def engine() -> Engine:
+    connection = duckdb.connect()
+    connection.execute(creation("employees"))
+    connection.execute("CREATE TABLE people AS SELECT *, length(Job) + Salary % 7 AS Age FROM employees")
+    return Engine(connection)
+
+
+def atoms_of(engine: Engine) -> Atoms:
+    table = engine.find("people")
+    columns = {column.name: column for column in engine.columns(table)}
+    coded = [columns[name] for name in ("Sex", "Job", "Salary", "Class", "Age")]
+    return collapse(engine, table, coded, [], "n", masked=(), symbol="*")
+
+
+def recodings_of(engine: Engine, atoms: Atoms) -> list[Masking]:
+    sex, job, salary, *_ = atoms.coded
+    counts = [class_counts(engine, atoms, position, 3) for position in range(3)]
+    leaves = leaf_codes(engine, job.table, JOBS, column="Job")
+    return [
+        Suppression(sex, counts[0], "*"),
+        Generalization(job, counts[1], JOBS, leaves),
+        Intervals(salary, counts[2], "*"),
+    ]
+
+
+def horizon(recodings: list[Masking]) -> list[Codes]:
+    return [r.top.reachable(np.ones(r.ids, dtype=bool)) for r in recodings]
+
+
+def refined(cuts: Cuts, attribute: int, candidate: int) -> Cuts:
+    return (*cuts[:attribute], cuts[attribute].refine(candidate), *cuts[attribute + 1 :])
+
+
+def states(cuts: Cuts) -> list[Cuts]:
+    """The most general state, and some finer ones."""
+    found = [cuts]
+    for attribute in (1, 2, 1, 2, 2):
+        cut = found[-1][attribute]
+        found.append(refined(found[-1], attribute, int(cut.candidates[0])))
+    return found
+
+
+@pytest.mark.parametrize("limit", [64, 1])
+def test_candidates_measure_as_the_states_that_they_lead_to(engine: Engine, limit: int) -> None:
+    with (
+        mock.patch("ppdm_sql.methods.top_down.interval_cuts.HORIZON", limit),
+        mock.patch("ppdm_sql.methods.top_down.interval_cuts.FEW", 0 if limit == 1 else 256),
+        mock.patch("ppdm_sql.methods.top_down.groupings.WORTH_SWEEPING", 0 if limit == 1 else 10**6),
+    ):
+        atoms = atoms_of(engine)
+        recodings = recodings_of(engine, atoms)
+        gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in EVERY_KIND]), 3)
+        measure = GroupingMeasure(engine, atoms, gauges, horizon(recodings), classes=3)
+        for state in states(tuple(recoding.top for recoding in recodings)):
+            candidates = [(a, int(c)) for a, cut in enumerate(state) for c in cut.candidates]
+            (known,) = measure.path([state])
+            after = measure.path([refined(state, a, c) for a, c in candidates])
+            assert len(candidates) > 3
+            assert measure.beside(state, known, candidates) == pytest.approx(after)
+
+
+def test_a_path_measures_as_brute_force_does(engine: Engine) -> None:
+    atoms = atoms_of(engine)
+    recodings = recodings_of(engine, atoms)
+    gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in EVERY_KIND]), 3)
+    measure = GroupingMeasure(engine, atoms, gauges, horizon(recodings), classes=3)
+    for cuts in states(tuple(recoding.top for recoding in recodings)):
+        (found,) = measure.path([cuts])
+        assert [round(float(x), 9) for x in found] == [round(x, 9) for x in brute_force(engine, atoms, cuts)]
+
+
+def brute_force(engine: Engine, atoms: Atoms, cuts: Cuts) -> list[float]:
+    rows = engine.query(f"SELECT c0, c1, c2, c3, c4, sum(n) FROM {atoms.table} GROUP BY ALL", step="rows")
+    records = [
+        (*(int(cut.labels[code]) for cut, code in zip(cuts, row[:3], strict=True)), *row[3:5])
+        for row in rows
+        for _ in range(row[5])
+    ]
+    crowds = [len(min(groups(records, by).values(), key=len)) for by in ((0, 1), (1, 2))]
+    every = groups(records, (0, 1, 2)).values()
+    confidences = [max(share(group, 3, code) for group in every) for code in (0, 1)]
+    distinct = min(len({record[3] for record in group}) for group in groups(records, (0, 1)).values())
+    entropies = min(diversity(group) for group in every)
+    equal = max(equal_distance(group, records) for group in groups(records, (1, 2)).values())
+    ordered = max(ordered_distance(group, records) for group in groups(records, (0, 1)).values())
+    return [*crowds, *confidences, distinct, entropies, equal, ordered]
+
+
+def groups(records: list[tuple[int, ...]], by: tuple[int, ...]) -> dict[Any, list[tuple[int, ...]]]:
+    found: dict[Any, list[tuple[int, ...]]] = {}
+    for record in records:
+        found.setdefault(tuple(record[place] for place in by), []).append(record)
+    return found
+
+
+def share(group: list[tuple[int, ...]], place: int, code: int) -> float:
+    return sum(record[place] == code for record in group) / len(group)
+
+
+def diversity(group: list[tuple[int, ...]]) -> float:
+    shares = [share(group, 3, code) for code in (0, 1)]
+    return float(np.exp(-sum(p * np.log(p) for p in shares if p)))
+
+
+def equal_distance(group: list[tuple[int, ...]], records: list[tuple[int, ...]]) -> float:
+    return sum(abs(share(group, 3, code) - share(records, 3, code)) for code in (0, 1)) / 2
+
+
+def ordered_distance(group: list[tuple[int, ...]], records: list[tuple[int, ...]]) -> float:
+    codes = range(1 + max(record[4] for record in records))
+    moved = [
+        sum(share(group, 4, code) - share(records, 4, code) for code in range(last + 1)) for last in codes
+    ]
+    return sum(map(abs, moved)) / (len(codes) - 1)

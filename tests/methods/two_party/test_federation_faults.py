@@ -1,0 +1,955 @@
+"""What goes wrong between two parties is a clear error on both sides, and leaves both files as they were."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import logging
+import os
+import queue
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from sides import (
+    AT_THE_LAST_WORD,
+    CELLS,
+    HOST,
+    REQUIRE,
+    Noted,
+    Outcome,
+    Side,
+    Vanished,
+    credentials,
+    make_keys,
+    raises,
+    run,
+    sends,
+    sides,
+    sleeps,
+    spawn,
+    vanish,
+)
+
+import ppdm_sql
+from ppdm_sql.errors import InvalidOption, NameTaken, PeerError, PpdmError, ProtocolError
+from ppdm_sql.methods.two_party.certificates import Credentials, keygen
+from ppdm_sql.methods.two_party.client import connect_to
+from ppdm_sql.methods.two_party.flight import COMMAND, Address, flight
+from ppdm_sql.methods.two_party.messages import Message
+from ppdm_sql.methods.two_party.server import listen_on
+from ppdm_sql.methods.two_party.stream import AGREED, PART
+from ppdm_sql.methods.two_party.stream import schema as part_schema
+from ppdm_sql.methods.two_party.transcripts import stored
+from ppdm_sql.methods.two_party.transport import from_bytes, to_bytes
+
+MESSAGES = 30
+"""That the joining side sends in a run that nothing disturbs."""
+
+
+@pytest.fixture(scope="session")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_keys(tmp_path_factory.mktemp("keys"))
+
+
+@pytest.fixture
+def pair(tmp_path: Path, keys: Path) -> tuple[Side, Side]:
+    return sides(tmp_path, keys)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What a run ends with that nothing disturbs."""
+
+    rows: list[tuple[Any, ...]]
+    steps: int
+    sent: tuple[int, int]
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory, keys: Path) -> Whole:
+    first, second = run(*sides(tmp_path_factory.mktemp("whole"), keys))
+    assert first.rows
+    assert first.rows == second.rows
+    return Whole(first.rows, len(first.steps), (first.sent, second.sent))
+
+
+def assert_explained(outcome: Outcome, kind: type[PpdmError], problem: str) -> None:
+    """Two sentences: what is wrong, what to type; no cell, no key."""
+    assert isinstance(outcome.error, kind), outcome.text
+    assert re.search(problem, outcome.error.problem), outcome.text
+    assert outcome.error.problem.endswith(".")
+    assert outcome.error.remedy.endswith(".")
+    assert not any(cell in str(outcome.error) for cell in CELLS)
+
+
+def assert_untouched(before: tuple[Any, Any], *pair: Side) -> None:
+    assert tuple(side.snapshot() for side in pair) == before
+
+
+def assert_both_end(outcomes: tuple[Outcome, Outcome], whole: Whole) -> None:
+    for outcome in outcomes:
+        assert outcome.error is None, outcome.text
+        assert outcome.rows == whole.rows
+        assert len(outcome.steps) == whole.steps
+
+
+def refused(
+    pair: tuple[Side, Side],
+    kinds: tuple[type[PpdmError], type[PpdmError]],
+    problems: tuple[str, str],
+    **options: Any,
+) -> tuple[Outcome, Outcome]:
+    """Run both and see both fail, with both files as they were and nothing kept."""
+    before = tuple(side.snapshot() for side in pair)
+    outcomes = run(*pair, **options)
+    for outcome, kind, problem in zip(outcomes, kinds, problems, strict=True):
+        assert_explained(outcome, kind, problem)
+    assert_untouched(before, *pair)  # type: ignore[arg-type]
+    if ProtocolError in kinds:
+        assert [side.unfinished() for side in pair] == [0, 0]
+    return outcomes
+
+
+# -- a run that nothing disturbs ----------------------------------------------------------------------
+
+
+def test_both_files_end_with_the_release_that_one_party_would_make(
+    pair: tuple[Side, Side], whole: Whole, tmp_path: Path
+) -> None:
+    assert_both_end(run(*pair), whole)
+    a, b = pair
+    joined = "CREATE TABLE people AS SELECT Sex, Job, Salary, Class FROM a.ta JOIN b.tb USING (SSN, Class)"
+    with ppdm_sql.open(":memory:") as db:
+        for side in pair:
+            db.engine.connection.execute(f"ATTACH '{side.file}' AS {side.file.stem} (READ_ONLY)")
+        db.engine.connection.execute(joined)
+        alone = db.generalize(
+            "people",
+            REQUIRE,
+            class_column="Class",
+            taxonomies=b.options["taxonomies"],
+            ranges=b.options["ranges"],
+            into="alone",
+        )
+        assert sorted(alone.relation().fetchall()) == sorted(whole.rows)
+        assert len(alone.steps()) == whole.steps
+    for side in pair:
+        assert side.unfinished() == 0
+        assert side.query("SELECT table_name FROM duckdb_tables() WHERE table_name = 'unfinished'") == []
+
+
+def test_what_one_side_sent_is_what_the_other_received(pair: tuple[Side, Side]) -> None:
+    run(*pair)
+    told = []
+    for side in pair:
+        with ppdm_sql.open(side.file, read_only=True) as db:
+            told.append(stored(db.engine, "both"))
+    for mine, theirs in (told, told[::-1]):
+        sent, received = (
+            [entry[1:2] + entry[3:6] for entry in entries if entry.direction == direction]
+            for entries, direction in ((mine, "sent"), (theirs, "received"))
+        )
+        assert sent == received
+        assert [entry.number for entry in mine] == list(range(1, len(mine) + 1))
+    assert all((entry.payload is None) == (entry.kind == "WIN") for entry in told[0])
+
+
+# -- a partner that disappears --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("who", [0, 1], ids=["the listening side", "the joining side"])
+def test_a_partner_that_disappears_at_any_message_leaves_no_trace_and_resumes(
+    tmp_path: Path, keys: Path, who: int
+) -> None:
+    """A shorter run; it is resumed from every second message."""
+    (tmp_path / "whole").mkdir()
+    short = {"max_steps": 4}
+    first, second = run(*sides(tmp_path / "whole", keys), **short)
+    whole = Whole(first.rows, 4, (first.sent, second.sent))
+    assert whole.sent[who] >= 10
+    for at in (*range(1, whole.sent[who] + 1), AT_THE_LAST_WORD):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        pair = sides(folder, keys)
+        before = tuple(side.snapshot() for side in pair)
+        fault = (at, vanish)
+        outcomes = run(*pair, faults=(None, fault) if who else (fault, None), **short)
+        assert_explained(outcomes[1 - who], PeerError, "The line to the partner broke")
+        assert_untouched(before, *pair)  # type: ignore[arg-type]
+        if at % 2 == 0:
+            continue
+        resumed = run(*pair, resume=(True, True), **short)
+        assert_both_end(resumed, whole)
+        assert [side.unfinished() for side in pair] == [0, 0]
+        assert at < 8 or resumed[who].sent < whole.sent[who]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills a process by signal")
+@pytest.mark.parametrize(("role", "at"), [("join", 1), ("serve", 9), ("join", 24)])
+def test_a_process_that_is_killed_is_resumed(
+    pair: tuple[Side, Side], whole: Whole, role: str, at: int
+) -> None:
+    before = tuple(side.snapshot() for side in pair)
+    told = processes(pair, **{role: (at, "kill")})
+    other = "join" if role == "serve" else "serve"
+    assert "The line to the partner broke." in told[other]
+    assert "release" not in told["serve"] + told["join"]
+    assert_untouched(before, *pair)  # type: ignore[arg-type]
+    told = processes(pair, resume=at > 1)
+    assert (
+        told["serve"].splitlines()[-1] == told["join"].splitlines()[-1] == f"release {whole.steps} complete"
+    )
+    assert pair[0].query('FROM "both"') == pair[1].query('FROM "both"') == whole.rows
+
+
+def processes(pair: tuple[Side, Side], resume: bool = False, **deeds: tuple[int, str]) -> dict[str, str]:
+    """Run each party in a process of its own; give what each printed."""
+    with _both(pair, deeds, *(["--resume"] if resume else [])) as found:
+        return {role: child.communicate(timeout=60)[0] for role, child in found.items()}
+
+
+@contextlib.contextmanager
+def _both(
+    pair: tuple[Side, Side], deeds: dict[str, tuple[int, str]], *more: str
+) -> Iterator[dict[str, subprocess.Popen[str]]]:
+    """Start both processes, the second when the first listens."""
+    (first, second), nothing = pair, (0, "nothing")
+    with contextlib.ExitStack() as stack:
+        serve = stack.enter_context(_spawned(first, "serve", 0, *deeds.get("serve", nothing), *more))
+        words = ("join", _port(serve), *deeds.get("join", nothing), *more)
+        yield {"serve": serve, "join": stack.enter_context(_spawned(second, *words))}
+
+
+@contextlib.contextmanager
+def _spawned(*words: Any) -> Iterator[subprocess.Popen[str]]:
+    child = spawn(*words)
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.wait()
+
+
+def _port(child: subprocess.Popen[str]) -> int:
+    line = _read_until(child, "notice Listening on")
+    return int(line.split()[3].rpartition(":")[2])
+
+
+def _read_until(child: subprocess.Popen[str], word: str) -> str:
+    assert child.stdout is not None
+    assert child.stderr is not None
+    for line in child.stdout:
+        if line.startswith(word):
+            return line
+    pytest.fail(f"the party ended without {word!r}: {child.stderr.read()[-2000:]}")
+
+
+# -- a partner that stalls ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("who", [0, 1], ids=["the listening side", "the joining side"])
+def test_a_partner_that_stalls_is_given_up(pair: tuple[Side, Side], whole: Whole, who: int) -> None:
+    faults = tuple((9, sleeps(2.5)) if side == who else None for side in (0, 1))
+    before = tuple(side.snapshot() for side in pair)
+    outcomes = run(*pair, faults=faults, timeout=1.0)  # type: ignore[arg-type]
+    assert_explained(outcomes[1 - who], PeerError, "The partner has said nothing for 1 seconds")
+    assert "--timeout" in str(outcomes[1 - who].error)
+    assert_explained(outcomes[who], PeerError, "waited too long for this side|The line to the partner broke")
+    assert_untouched(before, *pair)  # type: ignore[arg-type]
+    assert_both_end(run(*pair, resume=(True, True)), whole)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="stops a process by signal")
+@pytest.mark.parametrize("stopped", ["serve", "join"])
+def test_a_process_that_stands_still_does_not_hold_the_other(
+    pair: tuple[Side, Side], stopped: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SIDE_TIMEOUT", "1.5")
+    deeds = {stopped: (9, "stop")}
+    with _both(pair, deeds) as found:
+        still = found.pop(stopped)
+        (other,) = found.values()
+        _read_until(still, "stopped")
+        began = time.monotonic()
+        printed, _ = other.communicate(timeout=30)
+        assert time.monotonic() - began < 15
+        assert "The partner has said nothing for 1.5 seconds." in printed
+        still.send_signal(signal.SIGCONT)
+        printed, _ = still.communicate(timeout=30)
+        assert "error" in printed
+
+
+def test_nobody_who_joins_in_time_is_an_error(pair: tuple[Side, Side]) -> None:
+    a, _ = pair
+    with ppdm_sql.open(a.file) as db, pytest.raises(PeerError, match="Nobody called 'bank-b' has joined"):
+        a.party(db).serve(f"{HOST}:0", a.credentials(), a.partner, wait=0.2)
+
+
+def test_nobody_who_listens_in_time_is_an_error(pair: tuple[Side, Side]) -> None:
+    _, b = pair
+    began = time.monotonic()
+    with ppdm_sql.open(b.file) as db, pytest.raises(PeerError, match="Nobody can be reached") as caught:
+        b.party(db).join(f"{HOST}:{_free_port()}", b.credentials(), b.partner, timeout=0.5)
+    assert caught.value.exit_code == 3
+    assert time.monotonic() - began < 5
+
+
+def test_the_joining_side_may_come_first(pair: tuple[Side, Side], whole: Whole) -> None:
+    (a, b), port, found = pair, _free_port(), {}
+
+    def join() -> None:
+        with ppdm_sql.open(b.file) as db:
+            release = b.party(db).join(f"{HOST}:{port}", b.credentials(), b.partner, timeout=10)
+            found["rows"] = release.relation().fetchall()
+
+    thread = threading.Thread(target=join)
+    thread.start()
+    time.sleep(0.6)
+    with ppdm_sql.open(a.file) as db:
+        release = a.party(db).serve(f"{HOST}:{port}", a.credentials(), a.partner, wait=10)
+        assert release.relation().fetchall() == whole.rows
+    thread.join()
+    assert found["rows"] == whole.rows
+
+
+def _free_port() -> int:
+    with socket.socket() as bound:
+        bound.bind((HOST, 0))
+        return int(bound.getsockname()[1])
+
+
+# -- other parameters, other records, other states ----------------------------------------------------
+
+
+def test_other_requirements_are_refused_by_both(pair: tuple[Side, Side]) -> None:
+    a, b = pair
+    other = replace(b, options=b.options | {"require": ["k >= 5 on Sex, Job", REQUIRE[1]]})
+    refused((a, other), (ProtocolError,) * 2, ("requirements",) * 2)
+
+
+@pytest.mark.parametrize("option", [{"max_steps": 3}, {"score_bits": 8}, {"symbol": "?"}])
+def test_other_options_are_refused_by_both(pair: tuple[Side, Side], option: dict[str, Any]) -> None:
+    a, b = pair
+    refused((a, replace(b, options=b.options | option)), (ProtocolError,) * 2, ("settings",) * 2)
+
+
+def test_a_column_that_both_own_is_refused_by_both(pair: tuple[Side, Side]) -> None:
+    a, b = pair
+    edit(a, "ALTER TABLE ta ADD COLUMN Job VARCHAR")
+    other = replace(a, options={"owns": ["Sex", "Job"]})
+    refused((other, b), (ProtocolError,) * 2, ("Both parties own column 'Job'",) * 2)
+
+
+def test_another_version_is_refused_by_both(pair: tuple[Side, Side]) -> None:
+    faults = (None, (1, rewritten(version=99)))
+    refused(pair, (ProtocolError,) * 2, ("version 99 of the protocol", "another version"), faults=faults)
+
+
+def test_another_version_of_the_line_is_refused(pair: tuple[Side, Side], whole: Whole) -> None:
+    with waiting(pair) as (port, ended):
+        fl = flight()
+        with pytest.raises(fl.FlightServerError, match="another version"):
+            _exchange(_client(pair[1].credentials(), port), command=COMMAND + b"1")
+        assert_joins(pair, port, ended, whole)
+
+
+def test_records_that_differ_are_refused_with_counts_by_both(pair: tuple[Side, Side]) -> None:
+    edit(pair[1], "DELETE FROM tb WHERE SSN = 'person-7'")
+    outcomes = refused(pair, (ProtocolError,) * 2, ("34 records.* 33", "33 records.* 34"))
+    assert not any("person" in outcome.text for outcome in outcomes)
+
+
+@pytest.mark.parametrize("value", ["NULL", "'person-3'"], ids=["no key", "a key twice"])
+def test_keys_that_name_nobody_or_two_are_refused_with_counts(pair: tuple[Side, Side], value: str) -> None:
+    edit(pair[1], f"UPDATE tb SET SSN = {value} WHERE SSN = 'person-7'")
+    before = tuple(side.snapshot() for side in pair)
+    first, second = run(*pair)
+    assert isinstance(second.error, PpdmError)
+    assert re.search(r"\d", second.error.problem)
+    assert_explained(first, PeerError, "The run failed on the partner's side")
+    assert not any("person" in outcome.text for outcome in (first, second))
+    assert_untouched(before, *pair)  # type: ignore[arg-type]
+
+
+def test_a_record_order_that_differs_is_refused_by_both(pair: tuple[Side, Side]) -> None:
+    faults = (None, (1, rewritten(order="0" * 64)))
+    refused(pair, (ProtocolError,) * 2, ("34 records", "not the same|differ|others"), faults=faults)
+
+
+def test_a_class_that_differs_is_refused_by_both(pair: tuple[Side, Side]) -> None:
+    edit(pair[1], "UPDATE tb SET Class = if(Class = 'Y', 'N', 'Y') WHERE SSN = 'person-7'")
+    refused(pair, (ProtocolError,) * 2, ("The class or a sensitive column is not the same",) * 2)
+
+
+@pytest.mark.parametrize("at", [2, 5, MESSAGES])
+def test_a_digest_that_differs_is_refused_by_both(pair: tuple[Side, Side], at: int) -> None:
+    """Before the first step, after one, and of the release itself."""
+    faults = (None, (at, rewritten(leaves="0" * 64)))
+    refused(pair, (ProtocolError,) * 2, ("other|state|leaves|sizes", "state"), faults=faults)
+
+
+def rewritten(**fields: Any) -> Any:
+    """Send the message with other fields."""
+
+    def fault(_: Any, payload: bytes) -> bytes:
+        message = from_bytes(payload)
+        assert set(fields) <= set(message.fields), f"the message is a {message.kind}"
+        return to_bytes(replace(message, fields={**message.fields, **fields}))
+
+    return fault
+
+
+def edit(side: Side, sql: str) -> None:
+    with ppdm_sql.open(side.file) as db:
+        db.engine.connection.execute(sql)
+
+
+# -- garbage ---------------------------------------------------------------------------------------------
+
+SCORE = to_bytes(
+    Message("SCORE", 1, {"candidate": True, "stop": False, "score": 1.0, "level": None, "attribute": 1})
+)
+GARBAGE = {
+    "nothing": b"",
+    "noise": os.urandom(500),
+    "no message": b'{"kind": "SCORE"}\n',
+    "an unknown kind": b'["PEEK",1,"{}",""]\n',
+    "an unknown field": SCORE.replace(b'\\"stop', b'\\"counts\\":[1],\\"stop'),
+    "a missing field": SCORE.replace(b'\\"stop\\":false,', b""),
+    "a number that is none": SCORE.replace(b"1.0", b"NaN"),
+    "a number beyond all": SCORE.replace(b'SCORE",1', b'SCORE",99999999999999999999'),
+    "a column where none may be": SCORE + b"\x01\x02",
+    "other spacing": SCORE.replace(b'["SCORE",1', b'["SCORE", 1'),
+    "the wrong kind": b'["DIGEST",1,"{\\"leaves\\":\\"' + b"0" * 64 + b'\\"}",""]\n',
+    "no UTF-8": b'["SCORE",1,"\xff",""]\n',
+    "deep nesting": b"[" * 60_000,
+    "too much": b" " * (64 * 1024 + 1),
+    "far too much": b"x" * (3 * PART),
+}
+
+
+@pytest.mark.parametrize("what", GARBAGE)
+def test_garbage_is_refused_by_both(pair: tuple[Side, Side], what: str) -> None:
+    """In the place of the first score."""
+    faults = (None, (3, sends(GARBAGE[what])))
+    problems = ("The partner sent ", "The partner refuses (a message of|what) this side")
+    refused(pair, (ProtocolError,) * 2, problems, faults=faults)
+
+
+@pytest.mark.parametrize(
+    "bad", ["a child too many", "too few numbers", "a number that is no child", "a wrong type"]
+)
+def test_an_instruction_that_cannot_be_is_refused_by_both(pair: tuple[Side, Side], bad: str) -> None:
+    def changed(_: Any, payload: bytes) -> bytes:
+        message = from_bytes(payload)
+        assert message.kind == "WIN"
+        assert message.column is not None
+        numbers = message.column.to_pylist()
+        if bad == "a child too many":
+            return to_bytes(replace(message, fields={**message.fields, "children": 9}))
+        if bad == "too few numbers":
+            return to_bytes(replace(message, column=pa.array(numbers[1:], pa.uint8())))
+        if bad == "a number that is no child":
+            return to_bytes(replace(message, column=pa.array([200, *numbers[1:]], pa.uint8())))
+        return to_bytes(replace(message, column=pa.array(numbers, pa.uint32())))
+
+    before = tuple(side.snapshot() for side in pair)
+    first, second = run(*pair, faults=(None, (4, changed)))
+    if bad in (
+        "a child too many",
+        "a wrong type",
+    ):  # may be taken: a child that no record has, a wider number
+        assert first.error is None or isinstance(first.error, ProtocolError), first.text
+        return
+    assert_explained(first, ProtocolError, ".")
+    assert_explained(second, ProtocolError, "The partner refuses|state")
+    assert_untouched(before, *pair)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "kind", [b"", b"last", b"open", b"what"], ids=["no kind", "a message", "open", "unknown"]
+)
+def test_a_batch_that_is_no_part_is_refused(pair: tuple[Side, Side], whole: Whole, kind: bytes) -> None:
+    a, b = pair
+    before = a.snapshot()
+    with waiting(pair) as (port, ended):
+        other = pa.schema([pa.field("part", pa.string())])
+        reader, writer = _exchange(_client(b.credentials(), port), schema=other)
+        writer.write_with_metadata(pa.record_batch([pa.array(["person-1", "x"])], schema=other), kind)
+        error = ended.get(timeout=10)
+        reader.cancel()
+    assert isinstance(error, ProtocolError)
+    assert "something that is no message" in error.problem
+    assert a.snapshot() == before
+
+
+# -- certificates ----------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def waiting(pair: tuple[Side, Side]) -> Iterator[tuple[int, queue.Queue[Any]]]:
+    """Let the first party wait for the second; give its port, and what it ends with."""
+    side, progress, ended = pair[0], Noted(), queue.Queue()
+
+    def serve() -> None:
+        try:
+            with ppdm_sql.open(side.file) as db:
+                party = side.party(db, progress)
+                release = party.serve(f"{HOST}:0", side.credentials(), side.partner, timeout=5, wait=20)
+                ended.put(release.relation().fetchall())
+        except BaseException as error:
+            ended.put(error)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    assert progress.listens.wait(10)
+    ended.notices = progress.notices
+    yield progress.port, ended
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+def assert_joins(pair: tuple[Side, Side], port: int, ended: queue.Queue[Any], whole: Whole) -> None:
+    """The right partner can still join."""
+    side = pair[1]
+    with ppdm_sql.open(side.file) as db:
+        release = side.party(db).join(f"{HOST}:{port}", side.credentials(), side.partner, timeout=10)
+        assert release.relation().fetchall() == whole.rows
+    assert ended.get(timeout=20) == whole.rows
+
+
+def join(side: Side, port: int, shown: Credentials, name: str | None = None) -> Outcome:
+    with ppdm_sql.open(side.file) as db:
+        try:
+            return Outcome(side.party(db).join(f"{HOST}:{port}", shown, name or side.partner, timeout=3))
+        except PpdmError as error:
+            return Outcome(error=error)
+
+
+def mixed(own: Credentials, believed: Credentials) -> Credentials:
+    return replace(own, authority=believed.authority)
+
+
+def _expired(folder: Path, keys: Path) -> Credentials:
+    """A certificate of an authority, which both believe, that was valid until yesterday."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+    from cryptography.x509.oid import NameOID
+
+    now = datetime.datetime.now(datetime.UTC)
+    root_key = ec.generate_private_key(ec.SECP256R1())
+    root = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "an authority")])
+    for name, days, key in (("authority", 5, root_key), ("bank-a", 5, None), ("bank-b", -1, None)):
+        own = key or ec.generate_private_key(ec.SECP256R1())
+        subject = root if key else x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(root)
+            .public_key(own.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(days=9))
+            .not_valid_after(now + datetime.timedelta(days=days))
+            .add_extension(x509.BasicConstraints(key is not None, None), True)
+            .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), False)
+        )
+        certificate = builder.sign(root_key, hashes.SHA256())
+        (folder / f"{name}.pem").write_bytes(certificate.public_bytes(Encoding.PEM))
+        text = own.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        (folder / f"{name}.key").write_bytes(text)
+    texts = [(folder / name).read_bytes() for name in ("bank-b.pem", "bank-b.key", "authority.pem")]
+    return Credentials(*texts, "bank-b")
+
+
+def test_a_rogue_partner_is_refused_and_the_right_one_joins(
+    pair: tuple[Side, Side], whole: Whole, tmp_path: Path
+) -> None:
+    """Its certificate has the right name, and another authority's signature."""
+    keygen(tmp_path / "rogue", ["bank-a", "bank-b"])
+    rogue = mixed(credentials(tmp_path / "rogue", "bank-b"), pair[1].credentials())
+    with waiting(pair) as (port, ended):
+        assert_explained(join(pair[1], port, rogue), ProtocolError, "does not take this side's certificate")
+        assert_joins(pair, port, ended, whole)
+
+
+def test_a_partner_with_another_name_is_refused_and_the_owner_told(
+    pair: tuple[Side, Side], whole: Whole, keys: Path
+) -> None:
+    with waiting(pair) as (port, ended):
+        found = join(pair[1], port, credentials(keys, "bank-c"))
+        assert_explained(found, ProtocolError, "expects a certificate for another name than 'bank-c'")
+        assert any("another name was refused: 'bank-c'" in text for text in ended.notices)  # type: ignore[attr-defined]
+        assert_joins(pair, port, ended, whole)
+
+
+def test_who_listens_with_another_authority_is_refused(
+    pair: tuple[Side, Side], whole: Whole, tmp_path: Path
+) -> None:
+    keygen(tmp_path / "rogue", ["bank-a", "bank-b"])
+    believing = mixed(pair[1].credentials(), credentials(tmp_path / "rogue", "bank-b"))
+    with waiting(pair) as (port, ended):
+        assert_explained(join(pair[1], port, believing), ProtocolError, "not of the given authority")
+        assert_joins(pair, port, ended, whole)
+
+
+def test_who_listens_with_another_name_is_refused(pair: tuple[Side, Side], whole: Whole) -> None:
+    with waiting(pair) as (port, ended):
+        found = join(pair[1], port, pair[1].credentials(), "bank-x")
+        assert_explained(found, ProtocolError, "is not for 'bank-x'")
+        assert_joins(pair, port, ended, whole)
+
+
+def test_an_expired_certificate_is_refused_by_its_owner_and_by_the_partner(
+    pair: tuple[Side, Side], tmp_path: Path
+) -> None:
+    folder = tmp_path / "expired"
+    folder.mkdir()
+    expired = _expired(folder, pair[0].keys)
+    with pytest.raises(InvalidOption, match=r"valid from .* to .* only"):
+        credentials(folder, "bank-b")
+    listens = replace(pair[0], keys=folder)
+    with contextlib.ExitStack() as stack:
+        place = Address(HOST, _free_port())
+        server = threading.Thread(target=_listen_a_moment, args=(place, listens))
+        server.start()
+        stack.callback(server.join)
+        found = join(pair[1], place.port, expired)
+    assert_explained(found, ProtocolError, "does not take this side's certificate")
+
+
+def _listen_a_moment(place: Address, side: Side) -> None:
+    with (
+        contextlib.suppress(PeerError),
+        listen_on(place, side.credentials(), side.partner, b"", timeout=1, wait=3),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain Flight", "no certificate"])
+def test_a_caller_without_mutual_tls_is_refused(pair: tuple[Side, Side], whole: Whole, tls: bool) -> None:
+    fl = flight()
+    with waiting(pair) as (port, ended):
+        known = {"tls_root_certs": pair[1].credentials().authority, "override_hostname": "bank-a"}
+        client = fl.connect(f"grpc{'+tls' if tls else ''}://{HOST}:{port}", **(known if tls else {}))
+        with pytest.raises(fl.FlightUnavailableError):
+            _exchange(client)
+        assert_joins(pair, port, ended, whole)
+
+
+def test_a_caller_that_speaks_no_flight_is_refused(pair: tuple[Side, Side], whole: Whole) -> None:
+    with waiting(pair) as (port, ended):
+        with socket.create_connection((HOST, port), timeout=5) as caller:
+            caller.sendall(b"GET / HTTP/1.1\r\nHost: bank-a\r\n\r\n")
+            caller.settimeout(5)
+            with contextlib.suppress(ConnectionError):
+                assert b"SSN" not in caller.recv(1000)
+        silent = socket.create_connection((HOST, port), timeout=5)
+        assert_joins(pair, port, ended, whole)
+        silent.close()
+
+
+def test_a_second_caller_is_told_that_the_line_is_taken(pair: tuple[Side, Side], keys: Path) -> None:
+    a, b = pair
+    place, done = Address(HOST, _free_port()), threading.Event()
+
+    def listen() -> None:
+        with listen_on(place, a.credentials(), a.partner, b"a", timeout=5, wait=5):
+            done.wait(10)
+
+    thread = threading.Thread(target=listen)
+    thread.start()
+    with connect_to(place, b.credentials(), b.partner, b"b", timeout=5):
+        assert_explained(join(b, place.port, b.credentials()), PeerError, "busy with another caller")
+        done.set()
+    thread.join()
+
+
+def _client(shown: Credentials, port: int) -> Any:
+    return flight().connect(
+        f"grpc+tls://{HOST}:{port}",
+        tls_root_certs=shown.authority,
+        cert_chain=shown.certificate,
+        private_key=shown.private_key,
+        override_hostname="bank-a",
+    )
+
+
+def _exchange(client: Any, *, command: bytes = COMMAND, schema: pa.Schema | None = None) -> tuple[Any, Any]:
+    """Begin a stream and hear the opening word."""
+    writer, reader = client.do_exchange(flight().FlightDescriptor.for_command(command))
+    writer.begin(schema or part_schema())
+    reader.read_chunk()
+    return reader, writer
+
+
+# -- files of certificates -----------------------------------------------------------------------------
+
+
+def test_keys_for_a_trial_are_readable_by_their_owner_only(keys: Path) -> None:
+    for name in ("bank-a", "bank-b"):
+        assert (keys / f"{name}.key").stat().st_mode & 0o777 == 0o600
+    assert not list(keys.glob("authority.key"))
+
+
+@pytest.mark.parametrize(
+    ("files", "problem"),
+    [
+        (("bank-a.pem", "bank-b.key", "authority.pem"), "is not that of --cert"),
+        (("bank-a.pem", "bank-a.key", "bank-b.pem"), "is not signed by that of --authority"),
+        (("authority.pem", "bank-a.key", "authority.pem"), "is not that of --cert"),
+        (("bank-a.key", "bank-a.key", "authority.pem"), "--cert holds no certificate"),
+        (("bank-a.pem", "bank-a.pem", "authority.pem"), "--private-key holds no key"),
+        (("nowhere.pem", "bank-a.key", "authority.pem"), "cannot be read"),
+    ],
+)
+def test_certificates_that_do_not_fit_are_refused_before_anybody_is_called(
+    keys: Path, files: tuple[str, str, str], problem: str
+) -> None:
+    with pytest.raises(InvalidOption, match=problem) as caught:
+        Credentials.read(*(keys / file for file in files))
+    assert "BEGIN" not in str(caught.value)
+
+
+def test_a_key_is_never_shown(keys: Path) -> None:
+    shown = repr(credentials(keys, "bank-a"))
+    assert (keys / "bank-a.key").read_text().splitlines()[1] not in shown
+
+
+@pytest.mark.parametrize(
+    "names", [["bank-a"], ["bank-a", "Bank-A"], ["bank-a", "../b"], ["bank-a", "authority"]]
+)
+def test_names_that_cannot_stand_in_a_trial_are_refused(tmp_path: Path, names: list[str]) -> None:
+    with pytest.raises(InvalidOption):
+        keygen(tmp_path / "new", names)
+    assert not (tmp_path / "new").exists()
+
+
+def test_keys_are_replaced_only_by_force(tmp_path: Path) -> None:
+    names = ["bank-a", "bank-b"]
+    (first, *_) = keygen(tmp_path, names)
+    text = first.read_bytes()
+    with pytest.raises(NameTaken):
+        keygen(tmp_path, names)
+    assert first.read_bytes() == text
+    keygen(tmp_path, names, force=True)
+    assert first.read_bytes() != text
+
+
+# -- Ctrl-C -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name != "posix", reason="interrupts a process by signal")
+@pytest.mark.parametrize("role", ["serve", "join"])
+def test_ctrl_c_on_one_side_publishes_the_state_reached_on_both(
+    pair: tuple[Side, Side], whole: Whole, role: str
+) -> None:
+    told = interrupted(pair, role, 1)
+    ends = {text.splitlines()[-1] for text in told.values()}
+    assert len(ends) == 1
+    ((word, steps, stopped),) = (end.split() for end in ends)
+    assert (word, stopped) == ("release", "interrupted")
+    assert 0 < int(steps) < whole.steps
+    assert pair[0].query('FROM "both"') == pair[1].query('FROM "both"')
+
+
+@pytest.mark.skipif(os.name != "posix", reason="interrupts a process by signal")
+@pytest.mark.parametrize("role", ["serve", "join"])
+def test_ctrl_c_twice_aborts_and_tells_the_partner(pair: tuple[Side, Side], whole: Whole, role: str) -> None:
+    before = tuple(side.snapshot() for side in pair)
+    told = interrupted(pair, role, 2)
+    other = "join" if role == "serve" else "serve"
+    assert told[role].splitlines()[-1] == "interrupted"
+    assert "The partner interrupted the run." in told[other]
+    assert_untouched(before, *pair)  # type: ignore[arg-type]
+    assert_both_end(run(*pair, resume=(True, True)), whole)
+
+
+def interrupted(pair: tuple[Side, Side], role: str, times: int) -> dict[str, str]:
+    """Press Ctrl-C on one side while it is about to send its ninth message."""
+    deeds = {role: (9, "pause")}
+    with _both(pair, deeds) as found:
+        child = found[role]
+        _read_until(child, "paused")
+        for _ in range(times):
+            child.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+        if times == 1:
+            assert child.stdin is not None
+            child.stdin.write("\n")
+            child.stdin.flush()
+        return {name: each.communicate(timeout=60)[0] for name, each in found.items()}
+
+
+# -- resuming ---------------------------------------------------------------------------------------------
+
+
+def broken(pair: tuple[Side, Side], at: int = 15) -> None:
+    first, _ = run(*pair, faults=(None, (at, vanish)))
+    assert isinstance(first.error, PeerError)
+    assert "--resume" in first.error.remedy
+    assert all(side.unfinished() for side in pair)
+
+
+def test_only_one_side_that_resumes_is_refused_by_both(pair: tuple[Side, Side], whole: Whole) -> None:
+    broken(pair)
+    kept = [side.unfinished() for side in pair]
+    for outcome in run(*pair, resume=(True, False)):
+        assert_explained(outcome, ProtocolError, "Only one side was started with --resume")
+    assert [side.unfinished() for side in pair] == kept
+    assert_both_end(run(*pair, resume=(True, True)), whole)
+
+
+@pytest.mark.parametrize("change", [{"require": ["k >= 3 on Sex, Job", REQUIRE[1]]}, {"max_steps": 8}])
+def test_a_run_is_not_resumed_with_other_options(
+    pair: tuple[Side, Side], whole: Whole, change: dict[str, Any]
+) -> None:
+    broken(pair)
+    outcomes = run(*pair, resume=(True, True), **change)
+    for outcome in outcomes:
+        assert_explained(outcome, ProtocolError, "the run that broke off")
+    assert_both_end(run(*pair, resume=(True, True)), whole)
+
+
+def test_a_run_is_not_resumed_on_another_table(pair: tuple[Side, Side]) -> None:
+    broken(pair)
+    edit(pair[1], "UPDATE tb SET Job = 'Janitor' WHERE SSN IN ('person-1', 'person-30', 'person-31')")
+    for outcome in run(*pair, resume=(True, True)):
+        assert_explained(outcome, ProtocolError, "the run that broke off")
+
+
+def test_a_run_that_begins_anew_forgets_the_broken_one(pair: tuple[Side, Side], whole: Whole) -> None:
+    broken(pair)
+    outcomes = run(*pair)
+    assert_both_end(outcomes, whole)
+    assert all(any("is forgotten" in text for text in outcome.notices) for outcome in outcomes)
+    assert [side.unfinished() for side in pair] == [0, 0]
+
+
+def test_a_run_may_break_off_again_and_again(pair: tuple[Side, Side], whole: Whole) -> None:
+    broken(pair, 6)
+    for at in (3, 5, 4):
+        run(*pair, resume=(True, True), faults=(None, (at, vanish)))
+    assert_both_end(run(*pair, resume=(True, True)), whole)
+
+
+def test_a_run_without_a_step_is_resumed_too(pair: tuple[Side, Side]) -> None:
+    before = tuple(side.snapshot() for side in pair)
+    first, _ = run(*pair, faults=(None, (AT_THE_LAST_WORD, vanish)), max_steps=0)
+    assert_explained(first, PeerError, "The line to the partner broke")
+    assert_untouched(before, *pair)  # type: ignore[arg-type]
+    outcomes = run(*pair, resume=(True, True), max_steps=0)
+    assert all(len(outcome.rows) == 34 and not outcome.steps for outcome in outcomes)
+
+
+def test_a_run_that_was_kept_in_pieces_is_resumed(
+    pair: tuple[Side, Side], whole: Whole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long run is kept once a second; here after every round."""
+    monkeypatch.setattr("ppdm_sql.methods.two_party.transport.SECONDS_BETWEEN_KEEPS", -1.0)
+    broken(pair, 20)
+    numbers = [side.query("SELECT number FROM ppdm.unfinished ORDER BY number") for side in pair]
+    assert all(found == [(n,) for n in range(1, len(found) + 1)] for found in numbers)
+    assert_both_end(run(*pair, resume=(True, True)), whole)
+
+
+def test_what_a_broken_run_keeps_names_nothing(pair: tuple[Side, Side]) -> None:
+    broken(pair)
+    for side in pair:
+        for payload, kind in side.query("SELECT payload, kind FROM ppdm.unfinished"):
+            assert kind != "KEYS" or payload is None
+            assert not any(cell.encode() in (payload or b"") for cell in CELLS)
+
+
+@pytest.mark.parametrize("who", [0, 1], ids=["the listening side", "the joining side"])
+def test_a_side_that_fails_after_the_last_word_catches_up(
+    pair: tuple[Side, Side], whole: Whole, who: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have verified and said so; one publishes, the other cannot write the last bit."""
+    from ppdm_sql.methods.two_party import session
+
+    late = pair[who]
+    record = session.record
+
+    def failing(engine: Any, release: str, entries: Any) -> None:
+        record(engine, release, entries)
+        if engine.current()[0] == late.file.stem:
+            time.sleep(0.3)
+            raise ppdm_sql.EngineError("The disk is full.", "Make room.")
+
+    monkeypatch.setattr(session, "record", failing)
+    before = late.snapshot()
+    outcomes = run(*pair)
+    monkeypatch.undo()
+    assert outcomes[1 - who].error is None, outcomes[1 - who].text
+    assert any("has not confirmed" in text for text in outcomes[1 - who].notices)
+    assert isinstance(outcomes[who].error, ppdm_sql.EngineError)
+    assert late.snapshot() == before
+    resumed = run(*pair, resume=(True, True))
+    assert_both_end(resumed, whole)
+    assert any("Now it is there too." in text for text in resumed[1 - who].notices)
+
+
+def test_a_side_that_never_hears_the_last_word_catches_up(pair: tuple[Side, Side], whole: Whole) -> None:
+    """The line breaks when the listening side knows that the other publishes, but not the other way."""
+
+    def deaf(line: Any, _: bytes) -> None:
+        line.put(b"", AGREED)
+        time.sleep(0.5)
+        vanish(line, b"")
+
+    before = pair[1].snapshot()
+    first, second = run(*pair, faults=(None, (AT_THE_LAST_WORD, deaf)))
+    assert first.error is None, first.text
+    assert first.rows == whole.rows
+    assert any("has not confirmed" in text for text in first.notices)
+    assert isinstance(second.error, Vanished)
+    assert pair[1].snapshot() == before
+    assert_both_end(run(*pair, resume=(True, True)), whole)
+    assert_both_end(run(*pair, resume=(True, True)), whole)
+
+
+def test_a_release_of_another_method_is_not_resumed(pair: tuple[Side, Side]) -> None:
+    a, _ = pair
+    with ppdm_sql.open(a.file) as db:
+        db.suppress("ta", ["k >= 2 on Sex"], class_column="Class", into="both")
+        with pytest.raises(InvalidOption, match="was not made by two parties"):
+            a.party(db).serve(f"{HOST}:0", a.credentials(), a.partner, wait=1, resume=True)
+        with pytest.raises(NameTaken):
+            a.party(db).serve(f"{HOST}:0", a.credentials(), a.partner, wait=1)
+
+
+# -- what is said --------------------------------------------------------------------------------------------
+
+
+def test_no_log_holds_a_cell_or_a_key(pair: tuple[Side, Side], caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="ppdm_sql"):
+        run(*pair, faults=(None, (9, raises(ProtocolError("No.", "Yes.", reason="digest")))))
+    assert caplog.records
+    assert not any(cell in caplog.text for cell in CELLS)
+
+
+def test_nothing_heavy_is_loaded_before_it_is_needed() -> None:
+    heavy = ("cryptography", "pyarrow")
+    listed = "import sys, ppdm_sql, ppdm_sql.cli; print(*{name.partition('.')[0] for name in sys.modules})"
+    printed = subprocess.run(
+        [sys.executable, "-c", listed], capture_output=True, text=True, check=True
+    ).stdout
+    assert "ppdm_sql" in printed.split()
+    assert not set(heavy) & set(printed.split())
+
+
+def test_the_last_digest_is_the_last_message(whole: Whole) -> None:
+    assert whole.sent[1] == MESSAGES

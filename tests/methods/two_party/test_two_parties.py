@@ -1,0 +1,836 @@
+"""Two parties against one: the same steps and the same release, whatever the tables and whoever owns what."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest import mock
+
+import duckdb
+import pyarrow as pa
+import pytest
+from cases import literal, quote, text
+from cases_tds import TdsCase, generalize
+from federated import Outcome, QueueLink, links, together
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle_tds import grouping, secret
+from strategies import NAMES
+from strategies_tds import tds_cases
+
+import ppdm_sql
+from ppdm_sql.errors import (
+    ColumnRoleError,
+    GuaranteeNotMet,
+    InvalidOption,
+    InvalidSource,
+    NameTaken,
+    PeerError,
+    ProtocolError,
+    UnknownColumn,
+)
+from ppdm_sql.examples import creation
+from ppdm_sql.methods.top_down.interrupt import Interrupt
+from ppdm_sql.methods.two_party.messages import Message, decode, encode, schema
+from ppdm_sql.methods.two_party.request import IntegrateRequest
+from ppdm_sql.methods.two_party.scores import step_factor
+from ppdm_sql.methods.two_party.transcript_check import Checked, check
+from ppdm_sql.methods.two_party.transcripts import Entry
+from ppdm_sql.methods.two_party.transport import to_bytes
+
+# -- random tables, split at random ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Split:
+    """A random table with a key, and the columns that the first party owns."""
+
+    case: TdsCase
+    key: str
+    owned: tuple[str, ...]
+
+    @property
+    def masked(self) -> list[str]:
+        return list(dict.fromkeys(name for rule in self.case.rules for name in grouping(rule)))
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        return tuple(name for name in self.masked if name not in self.owned)
+
+    @property
+    def shared(self) -> list[str]:
+        hidden = [name for rule in self.case.rules if (name := secret(rule))]
+        return list(dict.fromkeys([*hidden, self.case.class_column]))
+
+    def load(self, columns: Sequence[str], seed: int) -> Any:
+        """A table with a row a record, the key and some of the columns, in an order of its own."""
+        source = self.case.source
+        places = [source.columns.index(name) for name in columns]
+        records = [row for row, n in zip(source.rows, source.counts, strict=True) for _ in range(n)]
+        rows = [(f"k{number}", *(row[place] for place in places)) for number, row in enumerate(records)]
+        random.Random(seed).shuffle(rows)
+        declared = [f"{quote(self.key)} VARCHAR", *(f"{quote(name)} {self._type(name)}" for name in columns)]
+        connection = duckdb.connect(config={"threads": 1})
+        connection.execute(f"CREATE TABLE {quote(self.case.table)} ({', '.join(declared)})")
+        marks = ", ".join("?" for _ in declared)
+        connection.executemany(f"INSERT INTO {quote(self.case.table)} VALUES ({marks})", rows)
+        return connection
+
+    def _type(self, name: str) -> str:
+        if self.case.types[name] != "ENUM":
+            return self.case.types[name]
+        return f"ENUM ({', '.join(map(literal, self.case.source.order[name]))})"
+
+    def request(self, owned: Sequence[str], **more: Any) -> IntegrateRequest:
+        """What the party asks that owns some of the columns."""
+        mine = replace(
+            self.case, treatments={n: found for n, found in self.case.treatments.items() if n in owned}
+        )
+        asked: dict[str, Any] = {
+            "require": mine.requirements(),
+            "class_column": mine.class_column,
+            "into": mine.release,
+            "key": [self.key],
+            "owns": owned,
+            "taxonomies": mine.taxonomies(),
+            "ranges": mine.ranges(),
+            "suppress": [name for name in mine.suppressed if name in owned],
+        }
+        return IntegrateRequest(**(asked | more))
+
+    @contextlib.contextmanager
+    def loaded(self) -> Iterator[tuple[Any, Any, Any]]:
+        """The whole table on one connection, each party's part on one of its own."""
+        parts = (self.masked, self.owned, self.others)
+        with contextlib.ExitStack() as stack:
+            found = [self.load([*part, *self.shared], seed) for seed, part in enumerate(parts)]
+            for connection in found:
+                stack.callback(connection.close)
+            yield found[0], found[1], found[2]
+
+    def run(self, one: Any, other: Any, **more: Any) -> tuple[Outcome, Outcome]:
+        """Let both parties run."""
+        table = self.case.table
+        return together(
+            (one, table, self.request(self.owned, **more)), (other, table, self.request(self.others, **more))
+        )
+
+
+@st.composite
+def splits(draw: st.DrawFn) -> Split:
+    case = replace(draw(tds_cases(method="tds")), keep=(), count_column=None, condition=())
+    used = {name.lower() for name in case.source.columns}
+    key = draw(st.sampled_from([name for name in NAMES if name.lower() not in used]))
+    masked = list(dict.fromkeys(name for rule in case.rules for name in grouping(rule)))
+    return Split(case, key, tuple(name for name in masked if draw(st.booleans())))
+
+
+def rows(release: Any) -> Counter[tuple[Any, ...]]:
+    """The records of a release by its columns in the order of their names, all cells as text."""
+    relation = release.relation()
+    places = sorted(range(len(relation.columns)), key=lambda place: relation.columns[place])
+    return Counter(tuple(text(row[place]) for place in places) for row in relation.fetchall())
+
+
+def assert_the_same(one: Any, party: Any, owned: Sequence[str]) -> None:
+    """A party's release and steps are those of the run over the joined table."""
+    assert rows(one) == rows(party)
+    wanted, found = one.steps(), party.steps()
+    assert [step.attribute for step in found] == [step.attribute for step in wanted]
+    for step, other in zip(found, wanted, strict=True):
+        numbers = (step.score, step.gain, step.loss)
+        assert numbers == pytest.approx((other.score, other.gain, other.loss), rel=0, abs=1e-9)
+        if step.attribute in owned:
+            assert (step.parent, step.children) == (other.parent, other.children)
+        else:
+            labels = [label for label in step.children if label is None or not label.startswith("#")]
+            assert set(labels) <= {*other.children}
+    row, same = party.row(), one.row()
+    assert (row.method, row.rows, row.stopped) == ("TDS2P", same.rows, same.stopped)
+    assert row.requirements == same.requirements
+    assert party.verify().holds
+
+
+def assert_equal_files(one: Any, other: Any) -> None:
+    """Both parties ended with the same release, down to the order of its rows and the types."""
+    first, second = one.relation(), other.relation()
+    assert first.columns == second.columns
+    assert first.types == second.types
+    assert first.fetchall() == second.fetchall()
+    ignored = {"identifiers", "published"}
+    parameters = [{k: v for k, v in r.row().parameters.items() if k not in ignored} for r in (one, other)]
+    assert parameters[0] == parameters[1]
+
+
+def shown(release: Any) -> dict[str, set[str | None]]:
+    """The labels that a release shows, by column, in the order of the attributes."""
+    relation = release.relation()
+    records = relation.fetchall()
+    places = {name: relation.columns.index(name) for name in release.row().parameters["masking"]}
+    return {name: {text(row[place]) for row in records} for name, place in places.items()}
+
+
+def checked(first: Outcome, second: Outcome) -> Checked:
+    """What the checker says of the two transcripts."""
+    return check(first.link.entries, second.link.entries, shown(first.release))
+
+
+def finished(*outcomes: Outcome) -> None:
+    """Raise what made a party fail, the one that did not just hear of it first."""
+    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+    for error in sorted(errors, key=lambda error: isinstance(error, PeerError)):
+        raise error
+
+
+@given(splits())
+def test_two_parties_take_the_steps_of_one_to_the_release_of_one(split: Split) -> None:
+    with split.loaded() as (whole, one, other):
+        first, second = split.run(one, other)
+        try:
+            release = generalize(whole, split.case)
+        except GuaranteeNotMet:
+            for outcome in (first, second):
+                assert isinstance(outcome.error, GuaranteeNotMet)
+            return
+        finished(first, second)
+        assert_the_same(release, first.release, split.owned)
+        assert_the_same(release, second.release, split.others)
+        assert_equal_files(first.release, second.release)
+        found = checked(first, second)
+        assert found.holds, found.faults
+
+
+@settings(max_examples=max(1, settings().max_examples // 2))
+@given(splits(), st.integers(4, 8), st.integers(0, 3))
+def test_quantised_scores_end_valid_and_say_by_how_much_a_better_candidate_was_passed_over(
+    split: Split, bits: int, most: int
+) -> None:
+    with split.loaded() as (_, one, other), shortcuts_for_large_tables():
+        first, second = split.run(one, other, score_bits=bits, max_steps=most)
+        if isinstance(first.error, GuaranteeNotMet):
+            return
+        finished(first, second)
+        assert_equal_files(first.release, second.release)
+        assert len(first.release.steps()) <= most
+        assert checked(first, second).holds
+        for outcome in (first, second):
+            measures = {measure.measure: measure.after for measure in outcome.release.measures()}
+            passed_over = measures["steps in which a better candidate was passed over"]
+            factor = measures["largest factor by which it was better"]
+            assert (passed_over == 0) == (factor == 1)
+            assert factor <= step_factor(bits) * (1 + 1e-9)
+            assert any(f"compared by {bits} bits" in notice for notice in outcome.notices)
+
+
+@contextlib.contextmanager
+def shortcuts_for_large_tables() -> Iterator[None]:
+    """Have every small table go through what is meant for large ones."""
+    with (
+        mock.patch.multiple("ppdm_sql.methods.two_party.leaf_partition", LARGEST=64, RENUMBERED=8),
+        mock.patch.multiple("ppdm_sql.methods.top_down.outcome", WORTH_PACKING=0),
+        mock.patch.multiple("ppdm_sql.methods.top_down.code_mapping", LONG=1),
+    ):
+        yield
+
+
+@settings(max_examples=max(1, settings().max_examples // 2))
+@given(splits())
+def test_the_shortcuts_for_large_tables_change_nothing(split: Split) -> None:
+    with split.loaded() as (whole, one, other), shortcuts_for_large_tables():
+        first, second = split.run(one, other)
+        if isinstance(first.error, GuaranteeNotMet):
+            return
+        finished(first, second)
+        release = generalize(whole, split.case)
+        assert_the_same(release, first.release, split.owned)
+        assert_the_same(release, second.release, split.others)
+        assert_equal_files(first.release, second.release)
+
+
+# -- the slides' employees, split by columns --------------------------------------------------------
+
+SEX = {"ANY_Sex": ["M", "F"]}
+JOB = {
+    "ANY_Job": {
+        "Blue-collar": {"Non-Technical": ["Janitor", "Mover"], "Technical": ["Carpenter", "Technician"]},
+        "White-collar": {"Manager": [], "Professional": ["Accountant", "Lawyer"]},
+    }
+}
+SALARY = {"[1, 99)": ["[1, 37)", "[37, 99)"]}
+REQUIRE = ["k >= 4 on Sex, Job", "k >= 4 on Job, Salary"]
+TREES: dict[str, Any] = {"Sex": SEX, "Job": JOB, "Salary": SALARY}
+
+
+@dataclass
+class Employees:
+    """The 34 records of slide 6 with a key: whole, and as TA(SSN; Sex) and TB(SSN; Job, Salary)."""
+
+    whole: Any
+    one: Any
+    other: Any
+    of_one: tuple[str, ...] = ("Sex",)
+    of_other: tuple[str, ...] = ("Job", "Salary")
+
+    def request(self, owned: Sequence[str], **more: Any) -> IntegrateRequest:
+        trees = {name: tree for name, tree in TREES.items() if name in owned}
+        asked: dict[str, Any] = {"require": REQUIRE, "class_column": "Class", "into": "safe"}
+        return IntegrateRequest(**(asked | {"key": ["SSN"], "owns": owned, "taxonomies": trees} | more))
+
+    def run(
+        self,
+        of_one: dict[str, Any] | None = None,
+        of_other: dict[str, Any] | None = None,
+        ends: tuple[QueueLink, QueueLink] | None = None,
+        **more: Any,
+    ) -> tuple[Outcome, Outcome]:
+        """Let both run, with options for both and for each."""
+        first = self.request(self.of_one, **(more | (of_one or {})))
+        second = self.request(self.of_other, **(more | (of_other or {})))
+        return together((self.one, "TA", first), (self.other, "TB", second), ends=ends)
+
+    def single(self, **more: Any) -> Any:
+        """The run of one party over the joined table."""
+        asked: dict[str, Any] = {"class_column": "Class", "into": "safe", "taxonomies": TREES}
+        return ppdm_sql.open(self.whole).generalize("people", REQUIRE, **(asked | more))
+
+
+@pytest.fixture
+def employees() -> Iterator[Employees]:
+    with duckdb.connect() as whole, duckdb.connect() as one, duckdb.connect() as other:
+        whole.execute(creation("employees"))
+        whole.execute(
+            "CREATE TABLE people AS SELECT 100 + row_number() OVER () AS SSN, Sex, Job, Salary, Class "
+            "FROM employees, range(n)"
+        )
+        people = whole.execute("FROM people ORDER BY SSN").fetchall()
+        for connection, table, columns, order in (
+            (one, "TA", "SSN, Sex, Class", "hash(SSN)"),
+            (other, "TB", "SSN, Job, Salary, Class", "SSN DESC"),
+        ):
+            declared = "SSN BIGINT, Sex VARCHAR, Job VARCHAR, Salary INTEGER, Class VARCHAR"
+            connection.execute(f"CREATE TABLE everybody ({declared})")
+            connection.executemany("INSERT INTO everybody VALUES (?, ?, ?, ?, ?)", people)
+            connection.execute(f"CREATE TABLE {table} AS SELECT {columns} FROM everybody ORDER BY {order}")
+            connection.execute("DROP TABLE everybody")
+        yield Employees(whole, one, other)
+
+
+def test_the_slides_records_split_by_columns_give_the_release_of_one_party(employees: Employees) -> None:
+    first, second = employees.run()
+    finished(first, second)
+    single = employees.single()
+    assert single.relation().fetchall() == first.release.relation().fetchall()
+    assert_the_same(single, first.release, employees.of_one)
+    assert_the_same(single, second.release, employees.of_other)
+    assert_equal_files(first.release, second.release)
+    assert checked(first, second).holds
+
+
+def test_slide_15_both_parties_see_the_leaves_of_the_tree_of_partitions(employees: Employees) -> None:
+    first, second = employees.run()
+    finished(first, second)
+    sizes = [{0: [34], 1: [12, 22], 2: [4, 12, 18]}, {0: [34], 1: [12, 22], 2: [4, 12, 18]}]
+    for outcome, wanted in zip((first, second), sizes, strict=True):
+        for step, records in wanted.items():
+            assert sorted(row[-1] for row in outcome.release.partitions(step).fetchall()) == records
+    steps = [(step.attribute, step.parent, step.children) for step in second.release.steps()[:2]]
+    assert steps == [
+        ("Salary", "[1, 99)", ("[1, 37)", "[37, 99)")),
+        ("Job", "ANY_Job", ("Blue-collar", "White-collar")),
+    ]
+
+
+def test_keys_are_not_released_and_neither_are_columns_that_no_requirement_names(
+    employees: Employees,
+) -> None:
+    employees.one.execute("ALTER TABLE TA ADD COLUMN Age INTEGER DEFAULT 40")
+    first, second = employees.run(of_one={"owns": ["Age", "Sex"]})
+    finished(first, second)
+    for outcome in (first, second):
+        assert outcome.release.relation().columns == ["Sex", "Job", "Salary", "Class"]
+    assert first.notices == ["Column 'Age' is in no requirement, so it is not released."]
+
+
+def test_the_partner_is_told_the_labels_of_the_final_cut_and_no_other_text(employees: Employees) -> None:
+    first, second = employees.run()
+    finished(first, second)
+    (labels,) = [message for message in second.link.sent if message.kind == "LABELS"]
+    release = shown(first.release)
+    assert set(labels.fields["label"]) == release["Job"] | release["Salary"]
+    crossed = "".join(str(message.fields) for message in (*first.link.sent, *second.link.sent))
+    for hidden in ("Blue-collar", "Lawyer", "Janitor", "ANY_Job", "ANY_Sex", "SSN", "TA", "Salary"):
+        assert hidden not in crossed
+    job = [step for step in first.release.steps() if step.attribute == "Job"]
+    assert [(step.parent, step.children) for step in job] == [
+        ("#0", ("#1", "#2")),
+        ("#1", ("Non-Technical", "#4")),
+        ("#2", ("Manager", "Professional")),
+        ("#4", ("Carpenter", "Technician")),
+    ]
+    assert {row[1] for row in first.release.at(2).fetchall()} == {"#1", "#2"}
+
+
+def test_intervals_of_the_partner_are_named_where_their_parts_tell(employees: Employees) -> None:
+    ranges = {"Salary": ("1", "99")}
+    first, second = employees.run(of_other={"taxonomies": {"Job": JOB}, "ranges": ranges})
+    finished(first, second)
+    grown = [[step for step in o.release.steps() if step.attribute == "Salary"] for o in (first, second)]
+    assert grown[0] == grown[1]
+    assert grown[0][0].parent == "[1, 99)"
+
+
+def test_what_stands_in_a_file_beside_the_release_holds_nothing_of_the_partners_records(
+    employees: Employees,
+) -> None:
+    first, second = employees.run()
+    finished(first, second)
+    found = employees.one.execute("SELECT DISTINCT attribute FROM ppdm.cuts").fetchall()
+    assert found == [("Sex",)]
+    tables = employees.one.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
+    assert tables == []
+
+
+def test_max_steps_and_requirements_of_other_kinds_work_as_with_one_party(employees: Employees) -> None:
+    for connection, table in ((employees.one, "TA"), (employees.other, "TB"), (employees.whole, "people")):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN Ill VARCHAR")
+        connection.execute(f"UPDATE {table} SET Ill = ['flu', 'cold', 'mumps'][1 + SSN % 3]")
+    require = [
+        *REQUIRE,
+        "Sex, Job -> Ill = flu <= 60%",
+        "distinct l >= 2 of Ill on Job",
+        "t <= 0.5 of Ill on Sex",
+    ]
+    for most, stopped in ((3, "max-steps"), (None, "complete")):
+        more = {"into": f"safe_{most}", "max_steps": most}
+        first, second = employees.run(require=require, **more)
+        finished(first, second)
+        single = ppdm_sql.open(employees.whole).generalize(
+            "people", require, class_column="Class", taxonomies=TREES, **more
+        )
+        assert single.row().stopped == first.release.row().stopped == stopped
+        assert_the_same(single, first.release, employees.of_one)
+        assert_the_same(single, second.release, employees.of_other)
+
+
+def test_hashed_keys_give_the_same_release_and_are_no_digests_of_the_keys(employees: Employees) -> None:
+    secret = b"a secret of both parties"
+    first, second = employees.run(match="hashed", secret=secret)
+    finished(first, second)
+    plain = employees.run(into="plain")
+    assert first.release.relation().fetchall() == plain[0].release.relation().fetchall()
+    orders = [outcome.link.sent[0].fields["order"] for outcome in (first, plain[0])]
+    assert orders[0] != orders[1]
+
+
+# -- records that differ ---------------------------------------------------------------------------
+
+SECRET = {"match": "hashed", "secret": b"0123456789abcdef"}
+OTHER_RECORDS = "DELETE FROM TA WHERE SSN IN (101, 102)", "UPDATE TB SET SSN = 999 WHERE SSN = 110"
+
+
+def refused(first: Outcome, second: Outcome, kind: type[Exception] = ProtocolError) -> str:
+    """Both were refused for the same reason, and nothing was published; the sentences of the first."""
+    for outcome in (first, second):
+        assert type(outcome.error) is kind, outcome.error
+    return str(first.error)
+
+
+def nothing_published(employees: Employees) -> None:
+    for connection in (employees.one, employees.other):
+        views = connection.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()
+        tables = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+        assert (views, len(tables)) == ([], 1)
+
+
+@pytest.mark.parametrize("match", [{}, SECRET], ids=["plain", "hashed"])
+def test_other_records_are_refused_with_counts_and_not_with_keys(
+    employees: Employees, match: dict[str, Any]
+) -> None:
+    employees.one.execute(OTHER_RECORDS[0])
+    employees.other.execute(OTHER_RECORDS[1])
+    first, second = employees.run(**match)
+    said = refused(first, second)
+    assert said.startswith("Here are 32 records, and the partner holds 34.")
+    assert ("31 keys are known to both" in said) == bool(match)
+    assert not {"101", "110", "999"} & set(said.split())
+    kinds = {message.kind for message in first.link.sent}
+    assert kinds == ({"HELLO", "KEYS"} if match else {"HELLO"})
+    nothing_published(employees)
+
+
+@pytest.mark.parametrize("match", [{}, SECRET], ids=["plain", "hashed"])
+def test_the_records_that_both_hold_are_taken_where_both_say_so(
+    employees: Employees, match: dict[str, Any]
+) -> None:
+    employees.one.execute(OTHER_RECORDS[0])
+    employees.other.execute(OTHER_RECORDS[1])
+    first, second = employees.run(intersect=True, **match)
+    finished(first, second)
+    employees.whole.execute("DELETE FROM people WHERE SSN IN (101, 102, 110)")
+    single = employees.single()
+    assert single.row().rows == 31
+    assert_the_same(single, first.release, employees.of_one)
+    assert_the_same(single, second.release, employees.of_other)
+    found = checked(first, second)
+    assert found.holds, found.faults
+
+
+def test_the_records_that_both_hold_are_not_taken_where_one_party_does_not_say_so(
+    employees: Employees,
+) -> None:
+    employees.one.execute(OTHER_RECORDS[0])
+    first, second = employees.run(of_one={"intersect": True})
+    assert "Only one party takes the records that both hold." in refused(first, second)
+    assert {message.kind for message in first.link.sent} == {"HELLO"}
+
+
+def test_parties_with_different_secrets_find_no_common_key(employees: Employees) -> None:
+    first, second = employees.run(of_one=SECRET, of_other=SECRET | {"secret": b"fedcba9876543210"})
+    assert "No key is known to both." in refused(first, second)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (
+            "UPDATE TA SET SSN = NULL WHERE SSN < 103",
+            "Of 34 records 2 have no key, and 0 have the key of another",
+        ),
+        (
+            "UPDATE TA SET SSN = 103 WHERE SSN < 103",
+            "Of 34 records 0 have no key, and 2 have the key of another",
+        ),
+        ("DELETE FROM TA", "The table holds no records."),
+    ],
+)
+def test_keys_that_are_missing_or_repeated_are_refused_with_counts(
+    employees: Employees, statement: str, said: str
+) -> None:
+    employees.one.execute(statement)
+    first, second = employees.run()
+    assert isinstance(first.error, InvalidSource)
+    assert str(first.error).startswith(said)
+    assert isinstance(second.error, PeerError)
+    nothing_published(employees)
+
+
+def test_keys_of_several_columns_and_of_other_types_match_by_their_text(employees: Employees) -> None:
+    for connection, table, kind in ((employees.one, "TA", "VARCHAR"), (employees.other, "TB", "BIGINT")):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN part {kind}")
+        connection.execute(f"UPDATE {table} SET part = SSN // 10, SSN = SSN % 10")
+    first, second = employees.run(key=["SSN", "part"])
+    finished(first, second)
+    assert_the_same(employees.single(), first.release, employees.of_one)
+
+
+def test_a_class_that_differs_for_one_record_is_refused(employees: Employees) -> None:
+    employees.one.execute("UPDATE TA SET Class = 'Y' WHERE SSN = 101")
+    first, second = employees.run()
+    assert "The class or a sensitive column is not the same" in refused(first, second)
+    nothing_published(employees)
+
+
+# -- terms that differ -------------------------------------------------------------------------------
+
+TERMS: list[tuple[dict[str, Any], str]] = [
+    ({"require": REQUIRE[:1]}, "The partner has another requirements."),
+    ({"require": REQUIRE[::-1]}, "The partner has another requirements."),
+    ({"symbol": "?"}, "The partner has another settings."),
+    ({"max_steps": 2}, "The partner has another settings."),
+    ({"score_bits": 8}, "The partner has another settings."),
+    (SECRET, "The partner has another way to match keys."),
+    ({"owns": []}, "Neither party owns column 'Sex'."),
+]
+
+
+@pytest.mark.parametrize(("other", "said"), TERMS)
+def test_a_partner_that_asks_for_something_else_is_refused(
+    employees: Employees, other: dict[str, Any], said: str
+) -> None:
+    more = {"taxonomies": {}} if "owns" in other else {}
+    first, second = employees.run(of_one=other | more)
+    assert refused(first, second).startswith(said)
+    assert first.error.reason == "parameters"  # type: ignore[union-attr]
+    nothing_published(employees)
+
+
+def test_a_column_that_both_own_is_refused(employees: Employees) -> None:
+    employees.one.execute("ALTER TABLE TA ADD COLUMN Job VARCHAR DEFAULT 'Mover'")
+    first, second = employees.run(of_one={"owns": ["Sex", "Job"]})
+    assert refused(first, second).startswith("Both parties own column 'Job'.")
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "said"),
+    [
+        ({"owns": ["Sexx"]}, UnknownColumn, "has no column 'Sexx'"),
+        ({"key": ["SNN"]}, UnknownColumn, "has no column 'SNN'"),
+        ({"key": ["Sex"]}, ColumnRoleError, "Column 'Sex' cannot be both"),
+        ({"require": ["Sex -> Illness <= 50%"]}, UnknownColumn, "both parties must hold the class and the"),
+        ({"class_column": "Klass"}, UnknownColumn, "both parties must hold the class and the"),
+        (
+            {"owns": [], "taxonomies": {"Sex": SEX}},
+            ColumnRoleError,
+            "is named by --taxonomy, but not by --owns",
+        ),
+        ({"into": "TA"}, NameTaken, "a table or view 'TA'"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_before_a_word_is_said(
+    employees: Employees, options: dict[str, Any], kind: type[Exception], said: str
+) -> None:
+    first, _ = employees.run(of_one=options)
+    assert type(first.error) is kind
+    assert said in str(first.error)
+    assert first.link.entries == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"key": []},
+        {"match": "guess"},
+        {"match": "hashed"},
+        {"secret": b"0123456789abcdef"},
+        {"match": "hashed", "secret": b"short"},
+        {"score_bits": 1},
+        {"score_bits": 17},
+    ],
+)
+def test_a_request_that_cannot_be_used_is_not_made(options: dict[str, Any]) -> None:
+    asked: dict[str, Any] = {"require": REQUIRE, "class_column": "Class", "into": "safe"}
+    with pytest.raises(InvalidOption):
+        IntegrateRequest(**(asked | {"key": ["SSN"], "owns": ["Sex"]} | options))
+
+
+def test_a_request_does_not_show_its_secret() -> None:
+    request = IntegrateRequest(
+        require=REQUIRE, class_column="Class", into="safe", key=["SSN"], owns=["Sex"], **SECRET
+    )
+    assert "0123" not in repr(request)
+
+
+# -- a partner that says what cannot be ----------------------------------------------------------------
+
+
+def tampered(employees: Employees, change: Callable[[Message], Message | None]) -> tuple[Outcome, Outcome]:
+    """A run in which the second party's messages are changed on their way."""
+    ends = links()
+    ends[1].tamper = change
+    return employees.run(ends=ends)
+
+
+def changed(kind: str, number: int | None = None, column: Any = None, **fields: Any) -> Any:
+    """Change fields of the messages of a kind."""
+
+    def change(message: Message) -> Message:
+        if message.kind != kind or (number is not None and message.round != number):
+            return message
+        found = message.column if column is None else column(message.column)
+        new = {name: value(message) if callable(value) else value for name, value in fields.items()}
+        return Message(message.kind, message.round, {**message.fields, **new}, found)
+
+    return change
+
+
+def merged(column: Any) -> Any:
+    """All records of a specialized value in its first child but one."""
+    return pa.array([2, *[1] * (len(column) - 1)], pa.uint8())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (changed("HELLO", version=2), "The partner speaks version 2 of the protocol, this is version 1."),
+        (changed("HELLO", owns=[1]), "Neither party owns column 'Salary'."),
+        (changed("HELLO", order="0" * 64), "Here are 34 records, and the partner holds 34."),
+        (changed("DIGEST", 0, leaves="0" * 64), "After step 0 the classes of both parties"),
+        (changed("DIGEST", 2, leaves="0" * 64), "After step 2 the classes of both parties"),
+        (changed("SCORE", 1, score=5.0), "a score that the records do not bear out"),
+        (changed("SCORE", 1, attribute=0), "a score for what it does not own"),
+        (changed("SCORE", 1, score=None, level=7), "a score for what it does not own, or in another measure"),
+        (changed("WIN", 1, attribute=1), "a specialization of another column than it had offered"),
+        (changed("WIN", 1, value=1), "The partner specialized records of 'Salary' that are others"),
+        (changed("WIN", 1, children=3), "The partner specialized records of 'Salary' that are others"),
+        (
+            changed("WIN", 1, lambda c: c.slice(1)),
+            "The partner specialized records of 'Salary' that are others",
+        ),
+        (changed("WIN", 1, merged), "a specialization that breaks a requirement"),
+        (changed("LABELS", label=lambda m: ["x"] * len(m.fields["label"])), "The partner names other values"),
+        (changed("LABELS", owned=[0, 1]), "The partner names other values"),
+        (changed("LABELS", attribute=[], value=[], label=[]), "The partner names other values"),
+        (changed("SCORE", 7, stop=True), "The partner's release is another one"),
+    ],
+)
+def test_a_message_that_cannot_be_true_is_refused_and_nothing_is_published(
+    employees: Employees, change: Any, said: str
+) -> None:
+    first, second = tampered(employees, change)
+    assert isinstance(first.error, ProtocolError)
+    assert said in str(first.error)
+    assert second.error is not None
+    nothing_published(employees)
+
+
+def test_a_partner_that_goes_before_the_end_leaves_nothing(employees: Employees) -> None:
+    for kind in ("HELLO", "SCORE", "WIN", "DIGEST", "LABELS"):
+        gone = [False]
+
+        def stop(message: Message, kind: str = kind, gone: list[bool] = gone) -> Message | None:
+            gone[0] |= message.kind == kind
+            if gone[0]:
+                raise PeerError("The line is broken.")
+            return message
+
+        first, second = tampered(employees, stop)
+        assert isinstance(first.error, PeerError)
+        assert isinstance(second.error, PeerError)
+        nothing_published(employees)
+
+
+def test_one_party_that_stops_stops_both_with_the_state_reached(employees: Employees) -> None:
+    asked = iter([False] * 6)
+
+    class Stopped(Interrupt):
+        requested = property(lambda self: next(asked, True), lambda self, value: None)  # type: ignore[assignment]
+
+    class Never(Interrupt):
+        requested = property(lambda self: False, lambda self, value: None)  # type: ignore[assignment]
+
+    def listen(progress: Any) -> Any:
+        mine = threading.current_thread().name == "party 0"
+        return contextlib.nullcontext((Stopped if mine else Never)(progress))
+
+    with mock.patch("ppdm_sql.methods.top_down.run.stop_on_interrupt", listen):
+        first, second = employees.run()
+    finished(first, second)
+    for outcome in (first, second):
+        assert outcome.release.row().stopped == "interrupted"
+        assert outcome.release.verify().holds
+    assert_equal_files(first.release, second.release)
+    single = employees.single(max_steps=len(first.release.steps()))
+    assert rows(single) == rows(first.release)
+
+
+# -- the checker ---------------------------------------------------------------------------------------
+
+
+def edited(entries: Sequence[Entry], place: int, **fields: Any) -> list[Entry]:
+    return [entry._replace(**fields) if i == place else entry for i, entry in enumerate(entries)]
+
+
+def test_the_checker_lists_what_an_honest_run_tells(employees: Employees) -> None:
+    first, second = employees.run()
+    finished(first, second)
+    told = dict(checked(first, second).told)
+    steps = first.release.steps()
+    own = sum(step.attribute == "Sex" for step in steps)
+    assert told["this side: records"] == told["the other side: records"] == 34
+    assert told["this side: specializations, in their order"] == own
+    assert told["the other side: specializations, in their order"] == len(steps) - own
+    assert told["this side: columns of the candidates that lost"] == "Sex"
+    assert told["this side: scores told as a level of few bits, not in full"] == 0
+    bytes_sent = sum(entry.bytes for entry in first.link.entries if entry.direction == "sent")
+    assert told["this side: bytes sent"] == bytes_sent
+
+
+def test_the_checker_finds_what_is_not_as_it_must_be(employees: Employees) -> None:
+    first, second = employees.run()
+    finished(first, second)
+    mine, theirs, labels = first.link.entries, second.link.entries, shown(first.release)
+    places = {entry.kind: place for place, entry in enumerate(mine) if entry.direction == "sent"}
+    win = next(place for place, entry in enumerate(mine) if entry.kind == "WIN")
+    forged = to_bytes(Message("DIGEST", 0, {"leaves": "0" * 64}))
+    cases: list[tuple[list[Entry], dict[str, set[str | None]], str]] = [
+        (edited(mine, places["SCORE"], kind="CELLS"), labels, "only kinds that are allowed crossed"),
+        (
+            edited(mine, places["DIGEST"], digest="0" * 64),
+            labels,
+            "what one side sent is what the other received",
+        ),
+        (edited(mine, places["DIGEST"], payload=forged), labels, "each message kept is what its digest says"),
+        (edited(mine, places["DIGEST"], payload=b"?"), labels, "each message kept can be read, and holds"),
+        (edited(mine, places["HELLO"], payload=None), labels, "each message kept can be read, and holds"),
+        ([*mine, mine[-1]], labels, "what one side sent is what the other received"),
+        (mine[2:], labels, "they came in the order of the protocol"),
+        (
+            edited(mine, win, bytes=100_000, direction="sent"),
+            labels,
+            "a WIN held at most one number a record",
+        ),
+        (mine, labels | {"Job": {"Carpenter"}}, "nothing was named but labels that the release shows"),
+    ]
+    for entries, seen, rule in cases:
+        found = check(entries, theirs, seen)
+        assert not found.holds
+        assert any(fault.startswith(rule) for fault in found.faults), (rule, found.faults)
+
+
+# -- messages --------------------------------------------------------------------------------------------
+
+HELLO = Message("DIGEST", 0, {"leaves": "0" * 64})
+FAULTY = [
+    Message("DIGEST", -1, {"leaves": "0" * 64}),
+    Message("DIGEST", 0, {"leaves": "0" * 63}),
+    Message("DIGEST", 0, {"leaves": "G" * 64}),
+    Message("DIGEST", 0, {}),
+    Message("DIGEST", 0, {"leaves": "0" * 64, "counts": [1, 2]}),
+    Message("CELLS", 0, {"leaves": "0" * 64}),  # type: ignore[arg-type]
+    Message("WIN", 1, {"attribute": 0, "value": 0, "children": 2}),
+    Message("DIGEST", 0, {"leaves": "0" * 64}, pa.array([1], pa.uint8())),
+    Message("SCORE", 1, {"candidate": True, "stop": False, "score": -1.0, "level": None, "attribute": 0}),
+    Message("SCORE", 1, {"candidate": 1, "stop": False, "score": 1.0, "level": None, "attribute": 0}),
+    Message("SCORE", 1, {"candidate": True, "stop": False, "score": 1, "level": None, "attribute": 0}),
+    Message("SCORE", 1, {"candidate": True, "stop": False, "score": 1.0, "level": True, "attribute": 0}),
+    Message(
+        "LABELS", 1, {"attribute": [0], "value": [], "label": ["x"], "owned": [0], "recoding": ["intervals"]}
+    ),
+    Message("LABELS", 1, {"attribute": [], "value": [], "label": [], "owned": [0], "recoding": ["secret"]}),
+]
+
+
+@pytest.mark.parametrize("message", FAULTY)
+def test_a_message_that_is_not_what_its_kind_demands_is_neither_written_nor_read(message: Message) -> None:
+    with pytest.raises(ProtocolError):
+        encode(message)
+
+
+def test_a_message_comes_back_as_it_was_written() -> None:
+    column = pa.array([0, 1, 2, 1], pa.uint8()).slice(1)
+    win = Message("WIN", 3, {"attribute": 1, "value": 0, "children": 2}, column)
+    back = decode(encode(win))
+    assert (back.kind, back.round, back.fields) == (win.kind, win.round, win.fields)
+    assert back.column.to_pylist() == [1, 2, 1]
+    assert encode(win).equals(encode(win))
+
+
+def garbled(**cells: Any) -> Any:
+    row = {"kind": "DIGEST", "round": 0, "fields": json.dumps(HELLO.fields), "type": "", "data": b""} | cells
+    return pa.record_batch([pa.array([row[item.name]], item.type) for item in schema()], schema=schema())
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        garbled(kind="SQL"),
+        garbled(fields="{"),
+        garbled(fields="[]"),
+        garbled(fields='{"leaves": NaN}'),
+        garbled(fields="[" * 100_000),
+        garbled(type="uint8", data=b"abc"),
+        garbled(kind="WIN", type="uint8", data=b"abc"),
+        garbled(kind="KEYS", fields='{"records": 1}', type="key", data=b"abc"),
+        pa.record_batch([pa.array([1])], names=["kind"]),
+    ],
+)
+def test_garbage_is_refused_without_a_word_of_what_it_holds(batch: Any) -> None:
+    with pytest.raises(ProtocolError) as caught:
+        decode(batch)
+    assert "abc" not in str(caught.value)

@@ -1,0 +1,547 @@
+"""The calls that ``ppdm_sql.register`` puts on a connection."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import typer
+
+import ppdm_sql
+from ppdm_sql import examples
+from ppdm_sql.cli import app
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import quoted
+from ppdm_sql.sql_calls import registering
+from ppdm_sql.sql_calls.calls import CALLS
+from ppdm_sql.sql_calls.transactions import SECONDS_TO_PLAN
+
+SUPPRESS = """ppdm_suppress('customers', 'safe',
+    require := ['Job, Country -> Bankruptcy = Discharged <= 50%'], class := 'Rating', count := 'n')"""
+PEOPLE = "CALL ppdm_generate_agrawal('people', function := 2, rows := 400, seed := 1)"
+NOISY = """CALL ppdm_randomize('people', 'noisy', noise := {'salary': 'gaussian 50%'}, class := 'class',
+    range := {'salary': [20000, 150000]}, seed := 1)"""
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    """The example tables in memory, with everything registered."""
+    with duckdb.connect() as connection:
+        examples.write(Engine(connection))
+        ppdm_sql.register(connection)
+        yield connection
+        ppdm_sql.unregister(connection)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The example tables in a file."""
+    path = tmp_path / "bank.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        examples.write(Engine(connection))
+    return path
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the calls that have run."""
+    done: list[str] = []
+    run = registering.run
+
+    def counted(call: Any, *given: Any) -> Any:
+        done.append(call.name)
+        return run(call, *given)
+
+    monkeypatch.setattr(registering, "run", counted)
+    return done
+
+
+def rows(con: duckdb.DuckDBPyConnection, sql: str, *params: object) -> list[tuple[Any, ...]]:
+    return con.execute(sql, list(params)).fetchall() if params else con.execute(sql).fetchall()
+
+
+def refused(con: duckdb.DuckDBPyConnection, sql: str, *, words: str) -> str:
+    with pytest.raises(duckdb.Error) as error:
+        rows(con, sql)
+    text = str(error.value)
+    assert words in text
+    assert "Traceback" not in text
+    assert ".py" not in text
+    return text
+
+
+def row_of(con: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any]:
+    found = con.execute(sql)
+    names = [item[0] for item in found.description]
+    (row,) = found.fetchall()
+    return dict(zip(names, row, strict=True))
+
+
+# -- every call -------------------------------------------------------------------------------
+
+
+def test_suppress_returns_the_row_of_the_catalogue(con: duckdb.DuckDBPyConnection) -> None:
+    made = row_of(con, f"CALL {SUPPRESS}")
+    assert made == row_of(con, "FROM ppdm.releases WHERE release = 'safe'")
+    assert (made["method"], made["rows"], made["verified"]) == ("PDA", 24, True)
+
+
+def test_a_call_makes_what_the_method_of_python_makes(con: duckdb.DuckDBPyConnection) -> None:
+    rows(con, f"CALL {SUPPRESS}")
+    ppdm_sql.open(con).suppress(
+        "customers",
+        ["Job, Country -> Bankruptcy = Discharged <= 50%"],
+        class_column="Rating",
+        count_column="n",
+        into="other",
+    )
+    assert rows(con, "FROM safe") == rows(con, "FROM other")
+
+
+def test_into_is_an_argument_by_its_name(con: duckdb.DuckDBPyConnection) -> None:
+    rows(con, "FROM " + SUPPRESS.replace("'safe'", "\"into\" := 'safe'"))
+    assert rows(con, "SELECT count(*) > 0 FROM safe") == [(True,)]
+
+
+def test_generalize_takes_taxonomies_ranges_and_lists(con: duckdb.DuckDBPyConnection) -> None:
+    rows(con, PEOPLE)
+    made = row_of(
+        con,
+        """CALL ppdm_generalize('people', 'general', require := 'k >= 5 on age, car', class := 'class',
+            range := {'age': [20, 81]}, suppress := 'car', interval_columns := true, keep := ['elevel'])""",
+    )
+    assert made["method"] == "TDS"
+    columns = [row[0] for row in rows(con, "DESCRIBE general")]
+    assert {"age", "age_lower", "age_upper", "car", "elevel", "class"} == set(columns)
+    taxonomy = "{'Job': {'any': {'art': ['Artist', 'Doctor'], 'other': ['Clerk', 'Cook', 'Trader']}}}"
+    rows(
+        con,
+        f"""CALL ppdm_generalize('customers', 'jobs', require := 'k >= 4 on Job', class := 'Rating',
+            count := 'n', taxonomy := {taxonomy})""",
+    )
+    assert rows(con, "SELECT sum(n) FROM jobs") == [(24,)]
+
+
+def test_swap_takes_shares_by_column(con: duckdb.DuckDBPyConnection) -> None:
+    made = row_of(
+        con,
+        """CALL ppdm_swap('policies', 'swapped', confidential := 'Amount', seed := 1,
+            by := ['Age', 'Gender', 'Location'], proportion := {'Amount': '50%'}, share := [0, 1],
+            per_group := 1)""",
+    )
+    assert (made["release"], made["method"]) == ("swapped", "swap")
+
+
+def test_randomize_reconstruct_and_train_follow_each_other(con: duckdb.DuckDBPyConnection) -> None:
+    rows(con, PEOPLE)
+    assert row_of(con, NOISY)["method"] == "randomize"
+    found = rows(con, "CALL ppdm_reconstruct('noisy', 'salaries', columns := ['salary'], intervals := 4)")
+    assert [row[0] for row in found] == ["salary"] * 4
+    assert [row[5] for row in found] == [row[0] for row in rows(con, "SELECT probability FROM salaries")]
+    made = row_of(con, "CALL ppdm_train('noisy', 'm', class := 'class', test := 'people', prune := false)")
+    assert made == row_of(con, "FROM ppdm.models")
+    assert sum(map(sum, made["confusion"])) == 400
+
+
+def test_evaluate_returns_its_table(con: duckdb.DuckDBPyConnection) -> None:
+    pytest.importorskip("sklearn")
+    rows(con, f"CALL {SUPPRESS}")
+    found = {row[0]: row[2] for row in rows(con, "CALL ppdm_evaluate('safe', seeds := 1, folds := 3)")}
+    expected = ppdm_sql.open(con).evaluate("safe", seeds=1, folds=3)
+    assert found["SE"] == pytest.approx(expected.rate("SE").mean, abs=0.001)
+
+
+def test_export_returns_file_and_rows(con: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    rows(con, f"CALL {SUPPRESS}")
+    path = str(tmp_path / "it's.parquet")
+    assert rows(con, "CALL ppdm_export('safe', ?)", path) == [("safe", path, 24)]
+    assert rows(con, "SELECT sum(n) FROM read_parquet(?)", path) == [(24,)]
+
+
+def test_generate_agrawal_counts_the_classes(con: duckdb.DuckDBPyConnection) -> None:
+    assert rows(con, PEOPLE) == [("Group A", 200, 1), ("Group B", 200, 1)]
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
+def test_a_call_has_the_options_of_its_command(call: Any) -> None:
+    group = typer.main.get_command(app)
+    words = call.name.split("_")
+    for word in words:
+        group = group.commands[word] if isinstance(group, typer.core.TyperGroup) else group
+    common = {"sql", "quiet", "debug", "threads", "memory_limit", "database"}
+    common |= {"form"} if call.name != "export" else set()
+    options = {
+        max(item.opts, key=len).removeprefix("--").replace("-", "_").removeprefix("no_")
+        for item in group.params
+        if item.name not in common and not getattr(item, "hidden", False)
+    }
+    renamed = {"table": "tbl", "name": "release", "column": "columns"}
+    assert {argument.name for argument in call.arguments} == {renamed.get(name, name) for name in options}
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
+def test_what_a_call_leaves_out_is_the_default_of_the_method(call: Any) -> None:
+    given = {argument.name: None for argument in call.arguments if not argument.required}
+    required = {
+        a.name: "x" for a in call.arguments if a.required and a.read.__name__ in ("text", "texts", "names")
+    }
+    others = {"function": 1, "rows": 1, "proportion": 0.5, "noise": {"a": "uniform 1"}}
+    options = call.options({**others, **required, **given})
+    assert set(options) <= {a.option or a.name for a in call.arguments if a.required}
+
+
+# -- when calls run ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "EXPLAIN CALL {}",
+        "EXPLAIN FROM {}",
+        "PREPARE p AS FROM {}",
+        "CREATE TEMP VIEW v AS FROM {}",
+        "DESCRIBE FROM {}",
+    ],
+)
+def test_a_call_does_not_run_while_it_is_only_planned(
+    con: duckdb.DuckDBPyConnection, runs: list[str], sql: str
+) -> None:
+    rows(con, sql.format(SUPPRESS))
+    assert runs == []
+    assert ppdm_sql.open(con).releases() == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CALL {}",
+        "SELECT count(*) FROM {}",
+        "EXPLAIN ANALYZE FROM {}",
+        "SUMMARIZE FROM {}",
+        "SELECT * FROM range(3) AS r (i), {} AS s WHERE s.rows > i AND s.release = 'safe'",
+        "WITH made AS (FROM {}) SELECT * FROM made AS a JOIN made AS b ON a.release = b.release",
+        "CREATE TEMP TABLE kept AS FROM {}",
+    ],
+)
+def test_a_call_runs_once(con: duckdb.DuckDBPyConnection, runs: list[str], sql: str) -> None:
+    rows(con, sql.format(SUPPRESS))
+    assert runs == ["suppress"]
+
+
+def test_a_prepared_call_runs_when_it_is_executed(con: duckdb.DuckDBPyConnection, runs: list[str]) -> None:
+    rows(con, f"PREPARE p AS FROM {SUPPRESS}")
+    rows(con, "EXECUTE p")
+    assert runs == ["suppress"]
+
+
+def test_a_relation_of_python_runs_a_call_when_it_is_fetched(
+    con: duckdb.DuckDBPyConnection, runs: list[str]
+) -> None:
+    relation = con.sql(f"FROM {SUPPRESS}")
+    assert runs == []
+    assert len(relation.fetchall()) == 1
+
+
+def test_rows_of_a_call_can_be_inserted(con: duckdb.DuckDBPyConnection) -> None:
+    rows(con, "CREATE TABLE log (release VARCHAR)")
+    rows(con, f"INSERT INTO log SELECT release FROM {SUPPRESS}")
+    assert rows(con, "FROM log") == [("safe",)]
+
+
+# -- transactions -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "INSERT INTO customers FROM customers LIMIT 1",
+        "DELETE FROM customers WHERE n = 1",
+        "UPDATE customers SET n = n + 1",
+        "CREATE TABLE other AS SELECT 1 AS a",
+    ],
+)
+def test_a_call_is_refused_in_a_transaction_with_changes(
+    con: duckdb.DuckDBPyConnection, runs: list[str], change: str
+) -> None:
+    rows(con, "BEGIN")
+    rows(con, change)
+    refused(con, f"CALL {SUPPRESS}", words="transaction")
+    rows(con, "ROLLBACK")
+    assert runs == []
+    rows(con, f"CALL {SUPPRESS}")
+    assert runs == ["suppress"]
+
+
+def test_changes_that_are_committed_are_seen(con: duckdb.DuckDBPyConnection) -> None:
+    rows(con, "BEGIN")
+    rows(con, "UPDATE customers SET n = 2 * n")
+    rows(con, "COMMIT")
+    assert row_of(con, f"CALL {SUPPRESS}")["rows"] == 48
+
+
+def test_a_transaction_that_is_known_to_be_open_is_refused_in_words(con: duckdb.DuckDBPyConnection) -> None:
+    rows(con, "BEGIN")
+    rows(con, f"EXPLAIN CALL {SUPPRESS}")
+    refused(con, f"CALL {SUPPRESS}", words="does not see its changes. Commit or roll back")
+    rows(con, "ROLLBACK")
+
+
+def test_a_prepared_call_is_refused_in_a_transaction_with_changes(con: duckdb.DuckDBPyConnection) -> None:
+    rows(con, f"PREPARE p AS FROM {SUPPRESS}")
+    rows(con, "BEGIN")
+    rows(con, "INSERT INTO customers FROM customers LIMIT 1")
+    refused(con, "EXECUTE p", words="transaction")
+
+
+def test_a_transaction_that_is_open_for_long_is_refused_whatever_it_changed(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    rows(con, "ATTACH ':memory:' AS other")
+    rows(con, "CREATE TABLE other.t AS FROM customers")
+    rows(con, "BEGIN")
+    rows(con, "INSERT INTO other.t FROM customers")
+    time.sleep(SECONDS_TO_PLAN)
+    refused(con, f"CALL {SUPPRESS.replace('customers', 'other.t')}", words="A transaction is open")
+
+
+def test_registering_in_a_transaction_is_refused(con: duckdb.DuckDBPyConnection) -> None:
+    rows(con, "BEGIN")
+    with pytest.raises(ppdm_sql.PpdmError, match="Commit or roll back"):
+        ppdm_sql.register(con)
+
+
+# -- errors -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("'custmers', 'x', require := 'k >= 2 on Job', class := 'Rating'", "Tables here: customers"),
+        ("'customers', 'x', require := 'k >= 2 on Jop', class := 'Rating'", "'Jop'"),
+        ("'customers', 'x', require := 'k > 2 on Job', class := 'Rating'", "    ^\nExample: k >= 4"),
+        ("'customers', 'x', require := 'k >= 99 on Job', class := 'Rating'", "Nothing can meet"),
+        ("'customers', 'x', require := 'k >= 2 on Job'", "needs the argument class"),
+        ("NULL, 'x', require := 'k >= 2 on Job', class := 'Rating'", "needs the argument tbl"),
+        ("'customers', 'x', require := 3, class := 'Rating'", "Write it as require := ["),
+        (
+            "'customers', 'x', require := 'k >= 2 on Job', class := 'Rating', max_steps := 1.5",
+            "max_steps := 10",
+        ),
+    ],
+)
+def test_errors_say_what_is_wrong_and_what_to_type(
+    con: duckdb.DuckDBPyConnection, sql: str, words: str
+) -> None:
+    refused(con, f"CALL ppdm_suppress({sql})", words=words)
+
+
+def test_errors_of_other_calls(con: duckdb.DuckDBPyConnection) -> None:
+    refused(con, "CALL ppdm_export('nothing', 'x.csv')", words="There is no release 'nothing'")
+    refused(con, "CALL ppdm_randomize('policies', 'x', noise := 'uniform 3')", words="noise := {")
+
+
+def test_an_unknown_argument_is_an_error(con: duckdb.DuckDBPyConnection) -> None:
+    refused(con, "CALL ppdm_suppress('customers', 'x', requires := 'k >= 2 on Job')", words="ppdm_suppress")
+
+
+def test_an_unforeseen_error_does_not_show_its_text(
+    con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*given: object) -> None:
+        raise ValueError("Discharged")
+
+    monkeypatch.setattr(registering, "run", fails)
+    assert "Discharged" not in refused(
+        con, "CALL ppdm_evaluate('safe')", words="did not foresee (ValueError)"
+    )
+
+
+def test_a_read_only_connection_gets_a_sentence(file: Path) -> None:
+    with duckdb.connect(str(file), read_only=True) as con:
+        ppdm_sql.register(con)
+        refused(con, f"CALL {SUPPRESS}", words="is open read-only, and ppdm_suppress writes into it.")
+
+
+def test_a_read_only_connection_can_export(file: Path, tmp_path: Path) -> None:
+    with duckdb.connect(str(file)) as con:
+        ppdm_sql.register(con)
+        rows(con, f"CALL {SUPPRESS}")
+    with duckdb.connect(str(file), read_only=True) as con:
+        ppdm_sql.register(con)
+        assert rows(con, "CALL ppdm_export('safe', ?)", str(tmp_path / "a.csv"))[0][2] == 24
+
+
+# -- names and places -------------------------------------------------------------------------
+
+HOSTILE = ["select", 'a "b', "it's", "a; DROP TABLE customers; --", "größe\u00a0ß", "a.b", "$x {y} ?"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_names(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    rows(
+        con,
+        f"CREATE TABLE {quoted(name)} AS SELECT i % 2 AS {quoted(name)}, i % 2 AS cls FROM range(20) r (i)",
+    )
+    require = f"k >= 3 on {quoted(name)}"
+    sql = "SELECT release, rows FROM ppdm_suppress(?, ?, require := [?], class := 'cls')"
+    assert rows(con, sql, name, f"{name} safe", require) == [(f"{name} safe", 20)]
+    assert rows(con, f"SELECT count(*) FROM {quoted(name + ' safe')}") == [(20,)]
+
+
+def test_a_call_works_where_the_caller_is(con: duckdb.DuckDBPyConnection) -> None:
+    rows(con, "ATTACH ':memory:' AS \"other one\"")
+    rows(con, 'CREATE SCHEMA "other one"."odd ""schema"')
+    rows(con, 'USE "other one"."odd ""schema"')
+    rows(con, f"CALL {SUPPRESS.replace('customers', 'memory.main.customers')}")
+    assert rows(con, 'SELECT sum(n) FROM "other one"."odd ""schema".safe') == [(24,)]
+    assert rows(con, "SELECT current_schema()") == [('odd "schema',)]
+
+
+def test_a_temporary_table_is_not_found_and_named(con: duckdb.DuckDBPyConnection) -> None:
+    rows(con, "CREATE TEMP TABLE mine AS FROM customers")
+    refused(con, f"CALL {SUPPRESS.replace('customers', 'mine')}", words="Temporary tables")
+
+
+# -- registering ------------------------------------------------------------------------------
+
+
+def test_registering_twice_is_fine(con: duckdb.DuckDBPyConnection) -> None:
+    ppdm_sql.register(con)
+    ppdm_sql.register(con)
+    assert row_of(con, f"CALL {SUPPRESS}")["rows"] == 24
+
+
+def names_left(con: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    return rows(con, "SELECT function_name FROM duckdb_functions() WHERE function_name LIKE 'ppdm%'")
+
+
+def test_unregister_leaves_nothing(con: duckdb.DuckDBPyConnection) -> None:
+    assert names_left(con)
+    ppdm_sql.unregister(con)
+    assert names_left(con) == []
+    ppdm_sql.unregister(con)
+    refused(con, "CALL ppdm_evaluate('safe')", words="ppdm_evaluate")
+
+
+def test_unregister_gives_ctrl_c_back(con: duckdb.DuckDBPyConnection) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    rows(con, f"CALL {SUPPRESS}")
+    ppdm_sql.unregister(con)
+    assert signal.getsignal(signal.SIGINT) in (before, signal.default_int_handler)
+
+
+def test_a_failed_registration_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registering, "row_macro", lambda item, name: "no SQL")
+    with duckdb.connect() as con:
+        with pytest.raises(duckdb.Error):
+            ppdm_sql.register(con)
+        assert names_left(con) == []
+
+
+def test_nothing_that_needs_python_stays_in_the_file(file: Path) -> None:
+    con = duckdb.connect(str(file))
+    ppdm_sql.register(con)
+    rows(con, f"CALL {SUPPRESS}")
+    con.close()
+    with duckdb.connect(str(file)) as fresh:
+        assert names_left(fresh) == []
+        assert rows(fresh, "SELECT sum(n) FROM safe") == [(24,)]
+
+
+def test_a_registered_connection_can_be_forgotten(file: Path) -> None:
+    con = duckdb.connect(str(file))
+    ppdm_sql.register(con)
+    del con
+    gc.collect()
+    with duckdb.connect(str(file), read_only=True) as other:  # would fail while the first one lives
+        assert rows(other, "SELECT count(*) > 0 FROM customers") == [(True,)]
+
+
+def test_the_audit_macros_are_there_for_the_connection(con: duckdb.DuckDBPyConnection) -> None:
+    assert rows(con, "SELECT k FROM ppdm_risk('customers', ['Job'])") == [(1,)]
+
+
+def test_calls_are_documented_under_their_names() -> None:
+    text = inspect.getdoc(ppdm_sql.register) or ""
+    assert all(call.macro in text for call in CALLS)
+
+
+# -- threads, processes, Ctrl-C ---------------------------------------------------------------
+
+
+def test_cursors_call_from_threads(file: Path) -> None:
+    with duckdb.connect(str(file)) as con:
+        failures: list[Exception] = []
+
+        def work(number: int) -> None:
+            cursor = con.cursor()
+            ppdm_sql.register(cursor)
+            try:
+                for turn in range(3):
+                    rows(cursor, f"CALL {SUPPRESS.replace('safe', f'safe_{number}_{turn}')}")
+            except Exception as error:
+                failures.append(error)
+            finally:
+                ppdm_sql.unregister(cursor)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        assert rows(con, "SELECT count(*) FROM ppdm.releases") == [(9,)]
+
+
+def test_readers_share_a_file_and_a_writer_is_told(file: Path) -> None:
+    script = """if True:
+        import sys, duckdb, ppdm_sql
+        con = duckdb.connect(sys.argv[1], read_only=True)
+        ppdm_sql.register(con)
+        print(con.execute("SELECT sum(n) FROM customers").fetchall(), flush=True)
+        sys.stdin.read()
+    """
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    readers = [subprocess.Popen([sys.executable, "-c", script, str(file)], **pipes) for _ in range(2)]
+    try:
+        assert [reader.stdout.readline() for reader in readers] == ["[(24,)]\n"] * 2
+        with pytest.raises(ppdm_sql.DatabaseUnavailable, match="is open in another process"):
+            ppdm_sql.open(file)
+    finally:
+        for reader in readers:
+            reader.communicate()
+
+
+INTERRUPTED = """if True:
+    import os, signal, threading, time
+    import duckdb, ppdm_sql
+    con = duckdb.connect()
+    ppdm_sql.register(con)
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begun = time.monotonic()
+    try:
+        con.execute("CALL ppdm_generate_agrawal('big', function := 2, rows := 40000000)").fetchall()
+    except (RuntimeError, duckdb.Error, KeyboardInterrupt) as error:
+        print(type(error).__name__, time.monotonic() - begun < 6)
+    print(con.execute("SELECT count(*) FROM duckdb_tables()").fetchall())
+    print(con.execute("CALL ppdm_generate_agrawal('small', function := 2, rows := 10)").fetchall()[0][:2])
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as on POSIX")
+def test_ctrl_c_ends_a_call_and_nothing_is_made() -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120)
+    first, *rest = done.stdout.splitlines()
+    assert first.endswith("True"), done.stderr
+    assert rest == ["[(0,)]", "('Group A', 5)"]

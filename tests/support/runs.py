@@ -1,0 +1,33 @@
+"""Runs over the cases of the property tests: loaded, and as large tables go."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from unittest import mock
+
+import duckdb
+from cases import Case, load
+
+
+@contextlib.contextmanager
+def loaded(
+    case: Case, *, shuffle: int | None = None, threads: int = 2
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect(":memory:", config={"threads": threads}) as connection:
+        load(connection, case, shuffle=shuffle)
+        yield connection
+
+
+@contextlib.contextmanager
+def large_tables_begin_at_one_row() -> Iterator[None]:
+    """Have every small table go through what is meant for large ones: merging, projecting, wide keys."""
+    groupings, loop = "ppdm_sql.methods.top_down.groupings", "ppdm_sql.methods.top_down.loop"
+    with (
+        mock.patch.multiple(groupings, WORTH_SHRINKING=0, WORTH_PROJECTING=0, SHRINK_BELOW=1),
+        mock.patch.multiple(groupings, KEY_BITS=3),
+        mock.patch.multiple("ppdm_sql.methods.top_down.measuring", MOST_PROTECTED=1),
+        mock.patch.multiple("ppdm_sql.methods.top_down.outcome", WORTH_PACKING=0),
+        mock.patch.multiple(loop, AHEAD=0, SHORTEST=2, LONGEST=2, NARROWEST=1, WIDEST=1),
+    ):
+        yield

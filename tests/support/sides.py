@@ -1,0 +1,393 @@
+"""Two parties with a file each, joined by real sockets on loopback, and what can go wrong between them.
+
+Run as a program it is one party, in a process of its own, that a test can stop or kill at a message.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+import ppdm_sql
+from ppdm_sql.errors import PeerError
+from ppdm_sql.examples import creation
+from ppdm_sql.integrate import Party
+from ppdm_sql.methods.two_party.certificates import Credentials, keygen
+from ppdm_sql.methods.two_party.client import connect_to
+from ppdm_sql.methods.two_party.flight import Address
+from ppdm_sql.methods.two_party.server import listen_on
+from ppdm_sql.methods.two_party.session import Session
+from ppdm_sql.methods.two_party.stream import LAST, MessageStream
+from ppdm_sql.progress import SilentProgress
+from ppdm_sql.release import Release
+
+JOBS = {
+    "ANY_Job": {
+        "Blue-collar": {"Non-Technical": ["Janitor", "Mover"], "Technical": ["Carpenter", "Technician"]},
+        "White-collar": {"Manager": [], "Professional": ["Accountant", "Lawyer"]},
+    }
+}
+REQUIRE = ("k >= 4 on Sex, Job", "k >= 4 on Job, Salary")
+CELLS = ("Janitor", "Lawyer", "Carpenter", "Accountant", "person-")
+"""Texts of cells and keys, which no error may hold."""
+HOST = "127.0.0.1"
+TIMEOUT = 10.0
+
+
+@dataclass(frozen=True)
+class Side:
+    """One party: its file, its table, its options."""
+
+    file: Path
+    table: str
+    name: str
+    partner: str
+    keys: Path
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def credentials(self) -> Credentials:
+        return credentials(self.keys, self.name)
+
+    def party(self, database: ppdm_sql.Database, progress: Any = None, **more: Any) -> Party:
+        options = {"require": REQUIRE, "class_column": "Class", "key": "SSN", "into": "both"}
+        options |= self.options | more
+        return Party(database, self.table, progress=progress, **options)
+
+    def snapshot(self) -> tuple[object, ...]:
+        """What anybody can see in the file, but for what a broken run keeps."""
+        with duckdb.connect(str(self.file), read_only=True) as connection:
+            objects = connection.execute(
+                "SELECT schema_name, table_name FROM duckdb_tables() WHERE table_name <> 'unfinished' "
+                "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
+            ).fetchall()
+            rows = connection.execute(f"FROM {self.table} ORDER BY ALL").fetchall()
+        return objects, rows
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        with duckdb.connect(str(self.file), read_only=True) as connection:
+            return connection.execute(sql).fetchall()
+
+    def unfinished(self) -> int:
+        """Messages that a broken run keeps."""
+        there = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'unfinished'"
+        return self.query("SELECT count(*) FROM ppdm.unfinished")[0][0] if self.query(there) else 0
+
+
+def credentials(folder: Path, name: str) -> Credentials:
+    return Credentials.read(folder / f"{name}.pem", folder / f"{name}.key", folder / "authority.pem")
+
+
+def sides(folder: Path, keys: Path) -> tuple[Side, Side]:
+    """The employees of the slides, a record a row: Sex on one side, Job and Salary on the other."""
+    made = []
+    for name, columns in (("a", "Sex"), ("b", "Job, Salary")):
+        file = folder / f"{name}.duckdb"
+        with duckdb.connect(str(file)) as connection:
+            connection.execute(creation("employees"))
+            connection.execute(
+                "CREATE TABLE people AS SELECT e.*, unnest(range(n)) FROM employees AS e ORDER BY ALL"
+            )
+            connection.execute(
+                f"CREATE TABLE t{name} AS SELECT 'person-' || row_number() OVER () AS SSN, {columns}, Class "
+                f"FROM people {'' if name == 'a' else 'ORDER BY hash(SSN)'}"
+            )
+            connection.execute("DROP TABLE people; DROP TABLE employees")
+        made.append(file)
+    own = {"owns": ["Job", "Salary"], "taxonomies": {"Job": JOBS}, "ranges": {"Salary": (1, 99)}}
+    return (
+        Side(made[0], "ta", "bank-a", "bank-b", keys, {"owns": ["Sex"]}),
+        Side(made[1], "tb", "bank-b", "bank-a", keys, own),
+    )
+
+
+class Noted(SilentProgress):
+    """Keeps notices, and knows the port as soon as there is one."""
+
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+        self.port = 0
+        self.listens = threading.Event()
+
+    def notice(self, text: str) -> None:
+        self.notices.append(text)
+        if text.startswith("Listening on "):
+            self.port = int(text.split()[2].rpartition(":")[2])
+            self.listens.set()
+
+
+# -- faults -------------------------------------------------------------------------------------------
+
+
+class Vanished(BaseException):
+    """The party is gone; nothing is told to the partner."""
+
+
+Fault = Callable[[MessageStream, bytes], bytes | None]
+"""Done in the place of a message that is about to be sent; gives what is sent instead, if anything."""
+
+
+AT_THE_LAST_WORD = -1
+
+
+class Faulty:
+    """A line on which a fault happens at a message; counted from 1, the messages that this side sends."""
+
+    def __init__(self, line: MessageStream, at: int, fault: Fault) -> None:
+        self._line, self._at, self._fault = line, at, fault
+        self.sent = 0
+
+    def put(self, payload: bytes) -> None:
+        self.sent += 1
+        changed = self._fault(self._line, payload) if self.sent == self._at else payload
+        if changed is not None:
+            self._line.put(changed)
+
+    def agree(self) -> None:
+        if self._at == AT_THE_LAST_WORD:
+            self._fault(self._line, b"")
+        self._line.agree()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._line, name)
+
+
+def vanish(line: MessageStream, payload: bytes) -> None:
+    """Break the stream at once, as a process that is killed does."""
+    if hasattr(line._reader, "cancel"):
+        line._reader.cancel()
+    else:
+        _cut_all()
+    line.ended.wait(5)
+    raise Vanished
+
+
+def _cut_all() -> None:
+    """Cut every connection of this process."""
+    for name in os.listdir("/dev/fd"):
+        with contextlib.suppress(OSError):
+            if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                with socket.socket(fileno=os.dup(int(name))) as found:
+                    if found.family in (socket.AF_INET, socket.AF_INET6) and found.getpeername():
+                        found.shutdown(socket.SHUT_RDWR)
+
+
+def sends(payload: bytes, kind: bytes = LAST) -> Fault:
+    """Send something else."""
+
+    def fault(line: MessageStream, _: bytes) -> None:
+        line.put(payload, kind)
+
+    return fault
+
+
+def sleeps(seconds: float) -> Fault:
+    """Say nothing for a while."""
+
+    def fault(_: MessageStream, payload: bytes) -> bytes:
+        time.sleep(seconds)
+        return payload
+
+    return fault
+
+
+def raises(error: BaseException) -> Fault:
+    """Fail in the place of sending."""
+
+    def fault(_: MessageStream, __: bytes) -> None:
+        raise error
+
+    return fault
+
+
+@dataclass
+class Outcome:
+    """What one party ended with."""
+
+    release: Release | None = None
+    error: BaseException | None = None
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    steps: list[Any] = field(default_factory=list)
+    sent: int = 0
+    seconds: float = 0.0
+    notices: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return f"{type(self.error).__name__}: {self.error}"
+
+
+def run(
+    first: Side,
+    second: Side,
+    *,
+    resume: tuple[bool, bool] = (False, False),
+    faults: tuple[tuple[int, Fault] | None, tuple[int, Fault] | None] = (None, None),
+    timeout: float = TIMEOUT,
+    **more: Any,
+) -> tuple[Outcome, Outcome]:
+    """Run both parties, a thread each; the first listens."""
+    progress = Noted()
+    listens = lambda opening: listen_on(  # noqa: E731
+        Address(HOST, 0), first.credentials(), first.partner, opening, timeout=timeout, wait=timeout,
+        notice=progress.notice,
+    )  # fmt: skip
+
+    def joins(opening: bytes) -> AbstractContextManager[Any]:
+        assert progress.listens.wait(timeout), "the first party never listened"
+        place = Address(HOST, progress.port)
+        return connect_to(place, second.credentials(), second.partner, opening, timeout=timeout)
+
+    outcomes = Outcome(), Outcome(notices=[])
+    outcomes[0].notices = progress.notices
+    threads = [
+        threading.Thread(target=_run, args=(outcome, side, opened, again, fault, noted, more), daemon=True)
+        for outcome, side, opened, again, fault, noted in zip(
+            outcomes, (first, second), (listens, joins), resume, faults, (progress, Noted()), strict=True
+        )
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive(), "a party never came back"
+    return outcomes
+
+
+def _run(
+    outcome: Outcome,
+    side: Side,
+    opened: Callable[[bytes], AbstractContextManager[Any]],
+    resume: bool,
+    fault: tuple[int, Fault] | None,
+    progress: Noted,
+    more: dict[str, Any],
+) -> None:
+    outcome.notices, began = progress.notices, time.monotonic()
+    try:
+        with ppdm_sql.open(side.file) as database:
+            request = side.party(database, **more)._request
+            session = Session(database.engine, side.table, request, progress)
+            outcome.release = session.run(_watched(opened, fault, outcome), resume=resume)
+            outcome.rows = outcome.release.relation().fetchall()
+            outcome.steps = outcome.release.steps()
+            assert outcome.release.verify().holds
+    except BaseException as error:
+        outcome.error = error
+    finally:
+        outcome.seconds = time.monotonic() - began
+
+
+def _watched(
+    opened: Callable[[bytes], AbstractContextManager[Any]], fault: tuple[int, Fault] | None, outcome: Outcome
+) -> Any:
+    """Open the line so that what is sent is counted, and the fault happens."""
+
+    @contextlib.contextmanager
+    def watched(opening: bytes) -> Iterator[tuple[Any, bytes]]:
+        with opened(opening) as (line, answer):
+            faulty = Faulty(line, *(fault or (0, sends(b""))))
+            try:
+                yield faulty, answer
+            finally:
+                outcome.sent = faulty.sent
+
+    return watched
+
+
+# -- a party in a process of its own ---------------------------------------------------------------
+
+
+def spawn(side: Side, role: str, port: int, at: int, deed: str, *more: str) -> subprocess.Popen[str]:
+    """Start one party in a process; at its message ``at`` it does a deed: kill, stop, pause or nothing."""
+    folder = Path(__file__).resolve().parent
+    command = [sys.executable, str(folder / "sides.py"), role, str(side.file.parent), str(side.keys)]
+    return subprocess.Popen(
+        [*command, str(port), str(at), deed, *more],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(folder.parents[1]), str(folder)])},
+        start_new_session=True,
+    )
+
+
+def _deed(deed: str) -> Fault:
+    def fault(_: MessageStream, payload: bytes) -> bytes:
+        if deed == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if deed == "stop":
+            _say("stopped")
+            os.kill(os.getpid(), signal.SIGSTOP)
+        if deed == "pause":
+            _say("paused")
+            sys.stdin.readline()
+        return payload
+
+    return fault
+
+
+def _say(*words: object) -> None:
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
+
+
+class _Printed(Noted):
+    def notice(self, text: str) -> None:
+        super().notice(text)
+        _say("notice", text)
+
+
+def main(role: str, folder: str, keys: str, port: str, at: str, deed: str, *more: str) -> None:
+    """Be one party; print what it ended with."""
+    pair = {
+        name: Side(Path(folder) / f"{name}.duckdb", f"t{name}", f"bank-{name}", "", Path(keys))
+        for name in "ab"
+    }
+    first = replace(pair["a"], partner="bank-b", options={"owns": ["Sex"]})
+    own = {"owns": ["Job", "Salary"], "taxonomies": {"Job": JOBS}, "ranges": {"Salary": (1, 99)}}
+    side = first if role == "serve" else replace(pair["b"], partner="bank-a", options=own)
+    timeout, place = float(os.environ.get("SIDE_TIMEOUT", "20")), Address(HOST, int(port))
+    progress = _Printed()
+    shown = (place, side.credentials(), side.partner)
+
+    def opened(opening: bytes) -> AbstractContextManager[Any]:
+        if role == "serve":
+            return listen_on(*shown, opening, timeout=timeout, wait=20, notice=progress.notice)
+        return connect_to(*shown, opening, timeout=timeout)
+
+    outcome = Outcome()
+    with ppdm_sql.open(side.file) as database:
+        session = Session(database.engine, side.table, side.party(database)._request, progress)
+        try:
+            release = session.run(
+                _watched(opened, (int(at), _deed(deed)), outcome), resume="--resume" in more
+            )
+            _say("release", len(release.steps()), release.row().stopped)
+        except PeerError as error:
+            _say("error", error)
+        except KeyboardInterrupt:
+            _say("interrupted")
+
+
+def make_keys(folder: Path) -> Path:
+    keygen(folder, ["bank-a", "bank-b", "bank-c"])
+    return folder
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
