@@ -68,7 +68,9 @@ class Engine:
         self._run = secrets.token_hex(4)
         self._working: list[str] = []
         self._types: list[str] = []
+        self._views: list[str] = []
         self._depth = 0
+        self._in_snapshot = False
 
     # -- running ------------------------------------------------------------------------------
 
@@ -108,6 +110,25 @@ class Engine:
         text = select if isinstance(select, str) else statements.render(select)
         self._run_statement(f"CREATE TEMP TABLE {table} AS {text}", params, step)
         return table
+
+    def overlay(self, select: exp.Expression) -> Table:
+        """Make a temporary view of a SELECT, to be read in the place of a table during this run."""
+        self._views.append(f"ppdm_{self._run}_view_{len(self._views)}")
+        view = Table(self._views[-1])
+        self._run_statement(f"CREATE TEMP VIEW {view} AS {statements.render(select)}", None, "overlay")
+        return view
+
+    def probe(self, select: exp.Expression) -> str:
+        """Give the statement that makes a table of a SELECT without rows; the tracer is not told."""
+        tracer, self.tracer = self.tracer, None
+        try:
+            table = self.materialize("probe", select)
+            found = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = $name"
+            ((text,),) = self.query(found, {"name": table.name}, step="probe")
+            self.discard(table)
+        finally:
+            self.tracer = tracer
+        return str(text)
 
     def enumerate_values(self, values: exp.Expression | str) -> Table:
         """Make a temporary ENUM type of the non-NULL values that a one-column SELECT gives, in order.
@@ -159,6 +180,20 @@ class Engine:
             sql_logger.debug("%s", step)
         return result
 
+    def refuses(self, sql: str, beginning: str) -> bool:
+        """Tell whether the engine refuses a statement with words that begin so.
+
+        It is asked on another connection, since a refusal would end a transaction that is open on this one.
+        """
+        other = self.connection.cursor()
+        try:
+            other.execute(sql)
+        except duckdb.Error as cause:
+            return str(cause).startswith(beginning)
+        finally:
+            other.close()
+        return False
+
     # -- scopes -------------------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -168,7 +203,7 @@ class Engine:
         Inside, the settings on which statements rely have their ordinary values, whatever the owner of the
         connection chose.
         """
-        first, first_type = len(self._working), len(self._types)
+        first, first_type, first_view = len(self._working), len(self._types), len(self._views)
         chosen = {} if self._depth else self._settle()
         self._depth += 1
         try:
@@ -177,7 +212,8 @@ class Engine:
             self._depth -= 1
             for name, value in chosen.items():
                 self._set(name, value)
-            drops = [f"DROP TABLE IF EXISTS {Table(name)}" for name in self._working[first:]]
+            drops = [f"DROP VIEW IF EXISTS {Table(name)}" for name in self._views[first_view:]]
+            drops += [f"DROP TABLE IF EXISTS {Table(name)}" for name in self._working[first:]]
             drops += [f"DROP TYPE IF EXISTS {Table(name)}" for name in self._types[first_type:]]
             for drop in drops:
                 with contextlib.suppress(duckdb.Error):
@@ -211,8 +247,29 @@ class Engine:
             )
 
     @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read every table inside as it stood at the first look, whatever other connections write.
+
+        A transaction inside becomes part of this one, and working tables are kept when it ends.
+        """
+        self.look_up("BEGIN TRANSACTION", step="snapshot")
+        self._in_snapshot = True
+        try:
+            yield
+            self.look_up("COMMIT", step="commit")
+        except BaseException:
+            with contextlib.suppress(duckdb.Error):
+                self.connection.execute("ROLLBACK")
+            raise
+        finally:
+            self._in_snapshot = False
+
+    @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit what is written inside, or nothing of it."""
+        if self._in_snapshot:
+            yield
+            return
         self.write("BEGIN TRANSACTION", step="begin")
         try:
             yield
@@ -243,7 +300,8 @@ class Engine:
 
     def _existing(self, query: str) -> list[Table]:
         found = [Table(name, schema, catalog) for catalog, schema, name in self.look_up(query, step="tables")]
-        return [table for table in found if table.name not in self._working]
+        own = {*self._working, *self._views}
+        return [table for table in found if table.name not in own]
 
     def find(self, name: str) -> Table:
         """Find a table or view: by its name as it stands, else as a qualified, quoted SQL name.
