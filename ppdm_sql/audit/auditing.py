@@ -15,6 +15,7 @@ from ppdm_sql.audit.risks import Population, class_sizes, risks
 from ppdm_sql.audit.templates import TemplateGroup, count_inferences, template_groups
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.count_column import count_column
+from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy.model import Requirement, Template, attributes
@@ -141,7 +142,7 @@ class _AuditRun:
         confidential: Sequence[str] = (),
         by: Sequence[str] = (),
     ) -> None:
-        columns = engine.columns(table)
+        columns = exact_columns(engine.columns(table))
         names = [item.name for item in columns]
         asked = questions(requirements, names, table=table.name)
         explicit = grouping_columns(quasi_identifier, names, table=table.name) if quasi_identifier else None

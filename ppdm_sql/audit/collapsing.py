@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.count_column import check_counts
+from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import Scalar, bind, render
 from ppdm_sql.errors import ColumnRoleError, InvalidSource
@@ -43,7 +44,10 @@ class Collapsed:
         self._counts: dict[Table, int] = {}
         if count is not None:
             _check_counts(engine, source, count, columns)
-        self.atoms = engine.materialize("atoms", _atoms(source, self._codes, count))
+        types = dict(engine.columns(source))
+        values = exact_values(engine, source, [Column(name, types[name]) for name in columns])
+        coded = [alias(values[name], code) for name, code in self._codes.items()]
+        self.atoms = engine.materialize("atoms", _atoms(source, coded, count))
 
     def codes(self, names: Sequence[str]) -> list[str]:
         """Give the names of the columns as the atoms have them."""
@@ -110,14 +114,14 @@ def _check_counts(engine: Engine, source: Table, count: str, columns: Sequence[s
     check_counts(engine, source, count)
 
 
-def _atoms(source: Table, codes: dict[str, str], count: str | None) -> exp.Select:
+def _atoms(source: Table, coded: Sequence[exp.Expression], count: str | None) -> exp.Select:
     """Collapse the source; columns are renamed at once, so that no name of a user meets one of ours."""
     read = exp.alias_(source.expression(), "s", table=True)
-    query = exp.select(*(alias(column(name, "s"), code) for name, code in codes.items())).from_(read)
+    query = exp.select(*coded).from_(read)
     records: exp.Expression = exp.Count(this=exp.Star())
     if count is not None:
         records = exp.cast(exp.Sum(this=column(count, "s")), "BIGINT")
         query = query.where(exp.GT(this=column(count, "s"), expression=exp.convert(0)))
     number = exp.Window(this=exp.RowNumber())
     query = query.select(alias(number, "atom"), alias(records, "records"))
-    return query.group_by(*(exp.convert(place) for place in range(1, len(codes) + 1)))
+    return query.group_by(*(exp.convert(place) for place in range(1, len(coded) + 1)))

@@ -86,11 +86,14 @@ class Engine:
         self._run = secrets.token_hex(4)
         self._working: list[str] = []
         self._types: list[str] = []
+        self._views: list[str] = []
         self._depth = 0
         self._inside = False
         self._settling = 0
         self._switch = threading.Lock()
         self._lock = _lock_of(connection)
+        self._in_snapshot = False
+        self._writes_in_snapshot = False
 
     # -- running ------------------------------------------------------------------------------
 
@@ -130,6 +133,25 @@ class Engine:
         text = select if isinstance(select, str) else statements.render(select)
         self._run_statement(f"CREATE TEMP TABLE {table} AS {text}", params, step)
         return table
+
+    def overlay(self, select: exp.Expression) -> Table:
+        """Make a temporary view of a SELECT, to be read in the place of a table during this run."""
+        self._views.append(f"ppdm_{self._run}_view_{len(self._views)}")
+        view = Table(self._views[-1])
+        self._run_statement(f"CREATE TEMP VIEW {view} AS {statements.render(select)}", None, "overlay")
+        return view
+
+    def probe(self, select: exp.Expression) -> str:
+        """Give the statement that makes a table of a SELECT without rows; the tracer is not told."""
+        tracer, self.tracer = self.tracer, None
+        try:
+            table = self.materialize("probe", select)
+            found = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = $name"
+            ((text,),) = self.query(found, {"name": table.name}, step="probe")
+            self.discard(table)
+        finally:
+            self.tracer = tracer
+        return str(text)
 
     def enumerate_values(self, values: exp.Expression | str) -> Table:
         """Make a temporary ENUM type of the non-NULL values that a one-column SELECT gives, in order.
@@ -226,6 +248,20 @@ class Engine:
                 time.sleep(SECONDS_TO_NEXT_TRY * random.random())
         raise AssertionError
 
+    def refuses(self, sql: str, beginning: str) -> bool:
+        """Tell whether the engine refuses a statement with words that begin so.
+
+        It is asked on another connection, since a refusal would end a transaction that is open on this one.
+        """
+        other = self.connection.cursor()
+        try:
+            other.execute(sql)
+        except duckdb.Error as cause:
+            return str(cause).startswith(beginning)
+        finally:
+            other.close()
+        return False
+
     # -- scopes -------------------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -236,7 +272,7 @@ class Engine:
         connection chose.
         """
         with self._lock:
-            first, first_type = len(self._working), len(self._types)
+            first = len(self._working), len(self._types), len(self._views)
             chosen = {} if self._depth else self._settle()
             self._depth += 1
             try:
@@ -244,13 +280,15 @@ class Engine:
             finally:
                 with self._undisturbed():
                     self._depth -= 1
-                    self._tidy(first, first_type, chosen)
+                    self._tidy(first, chosen)
 
-    def _tidy(self, first: int, first_type: int, chosen: Mapping[str, object]) -> None:
-        """Give settings back what was chosen, and drop working tables and types from a number on."""
+    def _tidy(self, first: tuple[int, int, int], chosen: Mapping[str, object]) -> None:
+        """Give settings back what was chosen, and drop working tables, types and views from a number on."""
+        table, type_, view = first
         tidying = [_setting(name, value) for name, value in chosen.items()]
-        tidying += [f"DROP TABLE IF EXISTS {Table(name)}" for name in self._working[first:]]
-        tidying += [f"DROP TYPE IF EXISTS {Table(name)}" for name in self._types[first_type:]]
+        tidying += [f"DROP VIEW IF EXISTS {Table(name)}" for name in self._views[view:]]
+        tidying += [f"DROP TABLE IF EXISTS {Table(name)}" for name in self._working[table:]]
+        tidying += [f"DROP TYPE IF EXISTS {Table(name)}" for name in self._types[type_:]]
         for sql in tidying:
             self._try(sql)
 
@@ -301,11 +339,39 @@ class Engine:
             )
 
     @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read every table inside as it stood at the first look, whatever other connections write.
+
+        A transaction inside becomes part of this one, and working tables are kept when it ends.
+        """
+        with self._lock:
+            self.look_up("BEGIN TRANSACTION", step="snapshot")
+            self._inside, self._in_snapshot, self._writes_in_snapshot, done = True, True, False, False
+            try:
+                yield
+                with self._undisturbed():
+                    self.look_up("COMMIT", step="commit")
+                    done = True
+                    if self._writes_in_snapshot:
+                        self._tell_commit()
+            except BaseException:
+                if not done:
+                    with self._undisturbed():
+                        self._try("ROLLBACK")
+                raise
+            finally:
+                self._inside = self._in_snapshot = False
+
+    @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit what is written inside, or nothing of it.
+        """Commit what is written inside, or nothing of it; within a snapshot, when that ends.
 
         Ctrl-C during the commit is heard after it.
         """
+        if self._in_snapshot:
+            self._writes_in_snapshot = True
+            yield
+            return
         with self._lock:
             self.write("BEGIN TRANSACTION", step="begin")
             self._inside, done = True, False
@@ -349,7 +415,8 @@ class Engine:
 
     def _existing(self, query: str) -> list[Table]:
         found = [Table(name, schema, catalog) for catalog, schema, name in self.look_up(query, step="tables")]
-        return [table for table in found if table.name not in self._working]
+        own = {*self._working, *self._views}
+        return [table for table in found if table.name not in own]
 
     def find(self, name: str) -> Table:
         """Find a table or view: by its name as it stands, else as a qualified, quoted SQL name.

@@ -17,6 +17,7 @@ from ppdm_sql.release import ddl as texts
 from ppdm_sql.release.catalogue import SHAPE, ReleasePlace, check_free
 from ppdm_sql.release.draft import Draft
 from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.verification import reading, shown
 from ppdm_sql.version import __version__
 
 
@@ -25,9 +26,10 @@ def freeze(engine: Engine, draft: Draft) -> None:
 
     Raises:
         NameTaken: A release, table, view or macro of that name exists.
-        GuaranteeNotMet: The audit refused the rows, or they are not those of the draft.
+        GuaranteeNotMet: The audit refused the rows, they are not those of the draft, or the release would not
+            verify.
 
-    Cost: one CREATE TABLE AS, the audit, one count; some 20 small statements.
+    Cost: one CREATE TABLE AS, the audit, one count and some scans that verify it; some 20 small statements.
     """
     place = check_free(engine, draft.name)
     shape = Shape.of_draft(draft, place.catalog, place.schema)
@@ -43,6 +45,8 @@ def freeze(engine: Engine, draft: Draft) -> None:
             engine.write(texts.create_macro(shape), step="create macro")
         engine.write(texts.comments(shape, draft.method), step="comments")
         _record(engine, draft, shape)
+        if not engine.dry:
+            _refuse_unverified(engine, shape)
 
 
 def _create_catalogue(engine: Engine, draft: Draft, place: ReleasePlace) -> None:
@@ -76,6 +80,17 @@ def _accepted(engine: Engine, draft: Draft, shape: Shape) -> Draft:
     if draft.accept is None:
         return draft
     return replace(draft, measures=(*draft.measures, *draft.accept(shape.rows())))
+
+
+def _refuse_unverified(engine: Engine, shape: Shape) -> None:
+    """Ask of the release, before it is committed, what `ppdm verify` will ask of it."""
+    failed = [check.check for check in (reading(engine, shape), *shown(engine, shape)) if not check.holds]
+    if failed:
+        raise GuaranteeNotMet(
+            f"The release {shape.name!r} would not verify (broken: {'; '.join(failed)}), so nothing was "
+            "published.",
+            "Report this as a defect.",
+        )
 
 
 def _without_dictionaries(engine: Engine, shape: Shape, types: dict[str, str]) -> None:

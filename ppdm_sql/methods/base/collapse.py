@@ -23,6 +23,7 @@ from ppdm_sql.engine.count_column import check_counts
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.methods.top_down.cuts import Codes, Counts
+from ppdm_sql.reading import check_codes
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ def collapse(
         symbol: The suppressed symbol, which no masked column may hold as a value.
 
     Raises:
-        InvalidSource: Empty table, NULL or negative counts, or the symbol is a value already.
+        InvalidSource: Empty table, NULL or negative counts, the symbol is a value already, or values that
+            were not there when they were numbered.
 
     Cost: one scan for each coded column's dictionary, one scan for the GROUP BY.
     """
@@ -101,6 +103,7 @@ def collapse(
         check_counts(engine, source, count)
     dictionaries = coded_columns(engine, source, coded, count, masked=masked, symbol=symbol)
     atoms = engine.materialize("atoms", _atoms(source, dictionaries, kept, count))
+    check_codes(engine, atoms, [f"c{position}" for position in range(len(dictionaries))])
     ((records,),) = engine.query(f"SELECT sum(n)::BIGINT FROM {atoms}", step="records")
     if not records:
         raise InvalidSource("The table holds no records.", "Give a table with at least one record.")
@@ -190,10 +193,11 @@ def _records(count: str | None) -> exp.Expression:
 
 
 def _code(dictionary: Dictionary, table: str) -> exp.Expression:
-    """Give a value's code; a NULL joins nothing and takes the last one."""
+    """Give a value's code; a NULL joins nothing and takes the last one, and a value unknown has none."""
     code: exp.Expression = column("code", table)
     if dictionary.has_null:
-        code = exp.Coalesce(this=code, expressions=[exp.convert(dictionary.size - 1)])
+        null = exp.Is(this=column(dictionary.column.name, "s"), expression=exp.null())
+        code = exp.case().when(null, exp.convert(dictionary.size - 1)).else_(code)
     return exp.cast(code, "USMALLINT" if dictionary.size < 2**16 else "UINTEGER", dialect="duckdb")
 
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise, accept_randomized
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.pseudonyms import pseudonym
@@ -32,6 +33,7 @@ from ppdm_sql.methods.perturbation.roles import RandomizeRoles, assign_randomize
 from ppdm_sql.methods.perturbation.spectral_attack import deviation, filtered
 from ppdm_sql.methods.top_down.outcome import without_enum
 from ppdm_sql.progress import Progress
+from ppdm_sql.reading import read_source
 from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn, check_free, publish
 from ppdm_sql.release.randomized import moments_of
 
@@ -76,7 +78,7 @@ class RandomizeRun:
             )
         self.engine, self.source, self.request, self.progress = engine, source, request, progress
         self.table: Table = engine.find(source)
-        self.columns = {item.name: item for item in engine.columns(self.table)}
+        self.columns = {item.name: item for item in exact_columns(engine.columns(self.table))}
         listed = list(self.columns.values())
         self.roles: RandomizeRoles = assign_randomize_roles(listed, request, table=source)
         self.ranges = domains_given(request.ranges, listed, table=source)
@@ -90,11 +92,11 @@ class RandomizeRun:
         """Do all of it."""
         engine, progress = self.engine, self.progress
         try:
-            with engine.workspace():
+            with engine.workspace(), engine.snapshot():
                 progress.start(f"reading {self.source}")
                 records = self._records()
                 asked = [(item, self.columns[item.column]) for item in self.roles.asked]
-                number, noisy = noisy_columns(engine, self.table, asked, self.ranges, progress)
+                number, noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress)
                 key = run_key(self.request.key_file, self.request.seed, dry=engine.dry)
                 self._notice(key, records, noisy)
                 progress.start(f"randomizing {self.source}")
@@ -108,12 +110,29 @@ class RandomizeRun:
         finally:
             progress.stop()
 
+    def _read(self) -> Table:
+        """Give the source as method and audit read it; numbers that get noise are read as they are."""
+        roles = self.roles
+        numbers = {asked.column for asked in roles.asked if asked.kind != "retain"}
+        others = {*(asked.column for asked in roles.asked), *self._carried, *roles.pseudonyms, roles.record}
+        columns = self.engine.columns(self.table)
+        return read_source(
+            self.engine,
+            self.table,
+            [item for item in columns if item.name in others - numbers],
+            as_they_are=[item for item in columns if item.name in numbers],
+            rows=roles.record is None,
+        )
+
     def _records(self) -> RecordKey:
-        """Say by what records are told apart."""
-        name = self.roles.record
-        if name is not None:
-            return records_by_column(self.engine, self.table, self.columns[name])
-        return records_by_row(self.engine, self.table, list(self.columns.values()), self.source)
+        """Read the source, and say by what its records are told apart."""
+        engine, name = self.engine, self.roles.record
+        if name is None:
+            records = records_by_row(engine, self.table, list(self.columns.values()), self.source)
+            self.rows = self._read()
+            return records
+        self.rows = self._read()
+        return records_by_column(engine, self.rows, self.columns[name])
 
     def _notice(self, key: Key, records: RecordKey, noisy: Sequence[NoisyColumn]) -> None:
         noises = {it.column.name: it.noise for it in noisy if not isinstance(it.noise, Cells)}
@@ -137,7 +156,7 @@ class RandomizeRun:
         """Give the matrix by which the draws of a record depend on each other as its values do."""
         numbers = [it for it in noisy if it.added is not None]
         table = self.engine.materialize(
-            "numbers", exp.select(*originals(numbers)).from_(source_rows(self.table))
+            "numbers", exp.select(*originals(numbers)).from_(source_rows(self.rows))
         )
         values = [column(f"x{place}") for place in range(len(numbers))]
         found = mixing(self.engine, table, values, [deviation(it.added) for it in numbers if it.added])
@@ -158,10 +177,10 @@ class RandomizeRun:
         ]
         engine, kept = self.engine, self._kept()
         if not streams:
-            return noisy_rows(engine, self.table, noisy, kept, records, None)
+            return noisy_rows(engine, self.rows, noisy, kept, records, None)
         drawer = NoiseDrawer(streams, records.identity, mixed)
         with registered(engine, drawer, len(streams), records.identity) as draws:
-            return noisy_rows(engine, self.table, noisy, kept, records, draws)
+            return noisy_rows(engine, self.rows, noisy, kept, records, draws)
 
     @property
     def _carried(self) -> list[str]:
@@ -271,7 +290,7 @@ class RandomizeRun:
             carried=self._carried,
             decimals={it.column.name: it.decimals for it in noisy if it.decimals is not None},
         )
-        audit = accept_randomized(self.engine, self.table, rows, promise)
+        audit = accept_randomized(self.engine, self.rows, rows, promise)
         if audit.unjudged:
             self.progress.notice(
                 f"Fewer than {MANY_FOR_VARIANCE} values, too few to hold the variance of the noise against "

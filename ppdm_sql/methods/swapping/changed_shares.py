@@ -9,7 +9,7 @@ certainty: so much of each category is changed, and kept, of what the proportion
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
 
@@ -55,8 +55,38 @@ def check_share(share: Share, proportion: Fraction) -> None:
         )
 
 
-def bounds(share: Share, unique: Counts) -> tuple[Counts, Counts]:
-    """Give the fewest and the most records of each category, rounded outwards."""
+def bounds(share: Share, unique: Counts, changes: int) -> tuple[Counts, Counts]:
+    """Give the fewest and the most records of each category, so that its share lies within.
+
+    Where no whole number of a category's records does, the two next to the share are taken. The side on which
+    the bounds do not leave room for all changes is rounded outwards.
+
+    Args:
+        share: The least and the largest changed share.
+        unique: Uniquely identifiable records of each category.
+        changes: Of them, those that change in all.
+
+    Example:
+        >>> half = Fraction(12, 25), Fraction(13, 25)
+        >>> [numbers.tolist() for numbers in bounds(half, np.array([96, 1]), 48)]
+        [[47, 0], [49, 1]]
+    """
+    around = _around(share, unique)
+    low, high = ([limit * int(n) for n in unique] for limit in share)
+    inside = (
+        np.array([ceil(n) for n in low], dtype=np.int64),
+        np.array([floor(n) for n in high], dtype=np.int64),
+    )
+    exists = inside[0] <= inside[1]
+    fewest, most = (np.where(exists, *pair) for pair in zip(inside, around, strict=True))
+    return (
+        fewest if fewest.sum() <= changes else around[0],
+        most if most.sum() >= changes else around[1],
+    )
+
+
+def _around(share: Share, unique: Counts) -> tuple[Counts, Counts]:
+    """Give bounds rounded outwards."""
     low, high = share
     return (
         np.array([floor(low * int(n)) for n in unique], dtype=np.int64),
@@ -64,30 +94,51 @@ def bounds(share: Share, unique: Counts) -> tuple[Counts, Counts]:
     )
 
 
-def default_share(proportion: Fraction, demand: Demand) -> tuple[Share, bool]:
+@dataclass(frozen=True)
+class Band:
+    """Bounds on the changed share of each category.
+
+    Args:
+        share: The least and the largest share, before they are rounded to records.
+        low: Fewest records of each category.
+        high: Most records of each category.
+        narrow: Whether the band is as narrow as it should be.
+    """
+
+    share: Share
+    low: Counts
+    high: Counts
+    narrow: bool = True
+
+
+def default_band(proportion: Fraction, demand: Demand) -> Band:
     """Give the band around a proportion that costs the marginal nothing.
+
+    Its bounds are rounded inwards, like those of a share that is given, unless that would cost the marginal.
 
     Args:
         proportion: What was asked, in (0, 1].
         demand: What must change; its bounds do not matter.
-
-    Returns:
-        The band, and whether it is as narrow as it should be.
     """
+    unique = demand.unique
     widest = proportion * CERTAIN, 1 - (1 - proportion) * CERTAIN
-    free = _bounded(demand, widest)
+    low, high = _around(widest, unique)
+    free = replace(demand, low=low, high=high)
     wanted = least_deviation(free)[0]
     width = WIDTH * min(proportion, 1 - proportion)
-    band = proportion - width, proportion + width
-    if least_deviation(_bounded(demand, band))[0] == wanted:
-        return band, True
+    share = proportion - width, proportion + width
+    for numbers in (bounds(share, unique, demand.changes), _around(share, unique)):
+        if _deviation(demand, numbers) == wanted:
+            return Band(share, *numbers)
     width = _least_width(proportion, free, wanted)
-    return (max(widest[0], proportion - width), min(widest[1], proportion + width)), False
+    share = max(widest[0], proportion - width), min(widest[1], proportion + width)
+    inside = bounds(share, unique, demand.changes)
+    numbers = inside if _deviation(demand, inside) == wanted else _around(share, unique)
+    return Band(share, *numbers, narrow=False)
 
 
-def _bounded(demand: Demand, share: Share) -> Demand:
-    low, high = bounds(share, demand.unique)
-    return replace(demand, low=low, high=high)
+def _deviation(demand: Demand, numbers: tuple[Counts, Counts]) -> int:
+    return least_deviation(replace(demand, low=numbers[0], high=numbers[1]))[0]
 
 
 def _least_width(proportion: Fraction, demand: Demand, deviation: int) -> Fraction:

@@ -14,13 +14,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError, InvalidOption
 from ppdm_sql.methods.swapping.assignment import Assigned, assign
-from ppdm_sql.methods.swapping.changed_shares import (
-    Share,
-    bounds,
-    check_share,
-    default_share,
-    rounded_changes,
-)
+from ppdm_sql.methods.swapping.changed_shares import Share, bounds, check_share, default_band, rounded_changes
 from ppdm_sql.methods.swapping.exact import Exact, Solution
 from ppdm_sql.methods.swapping.greedy import greedy
 from ppdm_sql.methods.swapping.identification import Counts, Identified
@@ -85,7 +79,9 @@ class Plan:
         flows: Changed records by true and new category.
         deviation: Sum over the categories of records gained or lost; 0 keeps the marginal exactly.
         feasible: Least and largest proportion that keep the marginal, where it is not kept and they exist.
-        share: Bounds on the changed share of each category.
+        share: Bounds on the changed share of each category, before they are rounded to records.
+        fewest: Fewest changed records of each category.
+        most: Most changed records of each category.
         settled: Share of the changed unique records that a modelling attacker settles.
         rounds: Looks at the records (exact) or passes of swaps (greedy).
     """
@@ -102,6 +98,8 @@ class Plan:
     deviation: int
     feasible: tuple[float, float] | None
     share: tuple[float, float]
+    fewest: Counts
+    most: Counts
     settled: float | None
     rounds: int
 
@@ -185,15 +183,16 @@ def _demand(found: Units, options: SwapOptions, progress: Progress) -> tuple[Dem
     changes = rounded_changes(options.proportion, int(found.unique.sum()))
     free = Demand(found.unique, found.grouped, changes, np.zeros_like(found.unique), found.unique)
     share = options.share
-    if share is None:
-        share, narrow = default_share(options.proportion, free)
-        if not narrow and options.phase1 == "joint":
-            progress.notice(
-                "To keep the marginal distribution, the changed share of a value's records is let vary from "
-                f"{float(share[0]):.3f} to {float(share[1]):.3f}."
-            )
-    low, high = bounds(share, found.unique)
-    return replace(free, low=low, high=high), share
+    if share is not None:
+        low, high = bounds(share, found.unique, changes)
+        return replace(free, low=low, high=high), share
+    band = default_band(options.proportion, free)
+    if not band.narrow and options.phase1 == "joint":
+        progress.notice(
+            "To keep the marginal distribution, the changed share of a value's records is let vary from "
+            f"{float(band.share[0]):.3f} to {float(band.share[1]):.3f}."
+        )
+    return replace(free, low=band.low, high=band.high), band.share
 
 
 def _goal(demand: Demand, phase1: Marginal | None) -> Goal:
@@ -261,7 +260,7 @@ def _plan(
         else (proved / SCALE, (solution.objective - proved) / SCALE)
     )
     held = demand.unique > 0
-    reached = unique[held] / demand.unique[held]
+    reached, fewest, most = (part[held] / demand.unique[held] for part in (unique, demand.low, demand.high))
     measures: list[tuple[str, float | None, float | None]] = [
         ("objective", None, assigned.objective),
         *(
@@ -276,8 +275,8 @@ def _plan(
         ("marginal deviation", 0.0, float(deviation)),
         ("least changed share of a value", None, float(reached.min(initial=1.0))),
         ("largest changed share of a value", None, float(reached.max(initial=0.0))),
-        ("least changed share allowed", None, float(share[0])),
-        ("largest changed share allowed", None, float(share[1])),
+        ("least changed share allowed", None, float(fewest.min(initial=1.0))),
+        ("largest changed share allowed", None, float(most.max(initial=0.0))),
         ("changed records settled by a modelling attacker", None, settled),
     ]
     return Plan(
@@ -293,6 +292,8 @@ def _plan(
         deviation=deviation,
         feasible=feasible,
         share=(float(share[0]), float(share[1])),
+        fewest=demand.low,
+        most=demand.high,
         settled=settled,
         rounds=solution.rounds,
     )

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from ppdm_sql.audit.swaps import SwapPromise, accept_swap
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, column, resolve
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.base.collapse import Atoms, Kept, collapse
@@ -39,6 +40,7 @@ from ppdm_sql.methods.swapping.safeguards import check_categories, check_unique,
 from ppdm_sql.methods.swapping.swapped_rows import swapped
 from ppdm_sql.methods.top_down.outcome import Outcome, Output, is_packed, released_rows, without_enum
 from ppdm_sql.progress import Progress
+from ppdm_sql.reading import read_source
 from ppdm_sql.release import Draft, Release, ReleasedColumn, check_free, publish
 
 Measure = tuple[str, float | None, float | None]
@@ -105,7 +107,7 @@ class SwapRun:
         engine.require_autocommit()
         self.engine, self.source, self.progress = engine, source, progress
         self.table: Table = engine.find(source)
-        self.columns = {item.name: item for item in engine.columns(self.table)}
+        self.columns = {item.name: item for item in exact_columns(engine.columns(self.table))}
         self.request = self._resolved(request)
         self.roles: SwapRoles = assign_swap_roles(list(self.columns.values()), self.request, table=source)
         _choice("--method", request.method, METHODS)
@@ -143,8 +145,9 @@ class SwapRun:
         """Do all of it."""
         progress = self.progress
         try:
-            with self.engine.workspace():
+            with self.engine.workspace(), self.engine.snapshot():
                 progress.start(f"collapsing {self.source}")
+                self.table = self._read()
                 source = self._collapse()
                 notice_correlations(self.engine, source, self.roles.confidential, self.progress)
                 if self.request.seed is not None:
@@ -161,6 +164,13 @@ class SwapRun:
                 return publish(self.engine, self._draft(source, atoms, done))
         finally:
             progress.stop()
+
+    def _read(self) -> Table:
+        """Give the source as method and audit read it."""
+        roles = self.roles
+        needed = {*roles.by, *roles.confidential, *roles.kept, *roles.pseudonyms, roles.count}
+        columns = [item for item in self.engine.columns(self.table) if item.name in needed]
+        return read_source(self.engine, self.table, columns)
 
     @cached_property
     def _kept(self) -> list[Kept]:

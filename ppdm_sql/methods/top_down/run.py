@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, column, resolve_all
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.collapse import Atoms, Kept, class_counts, collapse
@@ -43,6 +44,7 @@ from ppdm_sql.methods.top_down.outcome import (
 from ppdm_sql.methods.top_down.protected_values import NEVER, constraints_of
 from ppdm_sql.privacy import KAnonymity, Redundancy, Requirement, parse_all, redundancies, resolve
 from ppdm_sql.progress import Progress
+from ppdm_sql.reading import read_source
 from ppdm_sql.release import Draft, Release, ReleasedColumn, Treatment, check_free, publish
 
 
@@ -106,7 +108,7 @@ class Run(ABC):
 
     def described(self) -> dict[str, Column]:
         """Describe the columns that the run can read, by name, in the order of the release."""
-        return {item.name: item for item in self.engine.columns(self.table)}
+        return {item.name: item for item in exact_columns(self.engine.columns(self.table))}
 
     def _as_they_are(self, keep: Sequence[str]) -> tuple[str, ...]:
         """List the columns to keep, conditions among them but for those that are sensitive anyway."""
@@ -188,10 +190,15 @@ class Run(ABC):
         return [name for name in self.roles.masking if self.shows_symbol(name)]
 
     def read(self) -> Atoms:
-        """Read the source once; everything after works on what comes out."""
-        engine, count = self.engine, self.roles.count
+        """Read the source, all of it as it is at one moment; everything after works on what comes out."""
+        engine, count, roles = self.engine, self.roles.count, self.roles
         masked, symbol = self.beside_symbol, self.options.symbol
-        return collapse(engine, self.table, self.coded, self._kept, count, masked=masked, symbol=symbol)
+        coded = [item.name for item in self.coded]
+        needed = {*coded, *roles.kept, *roles.pseudonyms, *([] if count is None else [count])}
+        with engine.snapshot():
+            columns = [item for item in engine.columns(self.table) if item.name in needed]
+            source = read_source(engine, self.table, columns)
+            return collapse(engine, source, self.coded, self._kept, count, masked=masked, symbol=symbol)
 
     def _collapse(self) -> None:
         """Make everything on which the descent works."""

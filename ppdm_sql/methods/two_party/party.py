@@ -13,6 +13,7 @@ import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.errors import ProtocolError
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary
 from ppdm_sql.methods.top_down import information_loss as information
@@ -33,6 +34,7 @@ from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.methods.two_party.rounds import Rounds
 from ppdm_sql.methods.two_party.scores import step_factor
 from ppdm_sql.progress import Progress
+from ppdm_sql.reading import read_source
 from ppdm_sql.release import Draft, Release
 
 
@@ -100,7 +102,7 @@ class IntegrationRun(GeneralizationRun):
 
     def described(self) -> dict[str, Column]:
         """Describe the columns of the release: those of the requirements, then those that both hold."""
-        self._owning = Ownership.of(self.request, self.engine.columns(self.table), self.source)
+        self._owning = Ownership.of(self.request, exact_columns(self.engine.columns(self.table)), self.source)
         return dict(self._owning.described)
 
     @cached_property
@@ -130,7 +132,10 @@ class IntegrationRun(GeneralizationRun):
             held={place: item for place, item in enumerate(self.coded) if place not in self._theirs},
             masked=self.beside_symbol,
         )
-        records, found = gathering.gather(self.table)
+        needed = {item.name for item in (*gathering.key, *gathering.held.values())}
+        columns = [item for item in self.engine.columns(self.table) if item.name in needed]
+        # no transaction is kept open while the partner works, so what is read twice is read from a copy
+        records, found = gathering.gather(read_source(self.engine, self.table, columns, copy=True))
         unknown = {place: Dictionary(self.coded[place], records.table, 0, False) for place in self._theirs}
         coded = unknown | dict(found)
         return Atoms(records.table, tuple(coded[place] for place in sorted(coded)), (), records.count)

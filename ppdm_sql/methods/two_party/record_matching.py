@@ -26,6 +26,7 @@ from ppdm_sql.methods.base.collapse import Dictionary, coded_rows
 from ppdm_sql.methods.base.pseudonyms import BLOCK_BYTES, pseudonym
 from ppdm_sql.methods.top_down.outcome import without_enum
 from ppdm_sql.methods.two_party.messages import KEY_BYTES
+from ppdm_sql.reading import check_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,6 +100,7 @@ def ordered_records(
     query.select(alias(exp.cast(literal(1), "UTINYINT", dialect="duckdb"), "n"), copy=False)
     query.set("order", exp.Order(expressions=[exp.Literal.number(len(dictionaries) + 1)]))
     table = engine.materialize("records", query)
+    check_codes(engine, table, [f"c{position}" for position in dictionaries])
     found = engine.query(bind("two_party/key_faults", tables={"records": table}), step="key_faults")
     ((count, missing, repeated),) = found
     if not count:

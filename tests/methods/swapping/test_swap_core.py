@@ -98,11 +98,20 @@ def test_exact_reaches_the_optimum_that_brute_force_finds(
 def test_exact_reaches_the_optimum_within_the_share_it_says(rows: list[Row], proportion: Fraction) -> None:
     plan, _, after = planned(rows, proportion=proportion, seed=b"s")
     share = Fraction(plan.share[0]).limit_denominator(10**6), Fraction(plan.share[1]).limit_denominator(10**6)
-    allowed = limits(share, after, categories(rows))
+    around = limits(share, after, categories(rows))
+    allowed = list(zip(plan.fewest.tolist(), plan.most.tolist(), strict=True))
+    assert all(
+        low <= fewest <= most <= high for (low, high), (fewest, most) in zip(around, allowed, strict=True)
+    )
     left = Counter(r.true for r in after if r.unique and r.changed)
     assert all(low <= left[t] <= high for t, (low, high) in enumerate(allowed))
-    least = optimum(records(rows), categories(rows), changes(rows, proportion), allowed)
+    before, size, asked = records(rows), categories(rows), changes(rows, proportion)
+    least = optimum(before, size, asked, allowed)
     assert (deviation(after), float(cost(after))) == (least[0], pytest.approx(float(least[1]), abs=1e-6))
+    assert least[0] == optimum(before, size, asked, around)[0]
+    measures = {name: after for name, _, after in plan.measures}
+    assert measures["least changed share allowed"] <= measures["least changed share of a value"]
+    assert measures["largest changed share of a value"] <= measures["largest changed share allowed"]
 
 
 @given(

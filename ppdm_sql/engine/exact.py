@@ -1,0 +1,125 @@
+"""Reads columns so that values are equal only where their texts are.
+
+Grouping, joining and counting go by equality, while what leaves the database is text. The two part company
+for texts with a collation (`ABC`, `Abc`), for intervals (`30 days`, `1 month`), for zero and NaN with a sign,
+for unions and variants (the number 1 and the text `1`) and for whatever has such values inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from ppdm_sql.engine.duckdb_engine import Column, Engine
+from ppdm_sql.engine.names import Table, alias, column
+
+_REAL = {"FLOAT", "DOUBLE"}
+_EXACT = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")}
+_EXACT |= {"INTEGER", "UINTEGER", "DECIMAL", "BIGNUM", "BOOLEAN", "DATE", "UUID", "BLOB", "BIT", "ENUM"}
+_NESTED = {exp.DataType.Type.LIST, exp.DataType.Type.ARRAY, exp.DataType.Type.STRUCT, exp.DataType.Type.MAP}
+
+
+def exact_type(type_text: str) -> str:
+    """Give the type in which a column is read: text where values can be equal whose texts are not.
+
+    Example:
+        >>> exact_type("INTERVAL"), exact_type("UNION(a INTEGER, b VARCHAR)"), exact_type("DOUBLE[]")
+        ('VARCHAR', 'VARCHAR', 'VARCHAR')
+        >>> exact_type("VARCHAR[]"), exact_type("DECIMAL(8,2)"), exact_type("TIME WITH TIME ZONE")
+        ('VARCHAR[]', 'DECIMAL(8,2)', 'TIME WITH TIME ZONE')
+    """
+    kept = _is_exact(type_text) or type_text in _REAL or type_text == "VARCHAR" or _holds_text(type_text)
+    return type_text if kept else "VARCHAR"
+
+
+def exact_columns(columns: Sequence[Column]) -> list[Column]:
+    """Give columns with the types in which they are read."""
+    return [Column(item.name, exact_type(item.type)) for item in columns]
+
+
+def exact_values(engine: Engine, table: Table, columns: Sequence[Column]) -> dict[str, exp.Expression]:
+    """Give what to read of each column of a table under the alias ``s``, with its type in the table.
+
+    Cost: no scan; where texts are among the columns, two statements to learn of their collations.
+    """
+    texts = [item for item in columns if item.type == "VARCHAR"]
+    collated = bool(texts) and _has_collation(engine, table, texts)
+    return {item.name: _exact(column(item.name, "s"), item.type, collated) for item in columns}
+
+
+def is_plain(values: Mapping[str, exp.Expression]) -> bool:
+    """Tell whether all columns are read as they are."""
+    return all(isinstance(value, exp.Column) for value in values.values())
+
+
+def _exact(value: exp.Expression, type_text: str, collated: bool) -> exp.Expression:
+    if type_text == "VARCHAR":
+        # a cast to text keeps a collation, and COLLATE would stay with the released column
+        return _call("decode", _call("encode", value)) if collated else value
+    if type_text in _REAL:
+        return _unsigned(value, type_text)
+    if _is_exact(type_text):
+        return value
+    text = exp.cast(value, "TEXT")
+    return exp.Cast(this=text, to=_built(type_text)) if _holds_text(type_text) else text
+
+
+def _unsigned(value: exp.Expression, type_text: str) -> exp.Expression:
+    """Take the sign, which equality does not see, from zero and NaN."""
+    plain = {text: exp.cast(exp.Literal.string(text), type_text, dialect="duckdb") for text in ("0", "nan")}
+    case = exp.case().when(exp.EQ(this=value.copy(), expression=plain["0"]), plain["0"].copy())
+    return case.when(_call("isnan", value.copy()), plain["nan"]).else_(value)
+
+
+def _call(name: str, argument: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this=name, expressions=[argument])
+
+
+def _is_exact(type_text: str) -> bool:
+    """Tell whether equal values of a type have equal texts, and values with equal texts are equal."""
+    kind = type_text.split("(")[0]
+    scalar = kind in _EXACT or kind.startswith("TIME") or type_text in ("JSON", '"NULL"')
+    return (scalar and not type_text.endswith("]")) or _leaves(type_text) == {True}
+
+
+def _holds_text(type_text: str) -> bool:
+    """Tell whether a nested type holds texts, which may have a collation, and otherwise exact values.
+
+    A nested value with texts is read back from its own text, in which they stand in quotes where needed.
+    """
+    return type_text != "VARCHAR" and None in (leaves := _leaves(type_text)) and False not in leaves
+
+
+def _leaves(type_text: str) -> set[bool | None]:
+    """Tell of the parts of a nested type whether they are exact; None for texts."""
+    if not (type_text.endswith("]") or type_text.startswith(("STRUCT(", "MAP("))):
+        return {False}
+    try:
+        built = _built(type_text)
+    except Exception:  # a type that sqlglot does not know is read as text
+        return {False}
+    found: set[bool | None] = set()
+    for part in built.find_all(exp.DataType):
+        if part.this in _NESTED:
+            continue
+        text = part.sql(dialect="duckdb").upper()
+        found.add(None if text in ("TEXT", "VARCHAR") else _is_leaf(text))
+    return found or {False}
+
+
+def _is_leaf(text: str) -> bool:
+    kind = text.split("(")[0]
+    return kind in _EXACT | {"INT", "BOOL"} or kind.startswith("TIME")
+
+
+def _built(type_text: str) -> exp.DataType:
+    return exp.DataType.build(type_text, dialect="duckdb")
+
+
+def _has_collation(engine: Engine, table: Table, texts: Sequence[Column]) -> bool:
+    """Tell whether a text of a table or view may have a collation, which its type does not say."""
+    source = exp.alias_(table.expression(), "s", table=True)
+    none = exp.select(*(alias(column(item.name, "s"), f"c{i}") for i, item in enumerate(texts)))
+    probe = engine.probe(none.from_(source).limit(0))
+    return "COLLATE" in probe.upper()
