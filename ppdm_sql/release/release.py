@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,11 @@ class Release:
             UnknownRelease: It was dropped in the meantime.
         """
         return catalogue.find(self._engine, self.name)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the run said: what the owner should know, and what is not as it was asked."""
+        return self.row().notices
 
     def relation(self) -> DuckDBPyRelation:
         """Give the released rows, in their order, as a DuckDB relation."""
@@ -246,12 +252,13 @@ def get(engine: Engine, name: str) -> Release:
     return Release(engine, catalogue.find(engine, name).release)
 
 
-def publish(engine: Engine, draft: Draft) -> Release:
+def publish(engine: Engine, draft: Draft, notices: Sequence[str] = ()) -> Release:
     """Publish a draft in one transaction: table, view, macro, steps, cuts, trees, measures, catalogue row.
 
     Args:
         engine: The connection whose current database and schema take the release.
         draft: What the method made.
+        notices: What the user was told; read when the release is recorded, so that the audit can add some.
 
     Raises:
         NameTaken: A release, table, view or macro of that name exists.
@@ -259,5 +266,5 @@ def publish(engine: Engine, draft: Draft) -> Release:
 
     Cost: one CREATE TABLE AS, the audit, one count; some 20 small statements.
     """
-    freeze(engine, draft)
+    freeze(engine, draft, notices)
     return Release(engine, draft.name)
