@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import statements
 from ppdm_sql.engine.names import Table, parse_table
+from ppdm_sql.engine.space import out_of_space
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.errors import EngineError, InvalidOption, UnknownTable, choices
 
@@ -314,7 +315,7 @@ def _wrapped(step: str, cause: duckdb.Error) -> EngineError:
         return EngineError(
             f"The step {step!r} ran out of memory.", "Give more with --memory-limit, or fewer --threads."
         )
-    error = EngineError(
+    error = out_of_space(step, str(cause)) or EngineError(
         f"The engine refused the step {step!r} ({type(cause).__name__}).",
         "Run again with --debug to see the engine's own words.",
     )

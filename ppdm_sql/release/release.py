@@ -17,6 +17,7 @@ from ppdm_sql.engine.names import resolve
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
 from ppdm_sql.privacy import Value, parse_all
+from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.release import catalogue, states
 from ppdm_sql.release import cut_tree as trees
 from ppdm_sql.release import ddl as texts
@@ -165,19 +166,23 @@ class Release:
         force: bool = False,
         format: str | None = None,
         formula_safe: bool = False,
+        progress: Progress | None = None,
     ) -> None:
         """Write the release into a fresh file, once it has been verified again.
 
         Args:
             path: Ends in ``.parquet``, ``.csv``, ``.duckdb`` or ``.db``, unless ``format`` is given.
-            force: Replace the file if it exists.
+            force: Replace the file if it exists; a regular file only, no link, device or pipe.
             format: ``parquet``, ``csv`` or ``duckdb``.
             formula_safe: Put a single quote before text of a CSV that a spreadsheet takes for a formula.
+            progress: Told where a database needs a newer DuckDB than usual.
 
         Raises:
             GuaranteeNotMet: The release does not hold any more.
             NameTaken: The file exists and ``force`` is not given.
-            InvalidOption: The format is not known, or the folder cannot be written.
+            InvalidOption: The format is not known or cannot hold the columns, the folder cannot be written,
+                or what has the name is no regular file.
+            EngineError: The disk is full.
         """
         self._engine.require_autocommit()
         row, shape = self._found()
@@ -195,6 +200,7 @@ class Release:
                 force=force,
                 form=format,
                 formula_safe=formula_safe,
+                progress=progress or WarningProgress(),
             )
 
     def drop(self) -> None:
