@@ -30,7 +30,7 @@ from ppdm_sql.methods.trees.predicting import Predicted
 from ppdm_sql.methods.trees.storing import Model, ModelRow, get_model, models
 from ppdm_sql.methods.trees.train import TrainRequest, train
 from ppdm_sql.privacy import Requirement, parse_all, resolve
-from ppdm_sql.progress import Progress, SilentProgress
+from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.release import Applied, CatalogueRow, Release, apply, get, releases
 from ppdm_sql.taxonomy.model import Taxonomy
 
@@ -177,7 +177,7 @@ class Database:
             max_steps=max_steps,
             symbol=symbol,
         )
-        return suppress(self.engine, table, options, progress or SilentProgress())
+        return suppress(self.engine, table, options, progress or WarningProgress())
 
     @alone
     def generalize(
@@ -266,7 +266,7 @@ class Database:
             max_steps=max_steps,
             symbol=symbol,
         )
-        return generalize(self.engine, table, options, progress or SilentProgress())
+        return generalize(self.engine, table, options, progress or WarningProgress())
 
     @alone
     def swap(
@@ -365,7 +365,7 @@ class Database:
             keep=tuple(keep),
             identifiers=dict(identifiers or {}),
         )
-        return swap(self.engine, table, request, progress or SilentProgress())
+        return swap(self.engine, table, request, progress or WarningProgress())
 
     @alone
     def randomize(
@@ -447,7 +447,7 @@ class Database:
             correlated=correlated,
             count_column=count_column,
         )
-        return randomize(self.engine, table, request, progress or SilentProgress())
+        return randomize(self.engine, table, request, progress or WarningProgress())
 
     @alone
     def reconstruct(
@@ -522,7 +522,7 @@ class Database:
             noise=noise,
             ranges=ranges,
         )
-        return reconstruct(self.engine, table, options, progress or SilentProgress())
+        return reconstruct(self.engine, table, options, progress or WarningProgress())
 
     @alone
     def evaluate(
@@ -573,7 +573,7 @@ class Database:
         """
         found = release if isinstance(release, Release) else self.release(release)
         options = EvaluateOptions(test, folds, seeds, sample)
-        return evaluate(self.engine, found, options, progress or SilentProgress())
+        return evaluate(self.engine, found, options, progress or WarningProgress())
 
     @alone
     def apply(self, release: str | Release, table: str, *, into: str, unseen: str = "nearest") -> Applied:
@@ -665,7 +665,7 @@ class Database:
             rows=rows,
             seed=seed,
             balanced=balanced,
-            progress=progress or SilentProgress(),
+            progress=progress or WarningProgress(),
         )
 
     @alone
@@ -749,7 +749,7 @@ class Database:
             ranges=dict(ranges or {}),
             test=test,
         )
-        return train(self.engine, table, request, progress or SilentProgress())
+        return train(self.engine, table, request, progress or WarningProgress())
 
     @alone
     def predict(

@@ -29,6 +29,13 @@ class PpdmError(Exception):
         self.remedy = remedy
 
 
+class PpdmWarning(UserWarning):
+    """What a run in Python says that is no error: what the user should know, or what is not as asked.
+
+    Like an error it never holds a value of a cell, unless the user typed it.
+    """
+
+
 class RequirementSyntaxError(PpdmError):
     """A requirement that cannot be read; the text carries a caret under the place."""
 

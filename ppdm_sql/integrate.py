@@ -19,7 +19,7 @@ from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.methods.two_party.transcript_check import Checked, check_files
 from ppdm_sql.methods.two_party.transcripts import Entry, transcript
 from ppdm_sql.privacy import Requirement
-from ppdm_sql.progress import Progress, SilentProgress
+from ppdm_sql.progress import Progress, SilentProgress, WarningProgress
 from ppdm_sql.release import Release
 from ppdm_sql.taxonomy.model import Taxonomy
 
@@ -89,7 +89,8 @@ class Party:
         progress: Progress | None = None,
     ) -> None:
         self.database, self.table = database, table
-        self._progress = progress or SilentProgress()
+        self._progress = progress or WarningProgress()
+        self._listens = (progress or SilentProgress()).notice
         self._request = IntegrateRequest(
             require=require,
             class_column=class_column,
@@ -147,9 +148,17 @@ class Party:
         from ppdm_sql.methods.two_party.server import listen_on
 
         place = Address.parse("--listen", listen)
-        opened = partial(listen_on, place, credentials, peer_name)
-        more = {"timeout": _positive(timeout), "wait": wait, "notice": self._progress.notice}
-        return self._run(partial(opened, **more), resume, transcript)
+        opened = partial(
+            listen_on,
+            place,
+            credentials,
+            peer_name,
+            timeout=_positive(timeout),
+            wait=wait,
+            listens=self._listens,
+            notice=self._progress.notice,
+        )
+        return self._run(opened, resume, transcript)
 
     def join(
         self,

@@ -64,6 +64,6 @@ def _announce(applied: ppdm_sql.Applied, *, quiet: bool) -> None:
     notice(f"Made table {applied.into}: {applied.rows} rows.", quiet=quiet)
     for found in applied.findings:
         if not found.holds:
-            notice(f"Note: {str(found.requirement)!r} does not hold on {applied.into}.", quiet=quiet)
+            notice(f"Warning: {str(found.requirement)!r} does not hold on {applied.into}.")
     for requirement in applied.unmeasured:
-        notice(f"Note: {str(requirement)!r} names a column that {applied.into} lacks.", quiet=quiet)
+        notice(f"Warning: {str(requirement)!r} names a column that {applied.into} lacks.")

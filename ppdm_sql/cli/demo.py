@@ -14,6 +14,7 @@ import ppdm_sql
 from ppdm_sql import Database, examples
 from ppdm_sql.cli.options import Debug
 from ppdm_sql.cli.output import Format, Titled, print_tables
+from ppdm_sql.cli.progress import QuietProgress
 from ppdm_sql.cli.published import measures_table, rows_table, steps_table
 from ppdm_sql.cli.two_parties import integrate_employees
 from ppdm_sql.engine import Engine, statements
@@ -73,7 +74,12 @@ def suppression(db: Database, file: Path) -> None:
     named = ["--class", "Rating", "--count", "n", "--into", "customers_safe"]
     typer.echo("$ " + shlex.join(["ppdm", "suppress", str(file), "customers", *demanded, *named]) + "\n")
     release = db.suppress(
-        "customers", require, class_column="Rating", count_column="n", into="customers_safe"
+        "customers",
+        require,
+        class_column="Rating",
+        count_column="n",
+        into="customers_safe",
+        progress=QuietProgress(),
     )
     tables = [
         _stored(db, "customers"),
@@ -127,6 +133,7 @@ def _generalize(
         count_column="n",
         taxonomies={"Job": "jobs"},
         into=into,
+        progress=QuietProgress(),
         **options,
     )
     tables = [rows_table(into, release.relation()), steps_table(release), measures_table(release)]
@@ -157,6 +164,7 @@ def swapping(db: Database, file: Path) -> None:
         keep=["No"],
         seed=1,
         into="policies_safe",
+        progress=QuietProgress(),
     )
     tables = [_stored(db, "policies"), rows_table(release.name, release.relation()), measures_table(release)]
     print_tables(tables, Format.table)
@@ -175,19 +183,30 @@ def randomization(db: Database, file: Path) -> None:
     for name, rows, seed in (("people", 10_000, 1), ("people_test", 2_000, 2)):
         _say("generate", "agrawal", file, *PEOPLE, rows, "--seed", seed, "--into", name)
         db.generate_agrawal(name, function=1, rows=rows, seed=seed)
+    quiet = QuietProgress()
     demanded = [word for name, noise in NOISE.items() for word in ("--noise", f"{name}={noise}")]
     bounds = [word for name, (a, b) in RANGES.items() for word in ("--range", f"{name}={a},{b}")]
     more = ["--class", "class", "--seed", 1, "--into", "people_noisy"]
     _say("randomize", file, "people", *demanded, *bounds, *more)
-    db.randomize("people", noise=NOISE, ranges=RANGES, class_column="class", seed=1, into="people_noisy")
+    db.randomize(
+        "people",
+        noise=NOISE,
+        ranges=RANGES,
+        class_column="class",
+        seed=1,
+        into="people_noisy",
+        progress=quiet,
+    )
     cut = ["--column", "age", "--by-class", "class", "--intervals", 12, "--into", "people_ages"]
     _say("reconstruct", file, "people_noisy", *cut)
-    db.reconstruct("people_noisy", columns="age", by_class="class", intervals=12, into="people_ages")
+    db.reconstruct(
+        "people_noisy", columns="age", by_class="class", intervals=12, into="people_ages", progress=quiet
+    )
     for table, mode in MODES:
         how = ["--class", "class", "--columns", "age,salary", "--mode", mode, "--test", "people_test"]
         _say("train", file, table, *how, "--into", f"people_{mode}")
         options = {"class_column": "class", "columns": ("age", "salary"), "test": "people_test"}
-        db.train(table, mode=mode, into=f"people_{mode}", **options)  # type: ignore[arg-type]
+        db.train(table, mode=mode, into=f"people_{mode}", progress=quiet, **options)  # type: ignore[arg-type]
     typer.echo()
     ages = rows_table("Group A by age: true, noisy and reconstructed", db.engine.connection.sql(_AGES))
     right = [(row.mode, row.source, accuracy(row.confusion or ())) for row in db.models()]

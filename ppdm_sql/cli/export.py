@@ -11,6 +11,7 @@ import ppdm_sql
 from ppdm_sql.cli import options
 from ppdm_sql.cli.options import DatabasePath, ReleaseName
 from ppdm_sql.cli.output import notice
+from ppdm_sql.cli.progress import progress
 
 EXAMPLES = (
     "ppdm export bank.duckdb customers_safe customers_safe.parquet",
@@ -22,7 +23,9 @@ def run(
     database: DatabasePath,
     name: ReleaseName,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Ends in .parquet, .csv or .duckdb.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the file if it exists; a regular file only.")
+    ] = False,
     form: Annotated[
         str | None, typer.Option("--format", help="parquet, csv or duckdb, where the name does not say.")
     ] = None,
@@ -36,5 +39,7 @@ def run(
 ) -> None:
     """Write a release into a fresh Parquet, CSV or DuckDB file, which holds nothing else."""
     with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
-        db.release(name).export(file, force=force, format=form, formula_safe=formula_safe)
+        db.release(name).export(
+            file, force=force, format=form, formula_safe=formula_safe, progress=progress(quiet=quiet)
+        )
     notice(f"Wrote {file}.", quiet=quiet)

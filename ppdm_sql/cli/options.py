@@ -37,7 +37,7 @@ Count = Annotated[
 ]
 OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How tables are printed.")]
 Sql = Annotated[bool, typer.Option("--sql", help="Print the statements; change nothing.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notices on stderr.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="On stderr only what is not as asked.")]
 Debug = Annotated[bool, typer.Option("--debug", help="With an error, the traceback and the engine's words.")]
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Number of threads; without it, the engine's choice.")

@@ -18,8 +18,16 @@ SECONDS_BETWEEN_LINES = 5.0
 def progress(*, quiet: bool = False) -> Progress:
     """Give the progress that suits stderr: live on a terminal, a line now and then elsewhere."""
     if quiet:
-        return SilentProgress()
+        return QuietProgress()
     return TerminalProgress() if sys.stderr.isatty() else LineProgress()
+
+
+class QuietProgress(SilentProgress):
+    """Tells nothing but what is not as it was asked."""
+
+    def warn(self, text: str) -> None:
+        """Print it."""
+        typer.echo(f"Warning: {text}", err=True)
 
 
 class TerminalProgress:
@@ -44,7 +52,14 @@ class TerminalProgress:
 
     def notice(self, text: str) -> None:
         """Print above the line something that stays."""
-        (self._status.console if self._status else Console(stderr=True)).print(Text(f"Note: {text}"))
+        self._print(f"Note: {text}")
+
+    def warn(self, text: str) -> None:
+        """Print above the line what is not as it was asked."""
+        self._print(f"Warning: {text}")
+
+    def _print(self, text: str) -> None:
+        (self._status.console if self._status else Console(stderr=True)).print(Text(text))
 
     def stop(self) -> None:
         """Take the line away."""
@@ -73,6 +88,10 @@ class LineProgress:
     def notice(self, text: str) -> None:
         """Print the notice at once."""
         typer.echo(f"Note: {text}", err=True)
+
+    def warn(self, text: str) -> None:
+        """Print at once what is not as it was asked."""
+        typer.echo(f"Warning: {text}", err=True)
 
     def stop(self) -> None:
         """Print nothing more."""

@@ -14,7 +14,7 @@ from ppdm_sql.cli.published import measures_table, noise_option, rows_table
 from ppdm_sql.cli.trained import print_model, release_or_model
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.release import Release, ReleasedColumn
-from ppdm_sql.release.catalogue import SHAPE
+from ppdm_sql.release.catalogue import NOTICES, SHAPE
 
 EXAMPLES = (
     "ppdm show bank.duckdb customers_safe",
@@ -76,9 +76,8 @@ def _print_all(release: Release, limit: int, form: Format) -> None:
 def _facts(release: Release) -> Titled:
     """Give what the catalogue says of the release, a line each."""
     row = release.row()
-    options = {
-        name: value for name, value in row.parameters.items() if name not in (SHAPE, "noise") and value
-    }
+    elsewhere = (SHAPE, NOTICES, "noise")
+    options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
     columns = [ReleasedColumn(*item) for item in row.parameters[SHAPE]["columns"]]
     facts: list[tuple[str, object]] = [
         ("release", row.release),
@@ -92,5 +91,6 @@ def _facts(release: Release) -> Titled:
         ("stopped", row.stopped),
         ("verified", row.verified),
         ("created at", row.created_at),
+        *(("notice", notice) for notice in row.notices),
     ]
     return "release", ("what", "value"), facts

@@ -6,6 +6,7 @@ import re
 
 import duckdb
 
+from ppdm_sql.engine.space import out_of_space
 from ppdm_sql.errors import HIDDEN_WORDS, MORE_MEMORY, Conflict, DatabaseUnavailable, EngineError
 
 _QUOTES_NO_CELL = (
@@ -64,7 +65,7 @@ def explained(step: str, cause: duckdb.Error, *, inside: bool) -> EngineError | 
     text = str(cause)
     if is_damaged(text):
         return damaged("The database file")
-    error = _known(step, cause, inside=inside) or _refused(step, cause)
+    error = _known(step, cause, inside=inside) or out_of_space(step, text) or _refused(step, cause)
     error.engine_text = text
     return error
 

@@ -17,6 +17,9 @@ from ppdm_sql.release.layout import SCHEMA, Shape, macro
 SHAPE = "published"
 """Key under which ``ppdm.releases.parameters`` keeps the shape of the release."""
 
+NOTICES = "notices"
+"""Key under which they keep what the user was told, where that is anything."""
+
 REPORT = "release_report"
 """The view of all releases with their measures; a release called ``report`` would need this name."""
 
@@ -30,7 +33,8 @@ class CatalogueRow:
         method: Such as ``PDA``.
         source: The source table as the user wrote it.
         requirements: What holds on the release, as text.
-        parameters: Options of the method; under ``published`` the released columns and their treatment.
+        parameters: Options of the method; under ``published`` the released columns and their treatment,
+            under ``notices`` what the user was told, if anything.
         rows: Number of records.
         verified: Whether the audit accepted it; always so.
         stopped: ``complete``, ``max-steps`` or ``interrupted``.
@@ -48,6 +52,11 @@ class CatalogueRow:
     stopped: str
     created_at: datetime
     version: str
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the user was told during the run; none for files made before that was kept."""
+        return tuple(self.parameters.get(NOTICES, ()))
 
     def shape(self, catalog: str) -> Shape:
         """Give the objects and columns of the release."""

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import re
 import secrets
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,13 +16,17 @@ from sqlglot import exp
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.opening import OLDEST_STORAGE
+from ppdm_sql.engine.space import disk_full
 from ppdm_sql.engine.statements import literal, render, text
-from ppdm_sql.errors import InvalidOption, NameTaken
+from ppdm_sql.errors import EngineError, InvalidOption, NameTaken
+from ppdm_sql.progress import Progress
 from ppdm_sql.release import ddl as texts
 from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.parts import part_beside
 
 _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".duckdb": "duckdb", ".db": "duckdb"}
 _TEXT_TYPES = ("VARCHAR", "ENUM", "JSON", "BLOB")
+_NEEDED_STORAGE = re.compile(r"storage versions prior to (v[0-9.]*[0-9])")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -32,6 +39,7 @@ def write_file(
     force: bool,
     form: str | None,
     formula_safe: bool,
+    progress: Progress,
 ) -> None:
     """Write the rows of a release, in their order, under a temporary name, then rename the file.
 
@@ -40,21 +48,24 @@ def write_file(
         shape: The release.
         method: How it was made, for the comment in a DuckDB file.
         path: The file; its folder must exist.
-        force: Replace the file if it exists.
+        force: Replace the file if it exists; a regular file only, no link, device or pipe.
         form: ``parquet``, ``csv`` or ``duckdb``; None goes by the suffix.
         formula_safe: Put a single quote before text of a CSV that a spreadsheet takes for a formula.
+        progress: Told where a database needs a newer DuckDB than usual.
 
     Raises:
         NameTaken: The file exists and ``force`` is not given, or it is a database that is open.
-        InvalidOption: The format is not known, or the folder cannot be written.
+        InvalidOption: The format is not known or cannot hold the columns, the folder cannot be written, or
+            what has the name is no regular file.
+        EngineError: The disk is full.
 
     Cost: one scan of the frozen table.
     """
     form = _format(path, form, formula_safe=formula_safe)
     _check_target(engine, path, force=force)
-    with _part_beside(path) as part:
+    with _words_for(path, form), part_beside(path) as part:
         if form == "duckdb":
-            _write_database(engine, shape, method, part)
+            _write_database(engine, shape, method, part, progress)
         else:
             rows = _formula_safe(engine, shape) if formula_safe else shape.rows()
             engine.write(_copy(rows, part, form), step=f"export {form}")
@@ -63,14 +74,22 @@ def write_file(
 
 
 @contextlib.contextmanager
-def _part_beside(path: Path) -> Iterator[Path]:
-    """Give a name in the same folder; what is left under it at the end is removed."""
-    part = path.with_name(f".ppdm-{secrets.token_hex(6)}.part")
+def _words_for(path: Path, form: str) -> Iterator[None]:
+    """Turn what the system or the engine says of a file into a sentence."""
     try:
-        yield part
-    finally:
-        for left in (part, part.with_name(part.name + ".wal")):
-            left.unlink(missing_ok=True)
+        yield
+    except EngineError as error:
+        if not error.engine_text.startswith("Not implemented"):
+            raise
+        refused = InvalidOption(
+            f"DuckDB cannot write a column of this release as {form}.",
+            "Give another --format: parquet, csv or duckdb.",
+        )
+        raise refused from error
+    except OSError as cause:
+        if cause.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise disk_full(path.parent, f"export {form}") from cause
+        raise InvalidOption(f"{path} cannot be written.", "Look at the folder's permissions.") from cause
 
 
 def _format(path: Path, form: str | None, *, formula_safe: bool) -> str:
@@ -87,10 +106,7 @@ def _format(path: Path, form: str | None, *, formula_safe: bool) -> str:
 
 
 def _check_target(engine: Engine, path: Path, *, force: bool) -> None:
-    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise InvalidOption(f"The folder {path.parent} cannot be written to.", "Give another folder.")
-    if path.is_dir():
-        raise InvalidOption(f"{path} is a folder.", "Give the path of a file.")
+    _check_name(path)
     if not os.path.lexists(path):
         return
     _refuse_existing(path, force=force)
@@ -100,20 +116,54 @@ def _check_target(engine: Engine, path: Path, *, force: bool) -> None:
                 raise NameTaken(f"{path} is a database that is open here.", "Give another file.")
 
 
+def _check_name(path: Path) -> None:
+    """Refuse what no file can be called, in words; the system's own come late and say little."""
+    if "\0" in str(path):
+        raise InvalidOption("The path of the file holds a NUL character.", "Give a path without it.")
+    if not os.path.isdir(path.parent) or not os.access(path.parent, os.W_OK):
+        raise InvalidOption(f"The folder {path.parent} cannot be written to.", "Give another folder.")
+    length, most = len(os.fsencode(path.name)), _longest_name(path.parent)
+    if length > most:
+        raise InvalidOption(
+            f"The name of the file has {length} bytes, and {path.parent} takes {most} at most.",
+            "Give a shorter name.",
+        )
+
+
+def _longest_name(folder: Path) -> int:
+    try:
+        return os.pathconf(folder, "PC_NAME_MAX")
+    except (AttributeError, OSError, ValueError):
+        return 255
+
+
 def _refuse_existing(path: Path, *, force: bool) -> None:
-    if not force and os.path.lexists(path):
+    """Refuse what is no regular file, forced or not, and what is one unless forced."""
+    if not os.path.lexists(path):
+        return
+    mode = os.lstat(path).st_mode
+    if stat.S_ISDIR(mode):
+        raise InvalidOption(f"{path} is a folder.", "Give the path of a file.")
+    if stat.S_ISLNK(mode):
+        raise InvalidOption(
+            f"{path} is a symbolic link, and only regular files are replaced.",
+            "Give the path of the file itself, or remove the link.",
+        )
+    if not stat.S_ISREG(mode):
+        raise InvalidOption(
+            f"{path} is a device, a pipe or a socket, and only regular files are replaced.",
+            "Give the path of a file.",
+        )
+    if not force:
         raise NameTaken(f"There is a file {path} already.", "Give another name, or --force to replace it.")
 
 
 def _finish(part: Path, path: Path, *, force: bool) -> None:
     """Bring the bytes to the disk, then give the file its name."""
-    try:
-        with part.open("rb+") as file:
-            os.fsync(file.fileno())
-        _refuse_existing(path, force=force)
-        part.replace(path)
-    except OSError as cause:
-        raise InvalidOption(f"{path} cannot be written.", "Look at free space and permissions.") from cause
+    with part.open("rb+") as file:
+        os.fsync(file.fileno())
+    _refuse_existing(path, force=force)
+    part.replace(path)
 
 
 def _copy(rows: exp.Select, part: Path, form: str) -> str:
@@ -149,24 +199,42 @@ def _safe_cell(name: str) -> exp.Expression:
     return exp.case().when(first.isin(*_FORMULA), quoted).else_(value.copy())
 
 
-def _write_database(engine: Engine, shape: Shape, method: str, part: Path) -> None:
-    """Write a DuckDB file with one table, called as the release."""
+def _write_database(engine: Engine, shape: Shape, method: str, part: Path, progress: Progress) -> None:
+    """Write a DuckDB file with one table, in the oldest storage version that can hold its columns."""
+    try:
+        _write_version(engine, shape, method, part, OLDEST_STORAGE)
+    except EngineError as error:
+        needed = _NEEDED_STORAGE.search(error.engine_text)
+        if needed is None:
+            raise
+        part.unlink(missing_ok=True)
+        _write_version(engine, shape, method, part, needed[1])
+        progress.notice(
+            f"The file has the storage version {needed[1]}, which its columns need: an older DuckDB cannot "
+            "open it."
+        )
+
+
+def _write_version(engine: Engine, shape: Shape, method: str, part: Path, version: str) -> None:
     name = f"ppdm_export_{secrets.token_hex(6)}"
     table = Table(shape.name, "main", name)
-    with _attached(engine, part, name):
+    with _attached(engine, part, name, version):
         engine.write(texts.create_table(table, render(shape.rows())), step="export rows")
         engine.write(texts.table_comments(shape, method, table), step="export comments")
 
 
 @contextlib.contextmanager
-def _attached(engine: Engine, part: Path, name: str) -> Iterator[None]:
+def _attached(engine: Engine, part: Path, name: str, version: str) -> Iterator[None]:
     """Open a new database file beside the current one; on the way out it is written and closed."""
     options = [exp.AttachOption(this=exp.var("READ_WRITE"))]
-    options += [exp.AttachOption(this=exp.var("STORAGE_VERSION"), expression=literal(OLDEST_STORAGE))]
+    options += [exp.AttachOption(this=exp.var("STORAGE_VERSION"), expression=literal(version))]
     file = exp.alias_(literal(str(part)), name, quoted=True)
-    engine.write(render(exp.Attach(this=file, exists=False, expressions=options)), step="attach")
+    detach = render(exp.Detach(this=exp.to_identifier(name, quoted=True), exists=False))
     try:
+        engine.write(render(exp.Attach(this=file, exists=False, expressions=options)), step="attach")
         yield
-    finally:
-        detach = exp.Detach(this=exp.to_identifier(name, quoted=True), exists=False)
-        engine.write(render(detach), step="detach")
+    except BaseException:
+        with contextlib.suppress(Exception, KeyboardInterrupt):  # what went wrong before is what is told
+            engine.write(detach, step="detach")
+        raise
+    engine.write(detach, step="detach")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -14,15 +15,15 @@ from ppdm_sql.engine.types import plain_type
 from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.privacy.model import KAnonymity, LDiversity, Template
 from ppdm_sql.release import ddl as texts
-from ppdm_sql.release.catalogue import SHAPE, ReleasePlace, check_free
+from ppdm_sql.release.catalogue import NOTICES, SHAPE, ReleasePlace, check_free
 from ppdm_sql.release.draft import Draft
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.verification import reading, shown
 from ppdm_sql.version import __version__
 
 
-def freeze(engine: Engine, draft: Draft) -> None:
-    """Publish a draft: all of it, or nothing.
+def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = ()) -> None:
+    """Publish a draft with what the user was told: all of it, or nothing.
 
     Raises:
         NameTaken: A release, table, view or macro of that name exists.
@@ -44,7 +45,7 @@ def freeze(engine: Engine, draft: Draft) -> None:
         if shape.stepwise:
             engine.write(texts.create_macro(shape), step="create macro")
         engine.write(texts.comments(shape, draft.method), step="comments")
-        _record(engine, draft, shape)
+        _record(engine, draft, shape, notices)
         if not engine.dry:
             _refuse_unverified(engine, shape)
 
@@ -123,7 +124,7 @@ def _said(finding: Finding, number: float) -> str:
     return f"{'l' if isinstance(finding.requirement, LDiversity) else 't'} = {number:.6g}"
 
 
-def _record(engine: Engine, draft: Draft, shape: Shape) -> None:
+def _record(engine: Engine, draft: Draft, shape: Shape, notices: Sequence[str]) -> None:
     """Write the steps, the cuts, the trees, the measures and the row of the catalogue."""
     name = {"release": draft.name}
     for part, table in (("steps", draft.steps), ("cuts", draft.cuts), ("taxonomies", draft.taxonomies)):
@@ -134,16 +135,18 @@ def _record(engine: Engine, draft: Draft, shape: Shape) -> None:
         measures, before, after = (list(part) for part in zip(*draft.measures, strict=True))
         values = {**name, "measures": measures, "before": before, "after": after}
         engine.write(statements.text("release/insert_measures"), values, step="insert measures")
-    engine.write(statements.text("release/insert_release"), _facts(draft, shape), step="insert release")
+    facts = _facts(draft, shape, notices)
+    engine.write(statements.text("release/insert_release"), facts, step="insert release")
 
 
-def _facts(draft: Draft, shape: Shape) -> dict[str, object]:
+def _facts(draft: Draft, shape: Shape, notices: Sequence[str]) -> dict[str, object]:
+    told = {NOTICES: list(notices)} if notices else {}
     return {
         "release": draft.name,
         "method": draft.method,
         "source": draft.source,
         "requirements": [str(requirement) for requirement in draft.requirements],
-        "parameters": json.dumps({**draft.parameters, SHAPE: shape.record()}, ensure_ascii=False),
+        "parameters": json.dumps({**draft.parameters, SHAPE: shape.record(), **told}, ensure_ascii=False),
         "rows": draft.rows,
         "stopped": draft.stopped,
         "version": __version__,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from ppdm_sql.engine.names import resolve
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
 from ppdm_sql.privacy import Value, parse_all
+from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.release import catalogue, states
 from ppdm_sql.release import cut_tree as trees
 from ppdm_sql.release import ddl as texts
@@ -71,6 +73,11 @@ class Release:
             UnknownRelease: It was dropped in the meantime.
         """
         return catalogue.find(self._engine, self.name)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the run said: what the owner should know, and what is not as it was asked."""
+        return self.row().notices
 
     def relation(self) -> DuckDBPyRelation:
         """Give the released rows, in their order, as a DuckDB relation."""
@@ -158,19 +165,23 @@ class Release:
         force: bool = False,
         format: str | None = None,
         formula_safe: bool = False,
+        progress: Progress | None = None,
     ) -> None:
         """Write the release into a fresh file, once it has been verified again.
 
         Args:
             path: Ends in ``.parquet``, ``.csv``, ``.duckdb`` or ``.db``, unless ``format`` is given.
-            force: Replace the file if it exists.
+            force: Replace the file if it exists; a regular file only, no link, device or pipe.
             format: ``parquet``, ``csv`` or ``duckdb``.
             formula_safe: Put a single quote before text of a CSV that a spreadsheet takes for a formula.
+            progress: Told where a database needs a newer DuckDB than usual.
 
         Raises:
             GuaranteeNotMet: The release does not hold any more.
             NameTaken: The file exists and ``force`` is not given.
-            InvalidOption: The format is not known, or the folder cannot be written.
+            InvalidOption: The format is not known or cannot hold the columns, the folder cannot be written,
+                or what has the name is no regular file.
+            EngineError: The disk is full.
         """
         self._engine.require_autocommit()
         row, shape = self._found()
@@ -188,6 +199,7 @@ class Release:
                 force=force,
                 form=format,
                 formula_safe=formula_safe,
+                progress=progress or WarningProgress(),
             )
 
     def drop(self) -> None:
@@ -248,12 +260,13 @@ def get(engine: Engine, name: str) -> Release:
     return Release(engine, catalogue.find(engine, name).release)
 
 
-def publish(engine: Engine, draft: Draft) -> Release:
+def publish(engine: Engine, draft: Draft, notices: Sequence[str] = ()) -> Release:
     """Publish a draft in one transaction: table, view, macro, steps, cuts, trees, measures, catalogue row.
 
     Args:
         engine: The connection whose current database and schema take the release.
         draft: What the method made.
+        notices: What the user was told; read when the release is recorded, so that the audit can add some.
 
     Raises:
         NameTaken: A release, table, view or macro of that name exists.
@@ -261,5 +274,5 @@ def publish(engine: Engine, draft: Draft) -> Release:
 
     Cost: one CREATE TABLE AS, the audit, one count; some 20 small statements.
     """
-    freeze(engine, draft)
+    freeze(engine, draft, notices)
     return Release(engine, draft.name)

@@ -29,7 +29,6 @@ class Call:
         run: Runs the method with the arguments, by the names that the method has for them.
         columns: Name and type of each column of what is returned.
         writes: Whether it changes the database.
-        reports: Whether the method takes a progress.
     """
 
     name: str
@@ -37,7 +36,6 @@ class Call:
     run: Callable[[Database, dict[str, Any]], list[Row]]
     columns: tuple[tuple[str, str], ...]
     writes: bool = True
-    reports: bool = True
 
     @property
     def macro(self) -> str:
@@ -160,7 +158,7 @@ def run(call: Call, db: Database, given: str, progress: Progress) -> list[Row]:
         PpdmError: What the method raises, or an argument cannot be used.
     """
     options = call.options(json.loads(given))
-    return call.run(db, options | ({"progress": progress} if call.reports else {}))
+    return call.run(db, options | {"progress": progress})
 
 
 # -- the calls --------------------------------------------------------------------------------
@@ -293,7 +291,6 @@ CALLS = (
         _export,
         FILES,
         writes=False,
-        reports=False,
     ),
     Call(
         "generate_agrawal",

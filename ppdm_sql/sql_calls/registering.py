@@ -13,9 +13,9 @@ import duckdb
 from ppdm_sql.database import Database
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, quoted
-from ppdm_sql.errors import DatabaseUnavailable, PpdmError, UnknownTable
+from ppdm_sql.errors import DatabaseUnavailable, PpdmError, PpdmWarning, UnknownTable
 from ppdm_sql.macros.macros import macros
-from ppdm_sql.progress import Progress, SilentProgress
+from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.sql_calls import interrupts
 from ppdm_sql.sql_calls.arrow import answers, arrays, arrow_type, counted, row_by_row, struct_text
 from ppdm_sql.sql_calls.call_macros import call_macro, row_macro
@@ -66,7 +66,7 @@ def register(connection: duckdb.DuckDBPyConnection, *, progress: Progress | None
     """
     unregister(connection)
     Engine(connection).require_autocommit()
-    _registered[connection] = Registration(connection, progress or SilentProgress())
+    _registered[connection] = Registration(connection, progress or WarningProgress())
 
 
 def unregister(connection: duckdb.DuckDBPyConnection) -> None:
@@ -245,6 +245,8 @@ def _foreseen(error: Exception) -> PpdmError:
     """Give an error as it is, or one that names its kind but not its text, which may quote a cell."""
     if isinstance(error, PpdmError):
         return error
+    if isinstance(error, PpdmWarning):
+        return PpdmError(str(error), "The filter of warnings makes an error of it.")
     return PpdmError(
         f"Something went wrong that ppdm did not foresee ({type(error).__name__}).",
         "Call the method of the same name in Python to see where.",

@@ -71,3 +71,8 @@ def test_demo_replaces_a_file_only_with_force(demo: tuple[Path, str]) -> None:
     refused = ppdm("demo", file.parent)
     assert_explained(refused, code=2, problem="--force")
     assert ppdm("demo", file.parent, "--force").exit_code == 0
+
+
+@pytest.mark.filterwarnings("error::ppdm_sql.PpdmWarning")
+def test_demo_prints_no_warning_of_python(tmp_path: Path) -> None:
+    assert ppdm("demo", tmp_path / "papers").exit_code == 0

@@ -170,14 +170,27 @@ class Reconstruction:
         return title, ("column", *classes, *names), list(said)
 
     def notices(self) -> list[str]:
-        """Say what the user should know of the values and of the iterations."""
-        attributes = dict.fromkeys(found.attribute for found in self.distributions)
-        return [text for name in attributes for text in self._notices(name)]
+        """Say what the user should know of the values."""
+        return [text for name in self._attributes() for text in self._notices(name)]
+
+    def unconverged(self) -> list[str]:
+        """Say where the iterations did not come as far as was asked."""
+        texts = []
+        for name in self._attributes():
+            of = [found for found in self.distributions if found.attribute == name]
+            if late := sum(not found.converged for found in of):
+                texts.append(
+                    f"{name}: the cap stopped {late} of {len(of)} iterations before the chi-square criterion "
+                    "was met; see --max-iterations and --fraction."
+                )
+        return texts
+
+    def _attributes(self) -> list[str]:
+        return list(dict.fromkeys(found.attribute for found in self.distributions))
 
     def _notices(self, name: str) -> list[str]:
         of = [found for found in self.distributions if found.attribute == name]
         nulls, outside, negative = (sum(getattr(f, kind) for f in of) for kind in _COUNTED)
-        late = sum(not found.converged for found in of)
         beyond = (
             "lie farther out than the noise takes any value of the range; they count to the end intervals"
             if isinstance(of[0].noise, Gaussian | Uniform)
@@ -187,8 +200,6 @@ class Reconstruction:
             f"{name}: {nulls} records have no value; they were left out.": nulls,
             f"{name}: {outside} values {beyond}.": outside,
             f"{name}: {negative} categories were estimated below 0 and set to 0.": negative,
-            f"{name}: the cap stopped {late} of {len(of)} iterations before the chi-square criterion "
-            "was met; see --max-iterations and --fraction.": late,
         }
         return [text for text, number in said.items() if number]
 

@@ -31,7 +31,7 @@ from ppdm_sql.methods.perturbation.noise import (
     resolve_noise,
 )
 from ppdm_sql.methods.perturbation.noise_lookup import categories, is_whole
-from ppdm_sql.progress import Progress
+from ppdm_sql.progress import Progress, warn
 
 MOST_EXACT = 2.0**53
 """Whole numbers above this are not exact as numbers with a floating point."""
@@ -222,8 +222,9 @@ class _Source:
                     f"Rounded noise of scale {noise.scale:g} would leave most of {item.name!r} as it is.",
                     f"Give a scale of at least {10.0**-decimals:g}.",
                 )
-            self.progress.notice(
-                f"The noise of {item.name} is finer than its values are: rounding takes much of it away."
+            warn(
+                self.progress,
+                f"The noise of {item.name} is finer than its values are: rounding takes much of it away.",
             )
         if not noise.rounded:
             return None

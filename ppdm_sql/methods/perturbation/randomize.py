@@ -32,7 +32,7 @@ from ppdm_sql.methods.perturbation.request import RandomizeRequest
 from ppdm_sql.methods.perturbation.roles import RandomizeRoles, assign_randomize_roles
 from ppdm_sql.methods.perturbation.spectral_attack import deviation, filtered
 from ppdm_sql.methods.top_down.outcome import without_enum
-from ppdm_sql.progress import Progress
+from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.reading import read_source
 from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn, check_free, publish
 from ppdm_sql.release.randomized import moments_of
@@ -76,7 +76,7 @@ class RandomizeRun:
                 "A row that stands for several records cannot be randomized, since each needs its own noise.",
                 "Give a view with a row a record, such as SELECT t.* FROM t, range(n), and no --count.",
             )
-        self.engine, self.source, self.request, self.progress = engine, source, request, progress
+        self.engine, self.source, self.request, self.progress = engine, source, request, Heard(progress)
         self.table: Table = engine.find(source)
         self.columns = {item.name: item for item in exact_columns(engine.columns(self.table))}
         listed = list(self.columns.values())
@@ -106,7 +106,7 @@ class RandomizeRun:
                 progress.start(f"measuring {self.request.into}")
                 draft = self._draft(table, number, noisy, key, mixed)
                 progress.start(f"publishing {self.request.into}")
-                return publish(engine, draft)
+                return publish(engine, draft, progress.notices)
         finally:
             progress.stop()
 
@@ -279,7 +279,7 @@ class RandomizeRun:
         if attack is not None:
             measures += attack.measures
             if attack.warning is not None:
-                self.progress.notice(attack.warning)
+                self.progress.warn(attack.warning)
         return measures
 
     def _accepted(self, rows: exp.Select, noisy: Sequence[NoisyColumn]) -> list[Measure]:

@@ -36,7 +36,7 @@ from ppdm_sql.methods.perturbation.transition_matrices import (
     kernel,
     observed_grid,
 )
-from ppdm_sql.progress import Progress
+from ppdm_sql.progress import Progress, warn
 from ppdm_sql.release import check_free
 
 KERNELS, CATEGORICAL = ("cell", "midpoint"), ("bayes", "inversion")
@@ -151,6 +151,8 @@ class ReconstructRun:
                 write_table(self.engine, self.target, done, counted.values)
                 for text in done.notices():
                     self.progress.notice(text)
+                for text in done.unconverged():
+                    warn(self.progress, text)
                 return done
         finally:
             self.progress.stop()

@@ -29,7 +29,7 @@ from ppdm_sql.methods.swapping.marginal import (
 from ppdm_sql.methods.swapping.posteriors import SCALE, Units, units
 from ppdm_sql.methods.swapping.predictability import settled_share
 from ppdm_sql.methods.swapping.prices import Goal
-from ppdm_sql.progress import Progress
+from ppdm_sql.progress import Progress, warn
 
 Method = Literal["exact", "greedy"]
 PhaseOne = Literal["joint", "separate"]
@@ -219,9 +219,10 @@ def _feasible(demand: Demand, deviation: int, progress: Progress) -> tuple[float
         advice = (
             f"It can be kept with --proportion from {low:.4g} to {high:.4g}, if the other options let it."
         )
-    progress.notice(
+    warn(
+        progress,
         f"The marginal distribution cannot be kept: the counts of the values change by {deviation} in all. "
-        + advice
+        + advice,
     )
     return feasible
 

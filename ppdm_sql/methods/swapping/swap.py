@@ -39,7 +39,7 @@ from ppdm_sql.methods.swapping.roles import SwapRoles, assign_swap_roles
 from ppdm_sql.methods.swapping.safeguards import check_categories, check_unique, notice_correlations
 from ppdm_sql.methods.swapping.swapped_rows import swapped
 from ppdm_sql.methods.top_down.outcome import Outcome, Output, is_packed, released_rows, without_enum
-from ppdm_sql.progress import Progress
+from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.reading import read_source
 from ppdm_sql.release import Draft, Release, ReleasedColumn, check_free, publish
 
@@ -105,7 +105,7 @@ class SwapRun:
 
     def __init__(self, engine: Engine, source: str, request: SwapRequest, progress: Progress) -> None:
         engine.require_autocommit()
-        self.engine, self.source, self.progress = engine, source, progress
+        self.engine, self.source, self.progress = engine, source, Heard(progress)
         self.table: Table = engine.find(source)
         self.columns = {item.name: item for item in exact_columns(engine.columns(self.table))}
         self.request = self._resolved(request)
@@ -161,7 +161,7 @@ class SwapRun:
                         atoms = swapped(self.engine, atoms, found.identified, moves, secret)
                     done.append(found)
                 progress.start(f"publishing {self.request.into}")
-                return publish(self.engine, self._draft(source, atoms, done))
+                return publish(self.engine, self._draft(source, atoms, done), progress.notices)
         finally:
             progress.stop()
 
@@ -206,7 +206,7 @@ class SwapRun:
         identified = identify(self.engine, atoms, by, atoms.position(name))
         proportion = self.proportions[name]
         if not identified.identifiable:
-            self.progress.notice(f"No record is identifiable, so every {name} is released as it is.")
+            self.progress.warn(f"No record is identifiable, so every {name} is released as it is.")
             return Swapped(name, proportion, identified, None)
         check_unique(name, proportion, int(identified.unique.sum()), identified.categories)
         options = SwapOptions(

@@ -25,7 +25,7 @@ from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.outcome import Outcome, Output, has_enum
 from ppdm_sql.methods.top_down.run import Options, Run
 from ppdm_sql.privacy import attributes
-from ppdm_sql.progress import Progress
+from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.release import Release
 from ppdm_sql.taxonomy.matching import leaf_codes, uncovered_values
 from ppdm_sql.taxonomy.model import Taxonomy
@@ -65,9 +65,10 @@ def generalize(engine: Engine, source: str, options: GeneralizeOptions, progress
     Cost: two scans of the source (dictionaries, GROUP BY), one scan of the collapsed rows for the release.
     """
     run = GeneralizationRun(engine, source, options)
+    heard = Heard(progress)
     if options.method == "hce-tdr" and not options.condition:
-        progress.notice("No --condition is given, so only the quasi-identifier tells of the class.")
-    return run.publish(progress)
+        heard.notice("No --condition is given, so only the quasi-identifier tells of the class.")
+    return run.publish(heard)
 
 
 class GeneralizationRun(Run):

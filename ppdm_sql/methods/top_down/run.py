@@ -43,7 +43,7 @@ from ppdm_sql.methods.top_down.outcome import (
 )
 from ppdm_sql.methods.top_down.protected_values import NEVER, constraints_of
 from ppdm_sql.privacy import KAnonymity, Redundancy, Requirement, parse_all, redundancies, resolve
-from ppdm_sql.progress import Progress
+from ppdm_sql.progress import Heard
 from ppdm_sql.reading import read_source
 from ppdm_sql.release import Draft, Release, ReleasedColumn, Treatment, check_free, publish
 
@@ -144,7 +144,7 @@ class Run(ABC):
 
     # -- the run --------------------------------------------------------------------------------
 
-    def publish(self, progress: Progress) -> Release:
+    def publish(self, progress: Heard) -> Release:
         """Do all of it.
 
         Raises:
@@ -158,12 +158,12 @@ class Run(ABC):
                 progress.start(f"collapsing {self.source}")
                 self._collapse()
                 if any(gauge.protected == NEVER for gauge in self.gauges.gauges):
-                    progress.notice("A protected value does not occur in its column; check its spelling.")
+                    progress.warn("A protected value does not occur in its column; check its spelling.")
                 progress.start("refining")
-                with stop_on_interrupt(progress) as interrupt:
+                with stop_on_interrupt(progress.listener) as interrupt:
                     state = self.descend(lambda: interrupt.requested, progress)
                 progress.start(f"publishing {self.options.into}")
-                return publish(self.engine, self.draft(state))
+                return publish(self.engine, self.draft(state), progress.notices)
         finally:
             progress.stop()
 
@@ -234,7 +234,7 @@ class Run(ABC):
             return self.recode(position, name, counts)
         return Fixed(self.atoms.coded[position], counts)
 
-    def descend(self, interrupted: Callable[[], bool], progress: Progress) -> State:
+    def descend(self, interrupted: Callable[[], bool], progress: Heard) -> State:
         """Refine until no valid and beneficial candidate is left."""
         loop = self.loop()
         return loop.run(max_steps=self.options.max_steps, interrupted=interrupted, progress=progress)

@@ -15,7 +15,7 @@ from ppdm_sql.methods.top_down.loop import State, twelve_decimals
 from ppdm_sql.methods.top_down.maskings import Masking, Suppression
 from ppdm_sql.methods.top_down.outcome import Move, Outcome
 from ppdm_sql.methods.top_down.run import Options, Run
-from ppdm_sql.progress import Progress
+from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.release import Release
 
 
@@ -34,7 +34,7 @@ def suppress(engine: Engine, source: str, options: Options, progress: Progress) 
 
     Cost: two scans of the source (dictionaries, GROUP BY), one scan of the collapsed rows for the release.
     """
-    return SuppressionRun(engine, source, options).publish(progress)
+    return SuppressionRun(engine, source, options).publish(Heard(progress))
 
 
 class SuppressionRun(Run):

@@ -20,7 +20,7 @@ from ppdm_sql.methods.trees.predicting import confusion
 from ppdm_sql.methods.trees.pruning import numbered, pruned
 from ppdm_sql.methods.trees.root_records import SMALL, root_records
 from ppdm_sql.methods.trees.storing import Model, check_model_name, store_model
-from ppdm_sql.progress import Progress
+from ppdm_sql.progress import Progress, warn
 
 LEAST_SPLIT = 20
 """Nodes with fewer records are not split, unless asked."""
@@ -95,7 +95,7 @@ def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progr
     rows = coded(engine, table, label, classes, found)
     counts = _class_counts(engine, rows, len(classes))
     if mode == "local" and sum(counts) < SMALL:
-        progress.notice(f"With fewer than {SMALL} records, the mode local does what byclass does.")
+        warn(progress, f"With fewer than {SMALL} records, the mode local does what byclass does.")
     local = mode == "local" and sum(counts) >= SMALL
     records, start = rows, "0::INTEGER AS node"
     progress.start(f"growing a tree ({mode})")

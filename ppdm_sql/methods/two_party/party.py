@@ -33,7 +33,7 @@ from ppdm_sql.methods.two_party.release_digest import release_digest
 from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.methods.two_party.rounds import Rounds
 from ppdm_sql.methods.two_party.scores import step_factor
-from ppdm_sql.progress import Progress
+from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.reading import read_source
 from ppdm_sql.release import Draft, Release
 
@@ -72,7 +72,7 @@ def integrate(
 
     Cost: two scans of the table and one sort; a scan of two columns for each column and round.
     """
-    return IntegrationRun(engine, table, request, link, recorded).publish(progress)
+    return IntegrationRun(engine, table, request, link, recorded).publish(Heard(progress))
 
 
 class IntegrationRun(GeneralizationRun):
@@ -164,10 +164,10 @@ class IntegrationRun(GeneralizationRun):
         self._before = self._measure.information(None)
         return self._measure
 
-    def descend(self, interrupted: Callable[[], bool], progress: Progress) -> State:
+    def descend(self, interrupted: Callable[[], bool], progress: Heard) -> State:
         """Refine in turns with the partner, then hear what became of its columns."""
         for name in self._owning.idle:
-            progress.notice(f"Column {name!r} is in no requirement, so it is not released.")
+            progress.warn(f"Column {name!r} is in no requirement, so it is not released.")
         own = {place: Numbering(self.recodings[place].root) for place in self._own}
         rounds = Rounds(
             self.engine,

@@ -28,6 +28,7 @@ def listen_on(
     *,
     timeout: float,
     wait: float | None = None,
+    listens: Callable[[str], None] = lambda _: None,
     notice: Callable[[str], None] = lambda _: None,
 ) -> Iterator[tuple[MessageStream, bytes]]:
     """Wait for the partner; give the line to it, and its opening word.
@@ -42,7 +43,8 @@ def listen_on(
         opening: This side's opening word.
         timeout: Seconds that the partner may take for a message.
         wait: Seconds to wait for the partner; None for as long as it takes.
-        notice: Told where this side listens, and who is turned away.
+        listens: Told where this side listens.
+        notice: Told who is turned away.
 
     Raises:
         InvalidOption: This side cannot listen there.
@@ -50,7 +52,7 @@ def listen_on(
     """
     server = _server(place, credentials, peer_name, timeout, notice)
     try:
-        notice(f"Listening on {Address(place.host, server.port)} for {peer_name!r}.")
+        listens(f"Listening on {Address(place.host, server.port)} for {peer_name!r}.")
         try:
             line = server.lines.get(timeout=wait)
         except queue.Empty:

@@ -19,7 +19,7 @@ from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.methods.two_party.stream import MessageStream
 from ppdm_sql.methods.two_party.transcripts import Entry, Log, open_log, record, stored
 from ppdm_sql.methods.two_party.transport import Opening, RecordedTransport
-from ppdm_sql.progress import Progress
+from ppdm_sql.progress import Heard, Progress, warn
 from ppdm_sql.release import Release, get, releases
 
 Opened = Callable[[bytes], AbstractContextManager[tuple[MessageStream, bytes]]]
@@ -108,7 +108,7 @@ class Session:
     ) -> Release:
         """Let the protocol run; on a fault tell the partner, and keep or forget the run."""
         try:
-            release = run.publish(self.progress)
+            release = run.publish(Heard(self.progress))
         except BaseException as error:
             line.stop(word_for(error))
             if not _can_go_on(error):
@@ -121,7 +121,7 @@ class Session:
             raise _with_remedy(error, link.reached) from None
         journal.drop()
         if not line.farewell():
-            self.progress.notice(UNCONFIRMED)
+            warn(self.progress, UNCONFIRMED)
         return release
 
     def _finish(self, opened: Opened) -> Release:

@@ -355,6 +355,7 @@ def test_keys_are_not_released_and_neither_are_columns_that_no_requirement_names
     for outcome in (first, second):
         assert outcome.release.relation().columns == ["Sex", "Job", "Salary", "Class"]
     assert first.notices == ["Column 'Age' is in no requirement, so it is not released."]
+    assert (first.release.notices, second.release.notices) == (tuple(first.notices), ())
 
 
 def test_the_partner_is_told_the_labels_of_the_final_cut_and_no_other_text(employees: Employees) -> None:

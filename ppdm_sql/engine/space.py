@@ -1,0 +1,71 @@
+"""Says in plain words that a disk is full, and how much is free on it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+from pathlib import Path
+
+from ppdm_sql.errors import EngineError
+
+_FULL = {os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT)}
+_FILE = re.compile(r'file \\*"(?P<path>.*?)\\*": (?P<why>[A-Z][a-z ]+)')
+"""The engine's words; in its asynchronous writes they are JSON, whose quotes have backslashes."""
+
+PRIVATE = ".ppdm-"
+"""How the folders begin in which an export writes; they are not what the user named."""
+
+
+def out_of_space(step: str, text: str) -> EngineError | None:
+    r"""Explain the engine's words where they tell that no more can be written.
+
+    Example:
+        >>> error = out_of_space("freeze", 'Could not write file "/tmp/b.duckdb": No space left on device')
+        >>> str(error).split(":")[0], str(error).split(".")[-2]
+        ('The disk is full', ' Make room there and run it again')
+        >>> out_of_space("freeze", "Conversion Error") is None
+        True
+    """
+    found = _FILE.search(text)
+    if found is None:
+        return None
+    folder = Path(found["path"]).parent
+    folder = folder.parent if folder.name.startswith(PRIVATE) else folder
+    if found["why"] in _FULL:
+        return disk_full(folder, step)
+    if found["why"] == os.strerror(errno.EFBIG):
+        return EngineError(
+            f"A file in {folder} grew beyond what is allowed in the step {step!r}.",
+            "Raise the limit, such as ulimit -f, or use another file system.",
+        )
+    return None
+
+
+def disk_full(folder: Path, step: str) -> EngineError:
+    """Say that there is no room left in a folder."""
+    try:
+        free = f"where {_size(shutil.disk_usage(folder).free)} are free"
+    except OSError:
+        free = "whose free space is not known"
+    return EngineError(
+        f"The disk is full: the step {step!r} needs more room in {folder}, {free}.",
+        "Make room there and run it again.",
+    )
+
+
+def _size(number: float) -> str:
+    """Write a number of bytes.
+
+    Example:
+        >>> _size(12), _size(2_400_000)
+        ('12 bytes', '2.4 MB')
+    """
+    if number < 1000:
+        return f"{number:.0f} bytes"
+    for unit in ("kB", "MB"):
+        number /= 1000
+        if number < 1000:
+            return f"{number:.1f} {unit}"
+    return f"{number / 1000:.1f} GB"
