@@ -1,4 +1,7 @@
-"""The Python interface: a database, and what can be done with it."""
+"""The Python interface: a database, and what can be done with it.
+
+A method imports what it runs when it is called: each brings libraries and modules that the others do without.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +9,27 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from ppdm_sql.audit import THRESHOLDS, Audit, audit
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.engine.spill import SpillFolder
-from ppdm_sql.evaluation import EvaluateOptions, Evaluation, evaluate
-from ppdm_sql.macros.installing import Installed, install, uninstall
-from ppdm_sql.methods.perturbation.agrawal import Generated, generate_agrawal
-from ppdm_sql.methods.perturbation.distributions import Reconstruction
-from ppdm_sql.methods.perturbation.randomize import randomize
-from ppdm_sql.methods.perturbation.reconstruct import ReconstructOptions, reconstruct
-from ppdm_sql.methods.perturbation.request import RandomizeRequest
-from ppdm_sql.methods.swapping.request import Number, SwapRequest
-from ppdm_sql.methods.swapping.swap import swap
-from ppdm_sql.methods.top_down.generalize import GeneralizeOptions, generalize
-from ppdm_sql.methods.top_down.run import Options
-from ppdm_sql.methods.top_down.suppress import suppress
-from ppdm_sql.methods.trees.predicting import Predicted
-from ppdm_sql.methods.trees.storing import Model, ModelRow, get_model, models
-from ppdm_sql.methods.trees.train import TrainRequest, train
-from ppdm_sql.privacy import Requirement, parse_all, resolve
 from ppdm_sql.progress import Progress, SilentProgress
-from ppdm_sql.release import Applied, CatalogueRow, Release, apply, get, releases
-from ppdm_sql.taxonomy.model import Taxonomy
+
+if TYPE_CHECKING:
+    from ppdm_sql.audit import Audit
+    from ppdm_sql.evaluation import Evaluation
+    from ppdm_sql.macros.installing import Installed
+    from ppdm_sql.methods.perturbation.agrawal import Generated
+    from ppdm_sql.methods.perturbation.distributions import Reconstruction
+    from ppdm_sql.methods.swapping.request import Number
+    from ppdm_sql.methods.trees.predicting import Predicted
+    from ppdm_sql.methods.trees.storing import Model, ModelRow
+    from ppdm_sql.privacy import Requirement
+    from ppdm_sql.release import Applied, CatalogueRow, Release
+    from ppdm_sql.taxonomy.model import Taxonomy
 
 
 class Database:
@@ -100,6 +97,9 @@ class Database:
             >>> ppdm_sql.open(con).audit("t", ["k >= 2 on x"]).holds
             True
         """
+        from ppdm_sql.audit import THRESHOLDS, audit
+        from ppdm_sql.privacy import parse_all, resolve
+
         found = self.engine.find(table)
         names = [column.name for column in self.engine.columns(found)]
         return audit(
@@ -165,6 +165,9 @@ class Database:
             >>> sorted(row[0] for row in release.relation().fetchall())
             ['*', '*', '*']
         """
+        from ppdm_sql.methods.top_down.run import Options
+        from ppdm_sql.methods.top_down.suppress import suppress
+
         options = Options(
             require=require,
             class_column=class_column,
@@ -246,6 +249,8 @@ class Database:
             >>> sorted(set(release.relation().fetchall()))
             [('cook', '[30, 45)', 'good'), ('office', '[45, 47]', 'bad')]
         """
+        from ppdm_sql.methods.top_down.generalize import GeneralizeOptions, generalize
+
         options = GeneralizeOptions(
             require=require,
             class_column=class_column,
@@ -343,6 +348,9 @@ class Database:
             >>> con.sql("SELECT count(*) FROM t JOIN safe s USING (age) WHERE t.ill <> s.ill").fetchall()
             [(6,)]
         """
+        from ppdm_sql.methods.swapping.request import SwapRequest
+        from ppdm_sql.methods.swapping.swap import swap
+
         request = SwapRequest(
             confidential=(confidential,) if isinstance(confidential, str) else tuple(confidential),
             by=tuple(by),
@@ -429,6 +437,9 @@ class Database:
             >>> con.sql("SELECT count(*), min(age) >= -27, max(age) <= 126 FROM safe").fetchall()
             [(900, True, True)]
         """
+        from ppdm_sql.methods.perturbation.randomize import randomize
+        from ppdm_sql.methods.perturbation.request import RandomizeRequest
+
         request = RandomizeRequest(
             noise=noise,
             into=into,
@@ -504,6 +515,8 @@ class Database:
             >>> found.distributions[0].stopped, con.sql("SELECT round(sum(probability), 9) FROM d").fetchall()
             ('chi-square criterion', [(1.0,)])
         """
+        from ppdm_sql.methods.perturbation.reconstruct import ReconstructOptions, reconstruct
+
         options = ReconstructOptions(
             into=into,
             columns=(columns,) if isinstance(columns, str) else tuple(columns),
@@ -564,6 +577,9 @@ class Database:
             >>> [found.rate(error).mean for error in ("BE", "SE", "SE - BE")]
             [0.0, 50.0, 50.0]
         """
+        from ppdm_sql.evaluation import EvaluateOptions, evaluate
+        from ppdm_sql.release import Release
+
         found = release if isinstance(release, Release) else self.release(release)
         options = EvaluateOptions(test, folds, seeds, sample)
         return evaluate(self.engine, found, options, progress or SilentProgress())
@@ -603,6 +619,8 @@ class Database:
             >>> applied.unseen, applied.holds
             ({'job': 3}, False)
         """
+        from ppdm_sql.release import apply
+
         name = release if isinstance(release, str) else release.name
         return apply(self.engine, name, table, into=into, unseen=unseen)
 
@@ -649,6 +667,8 @@ class Database:
             ...     db.generate_agrawal("people", function=2, rows=1001, seed=1).classes
             {'Group A': 501, 'Group B': 500}
         """
+        from ppdm_sql.methods.perturbation.agrawal import generate_agrawal
+
         return generate_agrawal(
             self.engine,
             into,
@@ -726,6 +746,8 @@ class Database:
             >>> model.tree().root.cut, model.row().confusion
             (49.5, ((50, 0), (0, 50)))
         """
+        from ppdm_sql.methods.trees.train import TrainRequest, train
+
         request = TrainRequest(
             class_column=class_column,
             into=into,
@@ -782,6 +804,8 @@ class Database:
             >>> con.sql("SELECT m_predict(12), m_predict(age := 700)").fetchall()
             [(False, True)]
         """
+        from ppdm_sql.methods.trees.storing import Model
+
         found = model if isinstance(model, Model) else self.model(model)
         return found.predict(table, into=into, keep=keep, column=column)
 
@@ -810,6 +834,8 @@ class Database:
             >>> con.sql("SELECT records, classes, k FROM ppdm_risk('t', ['a'])").fetchall()
             [(10, 3, 3)]
         """
+        from ppdm_sql.macros.installing import install
+
         return install(self.engine, short_names=short_names)
 
     def uninstall(self) -> tuple[str, ...]:
@@ -829,10 +855,14 @@ class Database:
             ...     db.uninstall()
             ()
         """
+        from ppdm_sql.macros.installing import uninstall
+
         return uninstall(self.engine)
 
     def models(self) -> list[ModelRow]:
         """List the trained models in this database, oldest first."""
+        from ppdm_sql.methods.trees.storing import models
+
         return models(self.engine)
 
     def model(self, name: str) -> Model:
@@ -841,10 +871,14 @@ class Database:
         Raises:
             UnknownModel: There is none of that name; the message lists those that exist.
         """
+        from ppdm_sql.methods.trees.storing import get_model
+
         return get_model(self.engine, name)
 
     def releases(self) -> list[CatalogueRow]:
         """List the releases in this database, oldest first."""
+        from ppdm_sql.release import releases
+
         return releases(self.engine)
 
     def release(self, name: str) -> Release:
@@ -853,6 +887,8 @@ class Database:
         Raises:
             UnknownRelease: There is none of that name; the message lists those that exist.
         """
+        from ppdm_sql.release import get
+
         return get(self.engine, name)
 
 
