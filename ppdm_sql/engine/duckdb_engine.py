@@ -7,16 +7,18 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import duckdb
-from numpy.typing import NDArray
 from sqlglot import exp
 
 from ppdm_sql.engine import statements
 from ppdm_sql.engine.names import Table, parse_table
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.errors import EngineError, InvalidOption, UnknownTable, choices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Rows = list[tuple[Any, ...]]
 Fetched = TypeVar("Fetched")
