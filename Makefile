@@ -23,6 +23,7 @@ lint: $(TEST_STAMP) ## Check style and types.
 	@$(BIN)/mypy --strict --no-error-summary ppdm_sql
 
 bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
+	@$(BIN)/python benchmarks/startup.py
 	@$(BIN)/python benchmarks/adult.py
 	@$(BIN)/python benchmarks/quality.py
 	@$(BIN)/python benchmarks/census.py

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import by_name, listed
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.progress import Progress, SilentProgress
@@ -107,12 +108,12 @@ class Database:
             found,
             [resolve(requirement, names, table=table) for requirement in parse_all(require)],
             count=count_column,
-            quasi_identifier=quasi_identifier,
+            quasi_identifier=None if quasi_identifier is None else listed(quasi_identifier),
             population=None if population is None else self.engine.find(population),
             groups=groups,
             thresholds=THRESHOLDS if thresholds is None else tuple(thresholds),
-            confidential=(confidential,) if isinstance(confidential, str) else tuple(confidential),
-            by=tuple(by),
+            confidential=listed(confidential),
+            by=listed(by),
         )
 
     def suppress(
@@ -173,8 +174,8 @@ class Database:
             class_column=class_column,
             into=into,
             count_column=count_column,
-            keep=tuple(keep),
-            identifiers=dict(identifiers or {}),
+            keep=listed(keep),
+            identifiers=by_name(identifiers, "identifiers"),
             max_steps=max_steps,
             symbol=symbol,
         )
@@ -256,13 +257,13 @@ class Database:
             class_column=class_column,
             into=into,
             method=method,
-            taxonomies=dict(taxonomies or {}),
-            ranges=dict(ranges or {}),
-            condition=tuple(condition),
-            suppress=tuple(suppress),
+            taxonomies=by_name(taxonomies, "taxonomies"),
+            ranges=by_name(ranges, "ranges"),
+            condition=listed(condition),
+            suppress=listed(suppress),
             count_column=count_column,
-            keep=tuple(keep),
-            identifiers=dict(identifiers or {}),
+            keep=listed(keep),
+            identifiers=by_name(identifiers, "identifiers"),
             interval_columns=interval_columns,
             show_values=show_values,
             max_steps=max_steps,
@@ -352,8 +353,8 @@ class Database:
         from ppdm_sql.methods.swapping.swap import swap
 
         request = SwapRequest(
-            confidential=(confidential,) if isinstance(confidential, str) else tuple(confidential),
-            by=tuple(by),
+            confidential=listed(confidential),
+            by=listed(by),
             proportion=proportion,
             into=into,
             method=method,
@@ -366,8 +367,8 @@ class Database:
             seed=seed,
             class_column=class_column,
             count_column=count_column,
-            keep=tuple(keep),
-            identifiers=dict(identifiers or {}),
+            keep=listed(keep),
+            identifiers=by_name(identifiers, "identifiers"),
         )
         return swap(self.engine, table, request, progress or SilentProgress())
 
@@ -443,10 +444,10 @@ class Database:
         request = RandomizeRequest(
             noise=noise,
             into=into,
-            ranges=dict(ranges or {}),
+            ranges=by_name(ranges, "ranges"),
             class_column=class_column,
-            keep=tuple(keep),
-            identifiers=dict(identifiers or {}),
+            keep=listed(keep),
+            identifiers=by_name(identifiers, "identifiers"),
             record=record,
             key_file=key_file,
             seed=seed,
@@ -519,7 +520,7 @@ class Database:
 
         options = ReconstructOptions(
             into=into,
-            columns=(columns,) if isinstance(columns, str) else tuple(columns),
+            columns=listed(columns),
             by_class=by_class,
             intervals=intervals,
             kernel=kernel,
@@ -527,7 +528,7 @@ class Database:
             fraction=fraction,
             max_iterations=max_iterations,
             noise=noise,
-            ranges=ranges,
+            ranges=None if ranges is None else by_name(ranges, "ranges"),
         )
         return reconstruct(self.engine, table, options, progress or SilentProgress())
 
@@ -619,9 +620,9 @@ class Database:
             >>> applied.unseen, applied.holds
             ({'job': 3}, False)
         """
-        from ppdm_sql.release import apply
+        from ppdm_sql.release import Release, apply
 
-        name = release if isinstance(release, str) else release.name
+        name = release.name if isinstance(release, Release) else release
         return apply(self.engine, name, table, into=into, unseen=unseen)
 
     def generate_agrawal(
@@ -752,13 +753,13 @@ class Database:
             class_column=class_column,
             into=into,
             mode=mode,
-            columns=(columns,) if isinstance(columns, str) else tuple(columns),
+            columns=listed(columns),
             intervals=intervals,
             max_depth=max_depth,
             min_split=min_split,
             prune=prune,
             noise=noise,
-            ranges=dict(ranges or {}),
+            ranges=by_name(ranges, "ranges"),
             test=test,
         )
         return train(self.engine, table, request, progress or SilentProgress())
@@ -807,7 +808,7 @@ class Database:
         from ppdm_sql.methods.trees.storing import Model
 
         found = model if isinstance(model, Model) else self.model(model)
-        return found.predict(table, into=into, keep=keep, column=column)
+        return found.predict(table, into=into, keep=None if keep is None else listed(keep), column=column)
 
     def install(self, *, short_names: bool = True) -> Installed:
         """Put the audit macros into this database, where any DuckDB client can call them without Python.

@@ -13,7 +13,7 @@ import duckdb
 from sqlglot import exp
 
 from ppdm_sql.engine import statements
-from ppdm_sql.engine.names import Table, parse_table
+from ppdm_sql.engine.names import Table, parse_table, table_name
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.errors import EngineError, InvalidOption, UnknownTable, choices
 
@@ -252,9 +252,13 @@ class Engine:
 
         Raises:
             UnknownTable: There is none; the message lists those that exist, nearest first.
+            InvalidOption: What is given is no name.
         """
+        name = table_name(name)
         current, spellings = self.current(), _spellings(name)
-        for existing in (self._existing(_TABLES), self.tables()):
+        existing: list[Table] = []
+        for query in (_TABLES, _VIEWS):
+            existing += self._existing(query)
             for wanted in spellings:
                 if found := _match(wanted, existing, current):
                     return found
