@@ -95,10 +95,10 @@ _PLACES = {
 
 def __getattr__(name: str) -> object:
     """Import what a public name stands for; the engine and its libraries are slow to load."""
+    if name in ("errors", "integrate", "progress"):
+        return import_module(f"ppdm_sql.{name}")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name == "integrate":
-        return import_module("ppdm_sql.integrate")
     if name == "open":
         found = import_module("ppdm_sql.database").open_database
     else:
