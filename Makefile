@@ -24,6 +24,7 @@ lint: $(TEST_STAMP) ## Check style, types and layers.
 	@broken=$$($(BIN)/lint-imports --no-cache) || { echo "$$broken"; exit 1; }
 
 bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
+	@$(BIN)/python benchmarks/startup.py
 	@$(BIN)/python benchmarks/adult.py
 	@$(BIN)/python benchmarks/quality.py
 	@$(BIN)/python benchmarks/census.py

@@ -8,35 +8,40 @@ Example:
 """
 
 from ppdm_sql import starting as _starting  # isort: skip  # noqa: F401  # listens while the rest is imported
-from ppdm_sql import integrate
-from ppdm_sql.audit import Audit
-from ppdm_sql.database import Database
-from ppdm_sql.database import open_database as open
-from ppdm_sql.errors import (
-    ColumnRoleError,
-    DatabaseUnavailable,
-    EngineError,
-    GuaranteeNotMet,
-    InvalidOption,
-    InvalidSource,
-    NameTaken,
-    PeerError,
-    PpdmError,
-    PpdmWarning,
-    ProtocolError,
-    RequirementSyntaxError,
-    UnknownColumn,
-    UnknownModel,
-    UnknownRelease,
-    UnknownTable,
-)
-from ppdm_sql.evaluation import Evaluation
-from ppdm_sql.privacy import KAnonymity, LDiversity, TCloseness, Template
-from ppdm_sql.progress import Progress
-from ppdm_sql.release import Applied, Release
-from ppdm_sql.sql_calls.registering import register, unregister
-from ppdm_sql.taxonomy import Taxonomy
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from ppdm_sql.version import __version__
+
+if TYPE_CHECKING:
+    from ppdm_sql import integrate
+    from ppdm_sql.audit import Audit
+    from ppdm_sql.database import Database
+    from ppdm_sql.database import open_database as open
+    from ppdm_sql.errors import (
+        ColumnRoleError,
+        DatabaseUnavailable,
+        EngineError,
+        GuaranteeNotMet,
+        InvalidOption,
+        InvalidSource,
+        NameTaken,
+        PeerError,
+        PpdmError,
+        PpdmWarning,
+        ProtocolError,
+        RequirementSyntaxError,
+        UnknownColumn,
+        UnknownModel,
+        UnknownRelease,
+        UnknownTable,
+    )
+    from ppdm_sql.evaluation import Evaluation
+    from ppdm_sql.privacy import KAnonymity, LDiversity, TCloseness, Template
+    from ppdm_sql.progress import Progress
+    from ppdm_sql.release import Applied, Release
+    from ppdm_sql.sql_calls.registering import register, unregister
+    from ppdm_sql.taxonomy import Taxonomy
 
 __all__ = [
     "Applied",
@@ -72,3 +77,39 @@ __all__ = [
     "register",
     "unregister",
 ]
+
+_PLACES = {
+    "Applied": "ppdm_sql.release",
+    "Audit": "ppdm_sql.audit",
+    "Database": "ppdm_sql.database",
+    "Evaluation": "ppdm_sql.evaluation",
+    "KAnonymity": "ppdm_sql.privacy",
+    "LDiversity": "ppdm_sql.privacy",
+    "Progress": "ppdm_sql.progress",
+    "Release": "ppdm_sql.release",
+    "TCloseness": "ppdm_sql.privacy",
+    "Taxonomy": "ppdm_sql.taxonomy",
+    "Template": "ppdm_sql.privacy",
+    "register": "ppdm_sql.sql_calls.registering",
+    "unregister": "ppdm_sql.sql_calls.registering",
+}
+"""Where a public name is that is not an error: its module is imported when the name is first used."""
+
+
+def __getattr__(name: str) -> object:
+    """Import what a public name stands for; the engine and its libraries are slow to load."""
+    if name in ("errors", "integrate", "progress"):
+        return import_module(f"ppdm_sql.{name}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "open":
+        found = import_module("ppdm_sql.database").open_database
+    else:
+        found = getattr(import_module(_PLACES.get(name, "ppdm_sql.errors")), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})

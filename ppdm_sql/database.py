@@ -1,4 +1,7 @@
-"""The Python interface: a database, and what can be done with it."""
+"""The Python interface: a database, and what can be done with it.
+
+A method imports what it runs when it is called: each brings libraries and modules that the others do without.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +9,28 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from ppdm_sql.audit import THRESHOLDS, Audit, audit
 from ppdm_sql.engine import Engine, alone
+from ppdm_sql.engine.names import by_name, listed
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.engine.spill import SpillFolder
-from ppdm_sql.evaluation import EvaluateOptions, Evaluation, evaluate
-from ppdm_sql.macros.installing import Installed, install, uninstall
-from ppdm_sql.methods.perturbation.agrawal import Generated, generate_agrawal
-from ppdm_sql.methods.perturbation.distributions import Reconstruction
-from ppdm_sql.methods.perturbation.randomize import randomize
-from ppdm_sql.methods.perturbation.reconstruct import ReconstructOptions, reconstruct
-from ppdm_sql.methods.perturbation.request import RandomizeRequest
-from ppdm_sql.methods.swapping.request import Number, SwapRequest
-from ppdm_sql.methods.swapping.swap import swap
-from ppdm_sql.methods.top_down.generalize import GeneralizeOptions, generalize
-from ppdm_sql.methods.top_down.run import Options
-from ppdm_sql.methods.top_down.suppress import suppress
-from ppdm_sql.methods.trees.predicting import Predicted
-from ppdm_sql.methods.trees.storing import Model, ModelRow, get_model, models
-from ppdm_sql.methods.trees.train import TrainRequest, train
-from ppdm_sql.privacy import Requirement, parse_all, resolve
 from ppdm_sql.progress import Progress, WarningProgress
-from ppdm_sql.release import Applied, CatalogueRow, Release, apply, get, releases
-from ppdm_sql.taxonomy.model import Taxonomy
+
+if TYPE_CHECKING:
+    from ppdm_sql.audit import Audit
+    from ppdm_sql.evaluation import Evaluation
+    from ppdm_sql.macros.installing import Installed
+    from ppdm_sql.methods.perturbation.agrawal import Generated
+    from ppdm_sql.methods.perturbation.distributions import Reconstruction
+    from ppdm_sql.methods.swapping.request import Number
+    from ppdm_sql.methods.trees.predicting import Predicted
+    from ppdm_sql.methods.trees.storing import Model, ModelRow
+    from ppdm_sql.privacy import Requirement
+    from ppdm_sql.release import Applied, CatalogueRow, Release
+    from ppdm_sql.taxonomy.model import Taxonomy
 
 
 class Database:
@@ -101,6 +99,9 @@ class Database:
             >>> ppdm_sql.open(con).audit("t", ["k >= 2 on x"]).holds
             True
         """
+        from ppdm_sql.audit import THRESHOLDS, audit
+        from ppdm_sql.privacy import parse_all, resolve
+
         found = self.engine.find(table)
         names = [column.name for column in self.engine.columns(found)]
         return audit(
@@ -108,12 +109,12 @@ class Database:
             found,
             [resolve(requirement, names, table=table) for requirement in parse_all(require)],
             count=count_column,
-            quasi_identifier=quasi_identifier,
+            quasi_identifier=None if quasi_identifier is None else listed(quasi_identifier),
             population=None if population is None else self.engine.find(population),
             groups=groups,
             thresholds=THRESHOLDS if thresholds is None else tuple(thresholds),
-            confidential=(confidential,) if isinstance(confidential, str) else tuple(confidential),
-            by=tuple(by),
+            confidential=listed(confidential),
+            by=listed(by),
         )
 
     @alone
@@ -167,13 +168,16 @@ class Database:
             >>> sorted(row[0] for row in release.relation().fetchall())
             ['*', '*', '*']
         """
+        from ppdm_sql.methods.top_down.run import Options
+        from ppdm_sql.methods.top_down.suppress import suppress
+
         options = Options(
             require=require,
             class_column=class_column,
             into=into,
             count_column=count_column,
-            keep=tuple(keep),
-            identifiers=dict(identifiers or {}),
+            keep=listed(keep),
+            identifiers=by_name(identifiers, "identifiers"),
             max_steps=max_steps,
             symbol=symbol,
         )
@@ -249,18 +253,20 @@ class Database:
             >>> sorted(set(release.relation().fetchall()))
             [('cook', '[30, 45)', 'good'), ('office', '[45, 47]', 'bad')]
         """
+        from ppdm_sql.methods.top_down.generalize import GeneralizeOptions, generalize
+
         options = GeneralizeOptions(
             require=require,
             class_column=class_column,
             into=into,
             method=method,
-            taxonomies=dict(taxonomies or {}),
-            ranges=dict(ranges or {}),
-            condition=tuple(condition),
-            suppress=tuple(suppress),
+            taxonomies=by_name(taxonomies, "taxonomies"),
+            ranges=by_name(ranges, "ranges"),
+            condition=listed(condition),
+            suppress=listed(suppress),
             count_column=count_column,
-            keep=tuple(keep),
-            identifiers=dict(identifiers or {}),
+            keep=listed(keep),
+            identifiers=by_name(identifiers, "identifiers"),
             interval_columns=interval_columns,
             show_values=show_values,
             max_steps=max_steps,
@@ -347,9 +353,12 @@ class Database:
             >>> con.sql("SELECT count(*) FROM t JOIN safe s USING (age) WHERE t.ill <> s.ill").fetchall()
             [(6,)]
         """
+        from ppdm_sql.methods.swapping.request import SwapRequest
+        from ppdm_sql.methods.swapping.swap import swap
+
         request = SwapRequest(
-            confidential=(confidential,) if isinstance(confidential, str) else tuple(confidential),
-            by=tuple(by),
+            confidential=listed(confidential),
+            by=listed(by),
             proportion=proportion,
             into=into,
             method=method,
@@ -362,8 +371,8 @@ class Database:
             seed=seed,
             class_column=class_column,
             count_column=count_column,
-            keep=tuple(keep),
-            identifiers=dict(identifiers or {}),
+            keep=listed(keep),
+            identifiers=by_name(identifiers, "identifiers"),
         )
         return swap(self.engine, table, request, progress or WarningProgress())
 
@@ -434,13 +443,16 @@ class Database:
             >>> con.sql("SELECT count(*), min(age) >= -27, max(age) <= 126 FROM safe").fetchall()
             [(900, True, True)]
         """
+        from ppdm_sql.methods.perturbation.randomize import randomize
+        from ppdm_sql.methods.perturbation.request import RandomizeRequest
+
         request = RandomizeRequest(
             noise=noise,
             into=into,
-            ranges=dict(ranges or {}),
+            ranges=by_name(ranges, "ranges"),
             class_column=class_column,
-            keep=tuple(keep),
-            identifiers=dict(identifiers or {}),
+            keep=listed(keep),
+            identifiers=by_name(identifiers, "identifiers"),
             record=record,
             key_file=key_file,
             seed=seed,
@@ -510,9 +522,11 @@ class Database:
             >>> found.distributions[0].stopped, con.sql("SELECT round(sum(probability), 9) FROM d").fetchall()
             ('chi-square criterion', [(1.0,)])
         """
+        from ppdm_sql.methods.perturbation.reconstruct import ReconstructOptions, reconstruct
+
         options = ReconstructOptions(
             into=into,
-            columns=(columns,) if isinstance(columns, str) else tuple(columns),
+            columns=listed(columns),
             by_class=by_class,
             intervals=intervals,
             kernel=kernel,
@@ -520,7 +534,7 @@ class Database:
             fraction=fraction,
             max_iterations=max_iterations,
             noise=noise,
-            ranges=ranges,
+            ranges=None if ranges is None else by_name(ranges, "ranges"),
         )
         return reconstruct(self.engine, table, options, progress or WarningProgress())
 
@@ -571,6 +585,9 @@ class Database:
             >>> [found.rate(error).mean for error in ("BE", "SE", "SE - BE")]
             [0.0, 50.0, 50.0]
         """
+        from ppdm_sql.evaluation import EvaluateOptions, evaluate
+        from ppdm_sql.release import Release
+
         found = release if isinstance(release, Release) else self.release(release)
         options = EvaluateOptions(test, folds, seeds, sample)
         return evaluate(self.engine, found, options, progress or WarningProgress())
@@ -611,7 +628,9 @@ class Database:
             >>> applied.unseen, applied.holds
             ({'job': 3}, False)
         """
-        name = release if isinstance(release, str) else release.name
+        from ppdm_sql.release import Release, apply
+
+        name = release.name if isinstance(release, Release) else release
         return apply(self.engine, name, table, into=into, unseen=unseen)
 
     @alone
@@ -658,6 +677,8 @@ class Database:
             ...     db.generate_agrawal("people", function=2, rows=1001, seed=1).classes
             {'Group A': 501, 'Group B': 500}
         """
+        from ppdm_sql.methods.perturbation.agrawal import generate_agrawal
+
         return generate_agrawal(
             self.engine,
             into,
@@ -736,17 +757,19 @@ class Database:
             >>> model.tree().root.cut, model.row().confusion
             (49.5, ((50, 0), (0, 50)))
         """
+        from ppdm_sql.methods.trees.train import TrainRequest, train
+
         request = TrainRequest(
             class_column=class_column,
             into=into,
             mode=mode,
-            columns=(columns,) if isinstance(columns, str) else tuple(columns),
+            columns=listed(columns),
             intervals=intervals,
             max_depth=max_depth,
             min_split=min_split,
             prune=prune,
             noise=noise,
-            ranges=dict(ranges or {}),
+            ranges=by_name(ranges, "ranges"),
             test=test,
         )
         return train(self.engine, table, request, progress or WarningProgress())
@@ -793,8 +816,10 @@ class Database:
             >>> con.sql("SELECT m_predict(12), m_predict(age := 700)").fetchall()
             [(False, True)]
         """
+        from ppdm_sql.methods.trees.storing import Model
+
         found = model if isinstance(model, Model) else self.model(model)
-        return found.predict(table, into=into, keep=keep, column=column)
+        return found.predict(table, into=into, keep=None if keep is None else listed(keep), column=column)
 
     @alone
     def install(self, *, short_names: bool = True) -> Installed:
@@ -822,6 +847,8 @@ class Database:
             >>> con.sql("SELECT records, classes, k FROM ppdm_risk('t', ['a'])").fetchall()
             [(10, 3, 3)]
         """
+        from ppdm_sql.macros.installing import install
+
         return install(self.engine, short_names=short_names)
 
     @alone
@@ -842,10 +869,14 @@ class Database:
             ...     db.uninstall()
             ()
         """
+        from ppdm_sql.macros.installing import uninstall
+
         return uninstall(self.engine)
 
     def models(self) -> list[ModelRow]:
         """List the trained models in this database, oldest first."""
+        from ppdm_sql.methods.trees.storing import models
+
         return models(self.engine)
 
     def model(self, name: str) -> Model:
@@ -854,10 +885,14 @@ class Database:
         Raises:
             UnknownModel: There is none of that name; the message lists those that exist.
         """
+        from ppdm_sql.methods.trees.storing import get_model
+
         return get_model(self.engine, name)
 
     def releases(self) -> list[CatalogueRow]:
         """List the releases in this database, oldest first."""
+        from ppdm_sql.release import releases
+
         return releases(self.engine)
 
     def release(self, name: str) -> Release:
@@ -866,6 +901,8 @@ class Database:
         Raises:
             UnknownRelease: There is none of that name; the message lists those that exist.
         """
+        from ppdm_sql.release import get
+
         return get(self.engine, name)
 
 

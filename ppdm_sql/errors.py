@@ -122,6 +122,28 @@ class Conflict(EngineError):
     """A transaction that failed, with nothing written, since another connection changed the same."""
 
 
+def kind_of(value: object) -> str:
+    """Name what was given by its type, never by its contents, which may be cells.
+
+    Example:
+        >>> kind_of(None), kind_of(3), kind_of([1])
+        ('None', 'an int', 'a list')
+    """
+    name = type(value).__name__
+    article = "an" if name[0].lower() in "aeiou" else "a"
+    return "None" if value is None else f"{article} {name}"
+
+
+def said(value: object) -> str:
+    """Quote a text for a message; anything else is named by its type.
+
+    Example:
+        >>> said("fast"), said(["fast"])
+        ("'fast'", 'a list')
+    """
+    return repr(value) if isinstance(value, str) else kind_of(value)
+
+
 def nearest_first(wanted: str, names: Iterable[str]) -> list[str]:
     """Sort names so that those spelled most like the wanted one come first.
 

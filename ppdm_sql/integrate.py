@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ppdm_sql.database import Database
+from ppdm_sql.engine.names import by_name, listed, table_name
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.two_party.certificates import Credentials, keygen
 from ppdm_sql.methods.two_party.flight import Address
@@ -88,18 +89,18 @@ class Party:
         show_values: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        self.database, self.table = database, table
+        self.database, self.table = database, table_name(table)
         self._progress = progress or WarningProgress()
         self._listens = (progress or SilentProgress()).notice
         self._request = IntegrateRequest(
             require=require,
             class_column=class_column,
-            key=(key,) if isinstance(key, str) else tuple(key),
-            owns=(owns,) if isinstance(owns, str) else tuple(owns),
+            key=listed(key),
+            owns=listed(owns),
             into=into,
-            taxonomies=dict(taxonomies or {}),
-            ranges=dict(ranges or {}),
-            suppress=tuple(suppress),
+            taxonomies=by_name(taxonomies, "taxonomies"),
+            ranges=by_name(ranges, "ranges"),
+            suppress=listed(suppress),
             symbol=symbol,
             match=match,
             secret=secret,
@@ -208,7 +209,7 @@ class Party:
 
 def transcript_of(release: Release | str, database: Database) -> list[Entry]:
     """List the messages of the run that made a release."""
-    return transcript(database.engine, release if isinstance(release, str) else release.name)
+    return transcript(database.engine, release.name if isinstance(release, Release) else release)
 
 
 def check(release: str, mine: Database, other: Database, other_release: str | None = None) -> Checked:

@@ -12,13 +12,12 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 Titled = tuple[str, Sequence[str], Sequence[Sequence[Any]]]
 """A table to print: title, column names, rows."""
@@ -94,6 +93,9 @@ def _printable(character: str) -> str:
 
 
 def _write_tables(tables: Sequence[Titled]) -> None:
+    from rich.console import Console  # imported where it draws: other formats do without
+    from rich.text import Text
+
     text = sys.stdout if sys.stdout.isatty() else io.StringIO()
     console = Console(file=text, width=None if text is sys.stdout else 100_000, highlight=False)
     for number, (title, columns, rows) in enumerate(tables):
@@ -107,6 +109,10 @@ def _write_tables(tables: Sequence[Titled]) -> None:
 
 
 def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for number, column in enumerate(columns):
         right = _all_numbers(row[number] for row in rows)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
-from rich.status import Status
-from rich.text import Text
 
 from ppdm_sql.progress import Progress, SilentProgress
+
+if TYPE_CHECKING:
+    from rich.status import Status
 
 SECONDS_BETWEEN_LINES = 5.0
 
@@ -39,6 +40,9 @@ class TerminalProgress:
 
     def start(self, what: str) -> None:
         """Show the line, or name the next phase in it."""
+        from rich.console import Console  # imported where it draws: it is not needed without a terminal
+        from rich.text import Text
+
         self._what = what
         if self._status is None:
             self._status = Console(stderr=True).status(Text(what))
@@ -47,6 +51,8 @@ class TerminalProgress:
 
     def update(self, **measures: object) -> None:
         """Change the line."""
+        from rich.text import Text
+
         if self._status is not None:
             self._status.update(Text(line(self._what, measures)))
 
@@ -59,6 +65,9 @@ class TerminalProgress:
         self._print(f"Warning: {text}")
 
     def _print(self, text: str) -> None:
+        from rich.console import Console
+        from rich.text import Text
+
         (self._status.console if self._status else Console(stderr=True)).print(Text(text))
 
     def stop(self) -> None:

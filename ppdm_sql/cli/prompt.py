@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import typer
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
@@ -20,10 +21,19 @@ from ppdm_sql.cli.failures import tell
 from ppdm_sql.cli.output import notice
 from ppdm_sql.cli.session import Session
 from ppdm_sql.engine.names import quoted
+from ppdm_sql.errors import InvalidOption
 from ppdm_sql.sql_calls.script_reader import is_complete
 
 ROWS_SHOWN = 200
 _LEAVE = ("exit", "quit", ".exit", ".quit")
+_HELP = """\
+.exit, .quit   Leave, as exit, quit and Ctrl-D do.
+.help          Print this.
+.tables        List the tables and views of the current schema.
+
+A statement may take several lines and ends with a semicolon. Every method is a call, such as
+    CALL ppdm_suppress('customers', into := 'safe', class := 'Rating', require := ['k >= 4 on Job']);
+FROM ppdm.releases; lists the releases. Ctrl-C stops a statement."""
 _MARKS = "ppdm> ", " ...> "
 _WORD = re.compile(r'"[^"]*|\w+')
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -77,11 +87,15 @@ class Prompt:
                 continue
             except EOFError:
                 return
-            if text.rstrip("; ").lower() in _LEAVE:
+            if _word(text) in _LEAVE:
                 return
             self._run(text)
 
     def _run(self, text: str) -> None:
+        if text.startswith(".") and _word(text) != ".tables":
+            _explain(_word(text))
+            return
+        text = "SHOW TABLES;" if text.startswith(".") else text
         try:
             self._session.run(text, most=ROWS_SHOWN)
         except KeyboardInterrupt:
@@ -91,13 +105,35 @@ class Prompt:
         self._names.forget()
 
     def _greet(self) -> None:
-        notice("A semicolon ends a statement. Tab completes names; exit or Ctrl-D leaves.", quiet=self._quiet)
+        notice(
+            "A semicolon ends a statement. Tab completes names; .help tells more, Ctrl-D leaves.",
+            quiet=self._quiet,
+        )
         if self._history is not None:
             where = f"What you type, values included, is kept in {self._history}"
             notice(f"{where}; --no-history keeps nothing.", quiet=self._quiet)
 
     def _stored(self) -> History:
         return InMemoryHistory() if self._history is None else FileHistory(str(self._history))
+
+
+def _word(text: str) -> str:
+    """Give what was typed as the word of a command.
+
+    Example:
+        >>> _word(".Tables ;")
+        '.tables'
+    """
+    return text.rstrip("; ").lower()
+
+
+def _explain(command: str) -> None:
+    """Print the help; any other command of a shell is not known here."""
+    if command == ".help":
+        typer.echo(_HELP)
+    else:
+        unknown = InvalidOption("There is no such dot command here.", "Type .help for those that there are.")
+        tell(unknown, debug=False)
 
 
 def history_file() -> Path | None:
@@ -120,7 +156,8 @@ def _bindings() -> KeyBindings:
     @Condition
     def ends() -> bool:
         text = get_app().current_buffer.text
-        return is_complete(text) or not text.strip() or text.strip().lower() in _LEAVE
+        dotted = text.lstrip().startswith(".")
+        return is_complete(text) or dotted or not text.strip() or _word(text.strip()) in _LEAVE
 
     @keys.add("enter", filter=ends)
     def _accept(event: KeyPressEvent) -> None:

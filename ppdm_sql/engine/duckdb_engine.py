@@ -11,18 +11,20 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 import duckdb
-from numpy.typing import NDArray
 from sqlglot import exp
 
 from ppdm_sql.engine import statements
 from ppdm_sql.engine.faults import explained, is_interrupt
-from ppdm_sql.engine.names import Table, parse_table
+from ppdm_sql.engine.names import Table, parse_table, table_name
 from ppdm_sql.engine.quiet import held_back, on_commit
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.errors import Conflict, EngineError, InvalidOption, UnknownTable, choices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Rows = list[tuple[Any, ...]]
 Fetched = TypeVar("Fetched")
@@ -423,9 +425,13 @@ class Engine:
 
         Raises:
             UnknownTable: There is none; the message lists those that exist, nearest first.
+            InvalidOption: What is given is no name.
         """
+        name = table_name(name)
         current, spellings = self.current(), _spellings(name)
-        for existing in (self._existing(_TABLES), self.tables()):
+        existing: list[Table] = []
+        for query in (_TABLES, _VIEWS):
+            existing += self._existing(query)
             for wanted in spellings:
                 if found := _match(wanted, existing, current):
                     return found

@@ -5,13 +5,17 @@ A name becomes SQL in one place only, here, as a quoted identifier of a syntax t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import TypeVar
 
 import sqlglot
 from sqlglot import exp
 
-from ppdm_sql.errors import ColumnRoleError, InvalidOption, UnknownColumn, choices
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, UnknownColumn, choices, kind_of
+
+Value = TypeVar("Value")
 
 
 def quoted(name: str) -> str:
@@ -78,6 +82,82 @@ def parse_table(text: str) -> Table:
     return Table(found.name, found.db or None, found.catalog or None)
 
 
+def table_name(given: object) -> str:
+    """Give the name of a table as it stands.
+
+    Raises:
+        InvalidOption: It is no text, such as a data frame.
+
+    Example:
+        >>> table_name("visits")
+        'visits'
+    """
+    if isinstance(given, str):
+        return given
+    raise InvalidOption(
+        f"A table or view is given by its name, not as {kind_of(given)}.",
+        "Register a data frame first, connection.register('visits', df), and give 'visits'.",
+    )
+
+
+def plain_name(given: object, what: str) -> str:
+    """Give a name as it stands.
+
+    Raises:
+        InvalidOption: It is no text.
+    """
+    if isinstance(given, str):
+        return given
+    raise InvalidOption(f"{what} is given by its name, not as {kind_of(given)}.", "Give its name as a text.")
+
+
+def listed(given: Iterable[str], what: str = "Columns") -> tuple[str, ...]:
+    """Give names as a tuple; one name is taken for a list of one.
+
+    Raises:
+        InvalidOption: It is no list, or not one of texts.
+
+    Example:
+        >>> listed("Job"), listed(["Job", "Sex"])
+        (('Job',), ('Job', 'Sex'))
+    """
+    if isinstance(given, str):
+        return (given,)
+    # Not whatever can be iterated: a frame can, and gives its columns or its cells.
+    if not isinstance(given, (Sequence, AbstractSet, Mapping, MappingView, Iterator)):
+        raise InvalidOption(
+            f"{what} are given as a list of names, not as {kind_of(given)}.", "Write it as ['A', 'B']."
+        )
+    names = tuple(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidOption(
+                f"{what} are given as a list of names, and one of them is {kind_of(name)}.",
+                "Write it as ['A', 'B'].",
+            )
+    return names
+
+
+def by_name(given: Mapping[str, Value] | None, option: str) -> dict[str, Value]:
+    """Give what is said of each column as a dictionary; None says nothing.
+
+    Raises:
+        InvalidOption: It is no mapping, or one of something else than names.
+
+    Example:
+        >>> by_name({"SSN": "drop"}, "identifiers")
+        {'SSN': 'drop'}
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidOption(
+            f"{option} takes something for each column, not {kind_of(given)}.",
+            f"Write it as {option}={{'A': ...}}.",
+        )
+    return dict(zip(listed(tuple(given)), given.values(), strict=True))
+
+
 def resolve(wanted: str, columns: Sequence[str], *, table: str) -> str:
     """Find a column as the table spells it: exactly, else without regard to case.
 
@@ -88,6 +168,7 @@ def resolve(wanted: str, columns: Sequence[str], *, table: str) -> str:
         >>> resolve("job", ["Job", "Sex"], table="t")
         'Job'
     """
+    wanted = plain_name(wanted, "A column")
     if wanted in columns:
         return wanted
     folded = [name for name in columns if name.lower() == wanted.lower()]
@@ -105,7 +186,7 @@ def resolve_all(wanted: Iterable[str], columns: Sequence[str], *, table: str) ->
         UnknownColumn: The table has no such column.
         ColumnRoleError: A column is named twice.
     """
-    found = tuple(resolve(name, columns, table=table) for name in wanted)
+    found = tuple(resolve(name, columns, table=table) for name in listed(wanted))
     for name in found:
         if found.count(name) > 1:
             raise ColumnRoleError(f"Column {name!r} is named twice.", "Name each column once.")

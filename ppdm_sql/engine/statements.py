@@ -48,6 +48,10 @@ def text(step: str) -> str:
 @cache
 def tree(step: str) -> exp.Expression:
     """Parse a step file once; callers must not change the tree."""
+    return _parsed(step)
+
+
+def _parsed(step: str) -> exp.Expression:
     return cast(exp.Expression, sqlglot.parse_one(text(step), dialect="duckdb"))
 
 
@@ -117,7 +121,7 @@ def bind(
 @cache
 def _pieces(step: str) -> tuple[tuple[str | None, str], ...]:
     """Cut a step's statement at its placeholders, once: pairs of kind (None for plain SQL) and text."""
-    marked = tree(step).copy()
+    marked = _parsed(step)
     for node in list(marked.walk(bfs=False)):
         if isinstance(node, exp.Columns):
             node.replace(_mark("columns" if _in_list(node) else "column", node.this))

@@ -7,10 +7,11 @@ No keyword is reserved. What stands first and the sign after it tell the forms a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Literal
 
-from ppdm_sql.errors import InvalidOption
+from ppdm_sql.errors import InvalidOption, kind_of
 from ppdm_sql.privacy.model import (
     KAnonymity,
     LDiversity,
@@ -63,7 +64,7 @@ threshold=Fraction(3, 4))
         return text
     if not isinstance(text, str):
         raise InvalidOption(
-            f"A requirement is a text, not {type(text).__name__}.", f"Write it as {_TEMPLATE_EXAMPLE!r}."
+            f"A requirement is a text, not {kind_of(text)}.", f"Write it as {_TEMPLATE_EXAMPLE!r}."
         )
     reader = Reader(text, _TEMPLATE_EXAMPLE)
     if reader.accept(_K):
@@ -89,9 +90,9 @@ def parse_all(texts: Iterable[str | Requirement]) -> tuple[Requirement, ...]:
     """
     if isinstance(texts, str | Requirement):
         return (parse(texts),)
-    if not isinstance(texts, Iterable):
+    if not isinstance(texts, (Sequence, AbstractSet, Iterator)):  # a frame is a list of something, too
         raise InvalidOption(
-            f"Requirements are a list of texts, not {type(texts).__name__}.",
+            f"Requirements are a list of texts, not {kind_of(texts)}.",
             f"Write them as [{_TEMPLATE_EXAMPLE!r}].",
         )
     return tuple(map(parse, texts))

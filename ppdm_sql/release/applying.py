@@ -12,7 +12,7 @@ from ppdm_sql.audit.model import Titled
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import render
-from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn
+from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, said
 from ppdm_sql.privacy import Requirement, parse_all, resolve
 from ppdm_sql.release.catalogue import CatalogueRow, check_free, find
 from ppdm_sql.release.ddl import create_table
@@ -79,7 +79,7 @@ def apply(engine: Engine, name: str, table: str, *, into: str, unseen: str = "ne
     Cost: one scan of each masked column, one of the table with a join per masked column, a sort, the audit.
     """
     if unseen not in UNSEEN:
-        raise InvalidOption(f"{unseen!r} is no way to treat unseen values.", "Give nearest or refuse.")
+        raise InvalidOption(f"{said(unseen)} is no way to treat unseen values.", "Give nearest or refuse.")
     engine.require_autocommit()
     row, source, place = find(engine, name), engine.find(table), check_free(engine, into)
     shape, target = row.shape(place.catalog), Table(into, place.schema, place.catalog)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.names import Table, plain_name
 from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import InvalidOption, NameTaken, UnknownRelease, choices
 from ppdm_sql.release.layout import SCHEMA, Shape, macro
@@ -87,6 +87,7 @@ def find(engine: Engine, name: str) -> CatalogueRow:
     Raises:
         UnknownRelease: There is none; the message lists those that exist, nearest first.
     """
+    name = plain_name(name, "A release")
     rows = {row.release: row for row in releases(engine)}
     found = rows.get(name) or {row.release.lower(): row for row in rows.values()}.get(name.lower())
     if found is None:
@@ -151,7 +152,7 @@ def check_free(engine: Engine, name: str) -> ReleasePlace:
         >>> check_free(Engine(duckdb.connect()), "customers_safe").schema
         'main'
     """
-    if not name or "\0" in name:
+    if not plain_name(name, "What is to be made") or "\0" in name:
         raise InvalidOption("A release needs a name.", "Give one with --into NAME.")
     place, found = _place(engine, name)
     for taken in _in_the_way(engine, name, place, found):

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from ppdm_sql.errors import InvalidOption, NameTaken
+from ppdm_sql.errors import InvalidOption, NameTaken, said
 
 Row = tuple[int, list[str]]
 """The line on which a row begins, and its cells."""
@@ -68,7 +68,9 @@ def write(
 
 def _check_delimiter(delimiter: str) -> None:
     if len(delimiter) != 1 or delimiter in _NO_DELIMITER:
-        raise InvalidOption(f"{delimiter!r} cannot delimit cells.", "Give one character, such as ';' or ','.")
+        raise InvalidOption(
+            f"{said(delimiter)} cannot delimit cells.", "Give one character, such as ';' or ','."
+        )
 
 
 def _text(path: str | os.PathLike[str]) -> str:

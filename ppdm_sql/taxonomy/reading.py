@@ -10,9 +10,9 @@ from typing import Any
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, alias, column, resolve
+from ppdm_sql.engine.names import Table, alias, column, resolve, table_name
 from ppdm_sql.engine.statements import render
-from ppdm_sql.errors import UnknownTable
+from ppdm_sql.errors import UnknownTable, said
 from ppdm_sql.taxonomy.model import Taxonomy
 
 POSITION = "position"
@@ -45,12 +45,12 @@ def read_taxonomy(engine: Engine, given: Taxonomy | Mapping[str, Any] | str | Pa
         return given
     if isinstance(given, Mapping):
         return Taxonomy.from_dict(given)
-    if isinstance(given, Path) or os.path.isfile(given):
+    if isinstance(given, Path) or os.path.isfile(table_name(given)):
         return Taxonomy.from_csv(given)
     try:
         table = engine.find(given)
     except UnknownTable as error:
-        raise UnknownTable(f"There is neither a file nor a table {given!r}.", error.remedy) from None
+        raise UnknownTable(f"There is neither a file nor a table {said(given)}.", error.remedy) from None
     return _read_table(engine, table, given)
 
 

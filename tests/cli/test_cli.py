@@ -14,7 +14,7 @@ from commands import CELLS, TEMPLATE, execute, ppdm, spawn, suppress
 import ppdm_sql
 from ppdm_sql.cli.app import COMMANDS
 
-NAMES = [module.__name__.rpartition(".")[2].replace("_", "-") for module in COMMANDS]
+NAMES = list(COMMANDS)
 
 # -- help and usage -----------------------------------------------------------------------------
 

@@ -223,3 +223,19 @@ def test_the_prompt_keeps_no_history_where_none_is_wanted(bank: Path, tmp_path: 
     terminal.expect("42")
     assert terminal.leave() == 0
     assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals are those of POSIX")
+def test_the_prompt_knows_the_dot_commands_of_a_shell(bank: Path, tmp_path: Path) -> None:
+    terminal = Terminal(bank, tmp_path, "--no-history")
+    terminal.expect("ppdm>")
+    terminal.type(".help\r")
+    terminal.expect("FROM ppdm.releases; lists the releases.")
+    terminal.type(".tables\r")
+    terminal.expect("customers")
+    terminal.type(".read x.sql\r")
+    said = terminal.expect("Type .help for those that there are.")
+    assert "Error: There is no such dot command here." in said
+    terminal.type(".quit\r")
+    _, status = os.waitpid(terminal.pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0

@@ -351,7 +351,7 @@ def test_what_is_no_text_is_refused(wrong: object) -> None:
 
 
 def test_what_is_no_list_of_texts_is_refused() -> None:
-    with pytest.raises(InvalidOption, match="Requirements are a list of texts, not int"):
+    with pytest.raises(InvalidOption, match="Requirements are a list of texts, not an int"):
         parse_all(4)  # type: ignore[arg-type]
 
 

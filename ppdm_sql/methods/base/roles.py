@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.names import resolve, resolve_all
-from ppdm_sql.errors import ColumnRoleError, InvalidOption
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, said
 from ppdm_sql.privacy import KAnonymity, Requirement, attributes
 from ppdm_sql.release import Treatment
 
@@ -107,7 +107,7 @@ def treated_identifiers(
     for how in treated.values():
         if how not in ("drop", "pseudonym"):
             raise InvalidOption(
-                f"A direct identifier cannot be treated by {how!r}.",
+                f"A direct identifier cannot be treated by {said(how)}.",
                 "Write --identifier A or --identifier A=pseudonym.",
             )
     pseudonyms, dropped = (

@@ -9,8 +9,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import cast
 
-from ppdm_sql.engine.names import quoted
-from ppdm_sql.errors import InvalidOption
+from ppdm_sql.engine.names import by_name, listed, quoted
+from ppdm_sql.errors import InvalidOption, kind_of
 from ppdm_sql.methods.perturbation.noise import Asked, Domain, Kind, Way
 
 _NOISE = re.compile(
@@ -50,6 +50,10 @@ def parse_noise(text: str, column: str = "") -> Asked:
         >>> parse_noise("cells 0,20,40,80").edges
         (0.0, 20.0, 40.0, 80.0)
     """
+    if not isinstance(text, str):
+        raise InvalidOption(
+            f"Noise is given as a text, not as {kind_of(text)}.", "Write it as 'gaussian 100%'."
+        )
     found = _NOISE.fullmatch(text)
     if found is None:
         raise InvalidOption(
@@ -75,7 +79,8 @@ def parse_all_noise(given: Mapping[str, str] | Sequence[str]) -> list[Asked]:
     if isinstance(given, str):
         given = [given]
     if isinstance(given, Mapping):
-        return [parse_noise(text, column) for column, text in given.items()]
+        return [parse_noise(text, column) for column, text in by_name(given, "noise").items()]
+    given = listed(given, "Noises")
     read = [parse_noise(text) for text in given]
     for text, asked in zip(given, read, strict=True):
         if not asked.column:

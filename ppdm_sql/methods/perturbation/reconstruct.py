@@ -14,7 +14,7 @@ import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, resolve, resolve_all
-from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
 from ppdm_sql.methods.perturbation.conditional_privacy import remaining_privacy
 from ppdm_sql.methods.perturbation.distributions import Distribution, Reconstruction, write_table
 from ppdm_sql.methods.perturbation.histograms import Bins, Histogram, Histograms, count_values, histograms
@@ -262,4 +262,4 @@ def _kind(noise: Noise) -> str:
 
 def _choice(option: str, given: str, known: Sequence[str]) -> None:
     if given not in known:
-        raise InvalidOption(f"{option} {given!r} is not known.", f"Give {' or '.join(known)}.")
+        raise InvalidOption(f"{option} {said(given)} is not known.", f"Give {' or '.join(known)}.")

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ppdm_sql.errors import InvalidOption
+from ppdm_sql.errors import InvalidOption, said
 from ppdm_sql.methods.perturbation.noise import Gaussian, Uniform
 
 Array = NDArray[np.float64]
@@ -145,7 +145,7 @@ def kernel(noise: Additive, grid: Grid, observed: Grid, form: Form = "cell") -> 
     if form == "midpoint":
         return np.asarray((_density(noise, offsets * grid.width) * grid.width)[steps - offsets[0]])
     if form != "cell":
-        raise InvalidOption(f"{form!r} is no kernel.", "Give cell or midpoint.")
+        raise InvalidOption(f"{said(form)} is no kernel.", "Give cell or midpoint.")
     spread = not stands_in_middle(noise, grid)
     below, inside, above = moves(noise, grid.width, offsets, spread=spread)
     found = np.asarray(inside[steps - offsets[0]])

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from ppdm_sql.errors import InvalidOption
+from ppdm_sql.errors import InvalidOption, said
 
 Number = int | float | str | Fraction
 Edges = Sequence[object]
@@ -54,7 +54,7 @@ def fraction(number: Number, option: str) -> Fraction:
     try:
         return Fraction(text.removesuffix("%").strip()) / (100 if text.endswith("%") else 1)
     except (ValueError, ZeroDivisionError):
-        problem = f"{option} {text!r} is not a number."
+        problem = f"{option} {said(number)} is not a number."
         raise InvalidOption(problem, f"Write it as {option} 0.5 or 50%.") from None
 
 

@@ -18,7 +18,7 @@ from ppdm_sql.audit.swaps import SwapPromise, accept_swap
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, column, resolve
-from ppdm_sql.errors import InvalidOption, InvalidSource
+from ppdm_sql.errors import InvalidOption, InvalidSource, said
 from ppdm_sql.methods.base.collapse import Atoms, Kept, collapse
 from ppdm_sql.methods.base.pseudonyms import pseudonym
 from ppdm_sql.methods.swapping.bins import binned, bins_asked
@@ -349,4 +349,4 @@ class SwapRun:
 
 def _choice(option: str, given: str, known: Sequence[str]) -> None:
     if given not in known:
-        raise InvalidOption(f"{option} {given!r} is not known.", f"Give {option} {' or '.join(known)}.")
+        raise InvalidOption(f"{option} {said(given)} is not known.", f"Give {option} {' or '.join(known)}.")

@@ -14,7 +14,7 @@ from typing import Any
 from ppdm_sql.audit.class_models import is_ordered
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import resolve_all
-from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy
@@ -79,7 +79,7 @@ class GeneralizationRun(Run):
     def __init__(self, engine: Engine, source: str, options: GeneralizeOptions) -> None:
         if options.method not in METHODS:
             raise InvalidOption(
-                f"There is no method {options.method!r}.", f"Give one of: {', '.join(METHODS)}."
+                f"There is no method {said(options.method)}.", f"Give one of: {', '.join(METHODS)}."
             )
         if options.condition and options.method != "hce-tdr":
             raise InvalidOption(

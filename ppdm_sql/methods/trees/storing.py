@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.names import Table, plain_name
 from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import NameTaken, UnknownModel, choices
 from ppdm_sql.methods.trees.model import Attribute, DecisionTree, Mode, TreeNode
@@ -171,6 +171,7 @@ def find(engine: Engine, name: str) -> ModelRow:
     Raises:
         UnknownModel: There is none; the message lists those that exist, nearest first.
     """
+    name = plain_name(name, "A model")
     rows = {row.model: row for row in models(engine)}
     found = rows.get(name) or {row.model.lower(): row for row in rows.values()}.get(name.lower())
     if found is None:

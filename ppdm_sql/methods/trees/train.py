@@ -11,7 +11,7 @@ from typing import cast
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.errors import InvalidOption
+from ppdm_sql.errors import InvalidOption, said
 from ppdm_sql.methods.trees.cells import coded
 from ppdm_sql.methods.trees.features import Wanted, classes_of, features
 from ppdm_sql.methods.trees.growing import Growing, Limits
@@ -127,7 +127,7 @@ def _limits(request: TrainRequest, records: int) -> Limits:
 
 def _check(request: TrainRequest) -> None:
     if request.mode not in MODES:
-        raise InvalidOption(f"There is no mode {request.mode!r}.", f"Give --mode {', '.join(MODES)}.")
+        raise InvalidOption(f"There is no mode {said(request.mode)}.", f"Give --mode {', '.join(MODES)}.")
     for option, given, least, most in (
         ("--intervals", request.intervals, 2, MOST_INTERVALS),
         ("--max-depth", request.max_depth, 0, MOST_DEPTH),

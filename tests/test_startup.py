@@ -1,0 +1,91 @@
+"""The package and its command start at once: what is slow to load waits until something needs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+import typer
+
+import ppdm_sql
+from ppdm_sql import examples
+from ppdm_sql.cli import app
+from ppdm_sql.cli.app import COMMANDS
+
+TERMINAL = {"rich", "prompt_toolkit"}
+ENGINE = {"duckdb", "sqlglot", "numpy", "pyarrow"}
+LATER = {"scipy", "pyarrow", "cryptography", "pulp", "highspy", "sklearn", "prompt_toolkit"}
+LISTED = "print('loaded:', *{name.partition('.')[0] for name in sys.modules})"
+RUN = """
+import sys
+sys.argv[0] = "ppdm"
+from ppdm_sql.cli import main
+try:
+    main()
+finally:
+    """
+
+
+def loaded(code: str, *words: str) -> set[str]:
+    """Run Python in a process of its own, and give the top-level modules that it prints."""
+    run = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=120)
+    (listed,) = (line for line in run.stdout.splitlines() if line.startswith("loaded: "))
+    assert "Traceback" not in run.stderr
+    return set(listed.split()[1:])
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> str:
+    with ppdm_sql.open(tmp_path / "bank.duckdb", create=True) as db:
+        examples.write(db.engine)
+    return str(tmp_path / "bank.duckdb")
+
+
+def test_importing_the_package_loads_no_engine() -> None:
+    found = loaded(f"import sys, ppdm_sql; {LISTED}")
+    assert "ppdm_sql" in found
+    assert not found & (ENGINE | LATER | TERMINAL | {"typer"})
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], []], ids=" ".join)
+def test_the_help_loads_no_engine(words: list[str]) -> None:
+    found = loaded(RUN + LISTED, *words)
+    assert "typer" in found
+    assert not found & (ENGINE | LATER | TERMINAL)
+
+
+def test_an_audit_loads_only_what_it_runs(bank: str) -> None:
+    found = loaded(RUN + LISTED, "audit", bank, "customers", "--require", "k >= 1 on Job", "--format", "csv")
+    assert {"duckdb", "sqlglot"} <= found
+    assert not found & (LATER | TERMINAL | {"numpy"})
+
+
+def test_suppression_loads_only_what_it_runs(bank: str) -> None:
+    asked = ["--require", "k >= 2 on Job", "--class", "Rating", "--into", "safe", "--format", "csv"]
+    found = loaded(RUN + LISTED, "suppress", bank, "customers", *asked)
+    assert {"duckdb", "sqlglot", "numpy"} <= found
+    assert not found & (LATER | TERMINAL)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_their_own_help_says(name: str) -> None:
+    group = typer.main.get_command(app)
+    assert isinstance(group, click.Group)
+    command = group.get_command(click.Context(group), name)
+    assert command is not None
+    assert command.name == name
+    assert COMMANDS[name] == (command.help or "").partition("\n\n")[0].replace("\n", " ")
+
+
+@pytest.mark.parametrize("name", ppdm_sql.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(ppdm_sql, name) is not None
+    assert name in dir(ppdm_sql)
+
+
+def test_a_name_that_is_not_public_is_not_there() -> None:
+    with pytest.raises(AttributeError, match="module 'ppdm_sql' has no attribute 'anonymise'"):
+        _ = ppdm_sql.anonymise  # type: ignore[attr-defined]
