@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -69,7 +70,7 @@ class Database:
         *,
         count_column: str | None = None,
         quasi_identifier: Sequence[str] | None = None,
-        thresholds: Sequence[float] | None = None,
+        thresholds: Sequence[float | Fraction] | None = None,
         population: str | None = None,
         groups: int = 0,
         confidential: str | Sequence[str] = (),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import chain
 
 from ppdm_sql.audit.class_models import judge_classes
@@ -68,7 +69,7 @@ def audit(
     *,
     count: str | None = None,
     quasi_identifier: Sequence[str] | None = None,
-    thresholds: Sequence[float] = THRESHOLDS,
+    thresholds: Sequence[float | Fraction] = THRESHOLDS,
     population: Table | None = None,
     groups: int = 0,
     risk_threshold: float = 0.2,

@@ -106,7 +106,7 @@ def range_of(text: str) -> tuple[str, tuple[str, str]]:
     return name, (lower, upper)
 
 
-def share(text: str) -> float:
+def share(text: str) -> Fraction:
     """Read a share written as a percentage or a fraction.
 
     Raises:
@@ -114,7 +114,7 @@ def share(text: str) -> float:
 
     Example:
         >>> share("50%"), share("0.5")
-        (0.5, 0.5)
+        (Fraction(1, 2), Fraction(1, 2))
     """
     number = text.strip().removesuffix("%")
     try:
@@ -125,4 +125,4 @@ def share(text: str) -> float:
         raise InvalidOption(
             f"--threshold {text!r} is not a share between 0 and 1.", "Write it as 50% or 0.5."
         )
-    return float(value)
+    return value

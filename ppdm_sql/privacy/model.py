@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Literal
 
 from ppdm_sql.errors import ColumnRoleError, InvalidOption
+from ppdm_sql.privacy.limits import MOST_ASKED
 from ppdm_sql.privacy.printing import k_text, l_text, number_text, t_text, template_text
 
 Value = str | None
@@ -98,6 +99,7 @@ class KAnonymity:
     def __post_init__(self) -> None:
         if self.k < 1:
             raise InvalidOption(f"k = {self.k} is below 1.", "Give a whole number such as k >= 4.")
+        _check_reachable("k", self.k)
         _check_columns(self, self.quasi_identifier)
 
     def __str__(self) -> str:
@@ -138,6 +140,7 @@ class LDiversity:
                 f"distinct l = {number_text(self.l)} is not a whole number.",
                 "Give a whole number such as distinct l >= 3, or ask for entropy l.",
             )
+        _check_reachable("l", self.l)
         _check_columns(self, self.quasi_identifier, self.sensitive)
 
     def __str__(self) -> str:
@@ -192,6 +195,15 @@ def attributes(requirement: Requirement) -> tuple[str, ...]:
     if isinstance(requirement, Template):
         return requirement.channel
     return requirement.quasi_identifier
+
+
+def _check_reachable(name: str, limit: int | Fraction) -> None:
+    """Refuse a number that no table can reach."""
+    if limit > MOST_ASKED:
+        raise InvalidOption(
+            f"No table is large enough for the {name} that is asked for.",
+            f"Give a number such as {name} >= 4.",
+        )
 
 
 def _check_columns(requirement: Requirement, grouping: tuple[str, ...], sensitive: str | None = None) -> None:

@@ -6,6 +6,7 @@ What a bare name or value may look like is said here once, for reading and for p
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from fractions import Fraction
 from unicodedata import combining, east_asian_width
 
@@ -21,6 +22,8 @@ _END = re.compile(r"\Z")
 _WHOLE = re.compile(r"[0-9]++(?![./%])")
 _FRACTION = re.compile(r"[0-9]+\s*/\s*[0-9]+|[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
 _PERCENT = re.compile(r"%")
+_MOST_DIGITS = 1000
+"""Of a number; Python writes none of more than 4300."""
 
 
 class Reader:
@@ -148,11 +151,12 @@ class Reader:
         self._skip_space()
         start = self._at
         found = self.expect(pattern, expected)
-        try:
-            return Fraction("".join(found.split()))
-        except (ValueError, ZeroDivisionError):  # thousands of digits, or a division by zero
-            self._at = start
-            raise self.error(expected) from None
+        digits = "".join(found.split())
+        with suppress(ValueError, ZeroDivisionError):  # a division by zero
+            if len(digits) <= _MOST_DIGITS:
+                return Fraction(digits)
+        self._at = start
+        raise self.error(expected)
 
     def _skip_space(self) -> None:
         found = _SPACE.match(self.text, self._at)

@@ -419,6 +419,54 @@ def test_a_protected_value_that_does_not_occur_has_confidence_0_and_is_told() ->
     assert finding.reached == pytest.approx(4 / 6)
 
 
+THIRD = [("x", "h"), ("x", "a"), ("x", "b")]
+NEAR_A_THIRD = Fraction("0.3333333333333333")
+
+
+@pytest.mark.parametrize(
+    ("requirement", "holds"),
+    [
+        (Template(("a",), "s", ("h",), NEAR_A_THIRD), False),
+        (Template(("a",), "s", ("h",), Fraction(1, 3)), True),
+        (Template(("a",), "s", ("h",), Fraction(1, 3) + Fraction(1, 10**400)), True),
+        (Template(("a",), "s", ("h",), Fraction(1, 3) - Fraction(1, 10**400)), False),
+        (Template(("a",), "s", ("h",), Fraction(1, 10**400)), False),
+        (LDiversity("entropy", Fraction("3.0000000001"), "s", ("a",)), False),
+        (LDiversity("entropy", Fraction("2.9999999999"), "s", ("a",)), True),
+        (LDiversity("entropy", Fraction(3), "s", ("a",)), True),
+        (LDiversity("distinct", Fraction(10**20), "s", ("a",)), False),
+        (KAnonymity(2**63, ("a",)), False),
+    ],
+)
+def test_a_limit_of_many_digits_is_never_rounded_to_the_easy_side(
+    requirement: Requirement, holds: bool
+) -> None:
+    engine = engine_with({"a": "VARCHAR", "s": "VARCHAR"}, THIRD)
+    assert found(engine, requirement)[0].holds is holds
+
+
+@pytest.mark.parametrize("kind", ["VARCHAR", "INTEGER"])
+def test_a_distance_of_many_digits_is_never_rounded_up(kind: str) -> None:
+    rows = [("x", 1), ("x", 1), ("y", 1), ("y", 2), ("z", 2), ("z", 2)]  # x: all 1, where half are
+    engine = engine_with({"a": "VARCHAR", "s": kind}, [*rows, ("x", 2)])
+    for digits in (5, 16, 40):
+        for t, holds in ((Fraction(1, 7), False), (Fraction(4, 7), True)):
+            (finding,) = found(engine, TCloseness(t, "s", ("a",)))
+            assert finding.holds is holds
+        exact = Fraction(finding.reached).limit_denominator(100)
+        assert found(engine, TCloseness(exact, "s", ("a",)))[0].holds
+        below = Fraction(exact.numerator * 10**digits // exact.denominator, 10**digits)
+        assert below < exact
+        assert not found(engine, TCloseness(below, "s", ("a",)))[0].holds
+
+
+def test_inferences_above_a_threshold_are_counted_exactly() -> None:
+    engine = engine_with({"a": "VARCHAR", "s": "VARCHAR"}, THIRD)
+    every = Template(("a",), "s", None, Fraction(1))
+    seen = measured(engine, every, thresholds=[Fraction(1, 3), NEAR_A_THIRD])
+    assert [count for _, count in seen.inferences[0].above] == [0, 3]
+
+
 def test_a_limit_that_is_reached_exactly_holds() -> None:
     exactly = Template(("Job", "Country"), "Bankruptcy", ("Discharged",), Fraction(4, 5))
     entropy = LDiversity("entropy", Fraction(2), "s", ("a",))
