@@ -27,6 +27,7 @@ from ppdm_sql.errors import (
     UnknownModel,
     UnknownRelease,
     UnknownTable,
+    UnknownValue,
 )
 from ppdm_sql.evaluation import Evaluation
 from ppdm_sql.privacy import KAnonymity, LDiversity, TCloseness, Template
@@ -63,6 +64,7 @@ __all__ = [
     "UnknownModel",
     "UnknownRelease",
     "UnknownTable",
+    "UnknownValue",
     "__version__",
     "integrate",
     "open",

@@ -75,6 +75,7 @@ class Database:
         groups: int = 0,
         confidential: str | Sequence[str] = (),
         by: Sequence[str] = (),
+        allow_absent: bool = False,
     ) -> Audit:
         """Measure any table or view: requirements, class sizes, risk, inferences, identifiable records.
 
@@ -88,8 +89,10 @@ class Database:
             groups: How many of the worst groups to name by their values; 0 names none.
             confidential: Columns whose values those of ``by`` may give away.
             by: Columns that others may know; given with ``confidential``, and only then.
+            allow_absent: Whether a template may protect values that its column does not hold.
 
         Raises:
+            UnknownValue: A column does not hold a value that a template protects.
             PpdmError: A name is unknown, a requirement cannot be read, or the table is empty.
 
         Cost: one scan of the table for each group of requirements that share their columns.
@@ -114,6 +117,7 @@ class Database:
             thresholds=THRESHOLDS if thresholds is None else tuple(thresholds),
             confidential=(confidential,) if isinstance(confidential, str) else tuple(confidential),
             by=tuple(by),
+            allow_absent=allow_absent,
         )
 
     def suppress(
@@ -128,6 +132,7 @@ class Database:
         identifiers: Mapping[str, str] | None = None,
         max_steps: int | None = None,
         symbol: str = "*",
+        allow_absent: bool = False,
         progress: Progress | None = None,
     ) -> Release:
         """Suppress values (PDA) until every requirement holds, and publish the verified release.
@@ -144,6 +149,7 @@ class Database:
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
             max_steps: Stop after this many disclosures, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
+            allow_absent: Whether a template may protect values that its column does not hold.
             progress: Told what the run is doing.
 
         Returns:
@@ -175,6 +181,7 @@ class Database:
             identifiers=dict(identifiers or {}),
             max_steps=max_steps,
             symbol=symbol,
+            allow_absent=allow_absent,
         )
         return suppress(self.engine, table, options, progress or SilentProgress())
 
@@ -197,6 +204,7 @@ class Database:
         show_values: bool = False,
         max_steps: int | None = None,
         symbol: str = "*",
+        allow_absent: bool = False,
         progress: Progress | None = None,
     ) -> Release:
         """Generalize (TDS, HCE-TDR) as little as the requirements allow, and publish the verified release.
@@ -223,6 +231,7 @@ class Database:
             show_values: List values that a taxonomy lacks in the error that says how many there are.
             max_steps: Stop after this many steps, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
+            allow_absent: Whether a template may protect values that its column does not hold.
             progress: Told what the run is doing.
 
         Returns:
@@ -263,6 +272,7 @@ class Database:
             show_values=show_values,
             max_steps=max_steps,
             symbol=symbol,
+            allow_absent=allow_absent,
         )
         return generalize(self.engine, table, options, progress or SilentProgress())
 

@@ -18,6 +18,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.privacy.absent import unknown_value
 from ppdm_sql.privacy.model import Requirement, Template, attributes
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -75,6 +76,7 @@ def audit(
     risk_threshold: float = 0.2,
     confidential: Sequence[str] = (),
     by: Sequence[str] = (),
+    allow_absent: bool = False,
 ) -> Audit:
     """Measure a table: requirements, class sizes, re-identification risk, inferences, identifiable records.
 
@@ -92,8 +94,10 @@ def audit(
         risk_threshold: Risk in (0, 1] above which the share of the records is wanted.
         confidential: Columns whose values may be given away by those of ``by``.
         by: Columns that others may know; needed with ``confidential``, and only then.
+        allow_absent: Whether protected values may be such that their column does not hold them.
 
     Raises:
+        UnknownValue: A column does not hold a value that a template protects.
         UnknownColumn: The table or the population lacks a column.
         ColumnRoleError: A column is named in two roles.
         InvalidSource: A table has no records, its count column cannot be used, or the population does not
@@ -116,9 +120,12 @@ def audit(
         )
     with engine.workspace():
         run = _AuditRun(engine, table, requirements, quasi_identifier or (), count, confidential, by)
+        found = run.findings()
+        if not allow_absent:
+            _refuse_absent(found)
         everybody = None if population is None else _population(engine, population, run.groupings, count)
         return Audit(
-            findings=tuple(run.findings()),
+            findings=tuple(found),
             worst=tuple(run.worst(groups)),
             class_sizes=tuple(class_sizes(run.collapsed, qi) for qi in run.groupings),
             risks=tuple(
@@ -127,6 +134,12 @@ def audit(
             inferences=count_inferences(run.collapsed, run.templates, thresholds),
             identifiable=tuple(identifiable(run.collapsed, name, run.by) for name in run.confidential),
         )
+
+
+def _refuse_absent(found: Sequence[Finding]) -> None:
+    for finding in found:
+        if finding.absent_values and isinstance(finding.requirement, Template):
+            raise unknown_value(finding.requirement.sensitive, finding.absent_values)
 
 
 class _AuditRun:

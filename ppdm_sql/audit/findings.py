@@ -54,7 +54,7 @@ def _finding(item: Judged, rows: Rows, classes: int) -> Finding:
         violating_classes=violating[0],
         violating_records=violating[1],
         by_value=by_value,
-        absent_values=sum(position not in reached for position in item.texts),
+        absent_values=tuple(text for position, text in item.texts.items() if position not in reached),
     )
 
 

@@ -27,7 +27,7 @@ class Finding:
         violating_classes: Those of them that violate it.
         violating_records: Records in those.
         by_value: For a template each protected value, as text, with its highest confidence.
-        absent_values: How many protected values do not occur; worth a notice, it may be a misspelling.
+        absent_values: The protected values that do not occur, as they were written: perhaps misspellings.
     """
 
     requirement: Requirement
@@ -38,7 +38,7 @@ class Finding:
     violating_classes: int
     violating_records: int
     by_value: tuple[tuple[Value, float], ...] = ()
-    absent_values: int = 0
+    absent_values: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from ppdm_sql.cli import options
 from ppdm_sql.cli.options import Count, DatabasePath, OutputFormat, TableName
 from ppdm_sql.cli.output import Format, print_tables
 from ppdm_sql.cli.trace import traced
+from ppdm_sql.privacy import Template
+from ppdm_sql.privacy.absent import said_absent
 
 EXAMPLES = (
     "ppdm audit bank.duckdb customers --count n \\\n"
@@ -50,6 +52,7 @@ def run(
     by: Annotated[
         str | None, typer.Option("--by", metavar="X,Y", help="Columns that others may know.")
     ] = None,
+    allow_absent: options.AllowAbsent = False,
     form: OutputFormat = Format.table,
     sql: options.Sql = False,
     debug: options.Debug = False,
@@ -74,6 +77,7 @@ def run(
             groups=groups if show_groups else 0,
             confidential=options.names(confidential),
             by=options.names(by),
+            allow_absent=allow_absent,
         )
     if not sql:
         print_tables(audit.tables(), form)
@@ -84,6 +88,6 @@ def run(
 def _note_absent(audit: ppdm_sql.Audit) -> None:
     """Say on stderr where a template protects what the column does not hold."""
     for found in audit.findings:
-        if found.absent_values:
-            what = f"{found.absent_values} of the values that {str(found.requirement)!r} protects"
-            typer.echo(f"Note: {what} do not occur; check their spelling.", err=True)
+        if found.absent_values and isinstance(found.requirement, Template):
+            said = said_absent(found.requirement.sensitive, found.absent_values)
+            typer.echo(f"Note: {said}", err=True)

@@ -72,6 +72,7 @@ def run(
         int | None, typer.Option("--max-steps", min=0, help="Stop after so many steps.")
     ] = None,
     symbol: options.Symbol = "*",
+    allow_absent: options.AllowAbsent = False,
     form: OutputFormat = Format.table,
     sql: options.Sql = False,
     quiet: options.Quiet = False,
@@ -106,6 +107,7 @@ def run(
             show_values=show_values,
             max_steps=max_steps,
             symbol=symbol,
+            allow_absent=allow_absent,
             progress=progress(quiet=quiet or sql),
         )
         if not sql:

@@ -139,6 +139,7 @@ def serve(
     score_bits: ScoreBits = None,
     max_steps: MaxSteps = None,
     symbol: options.Symbol = "*",
+    allow_absent: options.AllowAbsent = False,
     show_values: ShowValues = False,
     timeout: Timeout = TIMEOUT,
     wait: Annotated[
@@ -192,6 +193,7 @@ def join(
     score_bits: ScoreBits = None,
     max_steps: MaxSteps = None,
     symbol: options.Symbol = "*",
+    allow_absent: options.AllowAbsent = False,
     show_values: ShowValues = False,
     timeout: Timeout = TIMEOUT,
     resume: Resume = False,
@@ -295,6 +297,7 @@ def _integrate(given: dict[str, Any], run: Callable[[Party], Release]) -> None:
             score_bits=given["score_bits"],
             max_steps=given["max_steps"],
             show_values=given["show_values"],
+            allow_absent=given["allow_absent"],
         )
         release = run(party)
         print_tables([measures_table(release)], given["form"])

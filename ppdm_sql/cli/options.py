@@ -54,6 +54,9 @@ Identifier = Annotated[
         "--identifier", metavar="A[=pseudonym]", help="Direct identifier to drop or replace; repeatable."
     ),
 ]
+AllowAbsent = Annotated[
+    bool, typer.Option("--allow-absent", help="Protected values may be such that their column lacks them.")
+]
 Symbol = Annotated[str, typer.Option("--symbol", help="What stands for a suppressed value.")]
 
 

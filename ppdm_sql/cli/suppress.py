@@ -40,6 +40,7 @@ def run(
         int | None, typer.Option("--max-steps", min=0, help="Stop after so many disclosures.")
     ] = None,
     symbol: options.Symbol = "*",
+    allow_absent: options.AllowAbsent = False,
     form: OutputFormat = Format.table,
     sql: options.Sql = False,
     quiet: options.Quiet = False,
@@ -65,6 +66,7 @@ def run(
             identifiers=options.identifiers(identifier or ()),
             max_steps=max_steps,
             symbol=symbol,
+            allow_absent=allow_absent,
             progress=progress(quiet=quiet or sql),
         )
         if not sql:

@@ -20,7 +20,7 @@ from pycanon import anonymity
 from ppdm_sql.audit import Audit, Finding, audit, findings
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.statements import text as text_of
-from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, UnknownColumn
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, UnknownColumn, UnknownValue
 from ppdm_sql.privacy.model import KAnonymity, LDiversity, Requirement, TCloseness, Template
 
 Row = tuple[Any, ...]
@@ -178,7 +178,7 @@ def test_confidence_is_the_highest_share_over_groups_and_protected_values(
     assert [value for value, _ in finding.by_value] == [text(value) for value in protected]
     for (_, reached), share in zip(finding.by_value, shares, strict=True):
         assert reached == pytest.approx(float(max(share.values())))
-    assert finding.absent_values == sum(value not in case.values() for value in protected)
+    assert len(finding.absent_values) == sum(value not in case.values() for value in protected)
 
 
 @HALF
@@ -390,7 +390,7 @@ def test_inferences_of_two_templates_over_one_value_count_once() -> None:
 def test_protected_values_are_compared_in_the_columns_type(kind: str, cell: Any, written: str | None) -> None:
     engine = engine_with({"a": "VARCHAR", "s": kind}, [("x", cell)])
     (finding,) = found(engine, Template(("a",), "s", (written,), Fraction(1, 2)))
-    assert (finding.reached, finding.holds, finding.absent_values) == (1.0, False, 0)
+    assert (finding.reached, finding.holds, finding.absent_values) == (1.0, False, ())
 
 
 @pytest.mark.parametrize(
@@ -415,7 +415,7 @@ def test_a_protected_value_that_does_not_occur_has_confidence_0_and_is_told() ->
     absent = Template(("Job",), "Bankruptcy", ("Dischraged", "Discharged"), Fraction(3, 4))
     (finding,) = found(customers(), absent, count="n")
     assert finding.by_value[0] == ("Dischraged", 0.0)
-    assert finding.absent_values == 1
+    assert finding.absent_values == ("Dischraged",)
     assert finding.reached == pytest.approx(4 / 6)
 
 
@@ -465,6 +465,17 @@ def test_inferences_above_a_threshold_are_counted_exactly() -> None:
     every = Template(("a",), "s", None, Fraction(1))
     seen = measured(engine, every, thresholds=[Fraction(1, 3), NEAR_A_THIRD])
     assert [count for _, count in seen.inferences[0].above] == [0, 3]
+
+
+@pytest.mark.parametrize("text", ["discharged", "Discharge", None])
+def test_a_protected_value_that_its_column_does_not_hold_is_refused(text: str | None) -> None:
+    absent = Template(("Job",), "Bankruptcy", (text, "Discharged"), Fraction(3, 4))
+    engine = customers()
+    with pytest.raises(UnknownValue) as error:
+        measured(engine, DISCHARGED, absent, count="n")
+    assert ("NULL" if text is None else repr(text)) in str(error.value)
+    assert not any(held in str(error.value) for held in ("Discharged", "Never", "Current"))
+    assert measured(engine, absent, count="n", allow_absent=True).findings[0].absent_values == (text,)
 
 
 def test_a_limit_that_is_reached_exactly_holds() -> None:

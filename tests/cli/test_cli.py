@@ -213,8 +213,21 @@ def test_a_run_leaves_no_spill_folder(bank: Path, tmp_path: Path) -> None:
     assert list(scratch.iterdir()) == []
 
 
-def test_audit_notes_protected_values_that_do_not_occur(bank: Path) -> None:
-    asked = ("audit", bank, "customers", "--count", "n", "--require")
-    noted = ppdm(*asked, "Job -> Bankruptcy IN (Never, Dischraged) <= 100%")
-    assert noted.stderr.startswith("Note: 1 of the values")
-    assert ppdm(*asked, "Job -> Bankruptcy IN (Never, Discharged) <= 100%").stderr == ""
+def test_protected_values_that_do_not_occur_are_refused_unless_they_are_meant(bank: Path) -> None:
+    publish = ("--class", "Rating", "--into", "safe")
+    said = "Column 'Bankruptcy' does not hold the protected value 'never'."
+    for command, more in (("audit", ()), ("suppress", publish), ("generalize", publish)):
+        asked = (command, bank, "customers", "--count", "n", *more, *(["-q"] if more else []), "--require")
+        refused = ppdm(*asked, "Job -> Bankruptcy IN (never, Discharged) <= 100%")
+        assert refused.exit_code == 2
+        assert f"Error: {said}" in refused.stderr
+        assert "--allow-absent" in refused.stderr
+        assert "Never" not in refused.stderr
+        assert "Current" not in refused.stderr
+    assert ppdm("releases", bank, "--format", "json").stdout.strip() == "[]"
+    for command, more in (("audit", ()), ("suppress", publish)):
+        asked = (command, bank, "customers", "--count", "n", *more, "--allow-absent", "--require")
+        meant = ppdm(*asked, "Job -> Bankruptcy IN (never, Discharged) <= 100%")
+        assert meant.exit_code == 0
+        assert f"Note: {said}" in " ".join(meant.stderr.split())
+    assert ppdm("verify", bank, "safe").exit_code == 0

@@ -49,10 +49,17 @@ def test_redundant_templates_are_said_to_be_so(db: ppdm_sql.Database) -> None:
     assert heard.notices[1].endswith("the harder limit counts, once.")
 
 
-def test_a_value_that_does_not_occur_is_noticed(db: ppdm_sql.Database) -> None:
+def test_a_value_that_does_not_occur_is_refused_unless_it_is_meant(db: ppdm_sql.Database) -> None:
+    asked = ["Job -> Bankruptcy IN (discharged, Never) <= 75%"]
+    with pytest.raises(ppdm_sql.UnknownValue, match="'discharged'") as error:
+        db.suppress("customers", asked, **OPTIONS)
+    assert "--allow-absent" in error.value.remedy
+    assert not any(held in str(error.value) for held in ("Discharged", "Never", "Current"))
+    assert not db.releases()
     heard = Heard()
-    db.suppress("customers", ["Job -> Bankruptcy = Dischraged <= 75%"], progress=heard, **OPTIONS)
-    assert heard.notices == ["A protected value does not occur in its column; check its spelling."]
+    release = db.suppress("customers", asked, progress=heard, allow_absent=True, **OPTIONS)
+    assert heard.notices == ["Column 'Bankruptcy' does not hold the protected value 'discharged'."]
+    assert release.verify().holds
 
 
 def test_a_limit_of_many_digits_is_kept_by_the_run_as_by_the_audit(db: ppdm_sql.Database) -> None:
