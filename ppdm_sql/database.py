@@ -30,7 +30,7 @@ from ppdm_sql.methods.top_down.suppress import suppress
 from ppdm_sql.methods.trees.predicting import Predicted
 from ppdm_sql.methods.trees.storing import Model, ModelRow, get_model, models
 from ppdm_sql.methods.trees.train import TrainRequest, train
-from ppdm_sql.privacy import Requirement, parse_all, resolve
+from ppdm_sql.privacy import Asked, Requirement, parse_measures, resolve_measure
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import Applied, CatalogueRow, Release, apply, get, releases
 from ppdm_sql.taxonomy.model import Taxonomy
@@ -66,7 +66,7 @@ class Database:
     def audit(
         self,
         table: str,
-        require: Sequence[str | Requirement] = (),
+        require: Sequence[str | Asked] = (),
         *,
         count_column: str | None = None,
         quasi_identifier: Sequence[str] | None = None,
@@ -81,7 +81,7 @@ class Database:
 
         Args:
             table: Table or view, qualified and quoted where needed.
-            require: Requirements to check.
+            require: Requirements to check; one without a limit (``k on Sex, Job``) is only measured.
             count_column: Where rows are collapsed, the column that says how many records each stands for.
             quasi_identifier: Columns whose class sizes and risk are wanted; by default those of ``require``.
             thresholds: Confidences in (0, 1] above which inferences are counted; by default 10 % to 90 %.
@@ -109,7 +109,7 @@ class Database:
         return audit(
             self.engine,
             found,
-            [resolve(requirement, names, table=table) for requirement in parse_all(require)],
+            [resolve_measure(asked, names, table=table) for asked in parse_measures(require)],
             count=count_column,
             quasi_identifier=quasi_identifier,
             population=None if population is None else self.engine.find(population),

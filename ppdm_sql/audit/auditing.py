@@ -19,7 +19,7 @@ from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy.absent import unknown_value
-from ppdm_sql.privacy.model import Requirement, Template, attributes
+from ppdm_sql.privacy.model import Asked, Requirement, Template, attributes, requirement_of
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Confidences above which inferences are counted unless others are given."""
@@ -66,7 +66,7 @@ def findings(
 def audit(
     engine: Engine,
     table: Table,
-    requirements: Sequence[Requirement] = (),
+    requirements: Sequence[Asked] = (),
     *,
     count: str | None = None,
     quasi_identifier: Sequence[str] | None = None,
@@ -83,7 +83,7 @@ def audit(
     Args:
         engine: The engine, on a connection that sees the tables.
         table: Any table or view, as :meth:`Engine.find` gives it; it is only read.
-        requirements: What to check, in any form of the language; may be none.
+        requirements: What to check, in any form of the language, or to measure without a limit; may be none.
         count: Column with the number of records of a row, at least 0; None where a row is a record. A
             population that has a column of that name is counted by it too.
         quasi_identifier: Columns whose classes are wanted; None takes those of every requirement.
@@ -138,8 +138,9 @@ def audit(
 
 def _refuse_absent(found: Sequence[Finding]) -> None:
     for finding in found:
-        if finding.absent_values and isinstance(finding.requirement, Template):
-            raise unknown_value(finding.requirement.sensitive, finding.absent_values)
+        asked = requirement_of(finding.requirement)
+        if finding.absent_values and isinstance(asked, Template):
+            raise unknown_value(asked.sensitive, finding.absent_values)
 
 
 class _AuditRun:
@@ -149,7 +150,7 @@ class _AuditRun:
         self,
         engine: Engine,
         table: Table,
-        requirements: Sequence[Requirement],
+        requirements: Sequence[Asked],
         quasi_identifier: Sequence[str],
         count: str | None,
         confidential: Sequence[str] = (),

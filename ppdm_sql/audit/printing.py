@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from ppdm_sql.audit.model import Audit, ClassSizes, Finding, Group, Identifiable, Inferences, Risk, Titled
-from ppdm_sql.privacy.model import Template
+from ppdm_sql.privacy.model import Measure, Template, requirement_of
 
 _FINDING = ("requirement", "holds", "limit", "reached", "classes", "violating classes", "violating records")
 _SIZES = ("class size", "classes", "records")
@@ -22,18 +23,23 @@ def tables(audit: Audit) -> list[Titled]:
 
 
 def _findings(findings: Iterable[Finding]) -> Titled:
-    rows = [
-        (str(f.requirement), f.holds, f.limit, f.reached, f.classes, f.violating_classes, f.violating_records)
-        for f in findings
-    ]
-    return "Requirements", _FINDING, rows
+    return "Requirements", _FINDING, [_finding(f) for f in findings]
+
+
+def _finding(found: Finding) -> tuple[Any, ...]:
+    """Give a row; what was only measured neither holds nor fails."""
+    text = str(found.requirement)
+    if isinstance(found.requirement, Measure):
+        return text, None, None, found.reached, found.classes, None, None
+    violating = found.violating_classes, found.violating_records
+    return text, found.holds, found.limit, found.reached, found.classes, *violating
 
 
 def _worst(worst: Iterable[Group]) -> list[Titled]:
     found: dict[str, Titled] = {}
     for group in worst:
         title = f"Worst groups of {group.requirement}"
-        template = isinstance(group.requirement, Template)
+        template = isinstance(requirement_of(group.requirement), Template)
         heading = (*group.columns, *(["inferred"] if template else []), "records", "reached", "violates")
         inferred = (group.inferred,) if template else ()
         row = (*group.values, *inferred, group.records, group.reached, group.violates)

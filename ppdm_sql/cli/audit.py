@@ -11,13 +11,14 @@ from ppdm_sql.cli import options
 from ppdm_sql.cli.options import Count, DatabasePath, OutputFormat, TableName
 from ppdm_sql.cli.output import Format, print_tables
 from ppdm_sql.cli.trace import traced
-from ppdm_sql.privacy import Template
+from ppdm_sql.privacy import Template, requirement_of
 from ppdm_sql.privacy.absent import said_absent
 
 EXAMPLES = (
     "ppdm audit bank.duckdb customers --count n \\\n"
     "    --require 'Job, Country -> Bankruptcy = Discharged <= 50%'",
     "ppdm audit bank.duckdb customers_safe --quasi-identifier Job,Country --format json",
+    "ppdm audit bank.duckdb customers --count n --require 'distinct l of Bankruptcy on Job'",
     "ppdm audit bank.duckdb policies --confidential Amount --by Age,Gender,Location",
 )
 
@@ -61,7 +62,8 @@ def run(
 ) -> None:
     """Measure any table or view: requirements, class sizes, risk, inferences, identifiable records.
 
-    Exit code 1 if a requirement does not hold. The table is only read.
+    A requirement without a limit, such as 'k on Sex, Job', is only measured. Exit code 1 if one with a limit
+    does not hold. The table is only read.
     """
     with (
         ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db,
@@ -88,6 +90,7 @@ def run(
 def _note_absent(audit: ppdm_sql.Audit) -> None:
     """Say on stderr where a template protects what the column does not hold."""
     for found in audit.findings:
-        if found.absent_values and isinstance(found.requirement, Template):
-            said = said_absent(found.requirement.sensitive, found.absent_values)
+        asked = requirement_of(found.requirement)
+        if found.absent_values and isinstance(asked, Template):
+            said = said_absent(asked.sensitive, found.absent_values)
             typer.echo(f"Note: {said}", err=True)

@@ -72,8 +72,12 @@ class Template:
             return (self,)
         return tuple(replace(self, values=(value,)) for value in self.values)
 
+    def written(self, *, limit: bool = True) -> str:
+        """Write it down, with its limit or without."""
+        return template_text(self, limit=limit)
+
     def __str__(self) -> str:
-        return template_text(self)
+        return self.written()
 
 
 @dataclass(frozen=True)
@@ -102,8 +106,12 @@ class KAnonymity:
         _check_reachable("k", self.k)
         _check_columns(self, self.quasi_identifier)
 
+    def written(self, *, limit: bool = True) -> str:
+        """Write it down, with its limit or without."""
+        return k_text(self, limit=limit)
+
     def __str__(self) -> str:
-        return k_text(self)
+        return self.written()
 
 
 @dataclass(frozen=True)
@@ -143,8 +151,12 @@ class LDiversity:
         _check_reachable("l", self.l)
         _check_columns(self, self.quasi_identifier, self.sensitive)
 
+    def written(self, *, limit: bool = True) -> str:
+        """Write it down, with its limit or without."""
+        return l_text(self, limit=limit)
+
     def __str__(self) -> str:
-        return l_text(self)
+        return self.written()
 
 
 @dataclass(frozen=True)
@@ -178,11 +190,42 @@ class TCloseness:
             )
         _check_columns(self, self.quasi_identifier, self.sensitive)
 
+    def written(self, *, limit: bool = True) -> str:
+        """Write it down, with its limit or without."""
+        return t_text(self, limit=limit)
+
     def __str__(self) -> str:
-        return t_text(self)
+        return self.written()
 
 
 Requirement = Template | KAnonymity | LDiversity | TCloseness
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A requirement without its limit: an audit measures it, and no table breaks it.
+
+    Args:
+        of: The requirement, with the limit that every table keeps.
+
+    Example:
+        >>> str(Measure(KAnonymity(1, ("Sex", "Job"))))
+        'k on Sex, Job'
+    """
+
+    of: Requirement
+
+    def __str__(self) -> str:
+        return self.of.written(limit=False)
+
+
+Asked = Requirement | Measure
+"""What an audit can be asked."""
+
+
+def requirement_of(asked: Asked) -> Requirement:
+    """Give the requirement; that of a measure holds on every table."""
+    return asked.of if isinstance(asked, Measure) else asked
 
 
 def attributes(requirement: Requirement) -> tuple[str, ...]:

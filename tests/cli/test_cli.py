@@ -108,6 +108,17 @@ def test_audit_exits_with_0_where_requirements_hold(bank: Path) -> None:
     assert ppdm("audit", bank, "customers", "--count", "n", "--require", loose).exit_code == 0
 
 
+def test_audit_measures_without_a_limit_and_no_other_command_does(bank: Path) -> None:
+    asked = ("customers", "--count", "n", "--require", "Job -> Bankruptcy")
+    result = ppdm("audit", bank, *asked, "--require", "l of Bankruptcy on Job", "--format", "json")
+    assert result.exit_code == 0
+    rows = json.loads(result.stdout)["Requirements"]
+    assert [(row["holds"], row["limit"], row["reached"]) for row in rows] == [(None, None, 1)] * 2
+    refused = ppdm("suppress", bank, *asked, "--class", "Rating", "--into", "x")
+    assert refused.exit_code == 2
+    assert "only ppdm audit takes a requirement without a limit" in refused.stderr
+
+
 def test_audit_names_no_group_unless_asked(bank: Path) -> None:
     asked = ["audit", bank, "customers", "--count", "n", "--require", TEMPLATE]
     assert not any(cell in ppdm(*asked).stdout for cell in CELLS)
