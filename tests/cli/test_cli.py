@@ -160,6 +160,21 @@ def test_show_prints_facts_measures_and_rows(released: Path) -> None:
     assert sum(row["n"] for row in shown["rows"]) == 24
 
 
+def test_show_of_a_wide_release_is_its_shape_unless_all_is_asked_for(bank: Path) -> None:
+    wide = [f"w{place}" for place in range(30)]
+    made = ", ".join(f"'{name} cell' AS {name}" for name in wide)
+    execute(bank, f"CREATE TABLE wide AS SELECT *, {made} FROM customers")
+    kept = ("--keep", ",".join(wide), "--class", "Rating", "--count", "n", "--into", "safe")
+    assert ppdm("suppress", bank, "wide", *kept, "--require", TEMPLATE).exit_code == 0
+    shape, whole = ppdm("show", bank, "safe"), ppdm("show", bank, "safe", "--all")
+    assert len(shape.stdout.splitlines()) < 40
+    assert all(name in shape.stdout for name in wide)
+    assert "w3 cell" not in shape.stdout
+    assert "--all" in shape.stderr
+    assert "w3 cell" in whole.stdout
+    assert "w3 cell" in ppdm("show", bank, "safe", "--format", "json").stdout
+
+
 def test_show_goes_back_to_an_earlier_step(released: Path) -> None:
     rows = json.loads(ppdm("show", released, "safe", "--step", "0", "--format", "json").stdout)
     assert {row["Job"] for row in rows} == {"*"}
