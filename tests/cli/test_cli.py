@@ -119,6 +119,19 @@ def test_audit_measures_without_a_limit_and_no_other_command_does(bank: Path) ->
     assert "only ppdm audit takes a requirement without a limit" in refused.stderr
 
 
+def test_audit_lists_many_columns_once_and_numbers_requirements(bank: Path) -> None:
+    wide = [f"column_{place}" for place in range(33)]
+    ones = ", ".join(f"1 AS {name}" for name in wide)
+    execute(bank, f"CREATE TABLE wide AS SELECT Job, {ones} FROM customers")
+    asked = ("--require", f"k >= 1 on {', '.join(wide)}", "--require", f"{', '.join(wide)} -> Job <= 100%")
+    result = ppdm("audit", bank, "wide", *asked, "--show-groups")
+    assert result.exit_code == 0, result.stderr
+    assert "Class sizes on the columns of requirement 1" in result.stdout
+    assert "Inferences from the columns of requirement 1 to Job" in result.stdout
+    assert "Worst groups of requirement 2" in result.stdout
+    assert result.stdout.count("column_32") == 4  # in two requirements, and over two lists of groups
+
+
 def test_audit_names_no_group_unless_asked(bank: Path) -> None:
     asked = ["audit", bank, "customers", "--count", "n", "--require", TEMPLATE]
     assert not any(cell in ppdm(*asked).stdout for cell in CELLS)
