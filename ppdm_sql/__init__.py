@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         UnknownModel,
         UnknownRelease,
         UnknownTable,
+        UnknownValue,
     )
     from ppdm_sql.evaluation import Evaluation
     from ppdm_sql.privacy import KAnonymity, LDiversity, TCloseness, Template
@@ -71,6 +72,7 @@ __all__ = [
     "UnknownModel",
     "UnknownRelease",
     "UnknownTable",
+    "UnknownValue",
     "__version__",
     "integrate",
     "open",

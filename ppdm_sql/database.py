@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ppdm_sql.methods.swapping.request import Number
     from ppdm_sql.methods.trees.predicting import Predicted
     from ppdm_sql.methods.trees.storing import Model, ModelRow
-    from ppdm_sql.privacy import Requirement
+    from ppdm_sql.privacy import Asked, Requirement
     from ppdm_sql.release import Applied, CatalogueRow, Release
     from ppdm_sql.taxonomy.model import Taxonomy
 
@@ -64,21 +65,22 @@ class Database:
     def audit(
         self,
         table: str,
-        require: Sequence[str | Requirement] = (),
+        require: Sequence[str | Asked] = (),
         *,
         count_column: str | None = None,
         quasi_identifier: Sequence[str] | None = None,
-        thresholds: Sequence[float] | None = None,
+        thresholds: Sequence[float | Fraction] | None = None,
         population: str | None = None,
         groups: int = 0,
         confidential: str | Sequence[str] = (),
         by: Sequence[str] = (),
+        allow_absent: bool = False,
     ) -> Audit:
         """Measure any table or view: requirements, class sizes, risk, inferences, identifiable records.
 
         Args:
             table: Table or view, qualified and quoted where needed.
-            require: Requirements to check.
+            require: Requirements to check; one without a limit (``k on Sex, Job``) is only measured.
             count_column: Where rows are collapsed, the column that says how many records each stands for.
             quasi_identifier: Columns whose class sizes and risk are wanted; by default those of ``require``.
             thresholds: Confidences in (0, 1] above which inferences are counted; by default 10 % to 90 %.
@@ -86,8 +88,10 @@ class Database:
             groups: How many of the worst groups to name by their values; 0 names none.
             confidential: Columns whose values those of ``by`` may give away.
             by: Columns that others may know; given with ``confidential``, and only then.
+            allow_absent: Whether a template may protect values that its column does not hold.
 
         Raises:
+            UnknownValue: A column does not hold a value that a template protects.
             PpdmError: A name is unknown, a requirement cannot be read, or the table is empty.
 
         Cost: one scan of the table for each group of requirements that share their columns.
@@ -100,14 +104,13 @@ class Database:
             True
         """
         from ppdm_sql.audit import THRESHOLDS, audit
-        from ppdm_sql.privacy import parse_all, resolve
 
         found = self.engine.find(table)
         names = [column.name for column in self.engine.columns(found)]
         return audit(
             self.engine,
             found,
-            [resolve(requirement, names, table=table) for requirement in parse_all(require)],
+            [resolve_measure(asked, names, table=table) for asked in parse_measures(require)],
             count=count_column,
             quasi_identifier=None if quasi_identifier is None else listed(quasi_identifier),
             population=None if population is None else self.engine.find(population),
@@ -115,6 +118,7 @@ class Database:
             thresholds=THRESHOLDS if thresholds is None else tuple(thresholds),
             confidential=listed(confidential),
             by=listed(by),
+            allow_absent=allow_absent,
         )
 
     @alone
@@ -130,6 +134,7 @@ class Database:
         identifiers: Mapping[str, str] | None = None,
         max_steps: int | None = None,
         symbol: str = "*",
+        allow_absent: bool = False,
         progress: Progress | None = None,
     ) -> Release:
         """Suppress values (PDA) until every requirement holds, and publish the verified release.
@@ -146,6 +151,7 @@ class Database:
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
             max_steps: Stop after this many disclosures, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
+            allow_absent: Whether a template may protect values that its column does not hold.
             progress: Told what the run is doing.
 
         Returns:
@@ -180,6 +186,7 @@ class Database:
             identifiers=by_name(identifiers, "identifiers"),
             max_steps=max_steps,
             symbol=symbol,
+            allow_absent=allow_absent,
         )
         return suppress(self.engine, table, options, progress or WarningProgress())
 
@@ -203,6 +210,7 @@ class Database:
         show_values: bool = False,
         max_steps: int | None = None,
         symbol: str = "*",
+        allow_absent: bool = False,
         progress: Progress | None = None,
     ) -> Release:
         """Generalize (TDS, HCE-TDR) as little as the requirements allow, and publish the verified release.
@@ -229,6 +237,7 @@ class Database:
             show_values: List values that a taxonomy lacks in the error that says how many there are.
             max_steps: Stop after this many steps, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
+            allow_absent: Whether a template may protect values that its column does not hold.
             progress: Told what the run is doing.
 
         Returns:
@@ -271,6 +280,7 @@ class Database:
             show_values=show_values,
             max_steps=max_steps,
             symbol=symbol,
+            allow_absent=allow_absent,
         )
         return generalize(self.engine, table, options, progress or WarningProgress())
 

@@ -48,6 +48,10 @@ class UnknownColumn(PpdmError):
     """A column that the table does not have."""
 
 
+class UnknownValue(PpdmError):
+    """A protected value that the column does not hold; the message names it as the user wrote it."""
+
+
 class ColumnRoleError(PpdmError):
     """A column named in two roles that exclude each other, or in none where one is needed."""
 

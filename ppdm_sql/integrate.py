@@ -50,6 +50,7 @@ class Party:
         ranges: Bounds for own columns that are shown in grown intervals; the upper one is outside.
         suppress: Own columns to suppress, not to grow.
         symbol: What stands for a suppressed value.
+        allow_absent: Whether a template may protect values that its column does not hold; both say so.
         match: ``plain``, or ``hashed``, where keys are compared by keyed hashes.
         secret: For ``hashed``: what both parties hold and nobody else, at least 16 bytes.
         intersect: Whether to take the common records if the tables have others too; both must say so.
@@ -87,6 +88,7 @@ class Party:
         score_bits: int | None = None,
         max_steps: int | None = None,
         show_values: bool = False,
+        allow_absent: bool = False,
         progress: Progress | None = None,
     ) -> None:
         self.database, self.table = database, table_name(table)
@@ -108,6 +110,7 @@ class Party:
             score_bits=score_bits,
             max_steps=max_steps,
             show_values=show_values,
+            allow_absent=allow_absent,
         )
 
     def serve(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from itertools import chain
 
 from ppdm_sql.audit.class_models import judge_classes
@@ -18,7 +19,8 @@ from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.privacy.model import Requirement, Template, attributes
+from ppdm_sql.privacy.absent import unknown_value
+from ppdm_sql.privacy.model import Asked, Requirement, Template, attributes, requirement_of
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Confidences above which inferences are counted unless others are given."""
@@ -65,23 +67,24 @@ def findings(
 def audit(
     engine: Engine,
     table: Table,
-    requirements: Sequence[Requirement] = (),
+    requirements: Sequence[Asked] = (),
     *,
     count: str | None = None,
     quasi_identifier: Sequence[str] | None = None,
-    thresholds: Sequence[float] = THRESHOLDS,
+    thresholds: Sequence[float | Fraction] = THRESHOLDS,
     population: Table | None = None,
     groups: int = 0,
     risk_threshold: float = 0.2,
     confidential: Sequence[str] = (),
     by: Sequence[str] = (),
+    allow_absent: bool = False,
 ) -> Audit:
     """Measure a table: requirements, class sizes, re-identification risk, inferences, identifiable records.
 
     Args:
         engine: The engine, on a connection that sees the tables.
         table: Any table or view, as :meth:`Engine.find` gives it; it is only read.
-        requirements: What to check, in any form of the language; may be none.
+        requirements: What to check, in any form of the language, or to measure without a limit; may be none.
         count: Column with the number of records of a row, at least 0; None where a row is a record. A
             population that has a column of that name is counted by it too.
         quasi_identifier: Columns whose classes are wanted; None takes those of every requirement.
@@ -92,8 +95,10 @@ def audit(
         risk_threshold: Risk in (0, 1] above which the share of the records is wanted.
         confidential: Columns whose values may be given away by those of ``by``.
         by: Columns that others may know; needed with ``confidential``, and only then.
+        allow_absent: Whether protected values may be such that their column does not hold them.
 
     Raises:
+        UnknownValue: A column does not hold a value that a template protects.
         UnknownColumn: The table or the population lacks a column.
         ColumnRoleError: A column is named in two roles.
         InvalidSource: A table has no records, its count column cannot be used, or the population does not
@@ -116,9 +121,12 @@ def audit(
         )
     with engine.workspace():
         run = _AuditRun(engine, table, requirements, quasi_identifier or (), count, confidential, by)
+        found = run.findings()
+        if not allow_absent:
+            _refuse_absent(found)
         everybody = None if population is None else _population(engine, population, run.groupings, count)
         return Audit(
-            findings=tuple(run.findings()),
+            findings=tuple(found),
             worst=tuple(run.worst(groups)),
             class_sizes=tuple(class_sizes(run.collapsed, qi) for qi in run.groupings),
             risks=tuple(
@@ -129,6 +137,13 @@ def audit(
         )
 
 
+def _refuse_absent(found: Sequence[Finding]) -> None:
+    for finding in found:
+        asked = requirement_of(finding.requirement)
+        if finding.absent_values and isinstance(asked, Template):
+            raise unknown_value(asked.sensitive, finding.absent_values)
+
+
 class _AuditRun:
     """One audit: the table, collapsed, and the requirements with every class judged by them."""
 
@@ -136,7 +151,7 @@ class _AuditRun:
         self,
         engine: Engine,
         table: Table,
-        requirements: Sequence[Requirement],
+        requirements: Sequence[Asked],
         quasi_identifier: Sequence[str],
         count: str | None,
         confidential: Sequence[str] = (),

@@ -8,6 +8,7 @@ from typing import Any
 from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.audit.questions import Judged, Question
 from ppdm_sql.engine.names import Table
+from ppdm_sql.privacy.limits import at_most, entropy_limit
 from ppdm_sql.privacy.model import KAnonymity, LDiversity, TCloseness
 
 _ORDERED = (
@@ -15,8 +16,8 @@ _ORDERED = (
     *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
     *("FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIME", "INTERVAL"),
 )
-MOST = 10**12
-"""Largest denominator of a limit; exact for every limit that a table of so many records can reach."""
+_LARGEST = 2**127 - 1
+"""What the whole numbers of a statement go up to."""
 
 
 def judge_classes(collapsed: Collapsed, question: Question, types: Mapping[str, str]) -> Judged:
@@ -41,7 +42,8 @@ def _judge(collapsed: Collapsed, question: Question, types: Mapping[str, str]) -
     if isinstance(asked, LDiversity):
         cells = collapsed.cells(asked.quasi_identifier, asked.sensitive)
         step = f"{asked.kind}_l_diversity"
-        return collapsed.make(step, {"cells": cells}, values={**number, "l": float(asked.l)})
+        values = {**number, "l": int(asked.l) if asked.kind == "distinct" else entropy_limit(asked.l)}
+        return collapsed.make(step, {"cells": cells}, values=values)
     if isinstance(asked, TCloseness):
         return _judge_closeness(collapsed, asked, number, ordered=is_ordered(types[asked.sensitive]))
     raise TypeError(f"no class-wise judgement for a {type(asked).__name__}")
@@ -51,7 +53,7 @@ def _judge_closeness(
     collapsed: Collapsed, asked: TCloseness, number: dict[str, Any], *, ordered: bool
 ) -> Table:
     cells = collapsed.cells(asked.quasi_identifier, asked.sensitive)
-    t = asked.t.limit_denominator(MOST)
+    t = at_most(asked.t, max(_LARGEST // _largest_distance(collapsed), 1))
     values = {**number, "t_numerator": t.numerator, "t_denominator": t.denominator}
     if not ordered:
         return collapsed.make("equal_t_closeness", {"cells": cells}, values=values)
@@ -59,6 +61,12 @@ def _judge_closeness(
     runs = collapsed.make("class_runs", {"cells": cells, "value_ranks": ranks})
     tables = {"class_runs": runs, "value_ranks": ranks}
     return collapsed.make("ordered_t_closeness", tables, values=values)
+
+
+def _largest_distance(collapsed: Collapsed) -> int:
+    """Bound the whole numbers in which distances are measured: records twice, and values."""
+    rows, records = collapsed.size
+    return max(4 * records * records * rows, 1)
 
 
 def is_ordered(type_text: str) -> bool:

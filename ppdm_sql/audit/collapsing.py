@@ -9,6 +9,7 @@ Working tables made here, all temporary, all from the one that was read:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -48,6 +49,14 @@ class Collapsed:
         values = exact_values(engine, source, [Column(name, types[name]) for name in columns])
         coded = [alias(values[name], code) for name, code in self._codes.items()]
         self.atoms = engine.materialize("atoms", _atoms(source, coded, count))
+
+    @cached_property
+    def size(self) -> tuple[int, int]:
+        """The number of atoms, and of the records in them; one scan of the atoms."""
+        atoms, records = column("atom"), column("records")
+        query = exp.select(exp.Count(this=atoms), exp.cast(exp.Sum(this=records), "HUGEINT"))
+        (found,) = self.engine.query(render(query.from_(self.atoms.expression())), step="size")
+        return int(found[0]), int(found[1] or 0)
 
     def codes(self, names: Sequence[str]) -> list[str]:
         """Give the names of the columns as the atoms have them."""

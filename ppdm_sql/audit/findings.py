@@ -10,7 +10,15 @@ from ppdm_sql.audit.questions import Judged
 from ppdm_sql.engine import Rows
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
-from ppdm_sql.privacy.model import KAnonymity, LDiversity, Requirement, Template, Value, attributes
+from ppdm_sql.privacy.model import (
+    KAnonymity,
+    LDiversity,
+    Requirement,
+    Template,
+    Value,
+    attributes,
+    requirement_of,
+)
 
 
 def summed_up(collapsed: Collapsed, judged: Sequence[Judged]) -> list[Finding]:
@@ -38,7 +46,7 @@ def summed_up(collapsed: Collapsed, judged: Sequence[Judged]) -> list[Finding]:
 
 
 def _finding(item: Judged, rows: Rows, classes: int) -> Finding:
-    asked = item.question.asked
+    asked = item.question.requirement
     low_is_bad = isinstance(asked, KAnonymity | LDiversity)
     reached = {row[1]: row[2] if low_is_bad else row[3] for row in rows}
     violating = (rows[0][4], rows[0][5]) if rows else (0, 0)
@@ -46,7 +54,7 @@ def _finding(item: Judged, rows: Rows, classes: int) -> Finding:
         (text, reached.get(position, 0.0)) for position, text in item.texts.items()
     )
     return Finding(
-        requirement=asked,
+        requirement=item.question.asked,
         holds=violating[0] == 0,
         limit=float(_limit(asked)),
         reached=min(reached.values()) if low_is_bad else max(reached.values(), default=0.0),
@@ -54,7 +62,7 @@ def _finding(item: Judged, rows: Rows, classes: int) -> Finding:
         violating_classes=violating[0],
         violating_records=violating[1],
         by_value=by_value,
-        absent_values=sum(position not in reached for position in item.texts),
+        absent_values=tuple(text for position, text in item.texts.items() if position not in reached),
     )
 
 
@@ -77,7 +85,7 @@ def worst_groups(collapsed: Collapsed, item: Judged, groups: int) -> list[Group]
     Cost: one scan of the judgements and one of the atoms.
     """
     asked, columns = item.question.asked, attributes(item.question.requirement)
-    low_is_bad = isinstance(asked, KAnonymity | LDiversity)
+    low_is_bad = isinstance(requirement_of(asked), KAnonymity | LDiversity)
     text = bind(
         "audit/worst_groups",
         tables={"judgements": item.judgements, "atoms": collapsed.atoms},

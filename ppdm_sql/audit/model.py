@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ppdm_sql.privacy.model import Requirement, Value
+from ppdm_sql.privacy.model import Asked, Value
 
 Titled = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
 """A table for printing: title, column names, rows."""
@@ -19,18 +19,19 @@ class Finding:
     """Whether one requirement holds, and what was reached.
 
     Args:
-        requirement: The requirement, as it was given.
+        requirement: The requirement, as it was given; a ``Measure`` where it has no limit.
         holds: Whether no class violates it.
-        limit: The confidence or distance allowed in [0, 1], or the k or l demanded, at least 1.
+        limit: The confidence or distance allowed in [0, 1], or the k or l demanded, at least 1; the
+            loosest one where none was given.
         reached: The worst over all classes, in the limit's unit; 0 for a template whose values do not occur.
         classes: Classes of the channel or quasi-identifier.
         violating_classes: Those of them that violate it.
         violating_records: Records in those.
         by_value: For a template each protected value, as text, with its highest confidence.
-        absent_values: How many protected values do not occur; worth a notice, it may be a misspelling.
+        absent_values: The protected values that do not occur, as they were written: perhaps misspellings.
     """
 
-    requirement: Requirement
+    requirement: Asked
     holds: bool
     limit: float
     reached: float
@@ -38,7 +39,7 @@ class Finding:
     violating_classes: int
     violating_records: int
     by_value: tuple[tuple[Value, float], ...] = ()
-    absent_values: int = 0
+    absent_values: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Group:
         violates: Whether it violates the requirement.
     """
 
-    requirement: Requirement
+    requirement: Asked
     columns: tuple[str, ...]
     values: tuple[Any, ...]
     inferred: Value

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field, replace
 
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.privacy.model import KAnonymity, Requirement, Template, Value, attributes
+from ppdm_sql.privacy.model import (
+    Asked,
+    KAnonymity,
+    Requirement,
+    Template,
+    Value,
+    attributes,
+    requirement_of,
+)
 
 
 @dataclass(frozen=True)
@@ -16,12 +24,12 @@ class Question:
 
     Args:
         number: Its position among the requirements, from 0.
-        asked: The requirement as it was given.
-        requirement: The same, with names spelled as in the table.
+        asked: The requirement as it was given, perhaps without a limit.
+        requirement: The same, with a limit and with names spelled as in the table.
     """
 
     number: int
-    asked: Requirement
+    asked: Asked
     requirement: Requirement
 
     @property
@@ -48,7 +56,7 @@ class Judged:
     texts: Mapping[int, Value] = field(default_factory=dict)
 
 
-def questions(requirements: Sequence[Requirement], columns: Sequence[str], *, table: str) -> list[Question]:
+def questions(requirements: Sequence[Asked], columns: Sequence[str], *, table: str) -> list[Question]:
     """Find the columns of requirements.
 
     Args:
@@ -62,7 +70,8 @@ def questions(requirements: Sequence[Requirement], columns: Sequence[str], *, ta
         InvalidOption: A requirement groups by no column.
     """
     return [
-        Question(number, asked, _resolved(asked, columns, table)) for number, asked in enumerate(requirements)
+        Question(number, asked, _resolved(requirement_of(asked), columns, table))
+        for number, asked in enumerate(requirements)
     ]
 
 

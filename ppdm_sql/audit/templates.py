@@ -9,7 +9,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from ppdm_sql.audit.class_models import MOST
 from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.audit.model import Inferences
 from ppdm_sql.audit.questions import Judged, Question
@@ -17,6 +16,7 @@ from ppdm_sql.engine import type_title
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import bind, render
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.privacy.limits import SHARES, at_most
 from ppdm_sql.privacy.model import Template, Value
 
 _REQUESTED = {
@@ -97,7 +97,7 @@ def template_groups(
 
 
 def count_inferences(
-    collapsed: Collapsed, groups: Sequence[TemplateGroup], thresholds: Sequence[float]
+    collapsed: Collapsed, groups: Sequence[TemplateGroup], thresholds: Sequence[float | Fraction]
 ) -> tuple[Inferences, ...]:
     """Count, for each channel, the inferences above thresholds, over all its sensitive columns together.
 
@@ -121,7 +121,7 @@ def count_inferences(
     found = []
     for same in channels.values():
         counts = [group.inferences(table) for group in same]
-        above = tuple((t, sum(c.get(i, 0) for c in counts)) for i, t in enumerate(thresholds))
+        above = tuple((float(t), sum(c.get(i, 0) for c in counts)) for i, t in enumerate(thresholds))
         found.append(Inferences(same[0].channel, tuple(group.sensitive for group in same), above))
     return tuple(found)
 
@@ -137,7 +137,7 @@ def _requested(group: Sequence[Question]) -> list[tuple[Any, ...]]:
         template = _template(question)
         if template.values == ():
             raise InvalidOption("A template protects no value.", "Name one, or none for every value.")
-        threshold = template.threshold.limit_denominator(MOST)
+        threshold = at_most(template.threshold, SHARES)
         limit = (threshold.numerator, threshold.denominator)
         if template.values is None:
             rows.append((question.number, 0, None, True, *limit))
@@ -146,10 +146,11 @@ def _requested(group: Sequence[Question]) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _threshold(position: int, threshold: float) -> tuple[int, int, int]:
+def _threshold(position: int, threshold: float | Fraction) -> tuple[int, int, int]:
     if not 0 <= threshold <= 1:
-        raise InvalidOption(f"The threshold {threshold:g} is not a share.", "Give shares from 0 to 1.")
-    exact = Fraction(str(threshold)).limit_denominator(MOST)
+        raise InvalidOption(f"The threshold {float(threshold):g} is not a share.", "Give shares from 0 to 1.")
+    given = threshold if isinstance(threshold, Fraction) else Fraction(str(threshold))
+    exact = at_most(given, SHARES)
     return position, exact.numerator, exact.denominator
 
 

@@ -11,11 +11,14 @@ from ppdm_sql.cli import options
 from ppdm_sql.cli.options import Count, DatabasePath, OutputFormat, TableName
 from ppdm_sql.cli.output import Format, print_tables
 from ppdm_sql.cli.trace import traced
+from ppdm_sql.privacy import Template, requirement_of
+from ppdm_sql.privacy.absent import said_absent
 
 EXAMPLES = (
     "ppdm audit bank.duckdb customers --count n \\\n"
     "    --require 'Job, Country -> Bankruptcy = Discharged <= 50%'",
     "ppdm audit bank.duckdb customers_safe --quasi-identifier Job,Country --format json",
+    "ppdm audit bank.duckdb customers --count n --require 'distinct l of Bankruptcy on Job'",
     "ppdm audit bank.duckdb policies --confidential Amount --by Age,Gender,Location",
 )
 
@@ -50,6 +53,7 @@ def run(
     by: Annotated[
         str | None, typer.Option("--by", metavar="X,Y", help="Columns that others may know.")
     ] = None,
+    allow_absent: options.AllowAbsent = False,
     form: OutputFormat = Format.table,
     sql: options.Sql = False,
     debug: options.Debug = False,
@@ -58,7 +62,8 @@ def run(
 ) -> None:
     """Measure any table or view: requirements, class sizes, risk, inferences, identifiable records.
 
-    Exit code 1 if a requirement does not hold. The table is only read.
+    A requirement without a limit, such as 'k on Sex, Job', is only measured. Exit code 1 if one with a limit
+    does not hold. The table is only read.
     """
     with (
         ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db,
@@ -74,6 +79,7 @@ def run(
             groups=groups if show_groups else 0,
             confidential=options.names(confidential),
             by=options.names(by),
+            allow_absent=allow_absent,
         )
     if not sql:
         print_tables(audit.tables(), form)
@@ -84,6 +90,7 @@ def run(
 def _note_absent(audit: ppdm_sql.Audit) -> None:
     """Say on stderr where a template protects what the column does not hold."""
     for found in audit.findings:
-        if found.absent_values:
-            what = f"{found.absent_values} of the values that {str(found.requirement)!r} protects"
-            typer.echo(f"Note: {what} do not occur; check their spelling.", err=True)
+        asked = requirement_of(found.requirement)
+        if found.absent_values and isinstance(asked, Template):
+            said = said_absent(asked.sensitive, found.absent_values)
+            typer.echo(f"Note: {said}", err=True)

@@ -73,6 +73,7 @@ def run(
     ] = None,
     symbol: options.Symbol = "*",
     accept_partial: options.AcceptPartial = False,
+    allow_absent: options.AllowAbsent = False,
     form: OutputFormat = Format.table,
     sql: options.Sql = False,
     quiet: options.Quiet = False,
@@ -107,6 +108,7 @@ def run(
             show_values=show_values,
             max_steps=max_steps,
             symbol=symbol,
+            allow_absent=allow_absent,
             progress=progress(quiet=quiet or sql),
         )
         if not sql:

@@ -140,6 +140,7 @@ def serve(
     max_steps: MaxSteps = None,
     accept_partial: options.AcceptPartial = False,
     symbol: options.Symbol = "*",
+    allow_absent: options.AllowAbsent = False,
     show_values: ShowValues = False,
     timeout: Timeout = TIMEOUT,
     wait: Annotated[
@@ -194,6 +195,7 @@ def join(
     max_steps: MaxSteps = None,
     accept_partial: options.AcceptPartial = False,
     symbol: options.Symbol = "*",
+    allow_absent: options.AllowAbsent = False,
     show_values: ShowValues = False,
     timeout: Timeout = TIMEOUT,
     resume: Resume = False,
@@ -297,6 +299,7 @@ def _integrate(given: dict[str, Any], run: Callable[[Party], Release]) -> None:
             score_bits=given["score_bits"],
             max_steps=given["max_steps"],
             show_values=given["show_values"],
+            allow_absent=given["allow_absent"],
         )
         release = run(party)
         print_tables([measures_table(release)], given["form"])

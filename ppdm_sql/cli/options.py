@@ -57,6 +57,9 @@ Identifier = Annotated[
         "--identifier", metavar="A[=pseudonym]", help="Direct identifier to drop or replace; repeatable."
     ),
 ]
+AllowAbsent = Annotated[
+    bool, typer.Option("--allow-absent", help="Protected values may be such that their column lacks them.")
+]
 Symbol = Annotated[str, typer.Option("--symbol", help="What stands for a suppressed value.")]
 
 
@@ -109,7 +112,7 @@ def range_of(text: str) -> tuple[str, tuple[str, str]]:
     return name, (lower, upper)
 
 
-def share(text: str) -> float:
+def share(text: str) -> Fraction:
     """Read a share written as a percentage or a fraction.
 
     Raises:
@@ -117,7 +120,7 @@ def share(text: str) -> float:
 
     Example:
         >>> share("50%"), share("0.5")
-        (0.5, 0.5)
+        (Fraction(1, 2), Fraction(1, 2))
     """
     number = text.strip().removesuffix("%")
     try:
@@ -128,4 +131,4 @@ def share(text: str) -> float:
         raise InvalidOption(
             f"--threshold {text!r} is not a share between 0 and 1.", "Write it as 50% or 0.5."
         )
-    return float(value)
+    return value

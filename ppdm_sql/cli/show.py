@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -9,13 +11,15 @@ import typer
 import ppdm_sql
 from ppdm_sql.cli.cuts import cut_table, print_cut
 from ppdm_sql.cli.options import DatabasePath, Debug, OutputFormat, PublishedName
-from ppdm_sql.cli.output import Format, Titled, print_tables
+from ppdm_sql.cli.output import Format, Titled, notice, print_tables
 from ppdm_sql.cli.published import measures_table, noise_option, rows_table
 from ppdm_sql.cli.trained import print_model, release_or_model
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.release import Release, ReleasedColumn
 from ppdm_sql.release.catalogue import NOTICES, SHAPE
 
+WIDE = 12
+"""Columns up to which a release is shown whole to a reader."""
 EXAMPLES = (
     "ppdm show bank.duckdb customers_safe",
     "ppdm show bank.duckdb customers_safe --step 2 --partitions",
@@ -36,11 +40,15 @@ def run(
     test: Annotated[
         str | None, typer.Option("--test", metavar="TABLE", help="Of a model: try it on this table.")
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help=f"Show a release of more than {WIDE} columns whole, too.")
+    ] = False,
     form: OutputFormat = Format.table,
     debug: Debug = False,
 ) -> None:
     """Show a release: what it is, what it cost, its cut, its first rows; or its partitions, or a step.
 
+    Of a wide release, the table format shows the shape only; --all and the other formats show the rest.
     Of a trained model, show the tree, and how often it is right on a test table.
     """
     with ppdm_sql.open(database, read_only=True) as db:
@@ -57,8 +65,17 @@ def run(
             print_tables([rows_table("", release.partitions(step))], form)
         elif step is not None:
             print_tables([rows_table("", release.at(step), limit)], form)
+        elif form is Format.table and not everything and len(release.relation().columns) > WIDE:
+            _print_shape(release, limit)
         else:
             _print_all(release, limit, form)
+
+
+def _print_shape(release: Release, limit: int) -> None:
+    """Print what a wide release is, its columns by what became of them, and the first measures."""
+    title, heading, measures = measures_table(release)
+    print_tables([_facts(release, by_treatment=True), (title, heading, measures[:limit])], Format.table)
+    notice(f"{len(release.relation().columns)} columns: --all shows each, all measures, the cut and rows.")
 
 
 def _print_all(release: Release, limit: int, form: Format) -> None:
@@ -73,8 +90,8 @@ def _print_all(release: Release, limit: int, form: Format) -> None:
     print_tables([rows], form)
 
 
-def _facts(release: Release) -> Titled:
-    """Give what the catalogue says of the release, a line each."""
+def _facts(release: Release, *, by_treatment: bool = False) -> Titled:
+    """Give what the catalogue says of the release, a line each; columns one by one or by their treatment."""
     row = release.row()
     elsewhere = (SHAPE, NOTICES, "noise")
     options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
@@ -85,8 +102,7 @@ def _facts(release: Release) -> Titled:
         ("source", row.source),
         *(("requirement", requirement) for requirement in row.requirements),
         *options.items(),
-        *((f"column {item.name}", item.treatment) for item in columns),
-        *((f"noise {item.name}", noise_option(item)) for item in columns if item.noise),
+        *(_treatments(columns) if by_treatment else _columns(columns)),
         ("records", row.rows),
         ("stopped", row.stopped),
         ("verified", row.verified),
@@ -94,3 +110,17 @@ def _facts(release: Release) -> Titled:
         *(("notice", notice) for notice in row.notices),
     ]
     return "release", ("what", "value"), facts
+
+
+def _columns(columns: Sequence[ReleasedColumn]) -> list[tuple[str, object]]:
+    """Give each column with its treatment, then the noise of each that has some."""
+    noises = [(f"noise {item.name}", noise_option(item)) for item in columns if item.noise]
+    return [*((f"column {item.name}", item.treatment) for item in columns), *noises]
+
+
+def _treatments(columns: Sequence[ReleasedColumn]) -> list[tuple[str, object]]:
+    """Give each treatment with its columns."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for item in columns:
+        found[item.treatment].append(item.name)
+    return [(f"{len(names)} columns {treatment}", names) for treatment, names in found.items()]

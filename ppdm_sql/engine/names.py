@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 import sqlglot
 from sqlglot import exp
@@ -75,11 +75,22 @@ def parse_table(text: str) -> Table:
     """
     try:
         found = sqlglot.parse_one(text, into=exp.Table, dialect="duckdb")
+        dropped = any(
+            token.comments or token.text == ";" for token in sqlglot.tokenize(text, dialect="duckdb")
+        )
     except sqlglot.errors.SqlglotError:
-        found = None
-    if not isinstance(found, exp.Table) or not found.name or found.args.get("alias"):
+        found, dropped = None, False
+    if dropped or not _is_name(found):
         raise InvalidOption(f"{text!r} is not a table name.", 'Write it as NAME, SCHEMA.NAME or "odd name".')
     return Table(found.name, found.db or None, found.catalog or None)
+
+
+def _is_name(found: exp.Expression | None) -> TypeGuard[exp.Table]:
+    """Tell whether there is a name, with nothing but a schema and a database before it."""
+    parts = {"this", "db", "catalog"}
+    if not (isinstance(found, exp.Table) and isinstance(found.this, exp.Identifier) and found.name):
+        return False
+    return not any(value for part, value in found.args.items() if part not in parts)
 
 
 def table_name(given: object) -> str:

@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Literal
 
 from ppdm_sql.errors import ColumnRoleError, InvalidOption
+from ppdm_sql.privacy.limits import MOST_ASKED
 from ppdm_sql.privacy.printing import k_text, l_text, number_text, t_text, template_text
 
 Value = str | None
@@ -71,8 +72,12 @@ class Template:
             return (self,)
         return tuple(replace(self, values=(value,)) for value in self.values)
 
+    def written(self, *, limit: bool = True) -> str:
+        """Write it down, with its limit or without."""
+        return template_text(self, limit=limit)
+
     def __str__(self) -> str:
-        return template_text(self)
+        return self.written()
 
 
 @dataclass(frozen=True)
@@ -98,10 +103,15 @@ class KAnonymity:
     def __post_init__(self) -> None:
         if self.k < 1:
             raise InvalidOption(f"k = {self.k} is below 1.", "Give a whole number such as k >= 4.")
+        _check_reachable("k", self.k)
         _check_columns(self, self.quasi_identifier)
 
+    def written(self, *, limit: bool = True) -> str:
+        """Write it down, with its limit or without."""
+        return k_text(self, limit=limit)
+
     def __str__(self) -> str:
-        return k_text(self)
+        return self.written()
 
 
 @dataclass(frozen=True)
@@ -138,10 +148,15 @@ class LDiversity:
                 f"distinct l = {number_text(self.l)} is not a whole number.",
                 "Give a whole number such as distinct l >= 3, or ask for entropy l.",
             )
+        _check_reachable("l", self.l)
         _check_columns(self, self.quasi_identifier, self.sensitive)
 
+    def written(self, *, limit: bool = True) -> str:
+        """Write it down, with its limit or without."""
+        return l_text(self, limit=limit)
+
     def __str__(self) -> str:
-        return l_text(self)
+        return self.written()
 
 
 @dataclass(frozen=True)
@@ -175,11 +190,42 @@ class TCloseness:
             )
         _check_columns(self, self.quasi_identifier, self.sensitive)
 
+    def written(self, *, limit: bool = True) -> str:
+        """Write it down, with its limit or without."""
+        return t_text(self, limit=limit)
+
     def __str__(self) -> str:
-        return t_text(self)
+        return self.written()
 
 
 Requirement = Template | KAnonymity | LDiversity | TCloseness
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A requirement without its limit: an audit measures it, and no table breaks it.
+
+    Args:
+        of: The requirement, with the limit that every table keeps.
+
+    Example:
+        >>> str(Measure(KAnonymity(1, ("Sex", "Job"))))
+        'k on Sex, Job'
+    """
+
+    of: Requirement
+
+    def __str__(self) -> str:
+        return self.of.written(limit=False)
+
+
+Asked = Requirement | Measure
+"""What an audit can be asked."""
+
+
+def requirement_of(asked: Asked) -> Requirement:
+    """Give the requirement; that of a measure holds on every table."""
+    return asked.of if isinstance(asked, Measure) else asked
 
 
 def attributes(requirement: Requirement) -> tuple[str, ...]:
@@ -192,6 +238,15 @@ def attributes(requirement: Requirement) -> tuple[str, ...]:
     if isinstance(requirement, Template):
         return requirement.channel
     return requirement.quasi_identifier
+
+
+def _check_reachable(name: str, limit: int | Fraction) -> None:
+    """Refuse a number that no table can reach."""
+    if limit > MOST_ASKED:
+        raise InvalidOption(
+            f"No table is large enough for the {name} that is asked for.",
+            f"Give a number such as {name} >= 4.",
+        )
 
 
 def _check_columns(requirement: Requirement, grouping: tuple[str, ...], sensitive: str | None = None) -> None:

@@ -23,8 +23,8 @@ BARE_VALUE = re.compile(rf"""(?:[^\s,;()'"<=≤{_TYPOGRAPHIC_QUOTES}]|<(?!=))+""
 """Ends at white space, a comma, a semicolon, a parenthesis, a quote, = or <=."""
 
 
-def template_text(template: Template) -> str:
-    """Print a template, its threshold in percent.
+def template_text(template: Template, *, limit: bool = True) -> str:
+    """Print a template, its threshold in percent, or without it.
 
     Example:
         >>> from ppdm_sql.privacy import Template
@@ -34,46 +34,47 @@ def template_text(template: Template) -> str:
     values = tuple(map(quote_value, template.values or ()))
     protected = f" = {values[0]}" if len(values) == 1 else f" IN ({', '.join(values)})" if values else ""
     sensitive = quote_name(template.sensitive)
-    return f"{_list(template.channel)} -> {sensitive}{protected} <= {_percent(template.threshold)}"
+    bound = f" <= {_percent(template.threshold)}" if limit else ""
+    return f"{_list(template.channel)} -> {sensitive}{protected}{bound}"
 
 
-def k_text(requirement: KAnonymity) -> str:
-    """Print a k-anonymity requirement.
+def k_text(requirement: KAnonymity, *, limit: bool = True) -> str:
+    """Print a k-anonymity requirement, with its limit or without.
 
     Example:
         >>> from ppdm_sql.privacy import KAnonymity
         >>> k_text(KAnonymity(4, ("Sex", "Job")))
         'k >= 4 on Sex, Job'
     """
-    return f"k >= {requirement.k} on {_list(requirement.quasi_identifier)}"
+    bound = f" >= {requirement.k}" if limit else ""
+    return f"k{bound} on {_list(requirement.quasi_identifier)}"
 
 
-def l_text(requirement: LDiversity) -> str:
-    """Print an l-diversity requirement.
+def l_text(requirement: LDiversity, *, limit: bool = True) -> str:
+    """Print an l-diversity requirement, with its limit or without.
 
     Example:
         >>> from ppdm_sql.privacy import LDiversity
         >>> l_text(LDiversity("entropy", Fraction(5, 2), "Disease", ("Sex",)))
         'entropy l >= 2.5 of Disease on Sex'
     """
+    bound = f" >= {number_text(requirement.l)}" if limit else ""
     return (
-        f"{requirement.kind} l >= {number_text(requirement.l)}"
+        f"{requirement.kind} l{bound}"
         f" of {quote_name(requirement.sensitive)} on {_list(requirement.quasi_identifier)}"
     )
 
 
-def t_text(requirement: TCloseness) -> str:
-    """Print a t-closeness requirement.
+def t_text(requirement: TCloseness, *, limit: bool = True) -> str:
+    """Print a t-closeness requirement, with its limit or without.
 
     Example:
         >>> from ppdm_sql.privacy import TCloseness
         >>> t_text(TCloseness(Fraction(1, 5), "Disease", ("Sex",)))
         't <= 0.2 of Disease on Sex'
     """
-    return (
-        f"t <= {number_text(requirement.t)}"
-        f" of {quote_name(requirement.sensitive)} on {_list(requirement.quasi_identifier)}"
-    )
+    bound = f" <= {number_text(requirement.t)}" if limit else ""
+    return f"t{bound} of {quote_name(requirement.sensitive)} on {_list(requirement.quasi_identifier)}"
 
 
 def quote_name(name: str) -> str:

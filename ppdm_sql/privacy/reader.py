@@ -6,6 +6,7 @@ What a bare name or value may look like is said here once, for reading and for p
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from fractions import Fraction
 from unicodedata import combining, east_asian_width
 
@@ -16,11 +17,14 @@ from ppdm_sql.privacy.printing import BARE_NAME, BARE_VALUE
 _SPACE = re.compile(r"\s*")
 _NAME = re.compile(rf'"(?:[^"]|"")*+"|{BARE_NAME.pattern}')
 _VALUE = re.compile(rf"'(?:[^']|'')*+'|{BARE_VALUE.pattern}")
+_WORDS = re.compile(r"""(?!(?:on|of|in)\b)(?:(?!->)[^\s,;()'"<>=≤≥→])+""", re.IGNORECASE)
 _COMMA = re.compile(r",")
 _END = re.compile(r"\Z")
 _WHOLE = re.compile(r"[0-9]++(?![./%])")
 _FRACTION = re.compile(r"[0-9]+\s*/\s*[0-9]+|[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
 _PERCENT = re.compile(r"%")
+_MOST_DIGITS = 1000
+"""Of a number; Python writes none of more than 4300."""
 
 
 class Reader:
@@ -29,6 +33,8 @@ class Reader:
     Args:
         text: What the user wrote.
         example: One correct text of the form being read, shown when the text is not.
+
+    ``limitless`` says whether a limit may be missing, ``limited`` whether one was there.
 
     Example:
         >>> reader = Reader('Job, "odd name"', example="Job, Country")
@@ -40,6 +46,9 @@ class Reader:
         self.text = text.strip()
         self.example = example
         self._at = 0
+        self._bare_name = 0, 0
+        self.limitless = False
+        self.limited = True
 
     def accept(self, pattern: re.Pattern[str]) -> str | None:
         """Read what the pattern matches here, after white space, or give None and stay."""
@@ -49,6 +58,11 @@ class Reader:
             return None
         self._at = found.end()
         return found.group()
+
+    def follows(self, pattern: re.Pattern[str]) -> bool:
+        """Tell whether the pattern matches here, after white space; stay."""
+        self._skip_space()
+        return pattern.match(self.text, self._at) is not None
 
     def expect(self, pattern: re.Pattern[str], expected: str) -> str:
         """Read what the pattern matches here.
@@ -76,7 +90,10 @@ class Reader:
             RequirementSyntaxError: No name stands here.
         """
         found = self.expect(_NAME, "a column name, in double quotes unless it is one plain word")
-        return found[1:-1].replace('""', '"') if found.startswith('"') else found
+        if found.startswith('"'):
+            return found[1:-1].replace('""', '"')
+        self._bare_name = self._at - len(found), self._at
+        return found
 
     def names(self) -> tuple[str, ...]:
         """Read column names with commas between them.
@@ -141,18 +158,32 @@ class Reader:
         shown = "".join(sign if sign.isprintable() else " " for sign in self.text)
         indent = " " * sum(map(_width, shown[: self._at]))
         return RequirementSyntaxError(
-            f"Expected {expected}.\n  {shown}\n  {indent}^\nExample: {self.example}"
+            f"Expected {expected}{self._unquoted()}.\n  {shown}\n  {indent}^\nExample: {self.example}"
         )
+
+    def _unquoted(self) -> str:
+        """Say how to quote a name, where a bare one ends in the middle of words that may be one name."""
+        start, end = self._bare_name
+        words = _WORDS.match(self.text, self._at)
+        if words is None or not end or self.text[end : self._at].strip():
+            return ""
+        while words is not None:
+            end = words.end()
+            space = _SPACE.match(self.text, end)
+            words = _WORDS.match(self.text, space.end() if space else end)
+        name = "".join(sign if sign.isprintable() else " " for sign in self.text[start:end])
+        return f'; for one name write "{name}", and single quotes around the whole requirement for the shell'
 
     def _number(self, pattern: re.Pattern[str], expected: str) -> Fraction:
         self._skip_space()
         start = self._at
         found = self.expect(pattern, expected)
-        try:
-            return Fraction("".join(found.split()))
-        except (ValueError, ZeroDivisionError):  # thousands of digits, or a division by zero
-            self._at = start
-            raise self.error(expected) from None
+        digits = "".join(found.split())
+        with suppress(ValueError, ZeroDivisionError):  # a division by zero
+            if len(digits) <= _MOST_DIGITS:
+                return Fraction(digits)
+        self._at = start
+        raise self.error(expected)
 
     def _skip_space(self) -> None:
         found = _SPACE.match(self.text, self._at)

@@ -7,7 +7,14 @@ from dataclasses import replace
 
 from ppdm_sql.engine.names import resolve as resolve_name
 from ppdm_sql.engine.names import resolve_all
-from ppdm_sql.privacy.model import KAnonymity, Requirement, Template
+from ppdm_sql.privacy.model import Asked, KAnonymity, Measure, Requirement, Template
+
+
+def resolve_measure(asked: Asked, columns: Sequence[str], *, table: str) -> Asked:
+    """Do as :func:`resolve` for what may have no limit."""
+    if isinstance(asked, Measure):
+        return Measure(resolve(asked.of, columns, table=table))
+    return resolve(asked, columns, table=table)
 
 
 def resolve(requirement: Requirement, columns: Sequence[str], *, table: str) -> Requirement:

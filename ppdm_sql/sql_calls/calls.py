@@ -172,6 +172,7 @@ _COUNT = Argument("count", form.text, "'n'", "count_column")
 _KEEP = Argument("keep", form.names, "['Child']")
 _IDENTIFIER = Argument("identifier", form.identifiers, "{'name': 'drop', 'id': 'pseudonym'}", "identifiers")
 _MAX_STEPS = Argument("max_steps", form.whole, "10")
+_ALLOW_ABSENT = Argument("allow_absent", form.flag, "true")
 _SYMBOL = Argument("symbol", form.text, "'?'")
 _RANGE = Argument("range", form.ranges, "{'age': [1, 99]}", "ranges")
 _NOISE = Argument("noise", form.noises, "{'salary': 'gaussian 100%'}")
@@ -184,7 +185,7 @@ _RELEASE = Argument("release", form.text, "'customers_safe'", required=True)
 CALLS = (
     Call(
         "suppress",
-        (_TABLE, _INTO, _REQUIRE, _CLASS, _COUNT, _KEEP, _IDENTIFIER, _MAX_STEPS, _SYMBOL),
+        (_TABLE, _INTO, _REQUIRE, _CLASS, _COUNT, _KEEP, _IDENTIFIER, _MAX_STEPS, _SYMBOL, _ALLOW_ABSENT),
         _published(Database.suppress),
         RELEASES,
     ),
@@ -199,7 +200,7 @@ CALLS = (
             *(_COUNT, _KEEP, _IDENTIFIER),
             Argument("interval_columns", form.flag, "true"),
             Argument("show_values", form.flag, "true"),
-            *(_MAX_STEPS, _SYMBOL),
+            *(_MAX_STEPS, _SYMBOL, _ALLOW_ABSENT),
         ),
         _published(Database.generalize),
         RELEASES,

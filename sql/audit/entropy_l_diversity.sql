@@ -1,6 +1,6 @@
 -- entropy_l_diversity | in: cells | out: entropy_l_diversity | grain: one row per class | params: requirement INTEGER, l DOUBLE
 -- exp of the entropy (in nats) of a class's sensitive values, NULL being one. Floating point: shown
--- to 12 places, and it violates where it is below l by more than 1e-9.
+-- to 12 places; l is the limit less what rounding may take away.
 -- Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam 2006, doi:10.1109/ICDE.2006.1.
 WITH diversities AS (
     SELECT
@@ -18,5 +18,5 @@ SELECT
     d.class,
     d.class_records,
     round(d.diversity, 12) AS reached,
-    d.diversity < param('l') - 1e-9 AS violates
+    d.diversity < param('l') AS violates
 FROM diversities AS d;

@@ -1,4 +1,4 @@
--- equal_t_closeness | in: cells | out: equal_t_closeness | grain: one row per class | params: requirement INTEGER, t_numerator BIGINT, t_denominator BIGINT
+-- equal_t_closeness | in: cells | out: equal_t_closeness | grain: one row per class | params: requirement INTEGER, t_numerator HUGEINT, t_denominator HUGEINT
 -- Earth mover's distance with equal distances, for categories: half the sum over the table's values
 -- of |share in the class - share in the table|; here in whole numbers, times 2 x class x table.
 -- Source: Li, Li, Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.

@@ -1,4 +1,4 @@
--- ordered_t_closeness | in: class_runs, value_ranks | out: ordered_t_closeness | grain: one row per class | params: requirement INTEGER, t_numerator BIGINT, t_denominator BIGINT
+-- ordered_t_closeness | in: class_runs, value_ranks | out: ordered_t_closeness | grain: one row per class | params: requirement INTEGER, t_numerator HUGEINT, t_denominator HUGEINT
 -- Earth mover's distance with ordered distances, for numbers and dates: the sum over the m values
 -- in order of |class up to it - table up to it|, over m - 1; in whole numbers, a run at a time.
 -- Source: Li, Li, Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.

@@ -20,7 +20,7 @@ from pycanon import anonymity
 from ppdm_sql.audit import Audit, Finding, audit, findings
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.statements import text as text_of
-from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, UnknownColumn
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, UnknownColumn, UnknownValue
 from ppdm_sql.privacy.model import KAnonymity, LDiversity, Requirement, TCloseness, Template
 
 Row = tuple[Any, ...]
@@ -178,7 +178,7 @@ def test_confidence_is_the_highest_share_over_groups_and_protected_values(
     assert [value for value, _ in finding.by_value] == [text(value) for value in protected]
     for (_, reached), share in zip(finding.by_value, shares, strict=True):
         assert reached == pytest.approx(float(max(share.values())))
-    assert finding.absent_values == sum(value not in case.values() for value in protected)
+    assert len(finding.absent_values) == sum(value not in case.values() for value in protected)
 
 
 @HALF
@@ -390,7 +390,7 @@ def test_inferences_of_two_templates_over_one_value_count_once() -> None:
 def test_protected_values_are_compared_in_the_columns_type(kind: str, cell: Any, written: str | None) -> None:
     engine = engine_with({"a": "VARCHAR", "s": kind}, [("x", cell)])
     (finding,) = found(engine, Template(("a",), "s", (written,), Fraction(1, 2)))
-    assert (finding.reached, finding.holds, finding.absent_values) == (1.0, False, 0)
+    assert (finding.reached, finding.holds, finding.absent_values) == (1.0, False, ())
 
 
 @pytest.mark.parametrize(
@@ -415,8 +415,67 @@ def test_a_protected_value_that_does_not_occur_has_confidence_0_and_is_told() ->
     absent = Template(("Job",), "Bankruptcy", ("Dischraged", "Discharged"), Fraction(3, 4))
     (finding,) = found(customers(), absent, count="n")
     assert finding.by_value[0] == ("Dischraged", 0.0)
-    assert finding.absent_values == 1
+    assert finding.absent_values == ("Dischraged",)
     assert finding.reached == pytest.approx(4 / 6)
+
+
+THIRD = [("x", "h"), ("x", "a"), ("x", "b")]
+NEAR_A_THIRD = Fraction("0.3333333333333333")
+
+
+@pytest.mark.parametrize(
+    ("requirement", "holds"),
+    [
+        (Template(("a",), "s", ("h",), NEAR_A_THIRD), False),
+        (Template(("a",), "s", ("h",), Fraction(1, 3)), True),
+        (Template(("a",), "s", ("h",), Fraction(1, 3) + Fraction(1, 10**400)), True),
+        (Template(("a",), "s", ("h",), Fraction(1, 3) - Fraction(1, 10**400)), False),
+        (Template(("a",), "s", ("h",), Fraction(1, 10**400)), False),
+        (LDiversity("entropy", Fraction("3.0000000001"), "s", ("a",)), False),
+        (LDiversity("entropy", Fraction("2.9999999999"), "s", ("a",)), True),
+        (LDiversity("entropy", Fraction(3), "s", ("a",)), True),
+        (LDiversity("distinct", Fraction(10**20), "s", ("a",)), False),
+        (KAnonymity(2**63, ("a",)), False),
+    ],
+)
+def test_a_limit_of_many_digits_is_never_rounded_to_the_easy_side(
+    requirement: Requirement, holds: bool
+) -> None:
+    engine = engine_with({"a": "VARCHAR", "s": "VARCHAR"}, THIRD)
+    assert found(engine, requirement)[0].holds is holds
+
+
+@pytest.mark.parametrize("kind", ["VARCHAR", "INTEGER"])
+def test_a_distance_of_many_digits_is_never_rounded_up(kind: str) -> None:
+    rows = [("x", 1), ("x", 1), ("y", 1), ("y", 2), ("z", 2), ("z", 2)]  # x: all 1, where half are
+    engine = engine_with({"a": "VARCHAR", "s": kind}, [*rows, ("x", 2)])
+    for digits in (5, 16, 40):
+        for t, holds in ((Fraction(1, 7), False), (Fraction(4, 7), True)):
+            (finding,) = found(engine, TCloseness(t, "s", ("a",)))
+            assert finding.holds is holds
+        exact = Fraction(finding.reached).limit_denominator(100)
+        assert found(engine, TCloseness(exact, "s", ("a",)))[0].holds
+        below = Fraction(exact.numerator * 10**digits // exact.denominator, 10**digits)
+        assert below < exact
+        assert not found(engine, TCloseness(below, "s", ("a",)))[0].holds
+
+
+def test_inferences_above_a_threshold_are_counted_exactly() -> None:
+    engine = engine_with({"a": "VARCHAR", "s": "VARCHAR"}, THIRD)
+    every = Template(("a",), "s", None, Fraction(1))
+    seen = measured(engine, every, thresholds=[Fraction(1, 3), NEAR_A_THIRD])
+    assert [count for _, count in seen.inferences[0].above] == [0, 3]
+
+
+@pytest.mark.parametrize("text", ["discharged", "Discharge", None])
+def test_a_protected_value_that_its_column_does_not_hold_is_refused(text: str | None) -> None:
+    absent = Template(("Job",), "Bankruptcy", (text, "Discharged"), Fraction(3, 4))
+    engine = customers()
+    with pytest.raises(UnknownValue) as error:
+        measured(engine, DISCHARGED, absent, count="n")
+    assert ("NULL" if text is None else repr(text)) in str(error.value)
+    assert not any(held in str(error.value) for held in ("Discharged", "Never", "Current"))
+    assert measured(engine, absent, count="n", allow_absent=True).findings[0].absent_values == (text,)
 
 
 def test_a_limit_that_is_reached_exactly_holds() -> None:

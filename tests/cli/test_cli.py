@@ -108,6 +108,30 @@ def test_audit_exits_with_0_where_requirements_hold(bank: Path) -> None:
     assert ppdm("audit", bank, "customers", "--count", "n", "--require", loose).exit_code == 0
 
 
+def test_audit_measures_without_a_limit_and_no_other_command_does(bank: Path) -> None:
+    asked = ("customers", "--count", "n", "--require", "Job -> Bankruptcy")
+    result = ppdm("audit", bank, *asked, "--require", "l of Bankruptcy on Job", "--format", "json")
+    assert result.exit_code == 0
+    rows = json.loads(result.stdout)["Requirements"]
+    assert [(row["holds"], row["limit"], row["reached"]) for row in rows] == [(None, None, 1)] * 2
+    refused = ppdm("suppress", bank, *asked, "--class", "Rating", "--into", "x")
+    assert refused.exit_code == 2
+    assert "only ppdm audit takes a requirement without a limit" in refused.stderr
+
+
+def test_audit_lists_many_columns_once_and_numbers_requirements(bank: Path) -> None:
+    wide = [f"column_{place}" for place in range(33)]
+    ones = ", ".join(f"1 AS {name}" for name in wide)
+    execute(bank, f"CREATE TABLE wide AS SELECT Job, {ones} FROM customers")
+    asked = ("--require", f"k >= 1 on {', '.join(wide)}", "--require", f"{', '.join(wide)} -> Job <= 100%")
+    result = ppdm("audit", bank, "wide", *asked, "--show-groups")
+    assert result.exit_code == 0, result.stderr
+    assert "Class sizes on the columns of requirement 1" in result.stdout
+    assert "Inferences from the columns of requirement 1 to Job" in result.stdout
+    assert "Worst groups of requirement 2" in result.stdout
+    assert result.stdout.count("column_32") == 4  # in two requirements, and over two lists of groups
+
+
 def test_audit_names_no_group_unless_asked(bank: Path) -> None:
     asked = ["audit", bank, "customers", "--count", "n", "--require", TEMPLATE]
     assert not any(cell in ppdm(*asked).stdout for cell in CELLS)
@@ -147,6 +171,21 @@ def test_show_prints_facts_measures_and_rows(released: Path) -> None:
     shown = json.loads(ppdm("show", released, "safe", "--format", "json").stdout)
     assert list(shown) == ["release", "measures", "cut", "rows"]
     assert sum(row["n"] for row in shown["rows"]) == 24
+
+
+def test_show_of_a_wide_release_is_its_shape_unless_all_is_asked_for(bank: Path) -> None:
+    wide = [f"w{place}" for place in range(30)]
+    made = ", ".join(f"'{name} cell' AS {name}" for name in wide)
+    execute(bank, f"CREATE TABLE wide AS SELECT *, {made} FROM customers")
+    kept = ("--keep", ",".join(wide), "--class", "Rating", "--count", "n", "--into", "safe")
+    assert ppdm("suppress", bank, "wide", *kept, "--require", TEMPLATE).exit_code == 0
+    shape, whole = ppdm("show", bank, "safe"), ppdm("show", bank, "safe", "--all")
+    assert len(shape.stdout.splitlines()) < 40
+    assert all(name in shape.stdout for name in wide)
+    assert "w3 cell" not in shape.stdout
+    assert "--all" in shape.stderr
+    assert "w3 cell" in whole.stdout
+    assert "w3 cell" in ppdm("show", bank, "safe", "--format", "json").stdout
 
 
 def test_show_goes_back_to_an_earlier_step(released: Path) -> None:
@@ -213,8 +252,21 @@ def test_a_run_leaves_no_spill_folder(bank: Path, tmp_path: Path) -> None:
     assert list(scratch.iterdir()) == []
 
 
-def test_audit_notes_protected_values_that_do_not_occur(bank: Path) -> None:
-    asked = ("audit", bank, "customers", "--count", "n", "--require")
-    noted = ppdm(*asked, "Job -> Bankruptcy IN (Never, Dischraged) <= 100%")
-    assert noted.stderr.startswith("Note: 1 of the values")
-    assert ppdm(*asked, "Job -> Bankruptcy IN (Never, Discharged) <= 100%").stderr == ""
+def test_protected_values_that_do_not_occur_are_refused_unless_they_are_meant(bank: Path) -> None:
+    publish = ("--class", "Rating", "--into", "safe")
+    said = "Column 'Bankruptcy' does not hold the protected value 'never'."
+    for command, more in (("audit", ()), ("suppress", publish), ("generalize", publish)):
+        asked = (command, bank, "customers", "--count", "n", *more, *(["-q"] if more else []), "--require")
+        refused = ppdm(*asked, "Job -> Bankruptcy IN (never, Discharged) <= 100%")
+        assert refused.exit_code == 2
+        assert f"Error: {said}" in refused.stderr
+        assert "--allow-absent" in refused.stderr
+        assert "Never" not in refused.stderr
+        assert "Current" not in refused.stderr
+    assert ppdm("releases", bank, "--format", "json").stdout.strip() == "[]"
+    for command, more in (("audit", ()), ("suppress", publish)):
+        asked = (command, bank, "customers", "--count", "n", *more, "--allow-absent", "--require")
+        meant = ppdm(*asked, "Job -> Bankruptcy IN (never, Discharged) <= 100%")
+        assert meant.exit_code == 0
+        assert f"Note: {said}" in " ".join(meant.stderr.split())
+    assert ppdm("verify", bank, "safe").exit_code == 0

@@ -14,6 +14,7 @@ from ppdm_sql.errors import ColumnRoleError, InvalidOption, RequirementSyntaxErr
 from ppdm_sql.privacy import (
     KAnonymity,
     LDiversity,
+    Measure,
     Requirement,
     TCloseness,
     Template,
@@ -21,6 +22,7 @@ from ppdm_sql.privacy import (
     attributes,
     parse,
     parse_all,
+    parse_measure,
     parse_names,
     quote_name,
     quote_value,
@@ -29,6 +31,13 @@ from ppdm_sql.privacy import (
 )
 
 HALF, THREE_QUARTERS = Fraction(1, 2), Fraction(3, 4)
+
+
+NO_LIMIT = "; only ppdm audit takes a requirement without a limit"
+
+
+def one_name(name: str) -> str:
+    return f'; for one name write "{name}", and single quotes around the whole requirement for the shell'
 
 
 def template(text: str) -> Template:
@@ -196,17 +205,17 @@ QUOTE = "; a value that is not one plain word stands in single quotes"
 @pytest.mark.parametrize(
     ("marked", "expected", "example"),
     [  # the sign ^ stands before the place where the caret belongs
-        ("Job ^Country -> Bankruptcy <= 75%", "'->' or ','", TEMPLATE),
+        ("Job ^Country -> Bankruptcy <= 75%", f"'->' or ','{one_name('Job Country')}", TEMPLATE),
         ("^", NAME, TEMPLATE),
         ("^-> Bankruptcy <= 75%", NAME, TEMPLATE),
         ("Job, ^-> Bankruptcy <= 75%", NAME, TEMPLATE),
         ("Job^", "'->' or ','", TEMPLATE),
         ("Job ^=> B <= 75%", "'->' or ','", TEMPLATE),
-        ("Job^.x -> B <= 75%", "'->' or ','", TEMPLATE),
+        ("Job^.x -> B <= 75%", f"'->' or ','{one_name('Job.x')}", TEMPLATE),
         ("^2fast -> B <= 75%", NAME, TEMPLATE),
         ('^"Job -> B <= 75%', NAME, TEMPLATE),
         ("Job -> ^<= 75%", NAME, TEMPLATE),
-        ("Job -> B^", "'=', 'IN' or '<='", TEMPLATE),
+        ("Job -> B^", f"'=', 'IN' or '<='{NO_LIMIT}", TEMPLATE),
         ("Job -> B ^< 75%", "'=', 'IN' or '<='", TEMPLATE),
         ("Job -> B =^= x <= 75%", VALUE, TEMPLATE),
         ("Job -> B = ^<=50K <= 75%", VALUE, TEMPLATE),
@@ -215,7 +224,12 @@ QUOTE = "; a value that is not one plain word stands in single quotes"
         ("Job -> B = ^'x <= 75%", VALUE, TEMPLATE),
         ("Job -> B = Not ^filed <= 75%", f"'<='{QUOTE}", TEMPLATE),
         ("Job -> B = it^'s <= 75%", f"'<='{QUOTE}", TEMPLATE),
-        ("Job -> B = 75%^", f"'<='{QUOTE}", TEMPLATE),
+        ("Job -> B = 75%^", f"'<='{QUOTE}{NO_LIMIT}", TEMPLATE),
+        ("Job -> Odd ^Name here = x <= 5%", f"'=', 'IN' or '<='{one_name('Odd Name here')}", TEMPLATE),
+        ("k ^on Sex", f"'>='{NO_LIMIT}", K),
+        ("t ^of Disease on Sex", f"'<='{NO_LIMIT}", T),
+        ("entropy l ^of Disease on Sex", f"'>='{NO_LIMIT}", L),
+        ("^l of Disease on Sex", "'distinct' or 'entropy'", L),
         ("Job -> B IN ^x <= 75%", "'('", TEMPLATE),
         ("Job -> B IN (^) <= 75%", VALUE, TEMPLATE),
         ("Job -> B IN (x, ^) <= 75%", VALUE, TEMPLATE),
@@ -232,12 +246,12 @@ QUOTE = "; a value that is not one plain word stands in single quotes"
         ("k >= 4 ^Sex", "'on'", K),
         ("k >= 4 ^once", "'on'", K),
         ("k >= 4 on ^", NAME, K),
-        ("k >= 4 on Sex ^Job", "',' or the end", K),
+        ("k >= 4 on Sex ^Job", f"',' or the end{one_name('Sex Job')}", K),
         ("^l >= 3 of Disease on Sex", "'distinct' or 'entropy'", L),
         ("distinct l ^<= 3 of Disease on Sex", "'>='", L),
         ("distinct l >= ^x of Disease on Sex", "a number", L),
         ("distinct l >= 3 ^on Sex", "'of'", L),
-        ("entropy l >= 3 of Disease ^Sex", "'on'", L),
+        ("entropy l >= 3 of Disease ^Sex", f"'on'{one_name('Disease Sex')}", L),
         ("t ^>= 0.2 of Disease on Sex", "'<='", T),
         ("t <= 0.2 ^Disease on Sex", "'of'", T),
         ("t <= 0.2 of Disease on Sex^; DROP TABLE x", "',' or the end", T),
@@ -252,6 +266,31 @@ def test_syntax_error_points_at_the_place_and_shows_an_example(
         parse(f" {before}{after}  ")
     caret = " " * min(len(before), len(text)) + "^"
     assert str(caught.value) == f"Expected {expected}.\n  {text}\n  {caret}\nExample: {example}"
+
+
+@pytest.mark.parametrize(
+    ("text", "of"),
+    [
+        ("Job, Country -> B", Template(("Job", "Country"), "B", None, Fraction(1))),
+        ("Job -> B = x", Template(("Job",), "B", ("x",), Fraction(1))),
+        ("Job -> B IN (x, 'y z')", Template(("Job",), "B", ("x", "y z"), Fraction(1))),
+        ("k on Sex, Job", KAnonymity(1, ("Sex", "Job"))),
+        ("k on on, k", KAnonymity(1, ("on", "k"))),
+        ("distinct l of D on Sex", LDiversity("distinct", Fraction(1), "D", ("Sex",))),
+        ("entropy l of D on Sex", LDiversity("entropy", Fraction(1), "D", ("Sex",))),
+        ("t of of on t", TCloseness(Fraction(1), "of", ("t",))),
+    ],
+)
+def test_an_audit_reads_and_prints_requirements_without_a_limit(text: str, of: Requirement) -> None:
+    assert parse_measure(text) == Measure(of)
+    assert str(Measure(of)) == text
+    assert parse_measure(str(of)) == of
+    with pytest.raises(RequirementSyntaxError, match="only ppdm audit"):
+        parse(text)
+
+
+def test_l_without_its_kind_and_a_limit_counts_distinct_values() -> None:
+    assert str(parse_measure("l of D on Sex")) == "distinct l of D on Sex"
 
 
 @pytest.mark.parametrize("example", [TEMPLATE, K, L, T])
@@ -286,7 +325,8 @@ def test_numbers_of_absurd_length_are_a_syntax_error() -> None:
 def test_a_list_of_names_that_is_none_is_refused() -> None:
     with pytest.raises(RequirementSyntaxError) as caught:
         parse_names("A B")
-    assert str(caught.value) == "Expected ',' or the end.\n  A B\n    ^\nExample: Job, \"odd name\""
+    expected = f"',' or the end{one_name('A B')}"
+    assert str(caught.value) == f'Expected {expected}.\n  A B\n    ^\nExample: Job, "odd name"'
 
 
 @pytest.mark.parametrize(

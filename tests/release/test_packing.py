@@ -32,6 +32,7 @@ def packed(tmp_path: Path) -> Iterator[tuple[ppdm_sql.Database, ppdm_sql.Release
                 class_column="rating",
                 keep=["age"],
                 into="safe",
+                allow_absent=True,
             )
         yield db, release
 

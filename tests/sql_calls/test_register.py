@@ -348,6 +348,14 @@ def test_errors_say_what_is_wrong_and_what_to_type(
     refused(con, f"CALL ppdm_suppress({sql})", words=words)
 
 
+def test_a_call_takes_absent_values_only_where_they_are_meant(con: duckdb.DuckDBPyConnection) -> None:
+    call = SUPPRESS.replace("Discharged", "discharged")
+    with pytest.raises(duckdb.Error, match="does not hold the protected value 'discharged'"):
+        con.execute(f"CALL {call}")
+    meant = call.removesuffix(")") + ", allow_absent := true)"
+    assert rows(con, f"SELECT release FROM {meant}") == [("safe",)]
+
+
 def test_errors_of_other_calls(con: duckdb.DuckDBPyConnection) -> None:
     refused(con, "CALL ppdm_export('nothing', 'x.csv')", words="There is no release 'nothing'")
     refused(con, "CALL ppdm_randomize('policies', 'x', noise := 'uniform 3')", words="noise := {")

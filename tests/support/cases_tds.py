@@ -104,6 +104,7 @@ def generalize(connection: duckdb.DuckDBPyConnection, case: TdsCase, **options: 
         "suppress": case.suppressed,
         "count_column": case.count_column,
         "keep": case.keep,
+        "allow_absent": True,
     }
     return ppdm_sql.open(connection).generalize(case.table, **(asked | options))
 

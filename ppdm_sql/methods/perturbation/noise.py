@@ -49,6 +49,10 @@ class Domain:
         return self.upper - self.lower
 
 
+SMALLEST = 2.0**-900
+"""Scale of noise that is to be rounded to a millionth of it, and squared."""
+
+
 @dataclass(frozen=True)
 class Gaussian:
     """Normal noise with mean 0 is added.
@@ -185,6 +189,11 @@ def resolve_noise(asked: Asked, domain: Domain | None = None, values: Sequence[s
     scale = asked.amount
     if asked.level:
         scale = scale_for(asked.kind, asked.amount, given.width, asked.confidence)
+    if not SMALLEST <= scale < math.inf:
+        raise InvalidOption(
+            f"The noise of {asked.column!r} is too small or too large to compute with.",
+            f"Write the column in another unit, or give a scale: --noise {asked.column or 'n'}=gaussian 1.",
+        )
     return (Gaussian if asked.kind == "gaussian" else Uniform)(scale, given, asked.rounded)
 
 

@@ -18,14 +18,15 @@ from ppdm_sql.privacy import (
     Template,
     attributes,
 )
+from ppdm_sql.privacy.limits import MOST_RECORDS, at_most, entropy_limit
 from ppdm_sql.privacy.model import Value
 
 NEVER = -1
 """Code of a protected value that the column does not hold; its confidence is 0 throughout."""
 MOST_VALUES = 200
 """Different sensitive values that l-diversity and t-closeness can watch during a run."""
-ENTROPY_SLACK = 1e-9
-"""By how much a measured exp(entropy) may miss its limit, as in the audit: it is floating point."""
+FINEST, DISTANCES = 10**7, 10**12
+"""Denominators of limits that floating point still tells apart from all that is measured beside them."""
 
 
 def constraints_of(
@@ -64,17 +65,17 @@ def _all_gauges(engine: Engine, atoms: Atoms, requirements: Sequence[Requirement
         if isinstance(requirement, Template):
             yield from _template_gauges(engine, atoms, requirement, grouping)
         elif isinstance(requirement, KAnonymity):
-            yield Constraint(requirement, "size", grouping, float(requirement.k))
+            yield Constraint(requirement, "size", grouping, float(min(requirement.k, MOST_RECORDS)))
         else:
             sensitive = _few_enough(atoms, requirement)
             if isinstance(requirement, TCloseness):
-                yield Constraint(requirement, "distance", grouping, float(requirement.t), sensitive)
+                limit = float(at_most(requirement.t, DISTANCES))
+                yield Constraint(requirement, "distance", grouping, limit, sensitive)
             elif requirement.kind == "distinct":
-                yield Constraint(requirement, "distinct", grouping, float(requirement.l), sensitive)
+                limit = float(min(int(requirement.l), MOST_RECORDS))
+                yield Constraint(requirement, "distinct", grouping, limit, sensitive)
             else:
-                yield Constraint(
-                    requirement, "entropy", grouping, float(requirement.l) - ENTROPY_SLACK, sensitive
-                )
+                yield Constraint(requirement, "entropy", grouping, entropy_limit(requirement.l), sensitive)
 
 
 def _few_enough(atoms: Atoms, requirement: LDiversity | TCloseness) -> int:
@@ -96,8 +97,9 @@ def _template_gauges(
     sensitive = atoms.position(template.sensitive)
     codes = value_codes(engine, atoms.coded[sensitive], template.values)
     parts = template.split() if template.values is not None else (template,) * len(codes)
+    limit = float(at_most(template.threshold, max(FINEST, atoms.records)))
     return [
-        Constraint(part, "confidence", grouping, float(template.threshold), sensitive, code)
+        Constraint(part, "confidence", grouping, limit, sensitive, code)
         for part, code in zip(parts, codes, strict=True)
     ]
 

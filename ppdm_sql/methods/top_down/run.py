@@ -42,8 +42,18 @@ from ppdm_sql.methods.top_down.outcome import (
     without_enum,
 )
 from ppdm_sql.methods.top_down.protected_values import NEVER, constraints_of
-from ppdm_sql.privacy import KAnonymity, Redundancy, Requirement, parse_all, redundancies, resolve
-from ppdm_sql.progress import Heard
+from ppdm_sql.privacy import (
+    KAnonymity,
+    Redundancy,
+    Requirement,
+    Template,
+    Value,
+    parse_all,
+    redundancies,
+    resolve,
+)
+from ppdm_sql.privacy.absent import said_absent, unknown_value
+from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.reading import read_source
 from ppdm_sql.release import Draft, Release, ReleasedColumn, Treatment, check_free, publish
 
@@ -60,6 +70,7 @@ class Options:
     identifiers: Mapping[str, str] = field(default_factory=dict)
     max_steps: int | None = None
     symbol: str = "*"
+    allow_absent: bool = False
 
 
 class Run(ABC):
@@ -157,8 +168,7 @@ class Run(ABC):
             with self.engine.workspace():
                 progress.start(f"collapsing {self.source}")
                 self._collapse()
-                if any(gauge.protected == NEVER for gauge in self.gauges.gauges):
-                    progress.warn("A protected value does not occur in its column; check its spelling.")
+                self._check_absent(progress)
                 progress.start("refining")
                 with stop_on_interrupt(progress.listener) as interrupt:
                     state = self.descend(lambda: interrupt.requested, progress)
@@ -166,6 +176,17 @@ class Run(ABC):
                 return publish(self.engine, self.draft(state), progress.notices)
         finally:
             progress.stop()
+
+    def _check_absent(self, progress: Progress) -> None:
+        """Refuse protected values that their column does not hold, or tell of them if they are meant."""
+        absent: dict[str, list[Value]] = {}
+        for gauge in self.gauges.gauges:
+            if gauge.protected == NEVER and isinstance(gauge.requirement, Template):
+                absent.setdefault(gauge.requirement.sensitive, []).extend(gauge.requirement.values or ())
+        for name, values in absent.items():
+            if not self.options.allow_absent:
+                raise unknown_value(name, list(dict.fromkeys(values)))
+            progress.notice(said_absent(name, list(dict.fromkeys(values))))
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -317,6 +338,7 @@ class Run(ABC):
             | dict.fromkeys(roles.pseudonyms, "pseudonym"),
             "max_steps": options.max_steps,
             "symbol": options.symbol,
+            "allow_absent": options.allow_absent,
             **self.parameters(),
         }
 

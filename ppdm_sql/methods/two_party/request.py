@@ -37,6 +37,7 @@ class IntegrateRequest:
         intersect: Take the records that both hold, if the partner says so too, instead of refusing.
         score_bits: Compare scores by so many bits, 2 to 16; None compares them exactly.
         max_steps: Stop after this many steps, at least 0, the same on both sides.
+        allow_absent: Whether a template may protect values that its column does not hold; both say so.
 
     Raises:
         InvalidOption: A value cannot be used.
@@ -57,6 +58,7 @@ class IntegrateRequest:
     intersect: bool = False
     score_bits: int | None = None
     max_steps: int | None = None
+    allow_absent: bool = False
 
     def __post_init__(self) -> None:
         if not self.key:
@@ -92,4 +94,5 @@ class IntegrateRequest:
             symbol=self.symbol,
             show_values=self.show_values,
             max_steps=self.max_steps,
+            allow_absent=self.allow_absent,
         )

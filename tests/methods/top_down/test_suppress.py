@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 import duckdb
 import pytest
@@ -48,10 +49,33 @@ def test_redundant_templates_are_said_to_be_so(db: ppdm_sql.Database) -> None:
     assert heard.notices[1].endswith("the harder limit counts, once.")
 
 
-def test_a_value_that_does_not_occur_is_noticed(db: ppdm_sql.Database) -> None:
+def test_a_value_that_does_not_occur_is_refused_unless_it_is_meant(db: ppdm_sql.Database) -> None:
+    asked = ["Job -> Bankruptcy IN (discharged, Never) <= 75%"]
+    with pytest.raises(ppdm_sql.UnknownValue, match="'discharged'") as error:
+        db.suppress("customers", asked, **OPTIONS)
+    assert "--allow-absent" in error.value.remedy
+    assert not any(held in str(error.value) for held in ("Discharged", "Never", "Current"))
+    assert not db.releases()
     heard = Heard()
-    db.suppress("customers", ["Job -> Bankruptcy = Dischraged <= 75%"], progress=heard, **OPTIONS)
-    assert heard.notices == ["A protected value does not occur in its column; check its spelling."]
+    release = db.suppress("customers", asked, progress=heard, allow_absent=True, **OPTIONS)
+    assert heard.notices == ["Column 'Bankruptcy' does not hold the protected value 'discharged'."]
+    assert release.verify().holds
+
+
+def test_a_limit_of_many_digits_is_kept_by_the_run_as_by_the_audit(db: ppdm_sql.Database) -> None:
+    db.engine.connection.execute(
+        "CREATE TABLE thirds AS SELECT * FROM (VALUES ('x', 'h', 'p'), ('x', 'a', 'q'), ('x', 'b', 'p'), "
+        "('y', 'a', 'q'), ('y', 'b', 'q'), ('y', 'c', 'p')) v(a, s, c)"
+    )
+    for text, shown in (("0.3333333333333333", "*"), ("1/3", "x")):
+        release = db.suppress("thirds", [f"a -> s = h <= {text}"], class_column="c", into="out")
+        assert {row[0] for row in release.relation().fetchall()} >= {shown}
+        assert release.verify().holds
+        assert Fraction(release.row().requirements[0].split("<= ")[1].rstrip("%")) in (
+            Fraction("33.33333333333333"),
+            Fraction(1, 3),
+        )
+        release.drop()
 
 
 def test_progress_tells_steps_candidates_and_the_worst_confidence(db: ppdm_sql.Database) -> None:

@@ -34,6 +34,7 @@ from ppdm_sql.errors import (
     PeerError,
     ProtocolError,
     UnknownColumn,
+    UnknownValue,
 )
 from ppdm_sql.examples import creation
 from ppdm_sql.methods.top_down.interrupt import Interrupt
@@ -100,6 +101,7 @@ class Split:
             "owns": owned,
             "taxonomies": mine.taxonomies(),
             "ranges": mine.ranges(),
+            "allow_absent": True,
             "suppress": [name for name in mine.suppressed if name in owned],
         }
         return IntegrateRequest(**(asked | more))
@@ -559,6 +561,16 @@ def test_a_partner_that_asks_for_something_else_is_refused(
     assert refused(first, second).startswith(said)
     assert first.error.reason == "parameters"  # type: ignore[union-attr]
     nothing_published(employees)
+
+
+def test_a_value_that_no_record_has_is_refused_unless_it_is_meant(employees: Employees) -> None:
+    for connection, table in ((employees.one, "TA"), (employees.other, "TB")):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN Ill VARCHAR DEFAULT 'flu'")
+    require = [*REQUIRE, "Sex, Job -> Ill = Flu <= 60%"]
+    first, second = employees.run(require=require)
+    assert "'Flu'" in refused(first, second, UnknownValue)
+    nothing_published(employees)
+    finished(*employees.run(require=require, allow_absent=True))
 
 
 def test_a_column_that_both_own_is_refused(employees: Employees) -> None:
