@@ -367,6 +367,14 @@ def main(role: str, folder: str, keys: str, port: str, at: str, deed: str, *more
             _say("error", error)
         except KeyboardInterrupt:
             _say("interrupted")
+    if "--peak" in more:
+        _say(peak("self"))
+
+
+def peak(process: int | str) -> int:
+    """Give the most bytes of memory that a process has had so far, on Linux."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
 
 
 def make_keys(folder: Path) -> Path:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from ppdm_sql.errors import PeerError, PpdmError, ProtocolError
 from ppdm_sql.methods.two_party.certificates import Credentials
 from ppdm_sql.methods.two_party.failures import Silent, error_for, lost
-from ppdm_sql.methods.two_party.pump import MOST_OPENING, OPEN
 from ppdm_sql.methods.two_party.stream import MessageStream
 from ppdm_sql.methods.two_party.tls import PROTOCOL, Address, context, names, shake_hands
 
@@ -70,8 +69,7 @@ class _Call:
     def opened(self, line: MessageStream, opening: bytes) -> bytes:
         """Say the opening word, and hear the partner's."""
         try:
-            line.put(opening, OPEN)
-            return line.take(MOST_OPENING, OPEN)
+            return line.greet(opening)
         except ProtocolError as error:
             raise _other_name(self._own, error) if error.reason == "name" else error from None
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from ppdm_sql.errors import InvalidOption, PeerError
 from ppdm_sql.methods.two_party.certificates import Credentials
-from ppdm_sql.methods.two_party.pump import HEAD, MOST_OPENING, OPEN, STOP
+from ppdm_sql.methods.two_party.pump import HEAD, STOP
 from ppdm_sql.methods.two_party.refusals import Refusals, reason
 from ppdm_sql.methods.two_party.stream import MessageStream
 from ppdm_sql.methods.two_party.tls import PROTOCOL, Address, context, half_close, names, shake_hands
@@ -60,8 +60,7 @@ def listen_on(
         threading.Thread(target=door.answer, daemon=True, name="ppdm-door").start()
         line = door.partner(wait)
         try:
-            line.put(opening, OPEN)
-            yield line, line.take(MOST_OPENING, OPEN)
+            yield line, line.greet(opening)
         finally:
             line.close()
     finally:

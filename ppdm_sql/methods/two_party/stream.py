@@ -9,8 +9,20 @@ import time
 from collections.abc import Callable
 
 from ppdm_sql.errors import PpdmError
-from ppdm_sql.methods.two_party.failures import Silent, error_for, garbage, lost
-from ppdm_sql.methods.two_party.pump import AGREED, BYE, LAST, LOST, MORE, PART, STOP, WRONG, Pump
+from ppdm_sql.methods.two_party.failures import Silent, error_for, garbage, lost, word_for
+from ppdm_sql.methods.two_party.pump import (
+    AGREED,
+    BYE,
+    LAST,
+    LOST,
+    MORE,
+    MOST_OPENING,
+    OPEN,
+    PART,
+    STOP,
+    WRONG,
+    Pump,
+)
 
 FAREWELL = 5.0
 """Seconds that an ended run gives the partner to hear of it."""
@@ -37,6 +49,20 @@ class MessageStream:
         """Whether the partner has said that the run is over."""
         self._over: PpdmError | None = None
         self._pump = Pump(connection)
+
+    def greet(self, opening: bytes) -> bytes:
+        """Say the opening word, and wait for the partner's.
+
+        Raises:
+            PeerError: The partner is gone, or silent.
+            ProtocolError: The partner refuses this side, or says something else.
+        """
+        try:
+            self.put(opening, OPEN)
+            return self.take(MOST_OPENING, OPEN)
+        except PpdmError as error:
+            self.stop(word_for(error))
+            raise
 
     def put(self, payload: bytes, kind: int = LAST) -> None:
         """Send bytes; they are on their way when this returns.
