@@ -110,7 +110,8 @@ def _attack(side: Side, port: int, begins: bytes) -> None:
     opening = Opening(resume=False, received=0, chain="0" * 64).encode()
     full = _part(MORE, bytes(PART))
     with socket.create_connection((HOST, port), timeout=30) as plain:
-        caller = context(credentials(side.keys, side.name), listens=False).wrap_socket(plain)
+        found = context(credentials(side.keys, side.name), listens=False)
+        caller = found.wrap_socket(plain, server_hostname=side.partner)
         with contextlib.suppress(OSError), caller:
             caller.sendall(_part(OPEN, opening) + begins)
             for _ in range(600):

@@ -17,6 +17,9 @@ from ppdm_sql.methods.two_party.tls import PROTOCOL, Address, context, names, sh
 PAUSE = 0.25
 """Seconds between two calls at a place where nobody listens yet."""
 
+OTHER_NAME = 62
+"""What OpenSSL calls a certificate for another name."""
+
 
 class _Nobody(PeerError):
     """Nobody listens, which may change."""
@@ -85,11 +88,15 @@ class _Call:
             plain.setblocking(False)
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             try:
-                secured = self._context.wrap_socket(plain, do_handshake_on_connect=False)
+                secured = self._context.wrap_socket(
+                    plain, do_handshake_on_connect=False, server_hostname=self._peer
+                )
                 stack.callback(secured.close)
                 shake_hands(secured, self._timeout)
             except OSError as error:
                 raise self._refused(error) from None
+            except ValueError:  # no certificate can have such a name
+                raise _impostor(self._place, self._peer) from None
             if self._peer not in names(secured):
                 raise _impostor(self._place, self._peer)
             if secured.selected_alpn_protocol() != PROTOCOL:
@@ -100,7 +107,8 @@ class _Call:
     def _refused(self, error: OSError) -> PpdmError:
         """Say why there is no line; what the other side sent is not shown."""
         if isinstance(error, ssl.SSLCertVerificationError):
-            return _unknown(self._place)
+            other = error.verify_code == OTHER_NAME
+            return _impostor(self._place, self._peer) if other else _unknown(self._place)
         if isinstance(error, TimeoutError):
             return Silent(self._timeout)
         if not isinstance(error, ssl.SSLError) or isinstance(error, ssl.SSLEOFError):

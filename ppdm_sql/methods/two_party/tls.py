@@ -64,7 +64,7 @@ def context(credentials: Credentials, *, listens: bool) -> ssl.SSLContext:
 
     found = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if listens else ssl.PROTOCOL_TLS_CLIENT)
     found.minimum_version = ssl.TLSVersion.TLSv1_3
-    found.check_hostname = False  # both sides compare the name in the same way, see `names`
+    found.check_hostname = not listens  # so that the calling side refuses another name in the handshake
     found.verify_mode = ssl.CERT_REQUIRED
     roots = load_pem_x509_certificates(credentials.authority)
     found.load_verify_locations(cadata=b"".join(root.public_bytes(Encoding.DER) for root in roots))

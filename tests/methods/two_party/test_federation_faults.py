@@ -708,6 +708,7 @@ def called(shown: Credentials, port: int, protocol: str = PROTOCOL) -> Iterator[
     """Call as the partner would, to say whatever."""
     found = context(shown, listens=False)
     found.set_alpn_protocols([protocol])
+    found.check_hostname = False
     with socket.create_connection((HOST, port), timeout=10) as plain, found.wrap_socket(plain) as caller:
         yield caller
 
