@@ -104,6 +104,7 @@ class Database:
             True
         """
         from ppdm_sql.audit import THRESHOLDS, audit
+        from ppdm_sql.privacy import parse_measures, resolve_measure
 
         found = self.engine.find(table)
         names = [column.name for column in self.engine.columns(found)]

@@ -15,8 +15,8 @@ from ppdm_sql.database import Database
 from ppdm_sql.engine.names import by_name, listed, table_name
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.two_party.certificates import Credentials, keygen
-from ppdm_sql.methods.two_party.flight import Address
 from ppdm_sql.methods.two_party.request import IntegrateRequest
+from ppdm_sql.methods.two_party.tls import Address
 from ppdm_sql.methods.two_party.transcript_check import Checked, check_files
 from ppdm_sql.methods.two_party.transcripts import Entry, transcript
 from ppdm_sql.privacy import Requirement

@@ -11,11 +11,10 @@ from typing import Any
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import PeerError, ProtocolError
-from ppdm_sql.methods.two_party.messages import Kind, Message
+from ppdm_sql.methods.two_party.messages import Kind, Message, decode, encode
 from ppdm_sql.methods.two_party.party import integrate
 from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.methods.two_party.transcripts import Entry, now, told
-from ppdm_sql.methods.two_party.transport import from_bytes, to_bytes
 from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import Release
 
@@ -48,8 +47,8 @@ class QueueLink:
         found = self.tamper(message)
         if found is not None:
             self.sent.append(found)
-            self._note("sent", found, to_bytes(found))
-            self.outgoing.put(to_bytes(found))
+            self._note("sent", found, encode(found))
+            self.outgoing.put(encode(found))
 
     def receive(self, *kinds: Kind) -> Message:
         try:
@@ -58,11 +57,14 @@ class QueueLink:
             raise PeerError("The partner is silent.") from None
         if payload is None:
             raise PeerError("The partner has gone.")
-        message = from_bytes(payload)
+        message = decode(payload)
         self._note("received", message, payload)
         if message.kind not in kinds:
             raise ProtocolError("The partner sent a message that may not come now.", reason="message")
         return message
+
+    def stopped(self, number: int) -> None:
+        """A run is never resumed here."""
 
     def close(self) -> None:
         self.outgoing.put(None)

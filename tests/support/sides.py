@@ -8,8 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import socket
-import stat
 import subprocess
 import sys
 import threading
@@ -23,15 +21,16 @@ from typing import Any
 import duckdb
 
 import ppdm_sql
-from ppdm_sql.errors import PeerError
+from ppdm_sql.errors import PpdmError
 from ppdm_sql.examples import creation
 from ppdm_sql.integrate import Party
 from ppdm_sql.methods.two_party.certificates import Credentials, keygen
 from ppdm_sql.methods.two_party.client import connect_to
-from ppdm_sql.methods.two_party.flight import Address
+from ppdm_sql.methods.two_party.pump import LAST
 from ppdm_sql.methods.two_party.server import listen_on
 from ppdm_sql.methods.two_party.session import Session
-from ppdm_sql.methods.two_party.stream import LAST, MessageStream
+from ppdm_sql.methods.two_party.stream import MessageStream
+from ppdm_sql.methods.two_party.tls import Address
 from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import Release
 
@@ -156,36 +155,22 @@ class Faulty:
         if changed is not None:
             self._line.put(changed)
 
-    def agree(self) -> None:
+    def say_agreed(self) -> None:
         if self._at == AT_THE_LAST_WORD:
             self._fault(self._line, b"")
-        self._line.agree()
+        self._line.say_agreed()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._line, name)
 
 
 def vanish(line: MessageStream, payload: bytes) -> None:
-    """Break the stream at once, as a process that is killed does."""
-    if hasattr(line._reader, "cancel"):
-        line._reader.cancel()
-    else:
-        _cut_all()
-    line.ended.wait(5)
+    """Break the line at once, as a process that is killed does."""
+    line.cut()
     raise Vanished
 
 
-def _cut_all() -> None:
-    """Cut every connection of this process."""
-    for name in os.listdir("/dev/fd"):
-        with contextlib.suppress(OSError):
-            if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
-                with socket.socket(fileno=os.dup(int(name))) as found:
-                    if found.family in (socket.AF_INET, socket.AF_INET6) and found.getpeername():
-                        found.shutdown(socket.SHUT_RDWR)
-
-
-def sends(payload: bytes, kind: bytes = LAST) -> Fault:
+def sends(payload: bytes, kind: int = LAST) -> Fault:
     """Send something else."""
 
     def fault(line: MessageStream, _: bytes) -> None:
@@ -378,10 +363,18 @@ def main(role: str, folder: str, keys: str, port: str, at: str, deed: str, *more
                 _watched(opened, (int(at), _deed(deed)), outcome), resume="--resume" in more
             )
             _say("release", len(release.steps()), release.row().stopped)
-        except PeerError as error:
+        except PpdmError as error:
             _say("error", error)
         except KeyboardInterrupt:
             _say("interrupted")
+    if "--peak" in more:
+        _say(peak("self"))
+
+
+def peak(process: int | str) -> int:
+    """Give the most bytes of memory that a process has had so far, on Linux."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
 
 
 def make_keys(folder: Path) -> Path:

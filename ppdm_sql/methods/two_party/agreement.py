@@ -9,6 +9,9 @@ from ppdm_sql.errors import ProtocolError
 from ppdm_sql.methods.two_party.messages import VERSION, Message
 from ppdm_sql.methods.two_party.scores import TIED
 
+FEW_KEYS, TIMES = 4_000_000, 16
+"""So many keys are compared in any case; beyond that, so many times the records that there are here."""
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -104,6 +107,14 @@ def check_narrowing(mine: Terms, theirs: Terms) -> None:
         raise _others(mine, theirs, "Only one party takes the records that both hold.")
     if not mine.intersect and mine.match == "plain":
         raise _others(mine, theirs, "Their keys are not the same.")
+    most = max(FEW_KEYS, TIMES * mine.records)
+    if theirs.records > most:
+        raise ProtocolError(
+            f"Here are {mine.records} records, and the partner holds {theirs.records}, of which this side "
+            f"would compare {most} at most.",
+            "Let the partner give a view of fewer people, such as those of the same region.",
+            reason="records",
+        )
 
 
 def check_common(mine: Terms, theirs: Terms, common: int) -> None:

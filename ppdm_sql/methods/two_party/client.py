@@ -1,22 +1,24 @@
-"""The calling side of the line: an Arrow Flight client, over mutual TLS."""
+"""The calling side of the line, over mutual TLS."""
 
 from __future__ import annotations
 
 import contextlib
-import threading
+import socket
+import ssl
 import time
 from collections.abc import Iterator
 
 from ppdm_sql.errors import PeerError, PpdmError, ProtocolError
 from ppdm_sql.methods.two_party.certificates import Credentials
-from ppdm_sql.methods.two_party.failures import error_for, lost
-from ppdm_sql.methods.two_party.flight import COMMAND, Address, flight
-from ppdm_sql.methods.two_party.stream import FAREWELL, MOST_OPENING, OPEN, MessageStream, schema
+from ppdm_sql.methods.two_party.failures import Silent, error_for, lost
+from ppdm_sql.methods.two_party.stream import MessageStream
+from ppdm_sql.methods.two_party.tls import PROTOCOL, Address, context, names, shake_hands
 
 PAUSE = 0.25
 """Seconds between two calls at a place where nobody listens yet."""
-CONNECTING = "failed to connect"
-"""Stands in every error of the transport before there is a line."""
+
+OTHER_NAME = 62
+"""What OpenSSL calls a certificate for another name."""
 
 
 class _Nobody(PeerError):
@@ -41,98 +43,91 @@ def connect_to(
         ProtocolError: Who listens has no certificate of the authority, or one for another name, or does not
             take this side's.
     """
-    call, answer = _called(_Call(place, credentials, peer_name, timeout), opening, timeout)
+    call = _Call(place, credentials, peer_name, timeout)
+    line = call.line()
     try:
-        yield call.line, answer
+        yield line, call.opened(line, opening)
     finally:
-        call.hang_up()
-
-
-def _called(call: _Call, opening: bytes, timeout: float) -> tuple[_Call, bytes]:
-    """Call until somebody answers or the time is over."""
-    deadline = time.monotonic() + timeout
-    while True:
-        try:
-            return call, call.begin(opening)
-        except _Nobody:
-            if time.monotonic() > deadline:
-                raise
-        time.sleep(PAUSE)
+        line.close()
 
 
 class _Call:
-    """One attempt after the other to reach the partner; the last one stands."""
-
-    line: MessageStream
+    """A call of the partner."""
 
     def __init__(self, place: Address, credentials: Credentials, peer_name: str, timeout: float) -> None:
-        self._place, self._own, self._peer, self._timeout = place, credentials, peer_name, timeout
+        self._place, self._own, self._peer, self._timeout = place, credentials.name, peer_name, timeout
+        self._context = context(credentials, listens=False)
 
-    def begin(self, opening: bytes) -> bytes:
-        """Open a stream, say the opening word and give the partner's."""
-        fl = flight()
-        self._client = fl.connect(
-            self._place.location,
-            tls_root_certs=self._own.authority,
-            cert_chain=self._own.certificate,
-            private_key=self._own.private_key,
-            override_hostname=self._peer,
-        )
+    def line(self) -> MessageStream:
+        """Call until somebody answers or the time is over."""
+        deadline = time.monotonic() + self._timeout
+        while True:
+            try:
+                return self._called(deadline)
+            except _Nobody:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(PAUSE)
+
+    def opened(self, line: MessageStream, opening: bytes) -> bytes:
+        """Say the opening word, and hear the partner's."""
         try:
-            self._writer, self._reader = self._client.do_exchange(fl.FlightDescriptor.for_command(COMMAND))
-            self._writer.begin(schema())
-        except fl.FlightError as error:
-            self._client.close()
-            raise self._explained(error) from None
-        self.line = MessageStream(self._reader, self._writer, self._timeout, self._explained)
-        threading.Thread(target=self.line.read, daemon=True, name="ppdm-line-in").start()
+            return line.greet(opening)
+        except ProtocolError as error:
+            raise _other_name(self._own, error) if error.reason == "name" else error from None
+
+    def _called(self, deadline: float) -> MessageStream:
+        """Call once; open the line to who has shown the certificate of the partner."""
+        left = max(deadline - time.monotonic(), PAUSE)
         try:
-            self.line.put(opening, OPEN)
-            return self.line.take(MOST_OPENING, OPEN)
-        except BaseException:
-            self.hang_up()
-            raise
+            plain = socket.create_connection((self._place.host, self._place.port), timeout=left)
+        except OSError:
+            raise _nobody(self._place) from None
+        with contextlib.ExitStack() as stack:
+            stack.callback(plain.close)
+            plain.setblocking(False)
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            try:
+                secured = self._context.wrap_socket(
+                    plain, do_handshake_on_connect=False, server_hostname=self._peer
+                )
+                stack.callback(secured.close)
+                shake_hands(secured, self._timeout)
+            except OSError as error:
+                raise self._refused(error) from None
+            except ValueError:  # no certificate can have such a name
+                raise _impostor(self._place, self._peer) from None
+            if self._peer not in names(secured):
+                raise _impostor(self._place, self._peer)
+            if secured.selected_alpn_protocol() != PROTOCOL:
+                raise error_for("version")
+            stack.pop_all()
+        return MessageStream(secured, self._timeout, self._broken)
 
-    def hang_up(self) -> None:
-        """End the stream: politely, else at once."""
-        line = self.line
-        with contextlib.suppress(Exception):
-            if line.finish():
-                self._writer.done_writing()
-                line.ended.wait(FAREWELL)
-        if not line.ended.is_set():
-            self._reader.cancel()
-            line.ended.wait(FAREWELL)
-        for end in (self._writer.close, self._client.close):
-            with contextlib.suppress(Exception):
-                end()
+    def _refused(self, error: OSError) -> PpdmError:
+        """Say why there is no line; what the other side sent is not shown."""
+        if isinstance(error, ssl.SSLCertVerificationError):
+            other = error.verify_code == OTHER_NAME
+            return _impostor(self._place, self._peer) if other else _unknown(self._place)
+        if isinstance(error, TimeoutError):
+            return Silent(self._timeout)
+        if not isinstance(error, ssl.SSLError) or isinstance(error, ssl.SSLEOFError):
+            return _nobody(self._place)  # such as a tunnel whose other end is not there yet
+        return _turned_away(self._place) if "ALERT" in (error.reason or "") else _no_tls(self._place)
 
-    def _explained(self, error: Exception) -> PpdmError:
-        """Say what the transport's error means; its own text is not shown."""
-        text, place = str(error), self._place
-        for sign, found in (
-            ("another name is expected", _other_name(self._own.name)),
-            ("the line is taken", PeerError("The partner is busy with another caller.", "Try again later.")),
-            ("another version is spoken", error_for("version")),
-            ("not in peer certificate", _impostor(place, self._peer)),
-            ("wrong version number", _no_tls(place)),
-            ("Ssl handshake failed", _unknown(place)),
-            ("Socket closed", _turned_away(place) if CONNECTING in text else lost()),
-            (CONNECTING, _nobody(place)),
-        ):
-            if sign in text:
-                return found
-        return lost()
+    def _broken(self, error: Exception | None) -> PpdmError:
+        """Say why the line broke: a certificate is refused after the handshake, as this side sees it."""
+        refused = isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or "")
+        return _turned_away(self._place) if refused else lost()
 
 
 def _nobody(place: Address) -> _Nobody:
     return _Nobody(f"Nobody can be reached at {place}.", "See whether the partner listens there.")
 
 
-def _other_name(name: str) -> ProtocolError:
+def _other_name(name: str, error: ProtocolError) -> ProtocolError:
     return ProtocolError(
-        f"The partner expects a certificate for another name than {name!r}.",
-        "Show the right one with --cert, or let the partner correct its --peer-name.",
+        f"The partner expects a certificate for another name than {name!r}.", error.remedy, reason="name"
     )
 
 
@@ -151,7 +146,7 @@ def _unknown(place: Address) -> ProtocolError:
 
 
 def _no_tls(place: Address) -> ProtocolError:
-    return ProtocolError(f"Who listens at {place} speaks no TLS.", "Check --peer, and who listens there.")
+    return ProtocolError(f"Who listens at {place} speaks no TLS 1.3.", "Check --peer, and who listens there.")
 
 
 def _turned_away(place: Address) -> ProtocolError:

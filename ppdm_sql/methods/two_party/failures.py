@@ -13,9 +13,14 @@ _SAME = "Let both name the same key, class, requirements and options, and agree 
 _STOPPED: dict[str, tuple[str, str]] = {
     "interrupted": ("The partner interrupted the run.", AGAIN),
     "stalled": ("The partner waited too long for this side.", "Run both again with a longer --timeout."),
+    "taken": ("The partner is busy with another caller.", "Try again later."),
     "failed": ("The run failed on the partner's side, where a message says why.", AGAIN),
 }
 _REFUSED: dict[str, tuple[str, str]] = {
+    "name": (
+        "The partner expects a certificate for another name.",
+        "Show the right one with --cert, or let the partner correct its --peer-name.",
+    ),
     "version": ("The partner speaks another version of the protocol.", _VERSION),
     "parameters": ("The partner's parameters are others.", _SAME),
     "records": ("The partner refuses the records: they are not the same on both sides.", "Compare the keys."),

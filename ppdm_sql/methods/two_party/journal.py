@@ -16,9 +16,6 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError
 from ppdm_sql.methods.two_party.transcripts import Entry, columns, tables
 
-LIVE = ("KEYS",)
-"""Kinds whose messages are not kept but sent again: they speak of keys that the partner may not even have."""
-
 
 class Journal:
     """The messages of one unfinished run, in ``ppdm.unfinished``.
@@ -54,10 +51,10 @@ class Journal:
         return bytes(found)
 
     def keep(self, entries: Sequence[Entry]) -> None:
-        """Add messages; of those sent only the digest is needed."""
+        """Add messages; of those sent only the digest is needed, and of KEYS the keys that both hold."""
         if not entries:
             return
-        needed = [e._replace(payload=None) if e.direction == "sent" or e.kind in LIVE else e for e in entries]
+        needed = [e._replace(payload=None) if e.direction == "sent" else e for e in entries]
         for step in ("release/create_schema", "two_party/create_unfinished"):
             self._engine.write(statements.text(step), step=step)
         insert = statements.text("two_party/insert_unfinished")

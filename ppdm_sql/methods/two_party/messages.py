@@ -9,8 +9,10 @@ Source: Wang, Fung, Dong 2005, "Integrating private databases for data analysis"
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, cast, get_args
@@ -26,13 +28,14 @@ Kind = Literal["HELLO", "KEYS", "SCORE", "WIN", "DIGEST", "LABELS"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Field = int | float | str | bool | None | list[int] | list[str] | list[str | None]
 
-MOST_FIELD_BYTES = 64 * 1024 * 1024
+MOST_FIELD_BYTES = 16 * 1024 * 1024
 """Of the fields of one message, as JSON; the labels of a cut are the largest."""
 MOST_ROUNDS = 10_000_000
 MOST_ROWS = 2**31 - 1
 KEY_BYTES = 16
 """Of the digest of one key in KEYS."""
-_HEADS = ("kind", "round", "fields", "type", "data")
+_HEAD = re.compile(rb'\["[A-Z]{1,9}",\d{1,9},"(?:[^"\\]++|\\.)*+","[a-z0-9]{0,9}"\]\n')
+"""The line before the column: kind, round, fields as JSON, type of the column."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,12 @@ class Message:
     column: pa.Array | None = None
 
 
+def stopping(number: int) -> Message:
+    """Give the SCORE of a side that stops the run."""
+    nothing: dict[str, Field] = dict.fromkeys(("score", "level", "attribute"))
+    return Message("SCORE", number, {"candidate": False, "stop": True, **nothing})
+
+
 class Transport(Protocol):
     """The line to the partner."""
 
@@ -77,6 +86,9 @@ class Transport(Protocol):
             PeerError: The partner is gone, or says nothing for too long.
             ProtocolError: What came is no message, or none that may come now.
         """
+
+    def stopped(self, number: int) -> bool | None:
+        """Tell whether this side stopped the run in a round, before it broke off; None for a new round."""
 
     def close(self) -> None:
         """Hang up."""
@@ -162,52 +174,62 @@ COLUMNS: Mapping[Kind, tuple[str, ...]] = {"WIN": ("uint8", "uint16", "uint32"),
 # -- there and back -------------------------------------------------------------------------------
 
 
-def schema() -> pa.Schema:
-    """Give the Arrow schema that all messages share: one row a message."""
-    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
-
-    types = (pa.string(), pa.int64(), pa.string(), pa.string(), pa.large_binary())
-    return pa.schema([pa.field(name, kind, nullable=False) for name, kind in zip(_HEADS, types, strict=True)])
-
-
-def encode(message: Message) -> pa.RecordBatch:
-    """Write a message as one row: kind, round, fields as JSON, type of the column, its bytes.
+def encode(message: Message) -> bytes:
+    r"""Write a message as the bytes that cross: a line of JSON, then its column.
 
     Raises:
         ProtocolError: It is none that :func:`decode` would take.
-    """
-    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
+    Example:
+        >>> encode(Message("DIGEST", 3, {"leaves": "0" * 64}))[:20]
+        b'["DIGEST",3,"{\\"leav'
+    """
     check(message)
+    kind, data = _bytes_of(message.column)
+    return b"".join((_head(message, kind), data))
+
+
+def decode(payload: bytes) -> Message:
+    """Read a message, strictly: there is one way to write each, so nothing else can be said by the way.
+
+    Raises:
+        ProtocolError: It is no message of this protocol; what it holds is not said.
+    """
+    end = payload.find(b"\n") + 1
+    kind, number, fields, type_name = _line(payload[:end])
+    if kind not in KINDS:
+        _refuse("a message of an unknown kind")
+    found = kind
+    column = _column(found, type_name, payload[end:])
+    message = Message(found, number, _parsed(found, fields), column)
+    check(message)
+    written = b""
+    with contextlib.suppress(UnicodeEncodeError):  # half a character can be read, and not be written
+        written = _head(message, type_name)
+    if written != payload[:end]:
+        _refuse("a message that is written in another way than it must be")
+    return message
+
+
+def _head(message: Message, type_name: str) -> bytes:
+    """Write the line before the column."""
     fields = json.dumps(dict(message.fields), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     if len(fields.encode()) > MOST_FIELD_BYTES:
         raise ProtocolError(
             f"The {message.kind} message is larger than {MOST_FIELD_BYTES} bytes.",
             "Release fewer different labels: suppress or generalize the columns with many values.",
         )
-    kind, data = _bytes_of(message.column)
-    row = (message.kind, message.round, fields, kind, data)
-    columns = [pa.array([cell], item.type) for cell, item in zip(row, schema(), strict=True)]
-    return pa.record_batch(columns, schema=schema())
+    row = [message.kind, message.round, fields, type_name]
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
-def decode(batch: pa.RecordBatch) -> Message:
-    """Read a message, strictly.
-
-    Raises:
-        ProtocolError: It is no message of this protocol; what it holds is not said.
-    """
-    if not batch.schema.equals(schema()) or batch.num_rows != 1:
-        _refuse("something that is no message")
-    kind, round_, fields, type_name, _ = (batch.column(place)[0] for place in range(len(_HEADS)))
-    if kind.as_py() not in KINDS:
-        _refuse("a message of an unknown kind")
-    found = cast(Kind, kind.as_py())
-    if fields.as_buffer().size > MOST_FIELD_BYTES:
-        _refuse(f"a {found} message that is too large")
-    message = Message(found, round_.as_py(), _parsed(found, fields), _column(found, type_name, batch))
-    check(message)
-    return message
+def _line(text: bytes) -> tuple[str, int, str, str]:
+    """Read the line before the column; what it is made of is seen before it is read."""
+    if _HEAD.fullmatch(text) is not None:
+        with contextlib.suppress(ValueError):
+            kind, number, fields, type_name = json.loads(text)
+            return kind, number, fields, type_name
+    return _refuse("something that is no message")
 
 
 def check(message: Message) -> None:
@@ -236,12 +258,14 @@ def _is_even(fields: Mapping[str, Field]) -> bool:
     return len(rows) == 1 and lengths["owned"] == lengths["recoding"]
 
 
-def _parsed(kind: Kind, fields: pa.Scalar) -> dict[str, Field]:
+def _parsed(kind: Kind, fields: str) -> dict[str, Field]:
     def constant(_: str) -> NoReturn:
         raise ValueError
 
+    if len(fields) > MOST_FIELD_BYTES:
+        _refuse(f"a {kind} message that is too large")
     try:
-        found = json.loads(fields.as_py(), parse_constant=constant)
+        found = json.loads(fields, parse_constant=constant)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
@@ -264,22 +288,23 @@ def _bytes_of(column: pa.Array | None) -> tuple[str, bytes]:
     return name, whole.slice(0, width * len(column)).to_pybytes()
 
 
-def _column(kind: Kind, type_name: pa.Scalar, batch: pa.RecordBatch) -> pa.Array | None:
+def _column(kind: Kind, name: str, data: bytes) -> pa.Array | None:
     import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
-    name, data = type_name.as_py(), batch.column(4)[0].as_buffer()
-    if not name and not data.size:
+    if not name and not data:
         return None
     if name not in COLUMNS.get(kind, ()):
         _refuse(f"a {kind} message with a column that it must not have")
     found = pa.binary(KEY_BYTES) if name == "key" else pa.type_for_alias(name)
     width = KEY_BYTES if name == "key" else found.bit_width // 8
-    if data.size % width or data.size // width > MOST_ROWS:
+    if len(data) % width or len(data) // width > MOST_ROWS:
         _refuse(f"a {kind} message whose column has no proper size")
-    return pa.Array.from_buffers(found, data.size // width, [None, data])
+    return pa.Array.from_buffers(found, len(data) // width, [None, pa.py_buffer(data)])
 
 
 def _refuse(what: str) -> NoReturn:
     raise ProtocolError(
-        f"The partner sent {what}.", "Let both run the same version of ppdm-sql, and check who is there."
+        f"The partner sent {what}.",
+        "Let both run the same version of ppdm-sql, and check who is there.",
+        reason="message",
     )

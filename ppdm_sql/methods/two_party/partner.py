@@ -24,6 +24,9 @@ TREATMENTS: Mapping[str, Treatment] = {
     "suppression": "suppressed",
 }
 
+DEEPEST = 64
+"""Values above each other that a record can have shown; so a partner cannot specialize for ever."""
+
 
 @dataclass(frozen=True)
 class Move:
@@ -74,8 +77,10 @@ class Partner:
             ProtocolError: The records are others than those here, or a child has none.
         """
         here = np.flatnonzero(self.shown == value)
-        found = np.unique(numbers[numbers > 0]).tolist()
-        if not len(here) or len(here) != len(numbers) or found != list(range(1, children + 1)):
+        parts = np.unique(numbers[numbers > 0])  # at most the records, whatever number of children is told
+        proper = 0 < children == len(parts) and np.array_equal(parts, np.arange(1, len(parts) + 1))
+        endless = self.made + children > DEEPEST * (len(self.shown) + 1)
+        if not len(here) or len(here) != len(numbers) or not proper or endless:
             raise ProtocolError(
                 f"The partner specialized records of {self.name!r} that are others than those here.",
                 "Start again on both sides; report this if it happens twice.",

@@ -18,7 +18,7 @@ from ppdm_sql.methods.top_down.cuts import Codes, Floats
 from ppdm_sql.methods.top_down.loop import Refinement, RefinementStep, State
 from ppdm_sql.methods.two_party.label_exchange import Numbering
 from ppdm_sql.methods.two_party.leaf_partition import LeafMeasure, unsigned
-from ppdm_sql.methods.two_party.messages import Message, Transport
+from ppdm_sql.methods.two_party.messages import Message, Transport, stopping
 from ppdm_sql.methods.two_party.partner import Numbers, Partner
 from ppdm_sql.methods.two_party.record_matching import registered
 from ppdm_sql.methods.two_party.scores import Offer, level
@@ -80,8 +80,9 @@ class Rounds:
         self._compare_leaves(0)
         while loop.state.stopped is None:
             number = len(loop.state.steps) + 1
-            step = loop.best(interrupted)
-            theirs, stop = self._exchange_scores(number, step, stop=step is None and interrupted())
+            stops = self._stops(number, interrupted)
+            step = loop.best(stops)
+            theirs, stop = self._exchange_scores(number, step, stop=step is None and stops())
             mine = self._offer(step)
             if stop:
                 loop.stop("interrupted")
@@ -103,6 +104,11 @@ class Rounds:
 
     # -- one round ----------------------------------------------------------------------------------
 
+    def _stops(self, number: int, interrupted: Callable[[], bool]) -> Callable[[], bool]:
+        """Give what tells whether this side stops here; a round that is repeated ends as it did."""
+        past = self._link.stopped(number)
+        return interrupted if past is None else lambda: bool(past)
+
     def _offer(self, step: RefinementStep | None) -> Offer | None:
         if step is None:
             return None
@@ -118,7 +124,8 @@ class Rounds:
             fields["attribute"] = step.candidate[0]
             told = step.score if self._bits is None else level(step.score, self._bits)
             fields["score" if self._bits is None else "level"] = told
-        self._link.send(Message("SCORE", number, {"candidate": step is not None, "stop": stop, **fields}))
+        mine = Message("SCORE", number, {"candidate": step is not None, "stop": False, **fields})
+        self._link.send(stopping(number) if stop else mine)
         heard = self._received("SCORE", number)
         theirs = Offer.of(heard)
         quantised = heard.fields["level"] is not None

@@ -13,7 +13,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import EngineError, InvalidOption, PeerError, PpdmError, ProtocolError
 from ppdm_sql.methods.two_party.failures import error_for, word_for
-from ppdm_sql.methods.two_party.journal import LIVE, Journal, chain
+from ppdm_sql.methods.two_party.journal import Journal, chain
 from ppdm_sql.methods.two_party.party import IntegrationRun
 from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.methods.two_party.stream import MessageStream
@@ -27,6 +27,10 @@ Opened = Callable[[bytes], AbstractContextManager[tuple[MessageStream, bytes]]]
 UNCONFIRMED = (
     "The release is published here, but the partner has not confirmed that it is there; if its run broke "
     "off, run both again with --resume."
+)
+NOT_HERE = (
+    "The release is not published here, but the partner may have published it; run both again with --resume, "
+    "so that both have it."
 )
 
 
@@ -111,14 +115,17 @@ class Session:
             release = run.publish(Heard(self.progress))
         except BaseException as error:
             line.stop(word_for(error))
-            if not _can_go_on(error):
+            unsure = link.said and not line.stopped
+            if not _can_go_on(error) and not unsure:
                 journal.drop()
                 raise
             if link.reached:
                 link.keep()
-            if link.reached and isinstance(error, KeyboardInterrupt):
+            if unsure and not isinstance(error, PeerError):
+                self.progress.notice(NOT_HERE)
+            elif link.reached and isinstance(error, KeyboardInterrupt):
                 self.progress.notice(f"Run both again with --resume to go on after round {link.reached}.")
-            raise _with_remedy(error, link.reached) from None
+            raise _with_remedy(error, link.reached, unsure=unsure) from None
         journal.drop()
         if not line.farewell():
             warn(self.progress, UNCONFIRMED)
@@ -136,7 +143,8 @@ class Session:
             try:
                 for payload in _lacking(entries, _agreed(Opening.decode(answer), resume=True)):
                     line.put(payload)
-                line.agree()
+                line.say_agreed()
+                line.hear_agreed()
             except BaseException as error:
                 line.stop(word_for(error))
                 raise
@@ -168,8 +176,7 @@ def _lacking(entries: list[Entry], partner: Opening) -> list[bytes]:
     if chain(known, "sent") != partner.chain:
         raise error_for("journal")
     payloads = [entry.payload for entry in missing]
-    exchanged = not partner.published and any(entry.kind in LIVE for entry in entries)
-    if exchanged or None in payloads:
+    if None in payloads:
         raise ProtocolError(
             "The release is published here, and too much of the run is forgotten to publish it there too.",
             "Drop it here with ppdm drop, and run both again without --resume.",
@@ -185,10 +192,16 @@ def _can_go_on(error: BaseException) -> bool:
     return isinstance(error, (PeerError, EngineError)) or not isinstance(error, PpdmError)
 
 
-def _with_remedy(error: BaseException, reached: int) -> BaseException:
+def _with_remedy(error: BaseException, reached: int, *, unsure: bool) -> BaseException:
     """Say with what to go on, where the partner or the line ended the run."""
     if not reached or not isinstance(error, PeerError):
         return error
+    if unsure:
+        known = "nothing is published here, but the partner may have published the release."
+        return PeerError(
+            f"{error.problem[:-1]} at the last word: {known}",
+            "Run both again with --resume, so that both have it.",
+        )
     slower = " and a longer --timeout" if "--timeout" in error.remedy else ""
     again = f"Run both again with --resume{slower} to go on after round {reached}, or without to begin anew."
     return PeerError(error.problem, again)

@@ -19,10 +19,9 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import column
 from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import ProtocolError
-from ppdm_sql.methods.two_party.messages import KINDS, Message
+from ppdm_sql.methods.two_party.messages import KINDS, Message, decode
 from ppdm_sql.methods.two_party.release_digest import release_digest
 from ppdm_sql.methods.two_party.transcripts import UNTOLD, Entry, transcript
-from ppdm_sql.methods.two_party.transport import from_bytes
 from ppdm_sql.release import get
 
 HEAD, WIDEST = 256, 4
@@ -139,7 +138,7 @@ def _message(entry: Entry) -> Message | None:
     if entry.payload is None:
         return None
     try:
-        message = from_bytes(entry.payload)
+        message = decode(entry.payload)
     except ProtocolError:
         return None
     return message if (message.kind, message.round) == (entry.kind, entry.round) else None

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 from ppdm_sql.errors import ProtocolError
 from ppdm_sql.methods.two_party.failures import garbage
-from ppdm_sql.methods.two_party.journal import LIVE, Journal, chain
-from ppdm_sql.methods.two_party.messages import Kind, Message, decode, encode, schema
+from ppdm_sql.methods.two_party.journal import Journal, chain
+from ppdm_sql.methods.two_party.messages import (
+    KEY_BYTES,
+    MOST_FIELD_BYTES,
+    Kind,
+    Message,
+    decode,
+    encode,
+    stopping,
+)
 from ppdm_sql.methods.two_party.stream import MessageStream
 from ppdm_sql.methods.two_party.transcripts import Entry, Log, now, told
 
 SMALL = 64 * 1024
-"""Bytes that a message of any kind may have, beside what it tells of each record."""
-_LARGE: dict[str, int] = {"LABELS": 65 * 1024 * 1024, "KEYS": 1024**3}
+"""Bytes that a message of any kind may have, beside what it tells of each record, key or value."""
 WIDEST = 4
-"""Bytes that a message may hold of each record."""
+"""Bytes that a WIN may hold of each record."""
+LABEL = 1024
+"""Bytes that LABELS may hold of each value, on average."""
 SECONDS_BETWEEN_KEEPS = 1.0
 """How much of a run a process that is killed may lose; the partner sends it again."""
 
@@ -66,41 +75,6 @@ class Opening:
         return cls(**found)
 
 
-def to_bytes(message: Message) -> bytes:
-    r"""Write a message as the bytes that cross: a line of JSON, then its column.
-
-    Example:
-        >>> to_bytes(Message("DIGEST", 3, {"leaves": "0" * 64}))[:20]
-        b'["DIGEST",3,"{\\"leav'
-    """
-    batch = encode(message)
-    *head, data = (column[0] for column in batch.columns)
-    line = json.dumps([item.as_py() for item in head], ensure_ascii=False, separators=(",", ":"))
-    return b"".join((line.encode(), b"\n", data.as_buffer()))
-
-
-def from_bytes(payload: bytes) -> Message:
-    """Read a message, strictly: there is one way to write each, so nothing else can be said by the way.
-
-    Raises:
-        ProtocolError: It is none.
-    """
-    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
-
-    end = payload.find(b"\n")
-    try:
-        head = json.loads(payload[: max(end, 0)])
-        cells = [*head, memoryview(payload)[end + 1 :]]
-        columns = [pa.array([cell], item.type) for cell, item in zip(cells, schema(), strict=True)]
-        batch = pa.record_batch(columns, schema=schema())
-    except (ValueError, TypeError, OverflowError, RecursionError):
-        raise garbage("something that is no message") from None
-    message = decode(batch)
-    if to_bytes(message) != payload:
-        raise garbage("a message that is written in another way than it must be")
-    return message
-
-
 class RecordedTransport:
     """The link of one run, connected once there is a line.
 
@@ -109,15 +83,21 @@ class RecordedTransport:
         log: Notes every message.
         records: Of the own table; a partner cannot tell of more.
         kept: Messages of the run that broke off; none in a new run.
+
+    Attributes:
+        said: Whether this side has said that it is about to publish.
+        heard: Whether the partner has.
     """
 
     _line: MessageStream
     _partner: Opening
+    said = heard = False
 
     def __init__(self, journal: Journal, log: Log, records: int, kept: list[Entry]) -> None:
         self._journal, self._log, self._records = journal, log, records
         self._kept, self._written, self._kept_at = kept, len(kept), monotonic()
-        self._sent = 0
+        self._sent = self._announced = self._values = 0
+        self._own_keys: Message | None = None
 
     def connect(self, line: MessageStream, partner: Opening) -> None:
         """Take the open line, and the partner's opening word."""
@@ -136,11 +116,14 @@ class RecordedTransport:
             PeerError: The partner cannot be reached any more.
             ProtocolError: This side's table or options are not those of the run that broke off.
         """
-        payload = to_bytes(message)
+        payload = encode(message)
+        _check_labels(message, payload)
+        if message.kind == "KEYS":
+            self._own_keys = message
         late = message.kind == "DIGEST" and monotonic() - self._kept_at > SECONDS_BETWEEN_KEEPS
         if late or message.kind == "LABELS":  # the last one before the transaction that publishes
             self.keep()
-        crosses = self._sent >= self._partner.received or message.kind in LIVE
+        crosses = self._sent >= self._partner.received
         self._note(message, "sent", payload, crosses=crosses)
         self._sent += 1
         if self._sent == self._partner.received and chain(self._log.entries, "sent") != self._partner.chain:
@@ -160,13 +143,22 @@ class RecordedTransport:
         """
         place = len(self._log.entries)
         known = self._kept[place] if place < len(self._kept) else None
-        crosses = known is None or known.kind in LIVE
-        payload = self._line.take(self._limit(kinds)) if crosses else self._journal.payload(place + 1)
-        message = from_bytes(payload)
+        payload = self._line.take(self._limit(kinds)) if known is None else self._journal.payload(place + 1)
+        message = decode(payload)
         if message.kind not in kinds:
             raise garbage(f"a {message.kind} message where none may come")
-        self._note(message, "received", payload, crosses=crosses)
-        return message
+        self._learn(message)
+        if message.kind != "KEYS":
+            self._note(message, "received", payload, crosses=known is None)
+            return message
+        return self._common(message, payload, crosses=known is None)
+
+    def stopped(self, number: int) -> bool | None:
+        """Tell whether this side stopped the run in a round, before it broke off; None for a new round."""
+        place = len(self._log.entries)
+        if place >= len(self._kept):
+            return None
+        return self._kept[place].digest == sha256(encode(stopping(number))).hexdigest()
 
     def keep(self) -> None:
         """Write what is new into the journal, once there is a round to go on from."""
@@ -185,27 +177,74 @@ class RecordedTransport:
             ProtocolError: It refuses.
         """
         self.keep()
-        self._line.agree()
+        self.said = True
+        self._line.say_agreed()
+        self._line.hear_agreed()
+        self.heard = True
 
     def close(self) -> None:
         """Nothing is held here; whoever opened the line closes it."""
 
     def _limit(self, kinds: tuple[Kind, ...]) -> int:
-        return max(_LARGE.get(kind, SMALL + (kind == "WIN") * WIDEST * self._records) for kind in kinds)
+        """Give the most bytes of a message, by what the partner may have to tell after what it has told."""
+        most = {
+            "WIN": WIDEST * self._records,
+            "KEYS": KEY_BYTES * self._announced,
+            "LABELS": min(LABEL * self._values, MOST_FIELD_BYTES),
+        }
+        return SMALL + max(most.get(kind, 0) for kind in kinds)
 
-    def _note(self, message: Message, direction: str, payload: bytes, *, crosses: bool) -> None:
+    def _learn(self, message: Message) -> None:
+        """Note what bounds the messages that are still to come."""
+        fields = cast(dict[str, Any], message.fields)
+        if message.kind == "HELLO":
+            self._announced, self._values = fields["records"], len(fields["owns"])
+        if message.kind == "WIN":
+            self._values += fields["children"]
+
+    def _common(self, message: Message, payload: bytes, *, crosses: bool) -> Message:
+        """Take the keys that this side has too; of the others nothing is kept, not even in memory."""
+        import pyarrow.compute as pc  # type: ignore[import-untyped, unused-ignore]
+
+        if self._own_keys is None or message.column is None:
+            raise garbage("its keys before this side's")
+        if crosses and not len(message.column) == self._announced == message.fields["records"]:
+            raise garbage("another number of keys than it has records")
+        both = message.column.filter(pc.is_in(message.column, value_set=self._own_keys.column))
+        found = replace(message, column=both)
+        self._own_keys = None
+        self._note(message, "received", payload, crosses=crosses, kept=encode(found))
+        return found
+
+    def _note(
+        self, message: Message, direction: str, payload: bytes, *, crosses: bool, kept: bytes | None = None
+    ) -> None:
         """Note a message; in a resumed run it must be the one that was noted before."""
         place, digest = len(self._log.entries), sha256(payload).hexdigest()
-        entry = Entry(place + 1, message.round, direction, message.kind, len(payload), digest, now(), payload)
+        payload_kept = payload if kept is None else kept
+        head = (place + 1, message.round, direction, message.kind, len(payload), digest)
+        entry = Entry(*head, now(), payload_kept)
         if place < len(self._kept):
             known = self._kept[place]
-            if (known.direction, known.kind, known.digest) != (direction, message.kind, digest):
+            again = kept is not None or known.digest == digest  # of keys only the common ones are kept
+            if (known.direction, known.kind) != (direction, message.kind) or not again:
                 raise _another_run()
-            entry = known._replace(payload=payload)
+            entry = known._replace(payload=payload_kept)
         needed = direction == "received" and place >= self._written
         self._log.add(entry if needed else told(entry))
         if crosses:
             self._log.tell(entry)
+
+
+def _check_labels(message: Message, payload: bytes) -> None:
+    """Refuse to send more labels than the partner takes."""
+    values = len(cast(list[int], message.fields["value"])) if message.kind == "LABELS" else 0
+    most = SMALL + min(LABEL * values, MOST_FIELD_BYTES)
+    if message.kind == "LABELS" and len(payload) > most:
+        raise ProtocolError(
+            f"The {values} labels of the release have more than the {most} bytes that can be told.",
+            "Release fewer or shorter labels: suppress or generalize the columns with long values.",
+        )
 
 
 def _another_run() -> ProtocolError:

@@ -10,6 +10,7 @@ import queue
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -45,13 +46,11 @@ import ppdm_sql
 from ppdm_sql.errors import InvalidOption, NameTaken, PeerError, PpdmError, ProtocolError
 from ppdm_sql.methods.two_party.certificates import Credentials, keygen
 from ppdm_sql.methods.two_party.client import connect_to
-from ppdm_sql.methods.two_party.flight import COMMAND, Address, flight
-from ppdm_sql.methods.two_party.messages import Message
+from ppdm_sql.methods.two_party.messages import Message, decode, encode
+from ppdm_sql.methods.two_party.pump import AGREED, HEAD, LAST, MORE, OPEN, PART, STOP
 from ppdm_sql.methods.two_party.server import listen_on
-from ppdm_sql.methods.two_party.stream import AGREED, PART
-from ppdm_sql.methods.two_party.stream import schema as part_schema
+from ppdm_sql.methods.two_party.tls import PROTOCOL, Address, context
 from ppdm_sql.methods.two_party.transcripts import stored
-from ppdm_sql.methods.two_party.transport import from_bytes, to_bytes
 
 MESSAGES = 30
 """That the joining side sends in a run that nothing disturbs."""
@@ -357,10 +356,12 @@ def test_another_version_is_refused_by_both(pair: tuple[Side, Side]) -> None:
 
 
 def test_another_version_of_the_line_is_refused(pair: tuple[Side, Side], whole: Whole) -> None:
+    """A partner with the right certificate that is of another time."""
     with waiting(pair) as (port, ended):
-        fl = flight()
-        with pytest.raises(fl.FlightServerError, match="another version"):
-            _exchange(_client(pair[1].credentials(), port), command=COMMAND + b"1")
+        with called(pair[1].credentials(), port, "ppdm-integrate/9") as caller:
+            assert caller.recv(100) == HEAD.pack(STOP, 7) + b"version"
+            assert caller.recv(100) == b""
+        assert any("speaks another version" in text for text in ended.notices)  # type: ignore[attr-defined]
         assert_joins(pair, port, ended, whole)
 
 
@@ -403,9 +404,9 @@ def rewritten(**fields: Any) -> Any:
     """Send the message with other fields."""
 
     def fault(_: Any, payload: bytes) -> bytes:
-        message = from_bytes(payload)
+        message = decode(payload)
         assert set(fields) <= set(message.fields), f"the message is a {message.kind}"
-        return to_bytes(replace(message, fields={**message.fields, **fields}))
+        return encode(replace(message, fields={**message.fields, **fields}))
 
     return fault
 
@@ -417,10 +418,11 @@ def edit(side: Side, sql: str) -> None:
 
 # -- garbage ---------------------------------------------------------------------------------------------
 
-SCORE = to_bytes(
+SCORE = encode(
     Message("SCORE", 1, {"candidate": True, "stop": False, "score": 1.0, "level": None, "attribute": 1})
 )
 GARBAGE = {
+    "a line of lists": b'["SCORE",1,' + b"[]," * 9000 + b'""]\n',
     "nothing": b"",
     "noise": os.urandom(500),
     "no message": b'{"kind": "SCORE"}\n',
@@ -432,6 +434,7 @@ GARBAGE = {
     "a column where none may be": SCORE + b"\x01\x02",
     "other spacing": SCORE.replace(b'["SCORE",1', b'["SCORE", 1'),
     "the wrong kind": b'["DIGEST",1,"{\\"leaves\\":\\"' + b"0" * 64 + b'\\"}",""]\n',
+    "half a character": SCORE.replace(b"1.0", b'\\"\\\\ud800\\"'),
     "no UTF-8": b'["SCORE",1,"\xff",""]\n',
     "deep nesting": b"[" * 60_000,
     "too much": b" " * (64 * 1024 + 1),
@@ -452,17 +455,17 @@ def test_garbage_is_refused_by_both(pair: tuple[Side, Side], what: str) -> None:
 )
 def test_an_instruction_that_cannot_be_is_refused_by_both(pair: tuple[Side, Side], bad: str) -> None:
     def changed(_: Any, payload: bytes) -> bytes:
-        message = from_bytes(payload)
+        message = decode(payload)
         assert message.kind == "WIN"
         assert message.column is not None
         numbers = message.column.to_pylist()
         if bad == "a child too many":
-            return to_bytes(replace(message, fields={**message.fields, "children": 9}))
+            return encode(replace(message, fields={**message.fields, "children": 9}))
         if bad == "too few numbers":
-            return to_bytes(replace(message, column=pa.array(numbers[1:], pa.uint8())))
+            return encode(replace(message, column=pa.array(numbers[1:], pa.uint8())))
         if bad == "a number that is no child":
-            return to_bytes(replace(message, column=pa.array([200, *numbers[1:]], pa.uint8())))
-        return to_bytes(replace(message, column=pa.array(numbers, pa.uint32())))
+            return encode(replace(message, column=pa.array([200, *numbers[1:]], pa.uint8())))
+        return encode(replace(message, column=pa.array(numbers, pa.uint32())))
 
     before = tuple(side.snapshot() for side in pair)
     first, second = run(*pair, faults=(None, (4, changed)))
@@ -477,20 +480,32 @@ def test_an_instruction_that_cannot_be_is_refused_by_both(pair: tuple[Side, Side
     assert_untouched(before, *pair)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "kind", [b"", b"last", b"open", b"what"], ids=["no kind", "a message", "open", "unknown"]
-)
-def test_a_batch_that_is_no_part_is_refused(pair: tuple[Side, Side], whole: Whole, kind: bytes) -> None:
+NO_PARTS = {
+    "an unknown kind": HEAD.pack(77, 0),
+    "no kind": HEAD.pack(0, 0),
+    "a part that is too large": HEAD.pack(LAST, PART + 1),
+    "a part of 4 GiB": HEAD.pack(MORE, 2**32 - 1),
+    "a small part with more to come": HEAD.pack(MORE, 1) + b"x",
+    "a long opening word": HEAD.pack(OPEN, 5000),
+    "a word that says more": HEAD.pack(AGREED, 1) + b"x",
+    "a message first": HEAD.pack(LAST, 4) + b"[1]\n",
+    "noise": os.urandom(500).replace(b"\x01", b"\x02") + b"person-1",
+}
+
+
+@pytest.mark.parametrize("what", NO_PARTS)
+def test_what_is_no_part_is_refused_before_it_is_read(
+    pair: tuple[Side, Side], whole: Whole, what: str
+) -> None:
     a, b = pair
     before = a.snapshot()
-    with waiting(pair) as (port, ended):
-        other = pa.schema([pa.field("part", pa.string())])
-        reader, writer = _exchange(_client(b.credentials(), port), schema=other)
-        writer.write_with_metadata(pa.record_batch([pa.array(["person-1", "x"])], schema=other), kind)
+    with waiting(pair) as (port, ended), called(b.credentials(), port) as caller:
+        caller.sendall(NO_PARTS[what])
         error = ended.get(timeout=10)
-        reader.cancel()
+        found = b"".join(iter(lambda: caller.recv(4096), b""))
     assert isinstance(error, ProtocolError)
     assert "something that is no message" in error.problem
+    assert found.endswith(HEAD.pack(STOP, 7) + b"message")
     assert a.snapshot() == before
 
 
@@ -582,6 +597,7 @@ def test_a_rogue_partner_is_refused_and_the_right_one_joins(
     rogue = mixed(credentials(tmp_path / "rogue", "bank-b"), pair[1].credentials())
     with waiting(pair) as (port, ended):
         assert_explained(join(pair[1], port, rogue), ProtocolError, "does not take this side's certificate")
+        assert_told(ended, "its certificate is not of the given authority")
         assert_joins(pair, port, ended, whole)
 
 
@@ -591,7 +607,7 @@ def test_a_partner_with_another_name_is_refused_and_the_owner_told(
     with waiting(pair) as (port, ended):
         found = join(pair[1], port, credentials(keys, "bank-c"))
         assert_explained(found, ProtocolError, "expects a certificate for another name than 'bank-c'")
-        assert any("another name was refused: 'bank-c'" in text for text in ended.notices)  # type: ignore[attr-defined]
+        assert any("its certificate is for another name, 'bank-c'" in text for text in ended.notices)  # type: ignore[attr-defined]
         assert_joins(pair, port, ended, whole)
 
 
@@ -602,6 +618,7 @@ def test_who_listens_with_another_authority_is_refused(
     believing = mixed(pair[1].credentials(), credentials(tmp_path / "rogue", "bank-b"))
     with waiting(pair) as (port, ended):
         assert_explained(join(pair[1], port, believing), ProtocolError, "not of the given authority")
+        assert_told(ended, "it does not take this side's certificate")
         assert_joins(pair, port, ended, whole)
 
 
@@ -638,24 +655,33 @@ def _listen_a_moment(place: Address, side: Side) -> None:
         pass
 
 
-@pytest.mark.parametrize("tls", [False, True], ids=["plain Flight", "no certificate"])
-def test_a_caller_without_mutual_tls_is_refused(pair: tuple[Side, Side], whole: Whole, tls: bool) -> None:
-    fl = flight()
+def test_a_caller_without_a_certificate_is_refused(pair: tuple[Side, Side], whole: Whole) -> None:
+    bare = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    bare.check_hostname, bare.verify_mode = False, ssl.CERT_NONE
     with waiting(pair) as (port, ended):
-        known = {"tls_root_certs": pair[1].credentials().authority, "override_hostname": "bank-a"}
-        client = fl.connect(f"grpc{'+tls' if tls else ''}://{HOST}:{port}", **(known if tls else {}))
-        with pytest.raises(fl.FlightUnavailableError):
-            _exchange(client)
+        plain = socket.create_connection((HOST, port), timeout=5)
+        with bare.wrap_socket(plain) as caller, pytest.raises(ssl.SSLError, match="certificate required"):
+            caller.recv(100)
+        assert_told(ended, "it shows no certificate")
         assert_joins(pair, port, ended, whole)
 
 
-def test_a_caller_that_speaks_no_flight_is_refused(pair: tuple[Side, Side], whole: Whole) -> None:
+def assert_told(ended: Any, why: str) -> None:
+    """The owner who waits was told once, and no more."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and not any(why in text for text in ended.notices):
+        time.sleep(0.05)
+    assert ended.notices[1:] == [f"A caller from {HOST} was refused: {why}."]
+
+
+def test_a_caller_that_speaks_no_tls_is_refused(pair: tuple[Side, Side], whole: Whole) -> None:
     with waiting(pair) as (port, ended):
         with socket.create_connection((HOST, port), timeout=5) as caller:
             caller.sendall(b"GET / HTTP/1.1\r\nHost: bank-a\r\n\r\n")
             caller.settimeout(5)
             with contextlib.suppress(ConnectionError):
                 assert b"SSN" not in caller.recv(1000)
+        assert_told(ended, "it speaks no TLS 1.3")
         silent = socket.create_connection((HOST, port), timeout=5)
         assert_joins(pair, port, ended, whole)
         silent.close()
@@ -677,22 +703,14 @@ def test_a_second_caller_is_told_that_the_line_is_taken(pair: tuple[Side, Side],
     thread.join()
 
 
-def _client(shown: Credentials, port: int) -> Any:
-    return flight().connect(
-        f"grpc+tls://{HOST}:{port}",
-        tls_root_certs=shown.authority,
-        cert_chain=shown.certificate,
-        private_key=shown.private_key,
-        override_hostname="bank-a",
-    )
-
-
-def _exchange(client: Any, *, command: bytes = COMMAND, schema: pa.Schema | None = None) -> tuple[Any, Any]:
-    """Begin a stream and hear the opening word."""
-    writer, reader = client.do_exchange(flight().FlightDescriptor.for_command(command))
-    writer.begin(schema or part_schema())
-    reader.read_chunk()
-    return reader, writer
+@contextlib.contextmanager
+def called(shown: Credentials, port: int, protocol: str = PROTOCOL) -> Iterator[ssl.SSLSocket]:
+    """Call as the partner would, to say whatever."""
+    found = context(shown, listens=False)
+    found.set_alpn_protocols([protocol])
+    found.check_hostname = False
+    with socket.create_connection((HOST, port), timeout=10) as plain, found.wrap_socket(plain) as caller:
+        yield caller
 
 
 # -- files of certificates -----------------------------------------------------------------------------
