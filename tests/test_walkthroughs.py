@@ -107,7 +107,7 @@ def test_a_walkthrough_can_be_run_again_in_the_same_shell(name: str) -> None:
 def test_a_walkthrough_reads_and_leaves_nothing_in_a_database(
     name: str, read_only: bool, tmp_path: Path
 ) -> None:
-    """The database has tables of the same names, with nothing in them, and views in their way."""
+    """The database has tables of the same names, with other columns and nothing in them."""
     path = tmp_path / "bank.duckdb"
     made = {
         tree.find(exp.Table).name  # type: ignore[union-attr]
@@ -391,11 +391,21 @@ def test_hce_tdr_refines_what_ppdm_refines() -> None:
             into="safe",
         )
         steps = release.steps()
+        ((before, after),) = connection.sql(
+            "SELECT m.before, m.after FROM ppdm.measures AS m "
+            "WHERE measure = 'conditional entropy: all condition attributes'"
+        ).fetchall()
         groups = connection.sql("SELECT Job, Age, Sex, count(*) FROM safe GROUP BY ALL").fetchall()
     found = winners(printed, "attribute", "node", "gain", "loss", "score")
     assert [row[:2] for row in found] == [(step.attribute, step.parent) for step in steps]
     for row, step in zip(found, steps, strict=True):
         assert row[2:] == pytest.approx((step.gain, step.loss, step.score), abs=5e-7)
+    left = dict(under(printed, "H(D | B)").rows)["{Overtime}"]
+    for (entropy,), step in zip(winners(printed, "conditional_entropy"), steps, strict=True):
+        left -= step.gain
+        assert entropy == pytest.approx(left, abs=5e-7)
+    metric = dict(under(printed, "The data metric").rows)
+    assert (metric["original"], metric["anonymous"]) == pytest.approx((before, after), abs=5e-7)
     assert refused(printed)
     assert_order(printed, "score")
     assert sorted(under(printed, "The 3-anonymous table").rows) == sorted(groups)
