@@ -13,7 +13,8 @@ from ppdm_sql.engine.statements import sql_folder
 
 FIELDS = ("in", "out", "grain", "params")
 HEADER = re.compile(r"-- (?P<name>\S+)" + "".join(rf" \| {field}: (?P<{field}>.+)" for field in FIELDS))
-FILES = sorted(sql_folder().glob("*/*.sql"))
+FILES = sorted(path for path in sql_folder().glob("*/*.sql") if path.parent.name != "walkthroughs")
+"""The step files; a walkthrough is many statements, and has tests of its own."""
 STEPS = {f"{path.parent.name}/{path.stem}": path for path in FILES}
 each_step = pytest.mark.parametrize("path", STEPS.values(), ids=STEPS)
 MOST_WHY = 3

@@ -1,4 +1,4 @@
-"""``ppdm sql-path``: says where the step files are."""
+"""``ppdm sql-path``: says where the SQL files are."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import typer
 
 from ppdm_sql.engine.statements import sql_folder
 
-EXAMPLES = ("ppdm sql-path",)
+EXAMPLES = ("ppdm sql-path", 'duckdb < "$(ppdm sql-path)/walkthroughs/pda.sql"')
 
 
 def run() -> None:
-    """Print the folder of the SQL step files, for `.read` in the DuckDB shell."""
+    """Print the folder of the SQL files, for `.read` in the DuckDB shell.
+
+    It holds the step files, the macros, and in `walkthroughs` the papers' examples, to be run from top to
+    bottom.
+    """
     typer.echo(sql_folder())
