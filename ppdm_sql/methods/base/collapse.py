@@ -22,8 +22,8 @@ from ppdm_sql.engine import Column, Engine, statements
 from ppdm_sql.engine.count_column import check_counts
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.errors import InvalidSource
+from ppdm_sql.methods.base.source import check_codes
 from ppdm_sql.methods.top_down.cuts import Codes, Counts
-from ppdm_sql.reading import check_codes
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.pseudonyms import pseudonym
+from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.perturbation.column_statistics import source_rows
 from ppdm_sql.methods.perturbation.correlated_noise import mixing
 from ppdm_sql.methods.perturbation.key_reuse import key_notices, repeated_notices
@@ -33,7 +34,6 @@ from ppdm_sql.methods.perturbation.roles import RandomizeRoles, assign_randomize
 from ppdm_sql.methods.perturbation.spectral_attack import deviation, filtered
 from ppdm_sql.methods.top_down.outcome import without_enum
 from ppdm_sql.progress import Heard, Progress
-from ppdm_sql.reading import read_source
 from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn, check_free, publish
 from ppdm_sql.release.randomized import moments_of
 

@@ -21,6 +21,7 @@ from ppdm_sql.engine.names import Table, column, resolve
 from ppdm_sql.errors import InvalidOption, InvalidSource, said
 from ppdm_sql.methods.base.collapse import Atoms, Kept, collapse
 from ppdm_sql.methods.base.pseudonyms import pseudonym
+from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.swapping.bins import binned, bins_asked
 from ppdm_sql.methods.swapping.correlation import cramers_v
 from ppdm_sql.methods.swapping.identification import Identified, identify
@@ -40,7 +41,6 @@ from ppdm_sql.methods.swapping.safeguards import check_categories, check_unique,
 from ppdm_sql.methods.swapping.swapped_rows import swapped
 from ppdm_sql.methods.top_down.outcome import Outcome, Output, is_packed, released_rows, without_enum
 from ppdm_sql.progress import Heard, Progress
-from ppdm_sql.reading import read_source
 from ppdm_sql.release import Draft, Release, ReleasedColumn, check_free, publish
 
 Measure = tuple[str, float | None, float | None]

@@ -20,6 +20,7 @@ from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.collapse import Atoms, Kept, class_counts, collapse
 from ppdm_sql.methods.base.pseudonyms import pseudonym
 from ppdm_sql.methods.base.roles import Roles, assign_roles
+from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Codes, Counts, Cut, Floats
@@ -54,7 +55,6 @@ from ppdm_sql.privacy import (
 )
 from ppdm_sql.privacy.absent import said_absent, unknown_value
 from ppdm_sql.progress import Heard, Progress
-from ppdm_sql.reading import read_source
 from ppdm_sql.release import Draft, Release, ReleasedColumn, Treatment, check_free, publish
 
 

@@ -16,6 +16,7 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.errors import ProtocolError
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary
+from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.generalize import GeneralizationRun
@@ -34,7 +35,6 @@ from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.methods.two_party.rounds import Rounds
 from ppdm_sql.methods.two_party.scores import step_factor
 from ppdm_sql.progress import Heard, Progress
-from ppdm_sql.reading import read_source
 from ppdm_sql.release import Draft, Release
 
 

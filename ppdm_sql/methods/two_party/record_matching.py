@@ -24,9 +24,9 @@ from ppdm_sql.engine.statements import bind, literal
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.methods.base.collapse import Dictionary, coded_rows
 from ppdm_sql.methods.base.pseudonyms import BLOCK_BYTES, pseudonym
+from ppdm_sql.methods.base.source import check_codes
 from ppdm_sql.methods.top_down.outcome import without_enum
 from ppdm_sql.methods.two_party.messages import KEY_BYTES
-from ppdm_sql.reading import check_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
