@@ -228,7 +228,7 @@ def run(
     progress = Noted()
     listens = lambda opening: listen_on(  # noqa: E731
         Address(HOST, 0), first.credentials(), first.partner, opening, timeout=timeout, wait=timeout,
-        notice=progress.notice,
+        listens=progress.notice, notice=progress.notice,
     )  # fmt: skip
 
     def joins(opening: bytes) -> AbstractContextManager[Any]:
@@ -352,7 +352,9 @@ def main(role: str, folder: str, keys: str, port: str, at: str, deed: str, *more
 
     def opened(opening: bytes) -> AbstractContextManager[Any]:
         if role == "serve":
-            return listen_on(*shown, opening, timeout=timeout, wait=20, notice=progress.notice)
+            return listen_on(
+                *shown, opening, timeout=timeout, wait=20, listens=progress.notice, notice=progress.notice
+            )
         return connect_to(*shown, opening, timeout=timeout)
 
     outcome = Outcome()

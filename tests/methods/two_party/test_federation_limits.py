@@ -146,13 +146,12 @@ def test_a_partner_cannot_specialize_into_nothing(pair: tuple[Side, Side]) -> No
 
 def test_a_rogue_caller_cannot_flood_what_the_owner_is_told(pair: tuple[Side, Side]) -> None:
     """Calls without a word of TLS, by the hundred; then the door is closed, and nothing is open any more."""
-    a, told = pair[0], []
-    with (
-        contextlib.suppress(PeerError),
-        listen_on(
-            Address(HOST, 0), a.credentials(), a.partner, b"", timeout=1, wait=8, notice=_calls(told, 150)
-        ),
-    ):
+    a, told = pair[0], list[str]()
+    hears, place = _calls(told, 150), Address(HOST, 0)
+    listening = listen_on(
+        place, a.credentials(), a.partner, b"", timeout=1, wait=8, listens=hears, notice=hears
+    )
+    with contextlib.suppress(PeerError), listening:
         pass
     refusals = [text for text in told[1:] if "refused" in text]
     assert refusals[0] == f"A caller from {HOST} was refused: it speaks no TLS 1.3."
