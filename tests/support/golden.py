@@ -33,7 +33,7 @@ def recorded(engine: Engine) -> Iterator[list[str]]:
 
 
 def readable(statements: Sequence[str]) -> str:
-    """Format statements; working tables are named after their steps, ``ties`` and, if made again, ``ties_2``."""
+    """Format statements; working tables are named after their steps, a second one ``ties_2``."""
     names: dict[str, str] = {}
 
     def renamed(found: re.Match[str]) -> str:
