@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.errors import EngineError
-from ppdm_sql.methods.swapping.array_program import Answer, ArrayProgram, Places
 from ppdm_sql.methods.swapping.identification import Counts
+from ppdm_sql.methods.swapping.linear_programs import ArrayProgram, Indices, Optimum
 from ppdm_sql.methods.swapping.prices import Goal, Prices, least_leaving
 from ppdm_sql.methods.swapping.record_classes import RecordScan
 
@@ -93,7 +93,7 @@ class ClassProgram:
         prices = self.seen.prices.plus(enter.tolist(), (leave + enter).tolist())
         return Better(prices, np.abs(np.stack([enter, leave])), at_side)
 
-    def _loosened(self, program: ArrayProgram, rows: int, sign: float, box: Counts) -> Places:
+    def _loosened(self, program: ArrayProgram, rows: int, sign: float, box: Counts) -> Indices:
         """Let equations be broken at the price of a box's side."""
         columns = program.add(0, np.inf, box / self.unit)
         program.put(rows + np.arange(self.size), columns, sign)
@@ -152,7 +152,7 @@ class ClassProgram:
         records = self.seen.choosing.records
         return np.concatenate([records, sums, enter, self.used - self.seen.left]).astype(float)
 
-    def _decided(self, answer: Answer) -> Decided:
+    def _decided(self, answer: Optimum) -> Decided:
         choosing, size = self.seen.choosing, self.size
         numbers = np.rint(answer.values).astype(np.int64)
         moved = np.zeros_like(choosing.excess)

@@ -23,7 +23,7 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError
 from ppdm_sql.methods.swapping.class_program import Better, ClassProgram
 from ppdm_sql.methods.swapping.identification import Counts
-from ppdm_sql.methods.swapping.marginal import Demand
+from ppdm_sql.methods.swapping.marginal_deviation import Demand
 from ppdm_sql.methods.swapping.posteriors import SCALE, Units
 from ppdm_sql.methods.swapping.prices import CuttingPlane, Goal, Prices
 from ppdm_sql.methods.swapping.record_classes import (

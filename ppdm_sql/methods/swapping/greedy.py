@@ -20,7 +20,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.swapping.exact import Solution
 from ppdm_sql.methods.swapping.identification import Counts
-from ppdm_sql.methods.swapping.marginal import Marginal
+from ppdm_sql.methods.swapping.marginal_deviation import Flows
 from ppdm_sql.methods.swapping.posteriors import Units
 from ppdm_sql.methods.swapping.prices import Prices
 from ppdm_sql.methods.swapping.record_classes import EVERYTHING, Classes, tied, tied_classes
@@ -31,7 +31,7 @@ Swap = tuple[int, int, int]
 """Two nodes and how many of their records are swapped."""
 
 
-def greedy(engine: Engine, units: Units, start: Marginal, seed: bytes) -> Solution:
+def greedy(engine: Engine, units: Units, start: Flows, seed: bytes) -> Solution:
     """Swap until no admissible swap costs less than nothing.
 
     Args:
@@ -60,7 +60,7 @@ def greedy(engine: Engine, units: Units, start: Marginal, seed: bytes) -> Soluti
     return Solution(prices, table, found.kinds, placed, 0, None, passes)
 
 
-def phase_one(found: Classes, start: Marginal, seed: bytes) -> Counts:
+def phase_one(found: Classes, start: Flows, seed: bytes) -> Counts:
     """Choose at random which records Phase I moves.
 
     Returns:

@@ -24,9 +24,9 @@ from ppdm_sql.methods.swapping.changed_shares import (
 from ppdm_sql.methods.swapping.exact import Exact, Solution
 from ppdm_sql.methods.swapping.greedy import greedy
 from ppdm_sql.methods.swapping.identification import Counts, Identified
-from ppdm_sql.methods.swapping.marginal import (
+from ppdm_sql.methods.swapping.marginal_deviation import (
     Demand,
-    Marginal,
+    Flows,
     feasible_proportions,
     joint,
     least_deviation,
@@ -196,7 +196,7 @@ def _demand(found: Units, options: SwapOptions, progress: Progress) -> tuple[Dem
     return replace(free, low=low, high=high), share
 
 
-def _goal(demand: Demand, phase1: Marginal | None) -> Goal:
+def _goal(demand: Demand, phase1: Flows | None) -> Goal:
     if phase1 is not None:
         return Goal(demand, phase1.deviation, phase1.net)
     return Goal(demand, least_deviation(demand)[0], None)
@@ -234,7 +234,7 @@ def _check(assigned: Assigned, demand: Demand, deviation: int) -> None:
         int(left.sum()) == demand.changes
         and bool((left >= demand.low).all() and (left <= demand.high).all())
         and bool((assigned.grouped.sum(axis=1) == demand.grouped).all())
-        and Marginal(assigned.unique, assigned.grouped).deviation == deviation
+        and Flows(assigned.unique, assigned.grouped).deviation == deviation
         and not np.trace(assigned.unique) + np.trace(assigned.grouped)
     )
     if not kept:

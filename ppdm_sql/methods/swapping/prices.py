@@ -18,7 +18,7 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.swapping.identification import Counts
-from ppdm_sql.methods.swapping.marginal import Demand
+from ppdm_sql.methods.swapping.marginal_deviation import Demand
 from ppdm_sql.methods.swapping.posteriors import NEVER, SCALE
 
 FORBIDDEN = 2 * NEVER["BIGINT"]

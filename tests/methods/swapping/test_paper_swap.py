@@ -12,7 +12,7 @@ from swaps import identified, patterns, planned
 
 from ppdm_sql.engine import statements
 from ppdm_sql.methods.swapping.greedy import improved
-from ppdm_sql.methods.swapping.marginal import Demand, joint, separate
+from ppdm_sql.methods.swapping.marginal_deviation import Demand, joint, separate
 from ppdm_sql.methods.swapping.posteriors import SCALE, units
 from ppdm_sql.methods.swapping.prices import Prices
 from ppdm_sql.methods.swapping.record_classes import EVERYTHING, tied, tied_classes
