@@ -4,10 +4,10 @@ Working tables:
 
 - a lookup for each pack of attributes: ``code, x0, x1, ...``, the product of the conditional probabilities
   under each confidential value, divided by the largest of them;
-- ``units``, one row per record that may change (of a group, as many rows as must change): the pattern's key,
-  ``unit`` where a pattern has several rows, ``k`` (the true category, plus the number of categories for a
-  member of a group), ``own`` and ``p0, p1, ...`` (posteriors in units of 1 / :data:`SCALE`; the one of the
-  true category is ``own``, and :data:`NEVER` in its place).
+- ``candidates``, one row per record that may change (of a group, as many rows as must change): the pattern's
+  key, ``member`` where a pattern has several rows, ``kind`` (the true category, plus the number of categories
+  for a member of a group), ``true_posterior`` and ``p0, p1, ...`` (posteriors in units of 1 / :data:`SCALE`;
+  the one of the true category is ``true_posterior``, and :data:`NEVER` in its place).
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
-from ppdm_sql.methods.swapping.blur import noise
-from ppdm_sql.methods.swapping.identification import Counts, Identified
+from ppdm_sql.methods.swapping.gumbel_noise import noise
+from ppdm_sql.methods.swapping.identification import Counts, Identifiable
 from ppdm_sql.methods.swapping.packed_patterns import Pack
 
 SCALE = 10**9
@@ -33,15 +33,15 @@ MOST_PRODUCTS = 300
 
 
 @dataclass(frozen=True)
-class Units:
+class Candidates:
     """The records that may change, with their posteriors.
 
     Args:
-        table: The working table ``units``.
+        table: The working table ``candidates``.
         keys: Columns that tell its rows apart.
         pattern: Columns of the pattern's key.
         categories: Number of confidential values.
-        blurred: Whether noise was added to ``p0, p1, ...``; then ``o0, o1, ...`` are without it.
+        blurred: Whether noise was added to ``p0, p1, ...``; then ``unblurred_0, ...`` are without it.
         grouped: Rows that are members of groups, by category; all of them must change.
         unique: Rows that are not, by category.
     """
@@ -60,15 +60,15 @@ class Units:
         return int(self.grouped.sum() + self.unique.sum())
 
 
-def units(
+def candidates(
     engine: Engine,
-    identified: Identified,
+    identified: Identifiable,
     *,
     per_group: int | Fraction,
     smoothing: float,
     blur: float,
     seed: bytes,
-) -> Units:
+) -> Candidates:
     """Estimate the posteriors of every record that may change.
 
     A probability that was counted as zero makes a posterior exactly zero; the true category's never is.
@@ -92,30 +92,33 @@ def units(
     single = isinstance(per_group, int) and per_group == 1
     wanted = "1" if single else _wanted(per_group)
     weighed = _weighed(identified, lookups, totals, wanted, logs=logs)
-    keys = identified.keys if single else (*identified.keys, "unit")
+    keys = identified.keys if single else (*identified.keys, "member")
     columns = _columns(identified.categories, keys, blur, seed)
     if not single:
-        weighed = f"SELECT *, unnest(range(wanted)) AS unit FROM ({weighed})"
-    table = engine.materialize("units", f"SELECT {', '.join([*keys, *columns])} FROM ({weighed})")
+        weighed = f"SELECT *, unnest(range(wanted)) AS member FROM ({weighed})"
+    table = engine.materialize("candidates", f"SELECT {', '.join([*keys, *columns])} FROM ({weighed})")
     for lookup in (known, *lookups):
         engine.discard(lookup)
-    grouped = identified.groups if single else _grouped(engine, table, identified.categories)
-    return Units(
+    grouped = identified.groups if single else _members_to_change(engine, table, identified.categories)
+    return Candidates(
         table, keys, identified.keys, identified.categories, blur > 0, grouped, identified.unique.copy()
     )
 
 
-def _totals(engine: Engine, identified: Identified) -> list[int]:
+def _totals(engine: Engine, identified: Identifiable) -> list[int]:
     """Count the records of each confidential value."""
-    rows = engine.query(
-        f"SELECT c{identified.confidential}, sum(n)::BIGINT FROM {identified.atoms.table} GROUP BY 1",
-        step="category_totals",
+    query = statements.bind(
+        "swapping/category_totals",
+        tables={"atoms": identified.atoms.table},
+        columns={"code": [f"c{identified.confidential}"]},
     )
-    found: dict[int, int] = dict(rows)
+    found: dict[int, int] = dict(engine.query(query, step="category_totals"))
     return [found.get(h, 0) for h in range(identified.categories)]
 
 
-def _probabilities(engine: Engine, identified: Identified, totals: Sequence[int], smoothing: float) -> Table:
+def _probabilities(
+    engine: Engine, identified: Identifiable, totals: Sequence[int], smoothing: float
+) -> Table:
     """Count the values of all attributes: ``attribute, v`` and the probability under each category."""
     packed = " UNION ALL ".join(
         f"SELECT {place} AS pack, {pack.code} AS code, c{identified.confidential} AS category, "
@@ -181,7 +184,12 @@ def _wanted(per_group: int | Fraction) -> str:
 
 
 def _weighed(
-    identified: Identified, lookups: Sequence[Table], totals: Sequence[int], wanted: str, *, logs: bool
+    identified: Identifiable,
+    lookups: Sequence[Table],
+    totals: Sequence[int],
+    wanted: str,
+    *,
+    logs: bool,
 ) -> str:
     """Give SQL for the patterns with a weight for each category, proportional to the posterior."""
     columns = [f"i.{key}" for key in identified.keys]
@@ -221,17 +229,15 @@ def _columns(categories: int, keys: Sequence[str], blur: float, seed: bytes) -> 
         f"ELSE {plain[h] + noise(blur, seed, keys, h)} END::{number} AS p{h}"
         for h in every
     ]
-    unblurred = [f"{plain[h]}::INTEGER AS o{h}" for h in every] if blur else []
-    own = "CASE category " + " ".join(f"WHEN {h} THEN {plain[h]}" for h in every) + " END"
-    kind = f"(category + CASE WHEN records > 1 THEN {categories} ELSE 0 END)::USMALLINT AS k"
-    return [kind, f"{own}::INTEGER AS own", *posteriors, *unblurred]
+    unblurred = [f"{plain[h]}::INTEGER AS unblurred_{h}" for h in every] if blur else []
+    true_posterior = "CASE category " + " ".join(f"WHEN {h} THEN {plain[h]}" for h in every) + " END"
+    kind = f"(category + CASE WHEN records > 1 THEN {categories} ELSE 0 END)::USMALLINT AS kind"
+    return [kind, f"{true_posterior}::INTEGER AS true_posterior", *posteriors, *unblurred]
 
 
-def _grouped(engine: Engine, table: Table, categories: int) -> Counts:
-    rows = engine.query(
-        f"SELECT k - {categories}, count(*) FROM {table} WHERE k >= {categories} GROUP BY 1", step="groups"
-    )
-    found = np.zeros(categories, dtype=np.int64)
-    for category, count in rows:
-        found[category] = count
-    return found
+def _members_to_change(engine: Engine, table: Table, categories: int) -> Counts:
+    query = statements.bind("swapping/kind_counts", tables={"candidates": table})
+    found = np.zeros(2 * categories, dtype=np.int64)
+    for kind, records in engine.query(query, step="kind_counts"):
+        found[kind] = records
+    return found[categories:]

@@ -19,10 +19,10 @@ from ppdm_sql.methods.swapping.request import Edges
 from ppdm_sql.release.bins import bin_label
 
 
-def bins_asked(
+def requested_bins(
     bins: int | Mapping[str, int | Edges] | None, confidential: Sequence[Column]
 ) -> dict[str, int | Edges]:
-    """Say how each confidential column is binned: into how many bins, or by which edges.
+    """Say how each confidential column is discretized: into how many bins, or by which edges.
 
     Args:
         bins: As the owner gave them, with names that are resolved; under ``""`` what is meant for all.
@@ -38,7 +38,7 @@ def bins_asked(
         if not is_ordered(item.type):
             if item.name in given:
                 raise InvalidOption(
-                    f"Column {item.name!r} holds {type_title(item.type)}, which cannot be binned.",
+                    f"Column {item.name!r} holds {type_title(item.type)}, which cannot be discretized.",
                     "Leave it out of --bins.",
                 )
             continue
@@ -64,7 +64,9 @@ def _enough(name: str, wanted: int | Edges) -> int | Edges:
     return wanted
 
 
-def binned(engine: Engine, atoms: Atoms, position: int, wanted: int | Edges) -> tuple[Atoms, tuple[str, ...]]:
+def discretized(
+    engine: Engine, atoms: Atoms, position: int, wanted: int | Edges
+) -> tuple[Atoms, tuple[str, ...]]:
     """Replace the codes of a confidential column by those of its bins.
 
     Args:
@@ -92,7 +94,7 @@ def binned(engine: Engine, atoms: Atoms, position: int, wanted: int | Edges) -> 
     columns = [f"a.c{i}" if i != position else f"b.bin AS c{i}" for i in range(len(atoms.coded))]
     columns += [f"a.k{i}" for i in range(len(atoms.kept))]
     table = engine.materialize(
-        "binned",
+        "discretized",
         f"SELECT {', '.join(columns)}, sum(a.n)::BIGINT AS n FROM {atoms.table} AS a "
         f"JOIN {coded} AS b ON b.code = a.c{position} GROUP BY ALL",
     )
