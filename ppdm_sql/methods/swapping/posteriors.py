@@ -2,8 +2,8 @@
 
 Working tables:
 
-- a lookup for each pack of attributes: ``code, x0, x1, ...``, the product of the conditional probabilities
-  under each confidential value, divided by the largest of them;
+- a lookup for each pack of attributes: ``code, likelihood_0, ...``, the product of its conditional
+  probabilities under each confidential value, divided by the largest of them;
 - ``candidates``, one row per record that may change (of a group, as many rows as must change): the pattern's
   key, ``member`` where a pattern has several rows, ``kind`` (the true category, plus the number of categories
   for a member of a group), ``true_posterior`` and ``p0, p1, ...`` (posteriors in units of 1 / :data:`SCALE`;
@@ -87,17 +87,19 @@ def candidates(
     """
     totals = _totals(engine, identified)
     logs = len(identified.by) * math.log10(sum(totals) + 1) > MOST_PRODUCTS
-    known = _probabilities(engine, identified, totals, smoothing)
-    lookups = [_lookup(engine, pack, known, identified.categories, logs=logs) for pack in identified.packs]
+    conditionals = _conditionals(engine, identified, totals, smoothing)
+    lookups = [
+        _lookup(engine, pack, conditionals, identified.categories, logs=logs) for pack in identified.packs
+    ]
     single = isinstance(per_group, int) and per_group == 1
     wanted = "1" if single else _wanted(per_group)
-    weighed = _weighed(identified, lookups, totals, wanted, logs=logs)
+    weighted = _weighted(identified, lookups, totals, wanted, logs=logs)
     keys = identified.keys if single else (*identified.keys, "member")
     columns = _columns(identified.categories, keys, blur, seed)
     if not single:
-        weighed = f"SELECT *, unnest(range(wanted)) AS member FROM ({weighed})"
-    table = engine.materialize("candidates", f"SELECT {', '.join([*keys, *columns])} FROM ({weighed})")
-    for lookup in (known, *lookups):
+        weighted = f"SELECT *, unnest(range(wanted)) AS member FROM ({weighted})"
+    table = engine.materialize("candidates", f"SELECT {', '.join([*keys, *columns])} FROM ({weighted})")
+    for lookup in (conditionals, *lookups):
         engine.discard(lookup)
     grouped = identified.groups if single else _members_to_change(engine, table, identified.categories)
     return Candidates(
@@ -116,10 +118,8 @@ def _totals(engine: Engine, identified: Identifiable) -> list[int]:
     return [found.get(h, 0) for h in range(identified.categories)]
 
 
-def _probabilities(
-    engine: Engine, identified: Identifiable, totals: Sequence[int], smoothing: float
-) -> Table:
-    """Count the values of all attributes: ``attribute, v`` and the probability under each category."""
+def _conditionals(engine: Engine, identified: Identifiable, totals: Sequence[int], smoothing: float) -> Table:
+    """Estimate P(value | category) for all attributes: ``attribute, v, likelihood_0, ...``."""
     packed = " UNION ALL ".join(
         f"SELECT {place} AS pack, {pack.code} AS code, c{identified.confidential} AS category, "
         f"sum(n)::BIGINT AS n FROM {identified.atoms.table} GROUP BY ALL"
@@ -137,39 +137,38 @@ def _probabilities(
     added = f" + {smoothing!r}::DOUBLE * {' '.join(sizes)} END" if smoothing else ""
     shares = ", ".join(
         f"(sum(CASE WHEN category = {h} THEN n ELSE 0 END) + {smoothing!r}::DOUBLE) "
-        f"/ ({max(total, 1)}::DOUBLE{added}) AS x{h}"
+        f"/ ({max(total, 1)}::DOUBLE{added}) AS likelihood_{h}"
         for h, total in enumerate(totals)
     )
     query = f"SELECT attribute, v, {shares} FROM ({' UNION ALL '.join(values)}) GROUP BY attribute, v"
-    probabilities = engine.materialize("probabilities", query)
+    conditionals = engine.materialize("conditionals", query)
     engine.discard(counts)
-    return probabilities
+    return conditionals
 
 
-def _lookup(engine: Engine, pack: Pack, known: Table, categories: int, *, logs: bool) -> Table:
-    """Multiply the probabilities of every combination of a pack's values that are known one by one."""
-    every, joins = range(categories), []
-    for i, (attribute, size, stride) in enumerate(
-        zip(pack.attributes, pack.sizes, pack.strides, strict=True)
-    ):
-        values = f"(SELECT * FROM {known} WHERE attribute = {attribute}) AS a{i}"
-        joins.append(f"JOIN {values} ON a{i}.v = p.code // {stride} % {size}")
-    products = [" * ".join(f"a{i}.x{h}" for i in range(len(pack.sizes))) for h in every]
-    raw = (
-        f"SELECT p.code, {', '.join(f'{product} AS x{h}' for h, product in enumerate(products))} "
-        f"FROM range({pack.size}) AS p (code) {' '.join(joins)}"
+def _lookup(engine: Engine, pack: Pack, conditionals: Table, categories: int, *, logs: bool) -> Table:
+    """Multiply the probabilities of every combination of a pack's values, scaled by the largest product."""
+    likelihoods = [f"likelihood_{h}" for h in range(categories)]
+    joins = []
+    values = zip(pack.attributes, pack.sizes, pack.strides, strict=True)
+    for i, (attribute, size, stride) in enumerate(values):
+        of_attribute = f"(SELECT * FROM {conditionals} WHERE attribute = {attribute}) AS a{i}"
+        joins.append(f"JOIN {of_attribute} ON a{i}.v = p.code // {stride} % {size}")
+    products = ", ".join(
+        f"{' * '.join(f'a{i}.{name}' for i in range(len(pack.sizes)))} AS {name}" for name in likelihoods
     )
-    largest = f"greatest({', '.join(f'x{h}' for h in every)})"
+    scaled = ", ".join(f"{_scaled(name, logs=logs)} AS {name}" for name in likelihoods)
     return engine.materialize(
         "lookup",
-        f"SELECT code::UBIGINT AS code, {', '.join(f'{_scaled(h, logs=logs)} AS x{h}' for h in every)} "
-        f"FROM (SELECT *, {largest} AS largest FROM ({raw}))",
+        f"SELECT code::UBIGINT AS code, {scaled} "
+        f"FROM (SELECT *, greatest({', '.join(likelihoods)}) AS largest "
+        f"FROM (SELECT p.code, {products} FROM range({pack.size}) AS p (code) {' '.join(joins)}))",
     )
 
 
-def _scaled(category: int, *, logs: bool) -> str:
-    ratio = f"x{category} / largest"
-    return f"CASE WHEN x{category} > 0 THEN ln({ratio}) ELSE '-Infinity'::DOUBLE END" if logs else ratio
+def _scaled(name: str, *, logs: bool) -> str:
+    ratio = f"{name} / largest"
+    return f"CASE WHEN {name} > 0 THEN ln({ratio}) ELSE '-Infinity'::DOUBLE END" if logs else ratio
 
 
 def _wanted(per_group: int | Fraction) -> str:
@@ -183,46 +182,39 @@ def _wanted(per_group: int | Fraction) -> str:
     return f"CASE WHEN records = 1 THEN 1 ELSE least({asked}, records - 1) END"
 
 
-def _weighed(
-    identified: Identifiable,
-    lookups: Sequence[Table],
-    totals: Sequence[int],
-    wanted: str,
-    *,
-    logs: bool,
+def _weighted(
+    identified: Identifiable, lookups: Sequence[Table], totals: Sequence[int], wanted: str, *, logs: bool
 ) -> str:
-    """Give SQL for the patterns with a weight for each category, proportional to the posterior."""
-    columns = [f"i.{key}" for key in identified.keys]
-    joins = []
+    """Give SQL for the patterns with a likelihood for each category, proportional to the posterior."""
+    columns = ", ".join(f"i.{key}" for key in identified.keys)
+    rows = f"FROM {identified.patterns} AS i"
+    # LEFT JOINs, since DuckDB reorders a star of inner joins badly
     for number, (pack, lookup) in enumerate(zip(identified.packs, lookups, strict=True)):
         place = pack.place.replace(f"w{pack.word}", f"i.w{pack.word}")
-        joins.append(f"LEFT JOIN {lookup} AS l{number} ON l{number}.code = {place}")
-    terms = [[f"l{number}.x{h}" for number in range(len(lookups))] for h in range(identified.categories)]
-    if logs:
-        sums = [
-            f"{' + '.join(term)} + ln({max(total, 1)}::DOUBLE)"
-            for term, total in zip(terms, totals, strict=True)
-        ]
-        largest = f"greatest({', '.join(f'y{h}' for h in range(len(sums)))})"
-        inner = ", ".join(f"{total} AS y{h}" for h, total in enumerate(sums))
-        weights = ", ".join(f"exp(y{h} - {largest}) AS x{h}" for h in range(len(sums)))
-        start = f"SELECT {', '.join(columns)}, i.records, i.category, {inner} FROM {identified.patterns} AS i"
-        listed = f"{', '.join(identified.keys)}, {wanted} AS wanted, category, records, {weights}"
-        return f"SELECT {listed} FROM ({start} {' '.join(joins)})"
-    weights = ", ".join(
-        f"{' * '.join(term)} * {total}::DOUBLE AS x{h}"
-        for h, (term, total) in enumerate(zip(terms, totals, strict=True))
+        rows += f" LEFT JOIN {lookup} AS l{number} ON l{number}.code = {place}"
+    factors = [[f"l{n}.likelihood_{h}" for n in range(len(lookups))] for h in range(len(totals))]
+    if not logs:
+        products = ", ".join(
+            f"{' * '.join(factor)} * {total}::DOUBLE AS likelihood_{h}"
+            for h, (factor, total) in enumerate(zip(factors, totals, strict=True))
+        )
+        return f"SELECT {columns}, {wanted} AS wanted, i.category, i.records, {products} {rows}"
+    sums = ", ".join(
+        f"{' + '.join(factor)} + ln({max(total, 1)}::DOUBLE) AS log_{h}"
+        for h, (factor, total) in enumerate(zip(factors, totals, strict=True))
     )
+    largest = f"greatest({', '.join(f'log_{h}' for h in range(len(totals)))})"
+    scaled = ", ".join(f"exp(log_{h} - {largest}) AS likelihood_{h}" for h in range(len(totals)))
     return (
-        f"SELECT {', '.join(columns)}, {wanted} AS wanted, i.category, i.records, {weights} "
-        f"FROM {identified.patterns} AS i {' '.join(joins)}"
+        f"SELECT {', '.join(identified.keys)}, {wanted} AS wanted, category, records, {scaled} "
+        f"FROM (SELECT {columns}, i.records, i.category, {sums} {rows})"
     )
 
 
 def _columns(categories: int, keys: Sequence[str], blur: float, seed: bytes) -> list[str]:
     every = range(categories)
-    total = "(" + " + ".join(f"x{h}" for h in every) + ")"
-    plain = [f"round(x{h} / {total} * 1e9)" for h in every]
+    total = "(" + " + ".join(f"likelihood_{h}" for h in every) + ")"
+    plain = [f"round(likelihood_{h} / {total} * 1e9)" for h in every]
     number = "BIGINT" if blur else "INTEGER"
     posteriors = [
         f"CASE WHEN category = {h} THEN {NEVER[number]} "
