@@ -38,7 +38,7 @@ def requested_bins(
         if not is_ordered(item.type):
             if item.name in given:
                 raise InvalidOption(
-                    f"Column {item.name!r} holds {type_title(item.type)}, which cannot be discretized.",
+                    f"Column {item.name!r} holds {type_title(item.type)}, which cannot be binned.",
                     "Leave it out of --bins.",
                 )
             continue
