@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ppdm_sql.engine import Engine, statements
-from ppdm_sql.methods.base.collapse import Atoms
+from ppdm_sql.engine import Engine
+from ppdm_sql.methods.base.collapse import Atoms, class_counts
 
 
 def cramers_v(engine: Engine, atoms: Atoms, first: int, second: int) -> float:
@@ -18,14 +18,7 @@ def cramers_v(engine: Engine, atoms: Atoms, first: int, second: int) -> float:
     Cost: one scan of the atoms; the two-way table comes to Python.
     Source: Cramér 1946, Mathematical Methods of Statistics, 21.9.
     """
-    query = statements.bind(
-        "swapping/two_way_table",
-        tables={"atoms": atoms.table},
-        columns={"first": [f"c{first}"], "second": [f"c{second}"]},
-    )
-    found = engine.arrays(query, step="two_way_table")
-    counts = np.zeros((atoms.coded[first].size, atoms.coded[second].size))
-    np.add.at(counts, (found["first"].astype(np.int64), found["second"].astype(np.int64)), found["records"])
+    counts = class_counts(engine, atoms, first, second).astype(float)
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
     smaller = min(counts.shape) - 1
     if smaller < 1:

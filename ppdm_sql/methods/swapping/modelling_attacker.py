@@ -22,16 +22,7 @@ CELL = 200
 
 
 def attacker_share(engine: Engine, candidates: Candidates, moves: Table) -> float | None:
-    """Measure the share of the changed unique records that an attacker settles.
-
-    Args:
-        engine: Where the candidates are.
-        candidates: The records that may change.
-        moves: Working table of those that do.
-
-    Returns:
-        A fraction in [0, 1]; None where no unique record is changed.
-    """
+    """Measure the share of the changed unique records that an attacker settles; None where none changed."""
     if not candidates.unique.sum():
         return None
     ((settled, changed),) = engine.query(

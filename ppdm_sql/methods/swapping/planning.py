@@ -35,11 +35,11 @@ from ppdm_sql.methods.swapping.marginal_deviation import (
 )
 from ppdm_sql.methods.swapping.modelling_attacker import attacker_share
 from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates, candidates
+from ppdm_sql.methods.swapping.safeguards import MOST_CATEGORIES
 from ppdm_sql.progress import Progress
 
 Method = Literal["exact", "greedy"]
 PhaseOne = Literal["joint", "separate"]
-MOST_CATEGORIES = 250
 MOST_BLUR = 10.0
 SEED_BYTES = 32
 
@@ -87,7 +87,7 @@ class Plan:
         feasible: Least and largest proportion that keep the marginal, where it is not kept and they exist.
         share: Bounds on the changed share of each category.
         settled: Share of the changed unique records that a modelling attacker settles.
-        rounds: Looks at the records (exact) or passes of swaps (greedy).
+        rounds: Scans of the records (exact) or passes of swaps (greedy).
     """
 
     moves: Table
@@ -138,7 +138,7 @@ def swap_plan(engine: Engine, identified: Identifiable, options: SwapOptions, pr
         start = phase1 or joint(demand)
         solution, deviation = greedy(engine, found, start, seed), start.deviation
     else:
-        constraints = _goal(demand, phase1)
+        constraints = _constraints(demand, phase1)
         solution, deviation = ExactSearch(engine, found, constraints).solve(), constraints.deviation
     assignment = assign(engine, found, solution.prices, solution.ties, solution.moved, seed)
     _check(assignment, demand, deviation)
@@ -198,7 +198,7 @@ def _demand(found: Candidates, options: SwapOptions, progress: Progress) -> tupl
     return replace(free, low=low, high=high), share
 
 
-def _goal(demand: Demand, phase1: Flows | None) -> SwapConstraints:
+def _constraints(demand: Demand, phase1: Flows | None) -> SwapConstraints:
     if phase1 is not None:
         return SwapConstraints(demand, phase1.deviation, phase1.net)
     return SwapConstraints(demand, least_deviation(demand)[0], None)

@@ -21,7 +21,8 @@ import numpy as np
 
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
-from ppdm_sql.methods.swapping.gumbel_noise import noise
+from ppdm_sql.methods.base.collapse import value_counts
+from ppdm_sql.methods.swapping.gumbel_noise import gumbel_noise
 from ppdm_sql.methods.swapping.identification import Counts, Identifiable
 from ppdm_sql.methods.swapping.packed_patterns import Pack
 
@@ -85,7 +86,7 @@ def candidates(
 
     Source: Li and Sarkar 2004, equation (10) and Appendix B.
     """
-    totals = _totals(engine, identified)
+    totals: list[int] = value_counts(engine, identified.atoms, identified.confidential).tolist()
     logs = len(identified.by) * math.log10(sum(totals) + 1) > MOST_PRODUCTS
     conditionals = _conditionals(engine, identified, totals, smoothing)
     lookups = [
@@ -105,17 +106,6 @@ def candidates(
     return Candidates(
         table, keys, identified.keys, identified.categories, blur > 0, grouped, identified.unique.copy()
     )
-
-
-def _totals(engine: Engine, identified: Identifiable) -> list[int]:
-    """Count the records of each confidential value."""
-    query = statements.bind(
-        "swapping/category_totals",
-        tables={"atoms": identified.atoms.table},
-        columns={"code": [f"c{identified.confidential}"]},
-    )
-    found: dict[int, int] = dict(engine.query(query, step="category_totals"))
-    return [found.get(h, 0) for h in range(identified.categories)]
 
 
 def _conditionals(engine: Engine, identified: Identifiable, totals: Sequence[int], smoothing: float) -> Table:
@@ -218,7 +208,7 @@ def _columns(categories: int, keys: Sequence[str], blur: float, seed: bytes) -> 
     number = "BIGINT" if blur else "INTEGER"
     posteriors = [
         f"CASE WHEN category = {h} THEN {NEVER[number]} "
-        f"ELSE {plain[h] + noise(blur, seed, keys, h)} END::{number} AS p{h}"
+        f"ELSE {plain[h] + gumbel_noise(blur, seed, keys, h)} END::{number} AS p{h}"
         for h in every
     ]
     unblurred = [f"{plain[h]}::INTEGER AS unblurred_{h}" for h in every] if blur else []

@@ -1,6 +1,6 @@
 SELECT
-  "c3" AS category,
-  CAST(SUM(n) AS BIGINT) AS records
+  c3 AS a,
+  CAST(SUM(n) AS BIGINT) AS n
 FROM atoms
 GROUP BY ALL;
 
