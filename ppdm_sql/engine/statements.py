@@ -90,6 +90,21 @@ def filled(sql: str, params: Mapping[str, object]) -> str:
     return re.sub(r"""(?:"(?:[^"]|"")*"|'(?:[^']|'')*'|--[^\n]*)|\$(\w+)""", replaced, sql)
 
 
+def formatted(sql: str) -> str:
+    """Lay a statement out over several lines, for people to read.
+
+    Example:
+        >>> print(formatted("SELECT a, count(*) FROM t GROUP BY a"))
+        SELECT
+          a,
+          COUNT(*)
+        FROM t
+        GROUP BY
+          a
+    """
+    return sqlglot.transpile(sql, read="duckdb", write="duckdb", pretty=True)[0]
+
+
 def bind(
     step: str,
     *,

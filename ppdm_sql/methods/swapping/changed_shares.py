@@ -17,8 +17,8 @@ import numpy as np
 
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.swapping.identification import Counts
-from ppdm_sql.methods.swapping.marginal import Demand, least_deviation
-from ppdm_sql.methods.swapping.solver import Program
+from ppdm_sql.methods.swapping.linear_programs import solve, whole_values
+from ppdm_sql.methods.swapping.marginal_deviation import Demand, JointProgram, least_deviation
 
 WIDTH = Fraction(1, 25)
 CERTAIN = Fraction(1, 4)
@@ -143,26 +143,16 @@ def _deviation(demand: Demand, numbers: tuple[Counts, Counts]) -> int:
 
 def _least_width(proportion: Fraction, demand: Demand, deviation: int) -> Fraction:
     """Find the narrowest band that reaches a deviation."""
-    program, every, p = Program(), range(demand.categories), float(proportion)
-    width = program.number(0, 1, cost=1.0)
-    leave = [program.number(int(demand.low[k]), int(demand.high[k]), whole=True) for k in every]
-    enter = [program.number(0, demand.total, whole=True) for _ in every]
-    slack = [(program.number(), program.number()) for _ in every]
-    program.equal([(v, 1.0) for v in leave], demand.changes)
-    program.equal([(v, 1.0) for v in enter], demand.total)
-    program.at_most([(v, 1.0) for pair in slack for v in pair], deviation)
-    for k in every:
-        fixed, records = int(demand.grouped[k]), int(demand.unique[k])
-        program.at_most([(leave[k], 1.0), (enter[k], 1.0)], demand.total - fixed)
-        minus, plus = slack[k]
-        program.equal([(leave[k], 1.0), (enter[k], -1.0), (minus, 1.0), (plus, -1.0)], -fixed)
-        if records:
-            program.at_least([(leave[k], 1 / records), (width, 1.0)], p)
-            program.at_most([(leave[k], 1 / records), (width, -1.0)], p)
-    program.solve()
-    farthest = [
-        abs(Fraction(left, int(n)) - proportion)
-        for left, n in zip(program.wholes(leave), demand.unique, strict=True)
-        if n
-    ]
-    return max(farthest)
+    program, p = JointProgram(demand), float(proportion)
+    width = program.variable(0, 1)
+    program.problem += width
+    program.problem += program.deviation <= deviation
+    held = [(leave, int(n)) for leave, n in zip(program.leave, demand.unique, strict=True) if n]
+    for leave, records in held:
+        program.problem += leave * (1 / records) + width >= p
+        program.problem += leave * (1 / records) - width <= p
+    solve(program.problem)
+    return max(
+        abs(Fraction(left, records) - proportion)
+        for left, (_, records) in zip(whole_values(leave for leave, _ in held), held, strict=True)
+    )

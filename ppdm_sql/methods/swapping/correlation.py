@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.methods.base.collapse import Atoms
+from ppdm_sql.methods.base.collapse import Atoms, class_counts
 
 
 def cramers_v(engine: Engine, atoms: Atoms, first: int, second: int) -> float:
@@ -15,19 +15,10 @@ def cramers_v(engine: Engine, atoms: Atoms, first: int, second: int) -> float:
     columns that are independent, 1 where one follows from the other. It is not corrected for small tables, in
     which chance alone gives some correlation.
 
-    Args:
-        engine: Where the atoms are.
-        atoms: The collapsed source.
-        first: Position of a coded column.
-        second: Position of another.
-
     Cost: one scan of the atoms; the two-way table comes to Python.
     Source: Cramér 1946, Mathematical Methods of Statistics, 21.9.
     """
-    query = f"SELECT c{first} AS a, c{second} AS b, sum(n)::BIGINT AS n FROM {atoms.table} GROUP BY ALL"
-    found = engine.arrays(query, step="two-way table")
-    counts = np.zeros((atoms.coded[first].size, atoms.coded[second].size))
-    np.add.at(counts, (found["a"].astype(np.int64), found["b"].astype(np.int64)), found["n"])
+    counts = class_counts(engine, atoms, first, second).astype(float)
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
     smaller = min(counts.shape) - 1
     if smaller < 1:

@@ -1,15 +1,16 @@
-"""Phase II solved to optimality: prices for every category, in boxes, and a program for the ties.
+"""Phase II solved to the optimum: Lagrangian prices for every category, then a program for the ties.
 
-1. Prices are improved step by step. A look tells which choices records have while each price stays within its
-   box, and a program over the classes of alike records gives the best prices there. Boxes of prices that want
-   to move farther are widened, all others get smaller; as long as there are too many classes their excesses
-   are rounded, and a sample of them is taken.
-2. In large tables first prices come from a sample of the records, and records whose choice no price within
-   reach changes are set apart, as a constant.
-3. A program decides the records near a tie (see :mod:`ppdm_sql.methods.swapping.class_program`). It is
+1. The prices with the best bound are found by the boxstep method. While each price stays within its box, most
+   records are fixed, and a program over the classes of the free ones gives the best prices there. Boxes of
+   prices that want to move farther are widened, all others get smaller; as long as there are too many classes
+   their reduced costs are rounded, and a sample of them is taken.
+2. In large tables first prices come from a sample of the records, and records that no price within reach
+   frees are set apart.
+3. A program decides the records near a tie (see :mod:`ppdm_sql.methods.swapping.restricted_program`). It is
    solved again with a larger limit until its plan is within the limit of the bound, which proves it optimal.
 
-Source: Li and Sarkar 2004, problem (12), solved here by Lagrangian relaxation.
+Source: Li and Sarkar 2004, problem (12); Marsten, Hogan, Blankenship 1975, "The Boxstep Method for
+Large-Scale Optimization", Operations Research 23(3).
 """
 
 from __future__ import annotations
@@ -18,34 +19,34 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError
-from ppdm_sql.methods.swapping.class_program import Better, ClassProgram
 from ppdm_sql.methods.swapping.identification import Counts
-from ppdm_sql.methods.swapping.marginal import Demand
-from ppdm_sql.methods.swapping.posteriors import SCALE, Units
-from ppdm_sql.methods.swapping.prices import CuttingPlane, Goal, Prices
+from ppdm_sql.methods.swapping.lagrangian_prices import FixedFlows, Prices, SwapConstraints
+from ppdm_sql.methods.swapping.marginal_deviation import Demand
+from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates
 from ppdm_sql.methods.swapping.record_classes import (
     EVERYTHING,
     Boxes,
-    Level,
-    RecordScan,
-    look,
-    narrowed,
+    FreeRecords,
+    Restriction,
+    fix_records,
+    restrict,
     tied,
 )
+from ppdm_sql.methods.swapping.restricted_program import PriceStep, RestrictedProgram
 
 SAMPLE = 40_000
 """Records on which the first prices are sought."""
-OPEN = 60_000
-"""Records that need no narrowing."""
+FEW_FREE = 60_000
+"""So many free records are scanned as they are; of more, those that can be fixed are set apart."""
 REACH = 6
-"""Boxes that a narrowed table reaches."""
+"""Boxes that the reach of a table of free records holds."""
 WIDE, FINE = SCALE // 2, SCALE // 50
 """First boxes: without any prices, and around those that a sample gives to the most frequent category."""
-MOST, MANY, RECORDS = 700, 4_000, 250
-"""Classes in a program for prices: from, up to, and by how many records that are looked at."""
+MOST_CLASSES, MANY_CLASSES, RECORDS = 700, 4_000, 250
+"""Classes in a program for prices: from, up to, and by how many records that are scanned."""
 WIDEST = SCALE // 10
 """Largest of the boxes around a sample's prices."""
 LITTLE = 100_000
@@ -53,14 +54,14 @@ LITTLE = 100_000
 NARROWER, WIDER, FARTHEST = 4, 3, 100 * SCALE
 """How boxes change: divided and multiplied by this, and never larger than that."""
 STEPS = 60
-"""Looks that a search for prices takes at most."""
+"""Scans that a search for prices takes at most."""
 CLOSE, WIDENING = 1_000, 64
-"""First limit of the excesses that the last program looks at, an even number, and by how much it grows."""
+"""First limit of the reduced costs in the last program, an even number, and by how much it grows."""
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A plan over the units, and its proof.
+    """A plan for the candidates, and its proof.
 
     Args:
         prices: At which every record outside ``ties`` does what is best.
@@ -69,7 +70,7 @@ class Solution:
         moved: Records of each class by choice, the last one staying.
         objective: What the plan costs, in units of 1 / SCALE.
         bound: What every plan costs at least; None where nothing is proved.
-        rounds: Looks at the records, each a GROUP BY.
+        rounds: Scans of the records, each a GROUP BY.
     """
 
     prices: Prices
@@ -81,48 +82,50 @@ class Solution:
     rounds: int
 
 
-class Exact:
+class ExactSearch:
     """One solution of Phase II.
 
     Args:
-        engine: Where the units are.
-        units: The records that may change.
-        goal: What the plan must reach.
+        engine: Where the candidates are.
+        candidates: The records that may change.
+        constraints: What the plan must keep.
     """
 
-    def __init__(self, engine: Engine, units: Units, goal: Goal) -> None:
-        self.engine, self.units, self.goal = engine, units, goal
-        size = goal.categories
+    def __init__(self, engine: Engine, candidates: Candidates, constraints: SwapConstraints) -> None:
+        self.engine, self.candidates, self.constraints = engine, candidates, constraints
+        size = constraints.categories
         self.rounds, self.prices = 0, Prices.zero(size)
+        self._free_rows = candidates.rows
         everywhere = Boxes.even(size, EVERYTHING)
-        self._open = units.rows
-        self.levels = [Level(units.table, units.rows, CuttingPlane.none(size), self.prices, everywhere)]
+        every = FreeRecords(candidates.table, candidates.rows, FixedFlows.none(size), self.prices, everywhere)
+        self.nested = [every]
+        """Tables of free records, each a part of the one before, with a smaller reach."""
 
     def solve(self) -> Solution:
         """Find the optimum.
 
-        Cost: a few scans of all units, and some of those that are open; for two values, a sort instead.
+        Cost: a few scans of all candidates, and some of those that are free; for two values, a sort instead.
         """
-        if self.goal.categories == 2:
-            self._two_prices()
-        elif self.units.rows > 2 * SAMPLE:
-            self._sampled_prices()
-            self._search(self._sample_boxes())
+        if self.constraints.categories == 2:
+            self._prices_of_two_values()
+        elif self.candidates.rows > 2 * SAMPLE:
+            self._prices_of_a_sample()
+            self._search(self._boxes_around_a_sample())
         else:
             self._search(self._boxes(WIDE))
-        return self._closed()
+        return self._plan()
 
     # -- prices ---------------------------------------------------------------------------------
 
     def _boxes(self, side: int) -> Boxes:
         """Give the same box to all prices but one: prices of entering mean something beside each other."""
-        boxes = Boxes.even(self.goal.categories, side)
-        boxes.enter[np.argmax(self.goal.demand.unique)] = 0
+        boxes = Boxes.even(self.constraints.categories, side)
+        boxes.enter[np.argmax(self.constraints.demand.unique)] = 0
         return boxes
 
-    def _sample_boxes(self) -> Boxes:
-        """Give boxes around a sample's prices: the fewer records, the less a sample tells of their price."""
-        records = np.maximum(1, self.goal.demand.unique)
+    def _boxes_around_a_sample(self) -> Boxes:
+        """Give larger boxes to the fewer records: a sample tells less of their price."""
+        records = np.maximum(1, self.constraints.demand.unique)
         sides = np.minimum(WIDEST, FINE * np.sqrt(records.max() / records)).astype(np.int64)
         return Boxes(np.where(self._boxes(1).enter, sides, 0), sides)
 
@@ -133,133 +136,136 @@ class Exact:
             boxes: How far they may move at first.
             little: What is little, in units of 1 / SCALE.
         """
-        seen = self._look(self.prices, boxes, rounded=True)
+        here = self._restrict(self.prices, boxes, rounded=True)
         for _ in range(STEPS):
-            better = ClassProgram(self.goal, seen).better_prices()
-            inside = not better.at_side.any()
-            if inside and seen.exact:
-                self.prices = better.prices
+            step = RestrictedProgram(self.constraints, here).step()
+            if here.exact and not step.at_side.any():
+                self.prices = step.prices
                 return
-            rounded = len(seen.choosing) < seen.near or seen.near > MOST
-            after = self._look(better.prices, _next_boxes(seen.boxes, better), rounded=rounded)
-            if after.bound > seen.bound:
-                gain, seen = after.bound - seen.bound, after
+            rounded = len(here.classes) < here.found or here.found > MOST_CLASSES
+            there = self._restrict(step.prices, _next_boxes(here.boxes, step), rounded=rounded)
+            if there.bound > here.bound:
+                gain, here = there.bound - here.bound, there
                 if gain < little:
-                    self.prices = seen.prices
+                    self.prices = here.prices
                     return
-            elif seen.boxes.largest <= NARROWER:
+            elif here.boxes.largest <= NARROWER:
                 break
             else:
-                smaller = Boxes(seen.boxes.enter // NARROWER, seen.boxes.leave // NARROWER)
-                seen = self._look(seen.prices, smaller, rounded=rounded)
-            self.prices = seen.prices
+                smaller = Boxes(here.boxes.enter // NARROWER, here.boxes.leave // NARROWER)
+                here = self._restrict(here.prices, smaller, rounded=rounded)
+            self.prices = here.prices
 
-    def _look(self, prices: Prices, boxes: Boxes, *, rounded: bool) -> RecordScan:
+    def _restrict(self, prices: Prices, boxes: Boxes, *, rounded: bool) -> Restriction:
         self.rounds += 1
-        level = self._level(prices, boxes)
-        most = min(max(MOST, level.rows // RECORDS), MANY)
-        most = most if rounded else 2 * most
-        seen = look(self.engine, level, prices, boxes, self.goal, rounded=rounded, most=most)
-        self._open = seen.open
-        return seen
+        free = self._free(prices, boxes)
+        most = min(max(MOST_CLASSES, free.rows // RECORDS), MANY_CLASSES) * (1 if rounded else 2)
+        found = restrict(self.engine, free, prices, boxes, self.constraints, rounded=rounded, most=most)
+        self._free_rows = found.free
+        return found
 
-    def _level(self, prices: Prices, boxes: Boxes) -> Level:
-        """Give the narrowest level that holds the boxes; make one where that pays."""
-        while not self.levels[-1].holds(prices, boxes):
-            self.engine.discard(self.levels.pop().table)
-        level = self.levels[-1]
-        smaller = 2 * REACH * boxes.largest <= level.reach.largest
-        if smaller and level.rows > OPEN and 2 * REACH * self._open <= level.rows:
+    def _free(self, prices: Prices, boxes: Boxes) -> FreeRecords:
+        """Give the smallest table whose reach holds the boxes; make a smaller one where that pays."""
+        while not self.nested[-1].holds(prices, boxes):
+            self.engine.discard(self.nested.pop().table)
+        free = self.nested[-1]
+        smaller = 2 * REACH * boxes.largest <= free.reach.largest
+        if smaller and free.rows > FEW_FREE and 2 * REACH * self._free_rows <= free.rows:
             reach = Boxes(*(np.maximum(CLOSE, box * REACH) for box in (boxes.enter, boxes.leave)))
-            self.levels.append(narrowed(self.engine, level, prices, reach, self._columns()))
-        return self.levels[-1]
+            self.nested.append(fix_records(self.engine, free, prices, reach, self._columns()))
+        return self.nested[-1]
 
     def _columns(self) -> list[str]:
-        return [*self.units.keys, "k", "own", *(f"p{h}" for h in range(self.units.categories))]
+        posteriors = [f"p{h}" for h in range(self.candidates.categories)]
+        return [*self.candidates.keys, "kind", "true_posterior", *posteriors]
 
-    def _sampled_prices(self) -> None:
+    def _prices_of_a_sample(self) -> None:
         """Find prices that are good for records taken by a hash of their key."""
-        part = self.units.rows // SAMPLE
+        part, keys = self.candidates.rows // SAMPLE, ", ".join(self.candidates.keys)
         table = self.engine.materialize(
-            "sample",
-            f"SELECT * FROM {self.units.table} WHERE hash({', '.join(self.units.keys)}) % {part} = 0",
+            "sample", f"SELECT * FROM {self.candidates.table} WHERE hash({keys}) % {part} = 0"
         )
-        size = self.goal.categories
-        found: dict[int, int] = dict(
-            self.engine.query(f"SELECT k, count(*) FROM {table} GROUP BY 1", step="sample")
-        )
+        query = statements.bind("swapping/kind_counts", tables={"candidates": table})
+        found: dict[int, int] = dict(self.engine.query(query, step="kind_counts"))
+        size = self.constraints.categories
         counts = np.array([found.get(kind, 0) for kind in range(2 * size)], dtype=np.int64)
-        sample = replace(self.units, table=table, unique=counts[:size], grouped=counts[size:])
-        part_of = Exact(self.engine, sample, _in_proportion(self.goal, counts, self.units.rows))
-        part_of._search(part_of._boxes(WIDE), SCALE // LITTLE * int(counts.sum()))
-        self.prices, self.rounds = part_of.prices, part_of.rounds
+        sample = replace(self.candidates, table=table, unique=counts[:size], grouped=counts[size:])
+        asked = _in_proportion(self.constraints, counts, self.candidates.rows)
+        search = ExactSearch(self.engine, sample, asked)
+        search._search(search._boxes(WIDE), SCALE // LITTLE * int(counts.sum()))
+        self.prices, self.rounds = search.prices, search.rounds
         self.engine.discard(table)
 
-    def _two_prices(self) -> None:
+    def _prices_of_two_values(self) -> None:
         """Let the cheapest records move: with two values it is known how many of either."""
-        demand = self.goal.demand
-        net = int(demand.grouped[1] - demand.grouped[0]) if self.goal.net is None else -int(self.goal.net[0])
-        first = min(max((demand.changes + net) // 2, int(demand.low[0])), int(demand.high[0]))
-        wanted = first, demand.changes - first
-        place = "row_number() OVER (PARTITION BY k ORDER BY own - CASE k WHEN 0 THEN p1 ELSE p0 END)"
-        ends: dict[int, int] = dict(
-            self.engine.query(
-                f"SELECT k, own - CASE k WHEN 0 THEN p1 ELSE p0 END FROM {self.units.table} WHERE k < 2 "
-                f"QUALIFY {place} = CASE k WHEN 0 THEN {wanted[0]} ELSE {wanted[1]} END",
-                step="cheapest",
-            )
+        demand, net = self.constraints.demand, self.constraints.net
+        gain = int(demand.grouped[1] - demand.grouped[0]) if net is None else -int(net[0])
+        first = min(max((demand.changes + gain) // 2, int(demand.low[0])), int(demand.high[0]))
+        query = statements.bind(
+            "swapping/costliest_changes",
+            tables={"candidates": self.candidates.table},
+            values={"first": first, "second": demand.changes - first},
         )
+        costliest: dict[int, int] = dict(self.engine.query(query, step="costliest_changes"))
         self.rounds += 1
-        least, most = ends.get(0, min(ends.values(), default=0)), ends.get(1, min(ends.values(), default=0))
-        half = (least - most) // 2
-        self.prices = Prices((0, half), (least - half, most + half))
+        least = min(costliest.values(), default=0)
+        first_cost, second_cost = costliest.get(0, least), costliest.get(1, least)
+        half = (first_cost - second_cost) // 2
+        self.prices = Prices((0, half), (first_cost - half, second_cost + half))
 
     # -- the plan -------------------------------------------------------------------------------
 
-    def _closed(self) -> Solution:
+    def _plan(self) -> Solution:
         """Decide the ties within wider and wider limits, until the plan is within the limit of the bound."""
         limit = CLOSE
         while True:
             self.rounds += 1
-            boxes = Boxes.even(self.goal.categories, limit // 2)
-            seen = look(self.engine, self._level(self.prices, boxes), self.prices, boxes, self.goal)
-            decided = ClassProgram(self.goal, seen).decide()
-            if decided is not None and (decided.excess <= limit or limit >= EVERYTHING):
+            boxes = Boxes.even(self.constraints.categories, limit // 2)
+            free = self._free(self.prices, boxes)
+            restriction = restrict(self.engine, free, self.prices, boxes, self.constraints)
+            found = RestrictedProgram(self.constraints, restriction).assign_classes()
+            if found is not None and (found.gap <= limit or limit >= EVERYTHING):
                 break
             if limit >= EVERYTHING:
                 raise EngineError(
                     "No plan keeps what was asked.", "Give --share 0,1, or another --proportion."
                 )
-            known = EVERYTHING if decided is None else decided.excess + decided.excess % 2
+            known = EVERYTHING if found is None else found.gap + found.gap % 2
             limit = min(known, WIDENING * limit)
-        ties = tied(self.engine, self.levels[-1].table, self.units.keys, self.prices, limit)
-        objective = seen.bound + decided.excess
-        kinds = seen.choosing.kinds
-        return Solution(self.prices, ties, kinds, decided.moved, objective, seen.bound, self.rounds)
+        ties = tied(self.engine, self.nested[-1].table, self.candidates.keys, self.prices, limit)
+        return Solution(
+            prices=self.prices,
+            ties=ties,
+            kinds=restriction.classes.kinds,
+            moved=found.moved,
+            objective=restriction.bound + found.gap,
+            bound=restriction.bound,
+            rounds=self.rounds,
+        )
 
 
-def _next_boxes(boxes: Boxes, better: Better) -> Boxes:
+def _next_boxes(boxes: Boxes, step: PriceStep) -> Boxes:
     """Widen the boxes of prices at their sides; narrow the others, faster where none is at its side."""
-    inside = not better.at_side.any()
+    inside = not step.at_side.any()
     sides = []
-    for box, step, at_side in zip((boxes.enter, boxes.leave), better.step, better.at_side, strict=True):
+    for box, moved, at_side in zip((boxes.enter, boxes.leave), step.step, step.at_side, strict=True):
         if inside:
-            next_box = np.maximum(box // NARROWER, np.minimum(box, step) // 2)
+            next_box = np.maximum(box // NARROWER, np.minimum(box, moved) // 2)
         else:
-            next_box = np.maximum(box // 2, np.minimum(box, 2 * step))
+            next_box = np.maximum(box // 2, np.minimum(box, 2 * moved))
         sides.append(np.where(at_side, np.minimum(FARTHEST, WIDER * box), next_box))
     return Boxes(sides[0], sides[1])
 
 
-def _in_proportion(goal: Goal, counts: Counts, rows: int) -> Goal:
+def _in_proportion(constraints: SwapConstraints, counts: Counts, rows: int) -> SwapConstraints:
     """Ask of a sample what is asked of all."""
-    demand, size = goal.demand, goal.categories
+    demand, size, net = constraints.demand, constraints.categories, constraints.net
     unique, share = counts[:size], counts.sum() / rows
     part = unique / np.maximum(1, demand.unique)
     low = np.floor(demand.low * part).astype(np.int64)
     high = np.minimum(unique, np.ceil(demand.high * part).astype(np.int64))
     changes = round(demand.changes * int(unique.sum()) / max(1, int(demand.unique.sum())))
     changes = min(max(changes, int(low.sum())), int(high.sum()))
-    net = None if goal.net is None else np.rint(goal.net * share).astype(np.int64)
     asked = Demand(unique, counts[size:], changes, low, high)
-    return Goal(asked, 2 * round(goal.deviation * share / 2), net)
+    part_net = None if net is None else np.rint(net * share).astype(np.int64)
+    return SwapConstraints(asked, 2 * round(constraints.deviation * share / 2), part_net)

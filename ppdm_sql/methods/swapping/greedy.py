@@ -20,10 +20,10 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.swapping.exact import Solution
 from ppdm_sql.methods.swapping.identification import Counts
-from ppdm_sql.methods.swapping.marginal import Marginal
-from ppdm_sql.methods.swapping.posteriors import Units
-from ppdm_sql.methods.swapping.prices import Prices
-from ppdm_sql.methods.swapping.record_classes import EVERYTHING, Classes, tied, tied_classes
+from ppdm_sql.methods.swapping.lagrangian_prices import Prices
+from ppdm_sql.methods.swapping.marginal_deviation import Flows
+from ppdm_sql.methods.swapping.posteriors import Candidates
+from ppdm_sql.methods.swapping.record_classes import EVERYTHING, RecordClasses, tied, tied_classes
 
 MOST = 4_000_000
 """Numbers (unlike records times values) that the greedy method holds at most."""
@@ -31,36 +31,36 @@ Swap = tuple[int, int, int]
 """Two nodes and how many of their records are swapped."""
 
 
-def greedy(engine: Engine, units: Units, start: Marginal, seed: bytes) -> Solution:
+def greedy(engine: Engine, candidates: Candidates, start: Flows, seed: bytes) -> Solution:
     """Swap until no admissible swap costs less than nothing.
 
     Args:
-        engine: Where the units are.
-        units: The records that may change.
+        engine: Where the candidates are.
+        candidates: The records that may change.
         start: How many records Phase I moves from which category to which.
         seed: Decides which records Phase I moves.
 
     Raises:
         InvalidOption: There are too many unlike records.
 
-    Cost: one GROUP BY of the units; then time that grows faster than the unlike records, in memory.
+    Cost: one GROUP BY of the candidates; then time that grows faster than the unlike records, in memory.
 
     Source: Li and Sarkar 2004, Table 2 and Appendix A.
     """
-    prices = Prices.zero(units.categories)
-    if units.rows * (units.categories + 1) > MOST:
+    prices = Prices.zero(candidates.categories)
+    if candidates.rows * (candidates.categories + 1) > MOST:
         raise InvalidOption(
-            f"The greedy method takes at most {MOST // (units.categories + 1)} records of "
-            f"{units.categories} values.",
+            f"The greedy method takes at most {MOST // (candidates.categories + 1)} records of "
+            f"{candidates.categories} values.",
             "Use --method exact.",
         )
-    table = tied(engine, units.table, units.keys, prices, EVERYTHING, every=True)
-    found = tied_classes(engine, table, units.categories)
-    placed, passes = improved(found, phase_one(found, start, seed))
-    return Solution(prices, table, found.kinds, placed, 0, None, passes)
+    table = tied(engine, candidates.table, candidates.keys, prices, EVERYTHING, every=True)
+    classes = tied_classes(engine, table, candidates.categories)
+    placed, passes = improved(classes, random_phase_one(classes, start, seed))
+    return Solution(prices, table, classes.kinds, placed, 0, None, passes)
 
 
-def phase_one(found: Classes, start: Marginal, seed: bytes) -> Counts:
+def random_phase_one(classes: RecordClasses, start: Flows, seed: bytes) -> Counts:
     """Choose at random which records Phase I moves.
 
     Returns:
@@ -68,10 +68,10 @@ def phase_one(found: Classes, start: Marginal, seed: bytes) -> Counts:
     """
     size = len(start.unique)
     random = np.random.default_rng(int.from_bytes(hashlib.sha256(seed + b"phase 1").digest(), "big"))
-    placed = np.zeros_like(found.excess)
+    placed = np.zeros_like(classes.reduced_costs)
     for kind, flows in enumerate(np.concatenate([start.unique, start.grouped])):
-        rows = np.flatnonzero(found.kinds == kind)
-        left = found.records[rows].copy()
+        rows = np.flatnonzero(classes.kinds == kind)
+        left = classes.records[rows].copy()
         for category, wanted in enumerate(flows):
             if wanted:
                 taken = random.multivariate_hypergeometric(left, int(wanted), method="marginals")
@@ -81,11 +81,11 @@ def phase_one(found: Classes, start: Marginal, seed: bytes) -> Counts:
     return placed
 
 
-def improved(found: Classes, placed: Counts) -> tuple[Counts, int]:
+def improved(classes: RecordClasses, placed: Counts) -> tuple[Counts, int]:
     """Make passes of swaps until one finds nothing.
 
     Args:
-        found: The records.
+        classes: The records.
         placed: Records of each class by present value, the last column for the true one.
 
     Returns:
@@ -93,7 +93,7 @@ def improved(found: Classes, placed: Counts) -> tuple[Counts, int]:
     """
     passes, placed = 0, placed.copy()
     while True:
-        states = _States(found, placed)
+        states = _States(classes, placed)
         swaps = list(states.swaps())
         if not swaps:
             return placed, passes
@@ -107,17 +107,17 @@ def improved(found: Classes, placed: Counts) -> tuple[Counts, int]:
 class _States:
     """The records before a pass: nodes are alike records with one present value, in states."""
 
-    def __init__(self, found: Classes, placed: Counts) -> None:
+    def __init__(self, classes: RecordClasses, placed: Counts) -> None:
         self.size = placed.shape[1] - 1
         self.rows, self.columns = np.nonzero(placed)
         self.free = placed[self.rows, self.columns].tolist()
-        kinds = found.kinds[self.rows]
+        kinds = classes.kinds[self.rows]
         self.true = kinds % self.size
         self.present = np.where(self.columns == self.size, self.true, self.columns)
         codes = (kinds * (self.size + 1)) + self.columns
         self.codes, self.state = np.unique(codes, return_inverse=True)
         self.members = [np.flatnonzero(self.state == s) for s in range(len(self.codes))]
-        self.costs = self._costs(found)
+        self.costs = self._costs(classes)
         self.orders: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
 
     def column_for(self, node: int, other: int) -> int:
@@ -125,13 +125,13 @@ class _States:
         value = int(self.present[other])
         return self.size if value == self.true[node] else value
 
-    def _costs(self, found: Classes) -> Counts:
+    def _costs(self, classes: RecordClasses) -> Counts:
         """What each node pays for each present value instead of its own, shape (nodes, categories)."""
-        excess = found.excess[self.rows]
-        own = excess[np.arange(len(excess)), self.columns]
-        costs = excess[:, : self.size] - own[:, None]
-        stay = excess[:, self.size] - own
-        costs[np.arange(len(excess)), self.true] = stay
+        every = classes.reduced_costs[self.rows]
+        rows = np.arange(len(every))
+        now = every[rows, self.columns]
+        costs = every[:, : self.size] - now[:, None]
+        costs[rows, self.true] = every[:, self.size] - now
         return np.asarray(costs, dtype=np.int64)
 
     def _admissible(self) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 LARGEST_PACK = 4096
 LARGEST_WORD = 2**63
@@ -33,12 +34,12 @@ class Pack:
     @property
     def size(self) -> int:
         """Number of combinations."""
-        return _product(self.sizes)
+        return prod(self.sizes)
 
     @property
     def strides(self) -> tuple[int, ...]:
         """Place of each attribute in the pack."""
-        return tuple(_product(self.sizes[:i]) for i in range(len(self.sizes)))
+        return tuple(prod(self.sizes[:i]) for i in range(len(self.sizes)))
 
     @property
     def code(self) -> str:
@@ -53,10 +54,7 @@ class Pack:
 
 
 def packs_of(sizes: Mapping[int, int]) -> tuple[Pack, ...]:
-    """Lay attributes out in packs and words.
-
-    Args:
-        sizes: Number of codes by the attribute's position.
+    """Lay attributes out in packs and words, given the number of codes by the attribute's position.
 
     Example:
         >>> [(pack.attributes, pack.stride) for pack in packs_of({0: 3, 1: 2, 2: 5000})]
@@ -95,10 +93,3 @@ def words_of(packs: Sequence[Pack]) -> tuple[str, ...]:
         for attribute, stride in zip(pack.attributes, pack.strides, strict=True):
             terms[pack.word].append(f"c{attribute}::UBIGINT * {pack.stride * stride}")
     return tuple(" + ".join(parts) for parts in terms)
-
-
-def _product(numbers: Sequence[int]) -> int:
-    total = 1
-    for number in numbers:
-        total *= number
-    return total

@@ -13,27 +13,33 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError, InvalidOption
-from ppdm_sql.methods.swapping.assignment import Assigned, assign
-from ppdm_sql.methods.swapping.changed_shares import Share, bounds, check_share, default_band, rounded_changes
-from ppdm_sql.methods.swapping.exact import Exact, Solution
+from ppdm_sql.methods.swapping.assignment import Assignment, assign
+from ppdm_sql.methods.swapping.changed_shares import (
+    Share,
+    bounds,
+    check_share,
+    default_band,
+    rounded_changes,
+)
+from ppdm_sql.methods.swapping.exact import ExactSearch, Solution
 from ppdm_sql.methods.swapping.greedy import greedy
-from ppdm_sql.methods.swapping.identification import Counts, Identified
-from ppdm_sql.methods.swapping.marginal import (
+from ppdm_sql.methods.swapping.identification import Counts, Identifiable
+from ppdm_sql.methods.swapping.lagrangian_prices import SwapConstraints
+from ppdm_sql.methods.swapping.marginal_deviation import (
     Demand,
-    Marginal,
+    Flows,
     feasible_proportions,
     joint,
     least_deviation,
     separate,
 )
-from ppdm_sql.methods.swapping.posteriors import SCALE, Units, units
-from ppdm_sql.methods.swapping.predictability import settled_share
-from ppdm_sql.methods.swapping.prices import Goal
+from ppdm_sql.methods.swapping.modelling_attacker import attacker_share
+from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates, candidates
+from ppdm_sql.methods.swapping.safeguards import MOST_CATEGORIES
 from ppdm_sql.progress import Progress, warn
 
 Method = Literal["exact", "greedy"]
 PhaseOne = Literal["joint", "separate"]
-MOST_CATEGORIES = 250
 MOST_BLUR = 10.0
 SEED_BYTES = 32
 
@@ -83,7 +89,7 @@ class Plan:
         fewest: Fewest changed records of each category.
         most: Most changed records of each category.
         settled: Share of the changed unique records that a modelling attacker settles.
-        rounds: Looks at the records (exact) or passes of swaps (greedy).
+        rounds: Scans of the records (exact) or passes of swaps (greedy).
     """
 
     moves: Table
@@ -104,7 +110,7 @@ class Plan:
     rounds: int
 
 
-def swap_plan(engine: Engine, identified: Identified, options: SwapOptions, progress: Progress) -> Plan:
+def swap_plan(engine: Engine, identified: Identifiable, options: SwapOptions, progress: Progress) -> Plan:
     """Choose which records change, and to what.
 
     Args:
@@ -116,13 +122,13 @@ def swap_plan(engine: Engine, identified: Identified, options: SwapOptions, prog
     Raises:
         InvalidOption: An option cannot be used, or a share that cannot hold.
 
-    Cost: some scans of the atoms and of the identifiable records; see :class:`Exact` and :func:`greedy`.
+    Cost: some scans of the atoms and of the candidates; see :class:`ExactSearch` and :func:`greedy`.
 
     Source: Li and Sarkar 2004.
     """
     check_options(options, identified.categories)
     seed = options.seed if options.seed is not None else secrets.token_bytes(SEED_BYTES)
-    found = units(
+    found = candidates(
         engine,
         identified,
         per_group=options.per_group,
@@ -136,14 +142,16 @@ def swap_plan(engine: Engine, identified: Identified, options: SwapOptions, prog
         start = phase1 or joint(demand)
         solution, deviation = greedy(engine, found, start, seed), start.deviation
     else:
-        goal = _goal(demand, phase1)
-        solution, deviation = Exact(engine, found, goal).solve(), goal.deviation
-    assigned = assign(engine, found, solution.prices, solution.ties, solution.moved, seed)
-    _check(assigned, demand, deviation)
+        constraints = _constraints(demand, phase1)
+        solution, deviation = ExactSearch(engine, found, constraints).solve(), constraints.deviation
+    assignment = assign(engine, found, solution.prices, solution.ties, solution.moved, seed)
+    _check(assignment, demand, deviation)
     feasible = _feasible(demand, deviation, progress)
-    settled = settled_share(engine, found, assigned.moves)
+    settled = attacker_share(engine, found, assignment.moves)
     engine.discard(found.table)
-    return _plan(assigned, solution, demand, share, deviation, feasible, settled, seed, blurred=found.blurred)
+    return _plan(
+        assignment, solution, demand, share, deviation, feasible, settled, seed, blurred=found.blurred
+    )
 
 
 def check_options(options: SwapOptions, categories: int) -> None:
@@ -179,7 +187,7 @@ def check_options(options: SwapOptions, categories: int) -> None:
         check_share(options.share, options.proportion)
 
 
-def _demand(found: Units, options: SwapOptions, progress: Progress) -> tuple[Demand, Share]:
+def _demand(found: Candidates, options: SwapOptions, progress: Progress) -> tuple[Demand, Share]:
     changes = rounded_changes(options.proportion, int(found.unique.sum()))
     free = Demand(found.unique, found.grouped, changes, np.zeros_like(found.unique), found.unique)
     share = options.share
@@ -195,10 +203,10 @@ def _demand(found: Units, options: SwapOptions, progress: Progress) -> tuple[Dem
     return replace(free, low=band.low, high=band.high), band.share
 
 
-def _goal(demand: Demand, phase1: Marginal | None) -> Goal:
+def _constraints(demand: Demand, phase1: Flows | None) -> SwapConstraints:
     if phase1 is not None:
-        return Goal(demand, phase1.deviation, phase1.net)
-    return Goal(demand, least_deviation(demand)[0], None)
+        return SwapConstraints(demand, phase1.deviation, phase1.net)
+    return SwapConstraints(demand, least_deviation(demand)[0], None)
 
 
 def _feasible(demand: Demand, deviation: int, progress: Progress) -> tuple[float, float] | None:
@@ -227,22 +235,22 @@ def _feasible(demand: Demand, deviation: int, progress: Progress) -> tuple[float
     return feasible
 
 
-def _check(assigned: Assigned, demand: Demand, deviation: int) -> None:
+def _check(assignment: Assignment, demand: Demand, deviation: int) -> None:
     """Compare what was done with what was asked; a difference is a fault of this package."""
-    left = assigned.unique.sum(axis=1)
+    left = assignment.unique.sum(axis=1)
     kept = (
         int(left.sum()) == demand.changes
         and bool((left >= demand.low).all() and (left <= demand.high).all())
-        and bool((assigned.grouped.sum(axis=1) == demand.grouped).all())
-        and Marginal(assigned.unique, assigned.grouped).deviation == deviation
-        and not np.trace(assigned.unique) + np.trace(assigned.grouped)
+        and bool((assignment.grouped.sum(axis=1) == demand.grouped).all())
+        and Flows(assignment.unique, assignment.grouped).deviation == deviation
+        and not np.trace(assignment.unique) + np.trace(assignment.grouped)
     )
     if not kept:
         raise EngineError("The plan does not do what was asked.", "Try another --seed, and report this.")
 
 
 def _plan(
-    assigned: Assigned,
+    assignment: Assignment,
     solution: Solution,
     demand: Demand,
     share: Share,
@@ -253,7 +261,7 @@ def _plan(
     *,
     blurred: bool,
 ) -> Plan:
-    unique, grouped = assigned.unique.sum(axis=1), assigned.grouped.sum(axis=1)
+    unique, grouped = assignment.unique.sum(axis=1), assignment.grouped.sum(axis=1)
     proved = solution.bound
     bound, gap = (
         (float("nan"), float("nan"))
@@ -263,7 +271,7 @@ def _plan(
     held = demand.unique > 0
     reached, fewest, most = (part[held] / demand.unique[held] for part in (unique, demand.low, demand.high))
     measures: list[tuple[str, float | None, float | None]] = [
-        ("objective", None, assigned.objective),
+        ("objective", None, assignment.objective),
         *(
             [("objective with noise", None, solution.objective / SCALE)]
             if proved is not None and blurred
@@ -281,15 +289,15 @@ def _plan(
         ("changed records settled by a modelling attacker", None, settled),
     ]
     return Plan(
-        moves=assigned.moves,
+        moves=assignment.moves,
         seed=seed,
         measures=measures,
-        objective=assigned.objective,
+        objective=assignment.objective,
         bound=bound,
         gap=gap,
         changed_unique=unique,
         changed_grouped=grouped,
-        flows=assigned.unique + assigned.grouped,
+        flows=assignment.unique + assignment.grouped,
         deviation=deviation,
         feasible=feasible,
         share=(float(share[0]), float(share[1])),

@@ -2,12 +2,12 @@
 
 Working tables:
 
-- a lookup for each pack of attributes: ``code, x0, x1, ...``, the product of the conditional probabilities
-  under each confidential value, divided by the largest of them;
-- ``units``, one row per record that may change (of a group, as many rows as must change): the pattern's key,
-  ``unit`` where a pattern has several rows, ``k`` (the true category, plus the number of categories for a
-  member of a group), ``own`` and ``p0, p1, ...`` (posteriors in units of 1 / :data:`SCALE`; the one of the
-  true category is ``own``, and :data:`NEVER` in its place).
+- a lookup for each pack of attributes: ``code, likelihood_0, ...``, the product of its conditional
+  probabilities under each confidential value, divided by the largest of them;
+- ``candidates``, one row per record that may change (of a group, as many rows as must change): the pattern's
+  key, ``member`` where a pattern has several rows, ``kind`` (the true category, plus the number of categories
+  for a member of a group), ``true_posterior`` and ``p0, p1, ...`` (posteriors in units of 1 / :data:`SCALE`;
+  the one of the true category is ``true_posterior``, and :data:`NEVER` in its place).
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
-from ppdm_sql.methods.swapping.blur import noise
-from ppdm_sql.methods.swapping.identification import Counts, Identified
+from ppdm_sql.methods.base.collapse import value_counts
+from ppdm_sql.methods.swapping.gumbel_noise import gumbel_noise
+from ppdm_sql.methods.swapping.identification import Counts, Identifiable
 from ppdm_sql.methods.swapping.packed_patterns import Pack
 
 SCALE = 10**9
@@ -33,15 +34,15 @@ MOST_PRODUCTS = 300
 
 
 @dataclass(frozen=True)
-class Units:
+class Candidates:
     """The records that may change, with their posteriors.
 
     Args:
-        table: The working table ``units``.
+        table: The working table ``candidates``.
         keys: Columns that tell its rows apart.
         pattern: Columns of the pattern's key.
         categories: Number of confidential values.
-        blurred: Whether noise was added to ``p0, p1, ...``; then ``o0, o1, ...`` are without it.
+        blurred: Whether noise was added to ``p0, p1, ...``; then ``unblurred_0, ...`` are without it.
         grouped: Rows that are members of groups, by category; all of them must change.
         unique: Rows that are not, by category.
     """
@@ -60,15 +61,15 @@ class Units:
         return int(self.grouped.sum() + self.unique.sum())
 
 
-def units(
+def candidates(
     engine: Engine,
-    identified: Identified,
+    identified: Identifiable,
     *,
     per_group: int | Fraction,
     smoothing: float,
     blur: float,
     seed: bytes,
-) -> Units:
+) -> Candidates:
     """Estimate the posteriors of every record that may change.
 
     A probability that was counted as zero makes a posterior exactly zero; the true category's never is.
@@ -85,38 +86,30 @@ def units(
 
     Source: Li and Sarkar 2004, equation (10) and Appendix B.
     """
-    totals = _totals(engine, identified)
+    totals: list[int] = value_counts(engine, identified.atoms, identified.confidential).tolist()
     logs = len(identified.by) * math.log10(sum(totals) + 1) > MOST_PRODUCTS
-    known = _probabilities(engine, identified, totals, smoothing)
-    lookups = [_lookup(engine, pack, known, identified.categories, logs=logs) for pack in identified.packs]
+    conditionals = _conditionals(engine, identified, totals, smoothing)
+    lookups = [
+        _lookup(engine, pack, conditionals, identified.categories, logs=logs) for pack in identified.packs
+    ]
     single = isinstance(per_group, int) and per_group == 1
     wanted = "1" if single else _wanted(per_group)
-    weighed = _weighed(identified, lookups, totals, wanted, logs=logs)
-    keys = identified.keys if single else (*identified.keys, "unit")
+    weighted = _weighted(identified, lookups, totals, wanted, logs=logs)
+    keys = identified.keys if single else (*identified.keys, "member")
     columns = _columns(identified.categories, keys, blur, seed)
     if not single:
-        weighed = f"SELECT *, unnest(range(wanted)) AS unit FROM ({weighed})"
-    table = engine.materialize("units", f"SELECT {', '.join([*keys, *columns])} FROM ({weighed})")
-    for lookup in (known, *lookups):
+        weighted = f"SELECT *, unnest(range(wanted)) AS member FROM ({weighted})"
+    table = engine.materialize("candidates", f"SELECT {', '.join([*keys, *columns])} FROM ({weighted})")
+    for lookup in (conditionals, *lookups):
         engine.discard(lookup)
-    grouped = identified.groups if single else _grouped(engine, table, identified.categories)
-    return Units(
+    grouped = identified.groups if single else _members_to_change(engine, table, identified.categories)
+    return Candidates(
         table, keys, identified.keys, identified.categories, blur > 0, grouped, identified.unique.copy()
     )
 
 
-def _totals(engine: Engine, identified: Identified) -> list[int]:
-    """Count the records of each confidential value."""
-    rows = engine.query(
-        f"SELECT c{identified.confidential}, sum(n)::BIGINT FROM {identified.atoms.table} GROUP BY 1",
-        step="category_totals",
-    )
-    found: dict[int, int] = dict(rows)
-    return [found.get(h, 0) for h in range(identified.categories)]
-
-
-def _probabilities(engine: Engine, identified: Identified, totals: Sequence[int], smoothing: float) -> Table:
-    """Count the values of all attributes: ``attribute, v`` and the probability under each category."""
+def _conditionals(engine: Engine, identified: Identifiable, totals: Sequence[int], smoothing: float) -> Table:
+    """Estimate P(value | category) for all attributes: ``attribute, v, likelihood_0, ...``."""
     packed = " UNION ALL ".join(
         f"SELECT {place} AS pack, {pack.code} AS code, c{identified.confidential} AS category, "
         f"sum(n)::BIGINT AS n FROM {identified.atoms.table} GROUP BY ALL"
@@ -134,39 +127,38 @@ def _probabilities(engine: Engine, identified: Identified, totals: Sequence[int]
     added = f" + {smoothing!r}::DOUBLE * {' '.join(sizes)} END" if smoothing else ""
     shares = ", ".join(
         f"(sum(CASE WHEN category = {h} THEN n ELSE 0 END) + {smoothing!r}::DOUBLE) "
-        f"/ ({max(total, 1)}::DOUBLE{added}) AS x{h}"
+        f"/ ({max(total, 1)}::DOUBLE{added}) AS likelihood_{h}"
         for h, total in enumerate(totals)
     )
     query = f"SELECT attribute, v, {shares} FROM ({' UNION ALL '.join(values)}) GROUP BY attribute, v"
-    probabilities = engine.materialize("probabilities", query)
+    conditionals = engine.materialize("conditionals", query)
     engine.discard(counts)
-    return probabilities
+    return conditionals
 
 
-def _lookup(engine: Engine, pack: Pack, known: Table, categories: int, *, logs: bool) -> Table:
-    """Multiply the probabilities of every combination of a pack's values that are known one by one."""
-    every, joins = range(categories), []
-    for i, (attribute, size, stride) in enumerate(
-        zip(pack.attributes, pack.sizes, pack.strides, strict=True)
-    ):
-        values = f"(SELECT * FROM {known} WHERE attribute = {attribute}) AS a{i}"
-        joins.append(f"JOIN {values} ON a{i}.v = p.code // {stride} % {size}")
-    products = [" * ".join(f"a{i}.x{h}" for i in range(len(pack.sizes))) for h in every]
-    raw = (
-        f"SELECT p.code, {', '.join(f'{product} AS x{h}' for h, product in enumerate(products))} "
-        f"FROM range({pack.size}) AS p (code) {' '.join(joins)}"
+def _lookup(engine: Engine, pack: Pack, conditionals: Table, categories: int, *, logs: bool) -> Table:
+    """Multiply the probabilities of every combination of a pack's values, scaled by the largest product."""
+    likelihoods = [f"likelihood_{h}" for h in range(categories)]
+    joins = []
+    values = zip(pack.attributes, pack.sizes, pack.strides, strict=True)
+    for i, (attribute, size, stride) in enumerate(values):
+        of_attribute = f"(SELECT * FROM {conditionals} WHERE attribute = {attribute}) AS a{i}"
+        joins.append(f"JOIN {of_attribute} ON a{i}.v = p.code // {stride} % {size}")
+    products = ", ".join(
+        f"{' * '.join(f'a{i}.{name}' for i in range(len(pack.sizes)))} AS {name}" for name in likelihoods
     )
-    largest = f"greatest({', '.join(f'x{h}' for h in every)})"
+    scaled = ", ".join(f"{_scaled(name, logs=logs)} AS {name}" for name in likelihoods)
     return engine.materialize(
         "lookup",
-        f"SELECT code::UBIGINT AS code, {', '.join(f'{_scaled(h, logs=logs)} AS x{h}' for h in every)} "
-        f"FROM (SELECT *, {largest} AS largest FROM ({raw}))",
+        f"SELECT code::UBIGINT AS code, {scaled} "
+        f"FROM (SELECT *, greatest({', '.join(likelihoods)}) AS largest "
+        f"FROM (SELECT p.code, {products} FROM range({pack.size}) AS p (code) {' '.join(joins)}))",
     )
 
 
-def _scaled(category: int, *, logs: bool) -> str:
-    ratio = f"x{category} / largest"
-    return f"CASE WHEN x{category} > 0 THEN ln({ratio}) ELSE '-Infinity'::DOUBLE END" if logs else ratio
+def _scaled(name: str, *, logs: bool) -> str:
+    ratio = f"{name} / largest"
+    return f"CASE WHEN {name} > 0 THEN ln({ratio}) ELSE '-Infinity'::DOUBLE END" if logs else ratio
 
 
 def _wanted(per_group: int | Fraction) -> str:
@@ -180,58 +172,54 @@ def _wanted(per_group: int | Fraction) -> str:
     return f"CASE WHEN records = 1 THEN 1 ELSE least({asked}, records - 1) END"
 
 
-def _weighed(
-    identified: Identified, lookups: Sequence[Table], totals: Sequence[int], wanted: str, *, logs: bool
+def _weighted(
+    identified: Identifiable, lookups: Sequence[Table], totals: Sequence[int], wanted: str, *, logs: bool
 ) -> str:
-    """Give SQL for the patterns with a weight for each category, proportional to the posterior."""
-    columns = [f"i.{key}" for key in identified.keys]
-    joins = []
+    """Give SQL for the patterns with a likelihood for each category, proportional to the posterior."""
+    columns = ", ".join(f"i.{key}" for key in identified.keys)
+    rows = f"FROM {identified.patterns} AS i"
+    # LEFT JOINs, since DuckDB reorders a star of inner joins badly
     for number, (pack, lookup) in enumerate(zip(identified.packs, lookups, strict=True)):
         place = pack.place.replace(f"w{pack.word}", f"i.w{pack.word}")
-        joins.append(f"LEFT JOIN {lookup} AS l{number} ON l{number}.code = {place}")
-    terms = [[f"l{number}.x{h}" for number in range(len(lookups))] for h in range(identified.categories)]
-    if logs:
-        sums = [
-            f"{' + '.join(term)} + ln({max(total, 1)}::DOUBLE)"
-            for term, total in zip(terms, totals, strict=True)
-        ]
-        largest = f"greatest({', '.join(f'y{h}' for h in range(len(sums)))})"
-        inner = ", ".join(f"{total} AS y{h}" for h, total in enumerate(sums))
-        weights = ", ".join(f"exp(y{h} - {largest}) AS x{h}" for h in range(len(sums)))
-        start = f"SELECT {', '.join(columns)}, i.records, i.category, {inner} FROM {identified.patterns} AS i"
-        listed = f"{', '.join(identified.keys)}, {wanted} AS wanted, category, records, {weights}"
-        return f"SELECT {listed} FROM ({start} {' '.join(joins)})"
-    weights = ", ".join(
-        f"{' * '.join(term)} * {total}::DOUBLE AS x{h}"
-        for h, (term, total) in enumerate(zip(terms, totals, strict=True))
+        rows += f" LEFT JOIN {lookup} AS l{number} ON l{number}.code = {place}"
+    factors = [[f"l{n}.likelihood_{h}" for n in range(len(lookups))] for h in range(len(totals))]
+    if not logs:
+        products = ", ".join(
+            f"{' * '.join(factor)} * {total}::DOUBLE AS likelihood_{h}"
+            for h, (factor, total) in enumerate(zip(factors, totals, strict=True))
+        )
+        return f"SELECT {columns}, {wanted} AS wanted, i.category, i.records, {products} {rows}"
+    sums = ", ".join(
+        f"{' + '.join(factor)} + ln({max(total, 1)}::DOUBLE) AS log_{h}"
+        for h, (factor, total) in enumerate(zip(factors, totals, strict=True))
     )
+    largest = f"greatest({', '.join(f'log_{h}' for h in range(len(totals)))})"
+    scaled = ", ".join(f"exp(log_{h} - {largest}) AS likelihood_{h}" for h in range(len(totals)))
     return (
-        f"SELECT {', '.join(columns)}, {wanted} AS wanted, i.category, i.records, {weights} "
-        f"FROM {identified.patterns} AS i {' '.join(joins)}"
+        f"SELECT {', '.join(identified.keys)}, {wanted} AS wanted, category, records, {scaled} "
+        f"FROM (SELECT {columns}, i.records, i.category, {sums} {rows})"
     )
 
 
 def _columns(categories: int, keys: Sequence[str], blur: float, seed: bytes) -> list[str]:
     every = range(categories)
-    total = "(" + " + ".join(f"x{h}" for h in every) + ")"
-    plain = [f"round(x{h} / {total} * 1e9)" for h in every]
+    total = "(" + " + ".join(f"likelihood_{h}" for h in every) + ")"
+    plain = [f"round(likelihood_{h} / {total} * 1e9)" for h in every]
     number = "BIGINT" if blur else "INTEGER"
     posteriors = [
         f"CASE WHEN category = {h} THEN {NEVER[number]} "
-        f"ELSE {plain[h] + noise(blur, seed, keys, h)} END::{number} AS p{h}"
+        f"ELSE {plain[h] + gumbel_noise(blur, seed, keys, h)} END::{number} AS p{h}"
         for h in every
     ]
-    unblurred = [f"{plain[h]}::INTEGER AS o{h}" for h in every] if blur else []
-    own = "CASE category " + " ".join(f"WHEN {h} THEN {plain[h]}" for h in every) + " END"
-    kind = f"(category + CASE WHEN records > 1 THEN {categories} ELSE 0 END)::USMALLINT AS k"
-    return [kind, f"{own}::INTEGER AS own", *posteriors, *unblurred]
+    unblurred = [f"{plain[h]}::INTEGER AS unblurred_{h}" for h in every] if blur else []
+    true_posterior = "CASE category " + " ".join(f"WHEN {h} THEN {plain[h]}" for h in every) + " END"
+    kind = f"(category + CASE WHEN records > 1 THEN {categories} ELSE 0 END)::USMALLINT AS kind"
+    return [kind, f"{true_posterior}::INTEGER AS true_posterior", *posteriors, *unblurred]
 
 
-def _grouped(engine: Engine, table: Table, categories: int) -> Counts:
-    rows = engine.query(
-        f"SELECT k - {categories}, count(*) FROM {table} WHERE k >= {categories} GROUP BY 1", step="groups"
-    )
-    found = np.zeros(categories, dtype=np.int64)
-    for category, count in rows:
-        found[category] = count
-    return found
+def _members_to_change(engine: Engine, table: Table, categories: int) -> Counts:
+    query = statements.bind("swapping/kind_counts", tables={"candidates": table})
+    found = np.zeros(2 * categories, dtype=np.int64)
+    for kind, records in engine.query(query, step="kind_counts"):
+        found[kind] = records
+    return found[categories:]

@@ -1,9 +1,10 @@
-"""Looks at the records: how many of them are alike in all that they may do while prices move within boxes.
+"""The problem restricted to boxes of prices: the records that are free there, in classes of alike ones.
 
-At given prices, what a record does instead of its best choice costs an *excess*. While no price moves
+At given prices, what a record does instead of its best choice has a *reduced cost*. While no price moves
 farther than its box, a choice can become the best one only if it is, at its box's upper side, worth as much
-as every other at its lower side. Records with the same such choices and the same excesses make a class; most
-records have one choice. A class is an aggregate: it does not say whose it is.
+as every other at its lower side. A record with one such choice is *fixed* (reduced-cost fixing), one with
+several is *free*. Free records of one kind with the same reduced costs make a class, which is an aggregate:
+it does not say whose it is.
 """
 
 from __future__ import annotations
@@ -18,14 +19,20 @@ from numpy.typing import NDArray
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.swapping.identification import Counts
-from ppdm_sql.methods.swapping.prices import CuttingPlane, Goal, Prices, bound, by_kind, offers, scan
+from ppdm_sql.methods.swapping.lagrangian_prices import (
+    FixedFlows,
+    Prices,
+    SwapConstraints,
+    by_kind,
+    fixed_flows,
+    lagrangian_bound,
+    priced_choices,
+)
 
 EVERYTHING = 10**14
-"""An excess above every true one, and below that of what is forbidden."""
-TOP = "greatest(best, stay)"
-"""SQL for what a record's best choice is worth to it."""
-GRID = 8
-"""Steps of a box to which excesses are rounded, where there are too many classes to tell apart."""
+"""A reduced cost above every true one, and below that of what is forbidden."""
+ROUNDING_STEPS = 8
+"""Steps of a box to which reduced costs are rounded, where there are too many classes to tell apart."""
 
 
 @dataclass(frozen=True)
@@ -47,50 +54,54 @@ class Boxes:
 
 
 @dataclass(frozen=True)
-class Classes:
+class RecordClasses:
     """Records that are alike.
 
     Args:
         kinds: True category of each class, plus the number of categories for members of groups.
         records: Records of each class; parts of them where the classes are a sample.
-        excess: Excess of each choice, entering a category or (last) staying; -1 where it is no choice.
+        reduced_costs: Of each choice, entering a category or (last) staying; -1 where it is no choice.
     """
 
     kinds: Counts
     records: NDArray[Any]
-    excess: Counts
+    reduced_costs: Counts
 
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def where(self, rows: NDArray[Any]) -> Classes:
+    def where(self, rows: NDArray[Any]) -> RecordClasses:
         """Give some of the classes."""
-        return Classes(self.kinds[rows], self.records[rows], self.excess[rows])
+        return RecordClasses(self.kinds[rows], self.records[rows], self.reduced_costs[rows])
+
+    def in_order(self) -> RecordClasses:
+        """Sort by kind and reduced costs, as :func:`tied` numbers classes."""
+        return self.where(np.lexsort((*self.reduced_costs.T[::-1], self.kinds)))
 
 
 @dataclass(frozen=True)
-class Level:
-    """The records that have a choice while prices stay within some reach of a centre.
+class FreeRecords:
+    """The records that are free while prices stay within some reach of a centre.
 
     Args:
-        table: A table like ``units``.
+        table: A table like ``candidates``.
         rows: Its rows.
-        settled: What all other records do, at all these prices.
+        fixed: What all other records do, at all these prices.
         centre: The prices in the middle.
         reach: How far each may move from there.
     """
 
     table: Table
     rows: int
-    settled: CuttingPlane
+    fixed: FixedFlows
     centre: Prices
     reach: Boxes
 
     def holds(self, prices: Prices, boxes: Boxes) -> bool:
         """Tell whether boxes around prices are within the reach."""
         steps = (
-            np.abs(np.subtract(mine, middle)) + box <= reach
-            for mine, middle, box, reach in (
+            np.abs(np.subtract(price, middle)) + box <= reach
+            for price, middle, box, reach in (
                 (prices.enter, self.centre.enter, boxes.enter, self.reach.enter),
                 (prices.leave, self.centre.leave, boxes.leave, self.reach.leave),
             )
@@ -99,89 +110,92 @@ class Level:
 
 
 @dataclass(frozen=True)
-class RecordScan:
-    """What records may do within boxes around prices.
+class Restriction:
+    """The problem restricted to boxes around prices.
 
     Args:
         prices: The prices.
         boxes: How far each may move.
-        choosing: The classes with a choice, perhaps a sample of them.
-        into: Records without a choice, by category that they enter, and ...
-        left: ... uniquely identifiable ones by category that they leave.
+        classes: Of the free records, perhaps a sample.
+        entering: Fixed records by category that they enter, and ...
+        leaving: ... uniquely identifiable ones by category that they leave.
         bound: What the prices prove.
-        near: Classes with a choice.
-        open: Records with a choice.
-        exact: Whether all of them are told apart.
+        found: Number of classes before a sample was taken.
+        free: Number of free records.
+        exact: Whether all classes are there, with their own reduced costs.
     """
 
     prices: Prices
     boxes: Boxes
-    choosing: Classes
-    into: Counts
-    left: Counts
+    classes: RecordClasses
+    entering: Counts
+    leaving: Counts
     bound: int
-    near: int
-    open: int
+    found: int
+    free: int
     exact: bool
 
 
-def look(
+def restrict(
     engine: Engine,
-    level: Level,
+    free: FreeRecords,
     prices: Prices,
     boxes: Boxes,
-    goal: Goal,
+    constraints: SwapConstraints,
     *,
     rounded: bool = False,
     most: int | None = None,
-) -> RecordScan:
-    """Count the classes; one GROUP BY over the level's records.
+) -> Restriction:
+    """Fix what records do that have one choice within the boxes, and count the classes of the others.
 
     Args:
         engine: Where the table is.
-        level: The records; it must hold the boxes.
+        free: The records; their reach must hold the boxes.
         prices: The prices.
         boxes: How far each may move.
-        goal: What a plan must reach.
-        rounded: Round excesses down to parts of the boxes.
-        most: Take a sample where there are more classes with a choice.
+        constraints: What a plan must keep.
+        rounded: Round reduced costs down to parts of the boxes.
+        most: Take a sample where there are more classes.
+
+    Cost: one GROUP BY of the records.
     """
-    size, names = goal.categories, names_of(goal.categories)
+    names = reduced_cost_names(constraints.categories)
     rows = engine.arrays(
-        f"SELECT k, {', '.join(names)}, count(*) AS n, sum(cost)::BIGINT AS cost "
-        f"FROM ({_choices(level.table, prices, boxes, rounded=rounded)}) GROUP BY ALL",
-        step="look",
+        f"SELECT kind, {', '.join(names)}, count(*) AS n, sum(cost)::BIGINT AS cost "
+        f"FROM ({reduced_costs(free.table, prices, boxes, rounded=rounded)}) GROUP BY ALL",
+        step="restrict",
     )
-    found = classes_of(rows, names)
-    choices = (found.excess >= 0).sum(axis=1)
-    choosing = in_order(found.where(choices > 1))
-    into, left = _flows(found.where(choices == 1), size)
-    near, sampled = len(choosing), most is not None and len(choosing) > most
-    return RecordScan(
+    every = _fetched_classes(rows, names)
+    choices = (every.reduced_costs >= 0).sum(axis=1)
+    classes = every.where(choices > 1).in_order()
+    entering, leaving = _flows(every.where(choices == 1), constraints.categories)
+    sampled = most is not None and len(classes) > most
+    costs = int(rows["cost"].sum()) + free.fixed.cost_at(prices)
+    return Restriction(
         prices=prices,
         boxes=boxes,
-        choosing=thinned(choosing, most) if most is not None and sampled else choosing,
-        into=into + level.settled.by_category.sum(axis=0),
-        left=left + level.settled.left,
-        bound=bound(int(rows["cost"].sum()) + sum(level.settled.values(prices)), prices, goal),
-        near=near,
-        open=int(choosing.records.sum()),
-        exact=not sampled and not (rounded and boxes.largest >= 2 * GRID),
+        classes=sample(classes, most) if most is not None and sampled else classes,
+        entering=entering + free.fixed.by_category.sum(axis=0),
+        leaving=leaving + free.fixed.left,
+        bound=lagrangian_bound(costs, prices, constraints),
+        found=len(classes),
+        free=int(classes.records.sum()),
+        exact=not sampled and not (rounded and boxes.largest >= 2 * ROUNDING_STEPS),
     )
 
 
-def _flows(settled: Classes, size: int) -> tuple[Counts, Counts]:
+def _flows(fixed: RecordClasses, size: int) -> tuple[Counts, Counts]:
     """Count who enters each category, and which unique records leave each, of classes with one choice."""
-    choice = settled.excess.argmax(axis=1)
+    choice = fixed.reduced_costs.argmax(axis=1)
     moving = choice < size
-    unique = moving & (settled.kinds < size)
-    into, left = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    np.add.at(into, choice[moving], settled.records[moving])
-    np.add.at(left, settled.kinds[unique], settled.records[unique])
-    return into, left
+    unique = moving & (fixed.kinds < size)
+    entering, leaving = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    np.add.at(entering, choice[moving], fixed.records[moving])
+    np.add.at(leaving, fixed.kinds[unique], fixed.records[unique])
+    return entering, leaving
 
 
-def thinned(classes: Classes, most: int) -> Classes:
+def sample(classes: RecordClasses, most: int) -> RecordClasses:
     """Take about so many of ordered classes, evenly spread over the records of each kind.
 
     Each kind keeps its number of records; kinds share the classes by the square roots of these numbers.
@@ -197,118 +211,141 @@ def thinned(classes: Classes, most: int) -> Classes:
         taken.append(rows + start)
         weights.append(hits * total / count)
     rows = np.concatenate(taken)
-    return Classes(classes.kinds[rows], np.concatenate(weights), classes.excess[rows])
+    return RecordClasses(classes.kinds[rows], np.concatenate(weights), classes.reduced_costs[rows])
 
 
-def narrowed(engine: Engine, level: Level, prices: Prices, reach: Boxes, columns: Sequence[str]) -> Level:
-    """Set apart the records that have one choice within a reach of prices.
-
-    Cost: two scans of the level's records.
-    """
-    offered = (
-        f"SELECT *, {_sure(prices, reach)} AS sure "
-        f"FROM ({offers(level.table, prices, columns, reach.largest)})"
+def fix_records(
+    engine: Engine, free: FreeRecords, prices: Prices, reach: Boxes, columns: Sequence[str]
+) -> FreeRecords:
+    """Set apart the records that have one choice within a reach of prices; two scans of the free ones."""
+    choices = (
+        f"SELECT *, {_lowest_best(prices, reach)} AS lowest "
+        f"FROM ({priced_choices(free.table, prices, columns, reach.largest)})"
     )
-    choosing = _choosing(prices, reach)
-    table = engine.materialize("open", f"SELECT {', '.join(columns)} FROM ({offered}) WHERE {choosing}")
-    settled = scan(engine, offered, prices, f"NOT ({choosing})")
-    ((rows,),) = engine.query(f"SELECT count(*) FROM {table}", step="open")
-    return Level(table, rows, level.settled + settled, prices, reach)
+    is_free = _is_free(prices, reach)
+    table = engine.materialize("free", f"SELECT {', '.join(columns)} FROM ({choices}) WHERE {is_free}")
+    fixed = fixed_flows(engine, choices, prices, f"NOT ({is_free})")
+    ((rows,),) = engine.query(f"SELECT count(*) FROM {table}", step="free")
+    return FreeRecords(table, rows, free.fixed + fixed, prices, reach)
 
 
 def tied(
     engine: Engine, table: Table, keys: Sequence[str], prices: Prices, limit: int, *, every: bool = False
 ) -> Table:
-    """Number the classes of the records that have a second choice of at most so much excess.
+    """Number the classes of the records that have a second choice of at most so much reduced cost.
 
     Returns:
-        A working table of the records' keys and ``class``, in the order of kind and excesses, from 0.
+        A working table of the records' keys and ``class``, in the order of kind and reduced costs, from 0.
 
     Args:
         engine: Where the table is.
-        table: A table like ``units``.
+        table: A table like ``candidates``.
         keys: Columns that tell its rows apart.
         prices: The prices.
-        limit: Largest excess, an even number.
+        limit: Largest reduced cost, an even number.
         every: Take the records without a second choice too.
     """
-    size = len(prices.enter)
-    names = names_of(size)
-    row = ", ".join(["k", *names])
-    choices = _choices(table, prices, Boxes.even(size, limit // 2), rounded=False, keys=keys)
-    near = " + ".join(f"({name} >= 0)::INTEGER" for name in names)
-    where = "" if every else f" WHERE {near} > 1"
+    names = reduced_cost_names(len(prices.enter))
+    row = ", ".join(["kind", *names])
+    boxes = Boxes.even(len(prices.enter), limit // 2)
+    choices = " + ".join(f"({name} >= 0)::INTEGER" for name in names)
+    where = "" if every else f" WHERE {choices} > 1"
     return engine.materialize(
         "ties",
         f"SELECT {', '.join(keys)}, {row}, dense_rank() OVER (ORDER BY {row}) - 1 AS class "
-        f"FROM ({choices}){where}",
+        f"FROM ({reduced_costs(table, prices, boxes, keys=keys)}){where}",
     )
 
 
-def tied_classes(engine: Engine, ties: Table, categories: int) -> Classes:
+def tied_classes(engine: Engine, ties: Table, categories: int) -> RecordClasses:
     """Count the classes of a table that :func:`tied` made; one GROUP BY of it."""
-    names = names_of(categories)
-    values = ", ".join(f"any_value({name}) AS {name}" for name in ["k", *names])
+    names = reduced_cost_names(categories)
+    values = ", ".join(f"any_value({name}) AS {name}" for name in ["kind", *names])
     sql = f"SELECT class, count(*) AS n, {values} FROM {ties} GROUP BY class ORDER BY class"
-    return classes_of(engine.arrays(sql, step="classes"), names)
+    return _fetched_classes(engine.arrays(sql, step="tied_classes"), names)
 
 
-def in_order(classes: Classes) -> Classes:
-    """Sort classes as :func:`tied` numbers them."""
-    return classes.where(np.lexsort((*classes.excess.T[::-1], classes.kinds)))
+def reduced_cost_names(categories: int) -> list[str]:
+    """Name the columns of reduced costs, staying last."""
+    return [f"reduced_cost_{choice}" for choice in [*range(categories), "stay"]]
 
 
-def names_of(categories: int) -> list[str]:
-    """Name the columns of excesses, staying last."""
-    return [f"e{i}" for i in range(categories + 1)]
+def _fetched_classes(rows: dict[str, NDArray[Any]], names: Sequence[str]) -> RecordClasses:
+    costs = np.stack([rows[name].astype(np.int64) for name in names], axis=1)
+    return RecordClasses(rows["kind"].astype(np.int64), rows["n"].astype(np.int64), costs)
 
 
-def classes_of(rows: dict[str, NDArray[Any]], names: Sequence[str]) -> Classes:
-    """Read classes from fetched columns."""
-    excess = np.stack([rows[name].astype(np.int64) for name in names], axis=1)
-    return Classes(rows["k"].astype(np.int64), rows["n"].astype(np.int64), excess)
+def reduced_costs(
+    table: Table, prices: Prices, boxes: Boxes, *, rounded: bool = False, keys: Sequence[str] = ()
+) -> str:
+    """Give SQL for the reduced cost of each choice of each record, and what its best choice costs it.
 
-
-def _choices(table: Table, prices: Prices, boxes: Boxes, *, rounded: bool, keys: Sequence[str] = ()) -> str:
-    """Give SQL for the excess of each choice of each record, and what its best choice costs it."""
+    Example:
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> sql = reduced_costs(Table("candidates"), Prices((7, 0), (5, 3)), Boxes.even(2, 4), keys=["w0"])
+        >>> print(formatted(sql).partition("FROM")[0])
+        SELECT
+          w0,
+          kind,
+          CASE WHEN worth_0 + CAST(4 AS BIGINT) >= lowest THEN best - worth_0 ELSE -1 END AS reduced_cost_0,
+          CASE WHEN worth_1 + CAST(4 AS BIGINT) >= lowest THEN best - worth_1 ELSE -1 END AS reduced_cost_1,
+          CASE
+            WHEN worth_stay + (
+              CAST([4, 4, 4, 4] AS BIGINT[])
+            )[kind + 1] >= lowest
+            THEN best - worth_stay
+            ELSE -1
+          END AS reduced_cost_stay,
+          CASE
+            WHEN kind < 2
+            THEN worth_stay
+            ELSE true_posterior + (
+              CAST([7, 0, 7, 0] AS BIGINT[])
+            )[kind + 1]
+          END - best AS cost
+        <BLANKLINE>
+    """
     size = len(prices.enter)
-    chosen = []
-    for name, choice, box in zip(names_of(size), _names(size), _boxes(boxes), strict=True):
-        excess = f"top - {choice}"
-        if rounded and (grid := _grid(boxes, choice, size)):
-            excess = f"({excess}) // {grid} * {grid}"
-        chosen.append(f"CASE WHEN {choice} + {box} >= sure THEN {excess} ELSE -1 END AS {name}")
-    base = f"CASE WHEN k < {size} THEN stay ELSE own + {by_kind(prices.enter * 2)} END"
-    offered = offers(table, prices, [*keys, "k", "own"], boxes.largest)
+    columns = []
+    for name, worth, box in zip(reduced_cost_names(size), _worths(size), _sides(boxes), strict=True):
+        cost = f"best - {worth}"
+        if rounded and (step := _rounding_step(boxes, worth)):
+            cost = f"({cost}) // {step} * {step}"
+        columns.append(f"CASE WHEN {worth} + {box} >= lowest THEN {cost} ELSE -1 END AS {name}")
+    unchanged = (
+        f"CASE WHEN kind < {size} THEN worth_stay ELSE true_posterior + {by_kind(prices.enter * 2)} END"
+    )
+    choices = priced_choices(table, prices, [*keys, "kind", "true_posterior"], boxes.largest)
     return (
-        f"SELECT {', '.join([*keys, 'k', *chosen])}, {base} - top AS cost "
-        f"FROM (SELECT *, {TOP} AS top, {_sure(prices, boxes)} AS sure FROM ({offered}))"
+        f"SELECT {', '.join([*keys, 'kind', *columns])}, {unchanged} - best AS cost "
+        "FROM (SELECT *, greatest(best_entry, worth_stay) AS best, "
+        f"{_lowest_best(prices, boxes)} AS lowest FROM ({choices}))"
     )
 
 
-def _grid(boxes: Boxes, choice: str, size: int) -> str:
-    if choice == "stay":
-        return by_kind(np.maximum(1, boxes.leave // GRID).tolist() * 2)
-    grid = int(boxes.enter[int(choice[1:])]) // GRID
-    return f"{grid}" if grid > 1 else ""
+def _rounding_step(boxes: Boxes, worth: str) -> str:
+    if worth == "worth_stay":
+        return by_kind(np.maximum(1, boxes.leave // ROUNDING_STEPS).tolist() * 2)
+    step = int(boxes.enter[int(worth.removeprefix("worth_"))]) // ROUNDING_STEPS
+    return f"{step}" if step > 1 else ""
 
 
-def _names(size: int) -> list[str]:
-    return [*(f"s{h}" for h in range(size)), "stay"]
+def _worths(size: int) -> list[str]:
+    return [*(f"worth_{h}" for h in range(size)), "worth_stay"]
 
 
-def _boxes(boxes: Boxes) -> list[str]:
+def _sides(boxes: Boxes) -> list[str]:
     return [*(f"{box}::BIGINT" for box in boxes.enter.tolist()), by_kind(boxes.leave.tolist() * 2)]
 
 
-def _sure(prices: Prices, boxes: Boxes) -> str:
-    """Give SQL for what a record's best choice is worth to it at least."""
-    pairs = zip(_names(len(prices.enter)), _boxes(boxes), strict=True)
-    return f"greatest({', '.join(f'{choice} - {box}' for choice, box in pairs)})"
+def _lowest_best(prices: Prices, boxes: Boxes) -> str:
+    """Give SQL for what a record's best choice is worth to it at least, wherever prices move."""
+    pairs = zip(_worths(len(prices.enter)), _sides(boxes), strict=True)
+    return f"greatest({', '.join(f'{worth} - {box}' for worth, box in pairs)})"
 
 
-def _choosing(prices: Prices, boxes: Boxes) -> str:
-    """Give SQL that tells whether a row of offers, with ``sure``, has more than one choice."""
-    pairs = zip(_names(len(prices.enter)), _boxes(boxes), strict=True)
-    counted = " + ".join(f"({choice} + {box} >= sure)::INTEGER" for choice, box in pairs)
-    return f"{counted} > 1"
+def _is_free(prices: Prices, boxes: Boxes) -> str:
+    """Give SQL that tells whether a row of priced choices, with ``lowest``, has more than one choice."""
+    pairs = zip(_worths(len(prices.enter)), _sides(boxes), strict=True)
+    choices = " + ".join(f"({worth} + {box} >= lowest)::INTEGER" for worth, box in pairs)
+    return f"{choices} > 1"

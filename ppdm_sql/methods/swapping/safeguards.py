@@ -9,6 +9,7 @@ from itertools import combinations
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource
 from ppdm_sql.methods.base.collapse import Atoms
+from ppdm_sql.methods.swapping.changed_shares import rounded_changes
 from ppdm_sql.methods.swapping.correlation import cramers_v
 from ppdm_sql.progress import Progress
 
@@ -20,12 +21,6 @@ CORRELATED = 0.1
 
 def check_categories(name: str, size: int, proportion: Fraction, progress: Progress) -> None:
     """Refuse a confidential column with too few or too many values, or one whose swap can be reversed.
-
-    Args:
-        name: The column.
-        size: Number of its values, at least 1.
-        proportion: Share of the uniquely identifiable records to change.
-        progress: Told where a swap is nearly reversible.
 
     Raises:
         InvalidSource: It has a single value, or more than can be swapped.
@@ -62,7 +57,7 @@ def check_unique(name: str, proportion: Fraction, unique: int, categories: int) 
     Example:
         >>> check_unique("Amount", Fraction(1, 2), 6, 3)
     """
-    changed = (2 * proportion.numerator * unique + proportion.denominator) // (2 * proportion.denominator)
+    changed = rounded_changes(proportion, unique)
     asked = f"A proportion of {float(proportion):g} changes {name!r}"
     if unique and not changed:
         raise GuaranteeNotMet(

@@ -22,9 +22,9 @@ from ppdm_sql.errors import InvalidOption, InvalidSource, said
 from ppdm_sql.methods.base.collapse import Atoms, Kept, collapse
 from ppdm_sql.methods.base.pseudonyms import pseudonym
 from ppdm_sql.methods.base.source import read_source
-from ppdm_sql.methods.swapping.bins import binned, bins_asked
 from ppdm_sql.methods.swapping.correlation import cramers_v
-from ppdm_sql.methods.swapping.identification import Identified, identify
+from ppdm_sql.methods.swapping.discretization import discretized, requested_bins
+from ppdm_sql.methods.swapping.identification import Identifiable, identify
 from ppdm_sql.methods.swapping.planning import Method, PhaseOne, Plan, SwapOptions, swap_plan
 from ppdm_sql.methods.swapping.request import (
     METHODS,
@@ -89,7 +89,7 @@ class Swapped:
 
     name: str
     proportion: Fraction
-    identified: Identified
+    identified: Identifiable
     plan: Plan | None
 
 
@@ -115,7 +115,7 @@ class SwapRun:
         self.proportions = {name: proportion_of(self.request, name) for name in self.roles.confidential}
         self.per_group, self.share = per_group(request.per_group), share_of(request.share)
         confidential = [self.columns[name] for name in self.roles.confidential]
-        self.bins_asked = bins_asked(self.request.bins, confidential)
+        self.requested_bins = requested_bins(self.request.bins, confidential)
         self.labels: dict[str, tuple[str, ...]] = {}
         check_free(engine, request.into)
 
@@ -189,8 +189,10 @@ class SwapRun:
                     f"Confidential column {name!r} is NULL in {self._nulls(atoms, position)} records.",
                     "Leave these records out, or give them a value, in a view.",
                 )
-            if name in self.bins_asked:
-                atoms, self.labels[name] = binned(self.engine, atoms, position, self.bins_asked[name])
+            if name in self.requested_bins:
+                atoms, self.labels[name] = discretized(
+                    self.engine, atoms, position, self.requested_bins[name]
+                )
             check_categories(name, atoms.coded[position].size, self.proportions[name], self.progress)
         return atoms
 

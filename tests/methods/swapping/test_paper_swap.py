@@ -12,9 +12,9 @@ from swaps import identified, patterns, planned
 
 from ppdm_sql.engine import statements
 from ppdm_sql.methods.swapping.greedy import improved
-from ppdm_sql.methods.swapping.marginal import Demand, joint, separate
-from ppdm_sql.methods.swapping.posteriors import SCALE, units
-from ppdm_sql.methods.swapping.prices import Prices
+from ppdm_sql.methods.swapping.lagrangian_prices import Prices
+from ppdm_sql.methods.swapping.marginal_deviation import Demand, joint, separate
+from ppdm_sql.methods.swapping.posteriors import SCALE, candidates
 from ppdm_sql.methods.swapping.record_classes import EVERYTHING, tied, tied_classes
 
 HALF = Fraction(1, 2)
@@ -47,12 +47,14 @@ def shown(policies: list[Row], number: int) -> Row:
 
 def posteriors_found(policies: list[Row]) -> dict[Row, dict[str, float]]:
     with identified([row[1:] for row in policies]) as (engine, found):
-        table = units(engine, found, per_group=1, smoothing=0.0, blur=0.0, seed=b"").table
+        table = candidates(engine, found, per_group=1, smoothing=0.0, blur=0.0, seed=b"").table
         known = patterns(engine, found)
-        rows = engine.query(f"SELECT w0, k % 3, own, p0, p1, p2 FROM {table}", step="test")
+        rows = engine.query(f"SELECT w0, kind % 3, true_posterior, p0, p1, p2 FROM {table}", step="test")
     return {
-        known[key,]: {v: (own if VALUES[t] == v else p) / SCALE for v, p in zip(VALUES, ps, strict=True)}
-        for key, t, own, *ps in rows
+        known[key,]: {
+            v: (true_posterior if VALUES[t] == v else p) / SCALE for v, p in zip(VALUES, ps, strict=True)
+        }
+        for key, t, true_posterior, *ps in rows
     }
 
 
@@ -86,14 +88,14 @@ def test_phase_1_keeps_the_marginal(solve: object) -> None:
 
 def test_the_papers_swaps_lead_from_4_0718_to_2_4237(policies: list[Row]) -> None:
     with identified([row[1:] for row in policies]) as (engine, found):
-        table = units(engine, found, per_group=1, smoothing=0.0, blur=0.0, seed=b"")
+        table = candidates(engine, found, per_group=1, smoothing=0.0, blur=0.0, seed=b"")
         nothing = Prices.zero(3)
         ties = tied(engine, table.table, table.keys, nothing, EVERYTHING, every=True)
         classes = tied_classes(engine, ties, 3)
         known = patterns(engine, found)
         rows = engine.query(f"SELECT w0, class FROM {ties}", step="test")
         class_of = {known[key,]: number for key, number in rows}
-    placed = np.zeros_like(classes.excess)
+    placed = np.zeros_like(classes.reduced_costs)
     for number, value in PHASE_1.items():
         row = class_of[shown(policies, number)]
         true = classes.kinds[row] % 3

@@ -17,8 +17,8 @@ from swaps import Told, identified, patterns, planned
 
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.swapping import exact
-from ppdm_sql.methods.swapping.prices import Prices, offers
-from ppdm_sql.methods.swapping.record_classes import Classes, thinned
+from ppdm_sql.methods.swapping.lagrangian_prices import Prices, priced_choices
+from ppdm_sql.methods.swapping.record_classes import RecordClasses, sample
 
 EVERY = (Fraction(0), Fraction(1))
 HALF = Fraction(1, 2)
@@ -171,8 +171,8 @@ def test_sampling_and_narrowing_do_not_change_the_optimum(
     asked: dict[str, Any] = {"proportion": Fraction(1, 3), "share": share, "seed": b"s"}
     direct = planned(rows, **asked)[0]
     monkeypatch.setattr(exact, "SAMPLE", 150)
-    monkeypatch.setattr(exact, "OPEN", 40)
-    monkeypatch.setattr(exact, "MOST", 12)
+    monkeypatch.setattr(exact, "FEW_FREE", 40)
+    monkeypatch.setattr(exact, "MOST_CLASSES", 12)
     sampled, _, after = planned(rows, **asked)
     check(rows, Fraction(1, 3), 1, after)
     assert sampled.objective == pytest.approx(direct.objective, abs=1e-6)
@@ -181,18 +181,20 @@ def test_sampling_and_narrowing_do_not_change_the_optimum(
 
 def test_a_thinned_set_of_classes_keeps_the_records_of_each_kind() -> None:
     kinds = np.array([0] * 50 + [1] * 3 + [4] * 200)
-    classes = Classes(kinds, np.arange(1, 254), np.zeros((253, 3), dtype=np.int64))
-    thin = thinned(classes, 40)
+    classes = RecordClasses(kinds, np.arange(1, 254), np.zeros((253, 3), dtype=np.int64))
+    thin = sample(classes, 40)
     assert 20 <= len(thin) <= 45
     for kind in (0, 1, 4):
         assert thin.records[thin.kinds == kind].sum() == pytest.approx(classes.records[kinds == kind].sum())
 
 
 def test_no_price_makes_a_record_enter_the_category_that_it_leaves() -> None:
-    query = "(SELECT 0 AS k, 5 AS own, -2000000000 AS p0, 7 AS p1)"
+    query = "(SELECT 0 AS kind, 5 AS true_posterior, -2000000000 AS p0, 7 AS p1)"
     for far in (0, 10**10):
         prices = Prices((far, 0), (0, 0))
-        (row,) = duckdb.sql(f"SELECT best, s1, s0 < -10**9 FROM ({offers(query, prices)})").fetchall()
+        (row,) = duckdb.sql(
+            f"SELECT best_entry, worth_1, worth_0 < -10**9 FROM ({priced_choices(query, prices)})"
+        ).fetchall()
         assert row == (7, 7, True)
 
 

@@ -13,10 +13,7 @@ HEX_DIGITS = 13
 def keyed_hash(seed: bytes, columns: Sequence[str], purpose: str) -> str:
     """Give SQL for a text hash of a row's key that nobody can compute without the seed.
 
-    Args:
-        seed: The secret.
-        columns: SQL of the key's columns.
-        purpose: What the hash is for, so that two uses are independent.
+    The purpose makes two uses independent.
 
     Example:
         >>> keyed_hash(b"s", ["w0"], "tie")
@@ -26,17 +23,15 @@ def keyed_hash(seed: bytes, columns: Sequence[str], purpose: str) -> str:
     return f"md5(concat_ws(',', {', '.join([start, *columns])}))"
 
 
-def noise(scale: float, seed: bytes, keys: Sequence[str], category: int) -> str:
+def gumbel_noise(scale: float, seed: bytes, keys: Sequence[str], category: int) -> str:
     """Give SQL that adds a draw of the standard Gumbel distribution, times the scale, to a posterior.
 
     Choosing the best of values with Gumbel noise is choosing at random with probabilities proportional to
-    ``exp(value / scale)``.
+    ``exp(value / scale)``. The scale is in units of probability; 0 gives no noise.
 
-    Args:
-        scale: In units of probability; 0 gives no noise.
-        seed: What the draws are derived from.
-        keys: Columns that tell the rows apart.
-        category: The category whose posterior it is.
+    Example:
+        >>> gumbel_noise(0.25, b"s", ["w0"], 1)[:70]
+        " - round(0.25::DOUBLE * 1e9 * ln(-ln(((('0x' || substr(md5(concat_ws('"
     """
     if not scale:
         return ""

@@ -19,10 +19,10 @@ from ppdm_sql.methods.swapping.request import Edges
 from ppdm_sql.release.bins import bin_label
 
 
-def bins_asked(
+def requested_bins(
     bins: int | Mapping[str, int | Edges] | None, confidential: Sequence[Column]
 ) -> dict[str, int | Edges]:
-    """Say how each confidential column is binned: into how many bins, or by which edges.
+    """Say how each confidential column is discretized: into how many bins, or by which edges.
 
     Args:
         bins: As the owner gave them, with names that are resolved; under ``""`` what is meant for all.
@@ -64,7 +64,9 @@ def _enough(name: str, wanted: int | Edges) -> int | Edges:
     return wanted
 
 
-def binned(engine: Engine, atoms: Atoms, position: int, wanted: int | Edges) -> tuple[Atoms, tuple[str, ...]]:
+def discretized(
+    engine: Engine, atoms: Atoms, position: int, wanted: int | Edges
+) -> tuple[Atoms, tuple[str, ...]]:
     """Replace the codes of a confidential column by those of its bins.
 
     Args:
@@ -92,14 +94,11 @@ def binned(engine: Engine, atoms: Atoms, position: int, wanted: int | Edges) -> 
     columns = [f"a.c{i}" if i != position else f"b.bin AS c{i}" for i in range(len(atoms.coded))]
     columns += [f"a.k{i}" for i in range(len(atoms.kept))]
     table = engine.materialize(
-        "binned",
+        "discretized",
         f"SELECT {', '.join(columns)}, sum(a.n)::BIGINT AS n FROM {atoms.table} AS a "
         f"JOIN {coded} AS b ON b.code = a.c{position} GROUP BY ALL",
     )
-    values = engine.materialize(
-        "bins",
-        f"SELECT label AS value, bin::BIGINT AS code FROM (SELECT DISTINCT bin, label FROM {coded}) AS found",
-    )
+    values = engine.materialize("bins", statements.bind("swapping/bins", tables={"binned_codes": coded}))
     ((size,),) = engine.query(f"SELECT count(*) FROM {values}", step="bins")
     changed = list(atoms.coded)
     changed[position] = Dictionary(Column(dictionary.column.name, "VARCHAR"), values, size, False)
@@ -108,11 +107,10 @@ def binned(engine: Engine, atoms: Atoms, position: int, wanted: int | Edges) -> 
 
 def _equal_bins(engine: Engine, atoms: Atoms, position: int, number: int) -> list[str]:
     """Cut the values into runs of about equal numbers of records; a value is never split."""
-    values = engine.materialize(
-        "value_counts",
-        f"SELECT d.value, sum(a.n)::BIGINT AS records FROM {atoms.table} AS a "
-        f"JOIN {atoms.coded[position].table} AS d ON d.code = a.c{position} GROUP BY d.value",
-    )
+    tables = {"atoms": atoms.table, "dictionary": atoms.coded[position].table}
+    columns = {"code": [f"c{position}"]}
+    counts = statements.bind("swapping/value_counts", tables=tables, columns=columns)
+    values = engine.materialize("value_counts", counts)
     query = statements.bind(
         "taxonomy/quantiles", tables={"value_counts": values}, values={"intervals": number}
     )
@@ -145,20 +143,17 @@ def _recoded(engine: Engine, dictionary: Dictionary, labels: Sequence[str]) -> T
     source = exp.alias_(dictionary.table.expression(), "d", table=True)
     found = exp.select(column("code", "d"), alias(label, "label")).from_(source)
     labelled = engine.materialize("labelled", found)
-    order = "list_position($labels::VARCHAR[], label)"
-    query = (
-        f"SELECT code, label, (dense_rank() OVER (ORDER BY {order} NULLS LAST) - 1)::USMALLINT AS bin "
-        f"FROM {labelled}"
-    )
+    query = statements.bind("swapping/binned_codes", tables={"labelled": labelled})
     return engine.materialize("binned_codes", query, {"labels": list(labels)})
 
 
 def _refuse_outside(engine: Engine, atoms: Atoms, position: int, coded: Table) -> None:
-    query = (
-        f"SELECT coalesce(sum(a.n), 0)::BIGINT FROM {atoms.table} AS a "
-        f"JOIN {coded} AS b ON b.code = a.c{position} WHERE b.label IS NULL"
+    query = statements.bind(
+        "swapping/outside_bins",
+        tables={"atoms": atoms.table, "binned_codes": coded},
+        columns={"code": [f"c{position}"]},
     )
-    ((records,),) = engine.query(query, step="outside")
+    ((records,),) = engine.query(query, step="outside_bins")
     if records:
         raise InvalidSource(
             f"{records} records of {atoms.coded[position].column.name!r} lie outside the bins.",

@@ -1,0 +1,193 @@
+SELECT
+  c3 AS a,
+  CAST(SUM(n) AS BIGINT) AS n
+FROM atoms
+GROUP BY ALL;
+
+CREATE TEMPORARY TABLE pack_counts AS
+SELECT
+  0 AS pack,
+  CAST(c1 AS UBIGINT) * 1 + CAST(c2 AS UBIGINT) * 2 + CAST(c0 AS UBIGINT) * 4 AS code,
+  c3 AS category,
+  CAST(SUM(n) AS BIGINT) AS n
+FROM atoms
+GROUP BY ALL;
+
+CREATE TEMPORARY TABLE conditionals AS
+SELECT
+  attribute,
+  v,
+  (
+    SUM(CASE WHEN category = 0 THEN n ELSE 0 END) + CAST(0.0 AS DOUBLE)
+  ) / (
+    CAST(6 AS DOUBLE)
+  ) AS likelihood_0,
+  (
+    SUM(CASE WHEN category = 1 THEN n ELSE 0 END) + CAST(0.0 AS DOUBLE)
+  ) / (
+    CAST(4 AS DOUBLE)
+  ) AS likelihood_1,
+  (
+    SUM(CASE WHEN category = 2 THEN n ELSE 0 END) + CAST(0.0 AS DOUBLE)
+  ) / (
+    CAST(6 AS DOUBLE)
+  ) AS likelihood_2
+FROM (
+  SELECT
+    1 AS attribute,
+    code // 1 % 2 AS v,
+    category,
+    n
+  FROM pack_counts
+  WHERE
+    pack = 0
+  UNION ALL
+  SELECT
+    2 AS attribute,
+    code // 2 % 2 AS v,
+    category,
+    n
+  FROM pack_counts
+  WHERE
+    pack = 0
+  UNION ALL
+  SELECT
+    0 AS attribute,
+    code // 4 % 3 AS v,
+    category,
+    n
+  FROM pack_counts
+  WHERE
+    pack = 0
+)
+GROUP BY
+  attribute,
+  v;
+
+DROP TABLE IF EXISTS pack_counts;
+
+CREATE TEMPORARY TABLE lookup AS
+SELECT
+  CAST(code AS UBIGINT) AS code,
+  CASE
+    WHEN likelihood_0 > 0
+    THEN LN(likelihood_0 / largest)
+    ELSE CAST('-Infinity' AS DOUBLE)
+  END AS likelihood_0,
+  CASE
+    WHEN likelihood_1 > 0
+    THEN LN(likelihood_1 / largest)
+    ELSE CAST('-Infinity' AS DOUBLE)
+  END AS likelihood_1,
+  CASE
+    WHEN likelihood_2 > 0
+    THEN LN(likelihood_2 / largest)
+    ELSE CAST('-Infinity' AS DOUBLE)
+  END AS likelihood_2
+FROM (
+  SELECT
+    *,
+    GREATEST(likelihood_0, likelihood_1, likelihood_2) AS largest
+  FROM (
+    SELECT
+      p.code,
+      a0.likelihood_0 * a1.likelihood_0 * a2.likelihood_0 AS likelihood_0,
+      a0.likelihood_1 * a1.likelihood_1 * a2.likelihood_1 AS likelihood_1,
+      a0.likelihood_2 * a1.likelihood_2 * a2.likelihood_2 AS likelihood_2
+    FROM RANGE(0, 12) AS p(code)
+    JOIN (
+      SELECT
+        *
+      FROM conditionals
+      WHERE
+        attribute = 1
+    ) AS a0
+      ON a0.v = p.code // 1 % 2
+    JOIN (
+      SELECT
+        *
+      FROM conditionals
+      WHERE
+        attribute = 2
+    ) AS a1
+      ON a1.v = p.code // 2 % 2
+    JOIN (
+      SELECT
+        *
+      FROM conditionals
+      WHERE
+        attribute = 0
+    ) AS a2
+      ON a2.v = p.code // 4 % 3
+  )
+);
+
+CREATE TEMPORARY TABLE candidates AS
+SELECT
+  w0,
+  CAST((
+    category + CASE WHEN records > 1 THEN 3 ELSE 0 END
+  ) AS USMALLINT) AS kind,
+  CAST(CASE category
+    WHEN 0
+    THEN ROUND(likelihood_0 / (
+      likelihood_0 + likelihood_1 + likelihood_2
+    ) * 1e9)
+    WHEN 1
+    THEN ROUND(likelihood_1 / (
+      likelihood_0 + likelihood_1 + likelihood_2
+    ) * 1e9)
+    WHEN 2
+    THEN ROUND(likelihood_2 / (
+      likelihood_0 + likelihood_1 + likelihood_2
+    ) * 1e9)
+  END AS INT) AS true_posterior,
+  CAST(CASE
+    WHEN category = 0
+    THEN -2000000000
+    ELSE ROUND(likelihood_0 / (
+      likelihood_0 + likelihood_1 + likelihood_2
+    ) * 1e9)
+  END AS INT) AS p0,
+  CAST(CASE
+    WHEN category = 1
+    THEN -2000000000
+    ELSE ROUND(likelihood_1 / (
+      likelihood_0 + likelihood_1 + likelihood_2
+    ) * 1e9)
+  END AS INT) AS p1,
+  CAST(CASE
+    WHEN category = 2
+    THEN -2000000000
+    ELSE ROUND(likelihood_2 / (
+      likelihood_0 + likelihood_1 + likelihood_2
+    ) * 1e9)
+  END AS INT) AS p2
+FROM (
+  SELECT
+    w0,
+    1 AS wanted,
+    category,
+    records,
+    EXP(log_0 - GREATEST(log_0, log_1, log_2)) AS likelihood_0,
+    EXP(log_1 - GREATEST(log_0, log_1, log_2)) AS likelihood_1,
+    EXP(log_2 - GREATEST(log_0, log_1, log_2)) AS likelihood_2
+  FROM (
+    SELECT
+      i.w0,
+      i.records,
+      i.category,
+      l0.likelihood_0 + LN(CAST(6 AS DOUBLE)) AS log_0,
+      l0.likelihood_1 + LN(CAST(4 AS DOUBLE)) AS log_1,
+      l0.likelihood_2 + LN(CAST(6 AS DOUBLE)) AS log_2
+    FROM identifiable AS i
+    LEFT JOIN lookup AS l0
+      ON l0.code = (
+        i.w0 // CAST(1 AS UBIGINT)
+      ) % CAST(12 AS UBIGINT)
+  )
+);
+
+DROP TABLE IF EXISTS conditionals;
+
+DROP TABLE IF EXISTS lookup;

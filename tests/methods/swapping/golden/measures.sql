@@ -1,0 +1,6 @@
+SELECT
+  c0 AS a,
+  c3 AS c,
+  CAST(SUM(n) AS BIGINT) AS n
+FROM atoms
+GROUP BY ALL;
