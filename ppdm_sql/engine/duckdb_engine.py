@@ -89,6 +89,7 @@ class Engine:
         self._working: list[str] = []
         self._types: list[str] = []
         self._views: list[str] = []
+        self._functions: list[str] = []
         self._depth = 0
         self._inside = False
         self._settling = 0
@@ -264,6 +265,17 @@ class Engine:
             other.close()
         return False
 
+    def remove_function(self, name: str) -> None:
+        """Forget a function that was registered on the connection.
+
+        In a transaction that a failed statement has aborted the engine refuses that; then it is forgotten
+        with the workspace.
+        """
+        try:
+            self.connection.remove_function(name)
+        except duckdb.TransactionException:
+            self._functions.append(name)
+
     # -- scopes -------------------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -293,6 +305,9 @@ class Engine:
         tidying += [f"DROP TYPE IF EXISTS {Table(name)}" for name in self._types[type_:]]
         for sql in tidying:
             self._try(sql)
+        while self._functions:
+            with contextlib.suppress(duckdb.Error):
+                self.connection.remove_function(self._functions.pop())
 
     def _try(self, sql: str) -> None:
         """Run a statement that may fail; twice where a late interrupt hits the first."""

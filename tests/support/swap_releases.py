@@ -141,6 +141,8 @@ def by_hand(moves: Mapping[tuple[Any, ...], Any]) -> Callable[..., Plan]:
             deviation=0,
             feasible=None,
             share=(0.0, 1.0),
+            fewest=none,
+            most=none,
             settled=None,
             rounds=0,
         )

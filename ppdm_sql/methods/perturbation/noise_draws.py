@@ -155,4 +155,4 @@ def registered(engine: Engine, draw: Callable[[Any], Any], columns: int, identit
     try:
         yield name
     finally:
-        connection.remove_function(name)
+        engine.remove_function(name)
