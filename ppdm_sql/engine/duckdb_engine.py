@@ -11,7 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, cast
 
 import duckdb
 from sqlglot import exp
@@ -20,7 +20,9 @@ from ppdm_sql.engine import statements
 from ppdm_sql.engine.faults import explained, is_interrupt
 from ppdm_sql.engine.names import Table, parse_table, table_name
 from ppdm_sql.engine.quiet import held_back, on_commit
+from ppdm_sql.engine.redacting import redacted
 from ppdm_sql.engine.spill import SpillFolder
+from ppdm_sql.engine.statements import Statement
 from ppdm_sql.errors import Conflict, EngineError, InvalidOption, UnknownTable, choices
 
 if TYPE_CHECKING:
@@ -80,7 +82,7 @@ class Engine:
         owned: bool = False,
     ) -> None:
         self.connection = connection
-        self.tracer: Callable[[str], None] | None = None
+        self.tracer: Callable[[Statement], None] | None = None
         self.dry = False
         self.committed = False
         self._spill = spill
@@ -133,7 +135,8 @@ class Engine:
         self._working.append(f"ppdm_{self._run}_{len(self._working)}_{step}")
         table = Table(self._working[-1])
         text = select if isinstance(select, str) else statements.render(select)
-        self._run_statement(f"CREATE TEMP TABLE {table} AS {text}", params, step)
+        create = Statement(f"CREATE TEMP TABLE {table} AS {text}", file=statements.file_of(text))
+        self._run_statement(create, params, step)
         return table
 
     def overlay(self, select: exp.Expression) -> Table:
@@ -174,8 +177,13 @@ class Engine:
         """Run a statement that changes the database for good; only shown when the engine runs dry."""
         if not self.dry:
             self._run_statement(sql, params, step)
-        elif self.tracer is not None:
-            self.tracer(statements.filled(sql, params or {}))
+        else:
+            self._trace(sql, params, step)
+
+    def _trace(self, sql: str, params: Mapping[str, object] | None, step: str) -> None:
+        if self.tracer is not None:
+            text = statements.filled(sql, params or {})
+            self.tracer(Statement(text, step=step, file=statements.file_of(sql)))
 
     def _run_statement(self, sql: str, params: Mapping[str, object] | None, step: str) -> Rows:
         return self._fetched(sql, params, step, duckdb.DuckDBPyConnection.fetchall)
@@ -188,10 +196,12 @@ class Engine:
         fetch: Callable[[duckdb.DuckDBPyConnection], Fetched],
     ) -> Fetched:
         """Run and fetch: results are streamed, so a statement can fail at either."""
-        started = time.perf_counter()
         with self._lock:
-            if self.tracer is not None:
-                self.tracer(statements.filled(sql, params or {}))
+            self._trace(sql, params, step)
+            logged = logger.isEnabledFor(logging.DEBUG)
+            if logged:
+                sql_logger.debug("%s: %s", step, redacted(sql))
+            started = time.perf_counter()
             try:
                 done = self.connection.execute(sql, params) if params else self.connection.execute(sql)
                 result = fetch(done)
@@ -201,9 +211,8 @@ class Engine:
                 if isinstance(cause, duckdb.Error):
                     raise explained(step, cause, inside=self._inside) from None
                 raise
-        if logger.isEnabledFor(logging.DEBUG):
-            logger.debug("%s: %.1f ms", step, 1000 * (time.perf_counter() - started))
-            sql_logger.debug("%s", step)
+        if logged:
+            logger.debug("%s: %d rows, %.4f s", step, _row_count(sql, result), time.perf_counter() - started)
         return result
 
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
@@ -498,6 +507,16 @@ def alone(method: Callable[Given, Fetched]) -> Callable[Given, Fetched]:
         return engine.alone(lambda: method(*args, **kwargs))
 
     return wrapper
+
+
+def _row_count(sql: str, result: object) -> int:
+    """Count the rows that a statement gave or, if it makes a table, wrote."""
+    if isinstance(result, dict):
+        return max(map(len, result.values()), default=0)
+    rows = cast(Rows, result)
+    if rows and sql.startswith("CREATE TEMP TABLE"):
+        return int(rows[0][0])
+    return len(rows)
 
 
 def _setting(name: str, value: object) -> str:

@@ -29,6 +29,24 @@ MARK = "placeholder:"
 """Begins the name that stands for a placeholder while a statement is cut into pieces."""
 
 
+class Statement(str):
+    """The text of a statement that remembers its step and, if it comes from one, its step file."""
+
+    step: str
+    file: str | None
+
+    def __new__(cls, sql: str, *, step: str = "", file: str | None = None) -> Statement:
+        """Take the text as it is."""
+        made = super().__new__(cls, sql)
+        made.step, made.file = step, file
+        return made
+
+
+def file_of(sql: str) -> str | None:
+    """Give the step file from which a statement comes, such as ``audit/classes``; None if it has none."""
+    return sql.file if isinstance(sql, Statement) else None
+
+
 @cache
 def sql_folder() -> Path:
     """Give the folder of the step files: inside the installed package, or beside it in a checkout."""
@@ -36,13 +54,10 @@ def sql_folder() -> Path:
     return inside if inside.is_dir() else inside.parent.parent / "sql"
 
 
-def text(step: str) -> str:
-    """Give the text of a step file, header included.
-
-    Args:
-        step: Family and step, such as ``audits/class_sizes``.
-    """
-    return (sql_folder() / f"{step}.sql").read_text(encoding="utf-8")
+@cache
+def text(step: str) -> Statement:
+    """Give the text of a step file, such as ``audit/class_sizes``, header included."""
+    return Statement((sql_folder() / f"{step}.sql").read_text(encoding="utf-8"), file=step)
 
 
 @cache
@@ -96,11 +111,11 @@ def bind(
     tables: Mapping[str, Table],
     columns: Mapping[str, Sequence[str]] | None = None,
     values: Mapping[str, Scalar] | None = None,
-) -> str:
+) -> Statement:
     """Bind a step file's placeholders and give the statement's text.
 
     Args:
-        step: Family and step, such as ``audits/class_sizes``.
+        step: Family and step, such as ``audit/class_sizes``.
         tables: Physical table for each logical one of the file.
         columns: Column names for each ``COLUMNS(getvariable(...))``.
         values: Literal for each ``param(...)``.
@@ -115,7 +130,8 @@ def bind(
         "column": lambda name: quoted(_only((columns or {})[name])),
         "value": lambda name: render(literal((values or {})[name])),
     }
-    return "".join(piece if kind is None else given[kind](piece) for kind, piece in _pieces(step))
+    bound = "".join(piece if kind is None else given[kind](piece) for kind, piece in _pieces(step))
+    return Statement(bound, file=step)
 
 
 @cache

@@ -14,6 +14,7 @@ Source: Li and Sarkar 2004, problem (12), solved here by Lagrangian relaxation.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,6 +37,7 @@ from ppdm_sql.methods.swapping.record_classes import (
     tied,
 )
 
+logger = logging.getLogger("ppdm_sql")
 SAMPLE = 40_000
 """Records on which the first prices are sought."""
 OPEN = 60_000
@@ -161,6 +163,7 @@ class Exact:
         most = most if rounded else 2 * most
         seen = look(self.engine, level, prices, boxes, self.goal, rounded=rounded, most=most)
         self._open = seen.open
+        logger.info("round %d: lower bound %.6g, %d records open", self.rounds, seen.bound / SCALE, seen.open)
         return seen
 
     def _level(self, prices: Prices, boxes: Boxes) -> Level:
@@ -223,6 +226,8 @@ class Exact:
             self.rounds += 1
             boxes = Boxes.even(self.goal.categories, limit // 2)
             seen = look(self.engine, self._level(self.prices, boxes), self.prices, boxes, self.goal)
+            proved, within = seen.bound / SCALE, limit / SCALE
+            logger.info("round %d: lower bound %.6g, ties within %.3g", self.rounds, proved, within)
             decided = ClassProgram(self.goal, seen).decide()
             if decided is not None and (decided.excess <= limit or limit >= EVERYTHING):
                 break
