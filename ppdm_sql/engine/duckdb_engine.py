@@ -135,7 +135,8 @@ class Engine:
         self._working.append(f"ppdm_{self._run}_{len(self._working)}_{step}")
         table = Table(self._working[-1])
         text = select if isinstance(select, str) else statements.render(select)
-        create = Statement(f"CREATE TEMP TABLE {table} AS {text}", file=statements.file_of(text))
+        between = "\n" if "\n" in text else " "
+        create = Statement(f"CREATE TEMP TABLE {table} AS{between}{text}", file=statements.file_of(text))
         self._run_statement(create, params, step)
         return table
 

@@ -1,4 +1,4 @@
-"""Finds ``sql/<family>/<step>.sql`` and binds names, column lists and values on its syntax tree.
+"""Finds ``sql/<family>/<step>.sql`` and binds names, column lists and values to its placeholders.
 
 A step file is plain DuckDB SQL. Three placeholders may stand in it, and each takes a typed value and
 nothing else, so that a hostile name or value can never become SQL:
@@ -22,11 +22,23 @@ from typing import cast
 import sqlglot
 from sqlglot import exp
 
-from ppdm_sql.engine.names import Table, column, quoted
+from ppdm_sql.engine.names import Table, quoted
 
 Scalar = bool | int | float | str | None
-MARK = "placeholder:"
-"""Begins the name that stands for a placeholder while a statement is cut into pieces."""
+
+_QUOTED_OR_COMMENT = re.compile(r"""(?P<quoted>'(?:[^']|'')*'|"(?:[^"]|"")*")|[ ]*--[^\n]*\n?""")
+_PLACEHOLDERS = re.compile(
+    r"""
+      '(?:[^']|'')*' | "(?:[^"]|"")*"
+    | \*?COLUMNS\(getvariable\('(?P<columns>\w+)'\)\)
+    | \bparam\('(?P<value>\w+)'\)
+    | \b(?:(?<!DISTINCT[ ])FROM|JOIN|INTO|TABLE(?:\s+IF\s+NOT\s+EXISTS)?)
+      \s+(?!IF\b)(?P<table>[A-Za-z_]\w*)\b(?![.(])
+    """,
+    re.VERBOSE,
+)
+_BEFORE_SEVERAL = re.compile(r"(?:\b(?:SELECT|DISTINCT|BY)|,)\s*\Z")
+_BEHIND_SEVERAL = re.compile(r"\s*(?:[,);]|\Z|(?:FROM|HAVING|ORDER|LIMIT)\b)")
 
 
 class Statement(str):
@@ -125,7 +137,7 @@ def bind(
         TypeError: A value is not of its placeholder's type.
     """
     given: dict[str, Callable[[str], str]] = {
-        "table": lambda name: str(tables[name]) if name in tables else quoted(name),
+        "table": lambda name: str(tables[name]) if name in tables else name,  # it may be one of a WITH
         "columns": lambda name: ", ".join(map(quoted, (columns or {})[name])),
         "column": lambda name: quoted(_only((columns or {})[name])),
         "value": lambda name: render(literal((values or {})[name])),
@@ -136,28 +148,29 @@ def bind(
 
 @cache
 def _pieces(step: str) -> tuple[tuple[str | None, str], ...]:
-    """Cut a step's statement at its placeholders, once: pairs of kind (None for plain SQL) and text."""
-    marked = _parsed(step)
-    for node in list(marked.walk(bfs=False)):
-        if isinstance(node, exp.Columns):
-            node.replace(_mark("columns" if _in_list(node) else "column", node.this))
-        elif isinstance(node, exp.Anonymous) and node.name.lower() == "param":
-            node.replace(_mark("value", node))
-        elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            node.set("this", exp.to_identifier(f"{MARK}table:{node.name}", quoted=True))
-    parts = re.split(f'"{MARK}(\\w+):(\\w+)"', render(marked))
-    plain = [(None, text) for text in parts[::3]]
-    held = list(zip(parts[1::3], parts[2::3], strict=True))
-    return tuple(piece for pair in zip(plain, [*held, (None, "")], strict=True) for piece in pair)
+    """Cut a step's statement at its placeholders, once: pairs of kind (None for plain SQL) and text.
+
+    Words are enough to find them; a syntax tree of every file would take longer than most runs.
+    """
+    sql = _QUOTED_OR_COMMENT.sub(lambda found: found["quoted"] or "", text(step)).strip().removesuffix(";")
+    pieces, end = list[tuple[str | None, str]](), 0
+    for found in _PLACEHOLDERS.finditer(sql):
+        if (kind := found.lastgroup) is None:
+            continue
+        begin = found.start(kind) if kind == "table" else found.start()
+        pieces.append((None, sql[end:begin]))
+        end = found.end()
+        if kind == "columns" and not _are_several(sql, begin, end):
+            kind = "column"
+        pieces.append((kind, found[found.lastgroup or 0]))
+    return (*pieces, (None, sql[end:]))
 
 
-def _in_list(node: exp.Columns) -> bool:
+def _are_several(sql: str, begin: int, end: int) -> bool:
     """Tell whether a column placeholder stands where several columns may stand."""
-    return node.parent is not None and isinstance(node.parent.args.get(node.arg_key or ""), list)
-
-
-def _mark(kind: str, argument: exp.Expression) -> exp.Expression:
-    return column(f"{MARK}{kind}:{argument.expressions[0].name}")
+    if sql[begin] == "*":
+        return True
+    return bool(_BEFORE_SEVERAL.search(sql, 0, begin) and _BEHIND_SEVERAL.match(sql, end))
 
 
 def _only(names: Sequence[str]) -> str:
