@@ -18,12 +18,13 @@ from sqlglot import exp
 
 from ppdm_sql.engine import statements
 from ppdm_sql.engine.faults import explained, is_interrupt
-from ppdm_sql.engine.names import Table, parse_table, table_name
+from ppdm_sql.engine.name_lookup import match, spellings
+from ppdm_sql.engine.names import Table, table_name
 from ppdm_sql.engine.quiet import held_back, on_commit
 from ppdm_sql.engine.redacting import redacted
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.engine.statements import Statement
-from ppdm_sql.errors import Conflict, EngineError, InvalidOption, UnknownTable, choices
+from ppdm_sql.errors import Conflict, EngineError, UnknownTable, choices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -438,12 +439,12 @@ class Engine:
             InvalidOption: What is given is no name.
         """
         name = table_name(name)
-        current, spellings = self.current(), _spellings(name)
+        current, wanted_names = self.current(), spellings(name)
         existing: list[Table] = []
         for query in (_TABLES, _VIEWS):
             existing += self._existing(query)
-            for wanted in spellings:
-                if found := _match(wanted, existing, current):
+            for wanted in wanted_names:
+                if found := match(wanted, existing, current):
                     return found
         names = [table.name for table in existing if table.schema != "ppdm"]
         known = f"Tables here: {choices(name, names)}." if names else "The database has no tables."
@@ -462,40 +463,6 @@ def type_title(type_text: str) -> str:
         ('DECIMAL(8,2)', 'ENUM')
     """
     return "ENUM" if "ENUM(" in type_text else type_text
-
-
-def _spellings(name: str) -> list[Table]:
-    """Read a name as it stands, and as a qualified SQL name where it is one."""
-    try:
-        return [Table(name), parse_table(name)]
-    except InvalidOption:
-        return [Table(name)]
-
-
-def _match(wanted: Table, tables: list[Table], current: tuple[str, str]) -> Table | None:
-    """Pick the table that a possibly unqualified name means; temporary tables come first."""
-    catalog, schema = current
-    if wanted.catalog is not None:
-        places = [(wanted.catalog, wanted.schema)]
-    elif wanted.schema is not None:
-        places = [(catalog, wanted.schema), (wanted.schema, "main")]
-    else:
-        places = [("temp", "main"), (catalog, schema), (catalog, "main")]
-    for place in places:
-        for same in (_exactly, _casefolded):
-            for table in tables:
-                if same(table, place, wanted.name):
-                    return table
-    return None
-
-
-def _exactly(table: Table, place: tuple[str | None, str | None], name: str) -> bool:
-    return (table.catalog, table.schema, table.name) == (*place, name)
-
-
-def _casefolded(table: Table, place: tuple[str | None, str | None], name: str) -> bool:
-    parts = (table.catalog, table.schema, table.name), (*place, name)
-    return [str(p).lower() for p in parts[0]] == [str(p).lower() for p in parts[1]]
 
 
 def alone(method: Callable[Given, Fetched]) -> Callable[Given, Fetched]:
