@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import typer
 
 from ppdm_sql import Database
+from ppdm_sql.engine.statements import Statement
 
 
 @contextmanager
@@ -26,5 +27,13 @@ def traced(db: Database, *, on: bool) -> Iterator[None]:
         db.engine.dry, db.engine.tracer = False, None
 
 
-def _print_statement(sql: str) -> None:
-    typer.echo(sql.strip().removesuffix(";") + ";")
+def _print_statement(statement: Statement) -> None:
+    # Only --sql needs them: the other runs of a command start sooner without.
+    from ppdm_sql.engine.formatting import formatted, without_header
+    from ppdm_sql.engine.purposes import purpose
+
+    said = purpose(statement)
+    typer.echo(f"-- {statement.step}: {said}" if said else f"-- {statement.step}")
+    if sql := formatted(without_header(statement)).strip().removesuffix(";"):
+        typer.echo(f"{sql};")
+    typer.echo()

@@ -11,17 +11,20 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, cast
 
 import duckdb
 from sqlglot import exp
 
 from ppdm_sql.engine import statements
 from ppdm_sql.engine.faults import explained, is_interrupt
-from ppdm_sql.engine.names import Table, parse_table, table_name
+from ppdm_sql.engine.name_lookup import match, spellings
+from ppdm_sql.engine.names import Table, table_name
 from ppdm_sql.engine.quiet import held_back, on_commit
+from ppdm_sql.engine.redacting import redacted
 from ppdm_sql.engine.spill import SpillFolder
-from ppdm_sql.errors import Conflict, EngineError, InvalidOption, UnknownTable, choices
+from ppdm_sql.engine.statements import Statement
+from ppdm_sql.errors import Conflict, EngineError, UnknownTable, choices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -80,7 +83,7 @@ class Engine:
         owned: bool = False,
     ) -> None:
         self.connection = connection
-        self.tracer: Callable[[str], None] | None = None
+        self.tracer: Callable[[Statement], None] | None = None
         self.dry = False
         self.committed = False
         self._spill = spill
@@ -134,7 +137,9 @@ class Engine:
         self._working.append(f"ppdm_{self._run}_{len(self._working)}_{step}")
         table = Table(self._working[-1])
         text = select if isinstance(select, str) else statements.render(select)
-        self._run_statement(f"CREATE TEMP TABLE {table} AS {text}", params, step)
+        between = "\n" if "\n" in text else " "
+        create = Statement(f"CREATE TEMP TABLE {table} AS{between}{text}", file=statements.file_of(text))
+        self._run_statement(create, params, step)
         return table
 
     def overlay(self, select: exp.Expression) -> Table:
@@ -175,8 +180,13 @@ class Engine:
         """Run a statement that changes the database for good; only shown when the engine runs dry."""
         if not self.dry:
             self._run_statement(sql, params, step)
-        elif self.tracer is not None:
-            self.tracer(statements.filled(sql, params or {}))
+        else:
+            self._trace(sql, params, step)
+
+    def _trace(self, sql: str, params: Mapping[str, object] | None, step: str) -> None:
+        if self.tracer is not None:
+            text = statements.filled(sql, params or {})
+            self.tracer(Statement(text, step=step, file=statements.file_of(sql)))
 
     def _run_statement(self, sql: str, params: Mapping[str, object] | None, step: str) -> Rows:
         return self._fetched(sql, params, step, duckdb.DuckDBPyConnection.fetchall)
@@ -189,10 +199,12 @@ class Engine:
         fetch: Callable[[duckdb.DuckDBPyConnection], Fetched],
     ) -> Fetched:
         """Run and fetch: results are streamed, so a statement can fail at either."""
-        started = time.perf_counter()
         with self._lock:
-            if self.tracer is not None:
-                self.tracer(statements.filled(sql, params or {}))
+            self._trace(sql, params, step)
+            logged = logger.isEnabledFor(logging.DEBUG)
+            if logged:
+                sql_logger.debug("%s: %s", step, redacted(sql))
+            started = time.perf_counter()
             try:
                 done = self.connection.execute(sql, params) if params else self.connection.execute(sql)
                 result = fetch(done)
@@ -202,9 +214,8 @@ class Engine:
                 if isinstance(cause, duckdb.Error):
                     raise explained(step, cause, inside=self._inside) from None
                 raise
-        if logger.isEnabledFor(logging.DEBUG):
-            logger.debug("%s: %.1f ms", step, 1000 * (time.perf_counter() - started))
-            sql_logger.debug("%s", step)
+        if logged:
+            logger.debug("%s: %d rows, %.4f s", step, _row_count(sql, result), time.perf_counter() - started)
         return result
 
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
@@ -443,12 +454,12 @@ class Engine:
             InvalidOption: What is given is no name.
         """
         name = table_name(name)
-        current, spellings = self.current(), _spellings(name)
+        current, wanted_names = self.current(), spellings(name)
         existing: list[Table] = []
         for query in (_TABLES, _VIEWS):
             existing += self._existing(query)
-            for wanted in spellings:
-                if found := _match(wanted, existing, current):
+            for wanted in wanted_names:
+                if found := match(wanted, existing, current):
                     return found
         names = [table.name for table in existing if table.schema != "ppdm"]
         known = f"Tables here: {choices(name, names)}." if names else "The database has no tables."
@@ -469,40 +480,6 @@ def type_title(type_text: str) -> str:
     return "ENUM" if "ENUM(" in type_text else type_text
 
 
-def _spellings(name: str) -> list[Table]:
-    """Read a name as it stands, and as a qualified SQL name where it is one."""
-    try:
-        return [Table(name), parse_table(name)]
-    except InvalidOption:
-        return [Table(name)]
-
-
-def _match(wanted: Table, tables: list[Table], current: tuple[str, str]) -> Table | None:
-    """Pick the table that a possibly unqualified name means; temporary tables come first."""
-    catalog, schema = current
-    if wanted.catalog is not None:
-        places = [(wanted.catalog, wanted.schema)]
-    elif wanted.schema is not None:
-        places = [(catalog, wanted.schema), (wanted.schema, "main")]
-    else:
-        places = [("temp", "main"), (catalog, schema), (catalog, "main")]
-    for place in places:
-        for same in (_exactly, _casefolded):
-            for table in tables:
-                if same(table, place, wanted.name):
-                    return table
-    return None
-
-
-def _exactly(table: Table, place: tuple[str | None, str | None], name: str) -> bool:
-    return (table.catalog, table.schema, table.name) == (*place, name)
-
-
-def _casefolded(table: Table, place: tuple[str | None, str | None], name: str) -> bool:
-    parts = (table.catalog, table.schema, table.name), (*place, name)
-    return [str(p).lower() for p in parts[0]] == [str(p).lower() for p in parts[1]]
-
-
 def alone(method: Callable[Given, Fetched]) -> Callable[Given, Fetched]:
     """Make a method of what has an ``engine`` use its connection :meth:`Engine.alone`."""
 
@@ -513,6 +490,16 @@ def alone(method: Callable[Given, Fetched]) -> Callable[Given, Fetched]:
         return engine.alone(lambda: method(*args, **kwargs))
 
     return wrapper
+
+
+def _row_count(sql: str, result: object) -> int:
+    """Count the rows that a statement gave or, if it makes a table, wrote."""
+    if isinstance(result, dict):
+        return max(map(len, result.values()), default=0)
+    rows = cast(Rows, result)
+    if rows and sql.startswith("CREATE TEMP TABLE"):
+        return int(rows[0][0])
+    return len(rows)
 
 
 def _setting(name: str, value: object) -> str:

@@ -1,4 +1,4 @@
-"""Finds ``sql/<family>/<step>.sql`` and binds names, column lists and values on its syntax tree.
+"""Finds ``sql/<family>/<step>.sql`` and binds names, column lists and values to its placeholders.
 
 A step file is plain DuckDB SQL. Three placeholders may stand in it, and each takes a typed value and
 nothing else, so that a hostile name or value can never become SQL:
@@ -22,11 +22,41 @@ from typing import cast
 import sqlglot
 from sqlglot import exp
 
-from ppdm_sql.engine.names import Table, column, quoted
+from ppdm_sql.engine.names import Table, quoted
 
 Scalar = bool | int | float | str | None
-MARK = "placeholder:"
-"""Begins the name that stands for a placeholder while a statement is cut into pieces."""
+
+_QUOTED_OR_COMMENT = re.compile(r"""(?P<quoted>'(?:[^']|'')*'|"(?:[^"]|"")*")|[ ]*--[^\n]*\n?""")
+_PLACEHOLDERS = re.compile(
+    r"""
+      '(?:[^']|'')*' | "(?:[^"]|"")*"
+    | \*?COLUMNS\(getvariable\('(?P<columns>\w+)'\)\)
+    | \bparam\('(?P<value>\w+)'\)
+    | \b(?:(?<!DISTINCT[ ])FROM|JOIN|INTO|TABLE(?:\s+IF\s+NOT\s+EXISTS)?)
+      \s+(?!IF\b)(?P<table>[A-Za-z_]\w*)\b(?![.(])
+    """,
+    re.VERBOSE,
+)
+_BEFORE_SEVERAL = re.compile(r"(?:\b(?:SELECT|DISTINCT|BY)|,)\s*\Z")
+_BEHIND_SEVERAL = re.compile(r"\s*(?:[,);]|\Z|(?:FROM|HAVING|ORDER|LIMIT)\b)")
+
+
+class Statement(str):
+    """The text of a statement that remembers its step and, if it comes from one, its step file."""
+
+    step: str
+    file: str | None
+
+    def __new__(cls, sql: str, *, step: str = "", file: str | None = None) -> Statement:
+        """Take the text as it is."""
+        made = super().__new__(cls, sql)
+        made.step, made.file = step, file
+        return made
+
+
+def file_of(sql: str) -> str | None:
+    """Give the step file from which a statement comes, such as ``audit/classes``; None if it has none."""
+    return sql.file if isinstance(sql, Statement) else None
 
 
 @cache
@@ -36,13 +66,10 @@ def sql_folder() -> Path:
     return inside if inside.is_dir() else inside.parent.parent / "sql"
 
 
-def text(step: str) -> str:
-    """Give the text of a step file, header included.
-
-    Args:
-        step: Family and step, such as ``audits/class_sizes``.
-    """
-    return (sql_folder() / f"{step}.sql").read_text(encoding="utf-8")
+@cache
+def text(step: str) -> Statement:
+    """Give the text of a step file, such as ``audit/class_sizes``, header included."""
+    return Statement((sql_folder() / f"{step}.sql").read_text(encoding="utf-8"), file=step)
 
 
 @cache
@@ -111,11 +138,11 @@ def bind(
     tables: Mapping[str, Table],
     columns: Mapping[str, Sequence[str]] | None = None,
     values: Mapping[str, Scalar] | None = None,
-) -> str:
+) -> Statement:
     """Bind a step file's placeholders and give the statement's text.
 
     Args:
-        step: Family and step, such as ``audits/class_sizes``.
+        step: Family and step, such as ``audit/class_sizes``.
         tables: Physical table for each logical one of the file.
         columns: Column names for each ``COLUMNS(getvariable(...))``.
         values: Literal for each ``param(...)``.
@@ -125,38 +152,40 @@ def bind(
         TypeError: A value is not of its placeholder's type.
     """
     given: dict[str, Callable[[str], str]] = {
-        "table": lambda name: str(tables[name]) if name in tables else quoted(name),
+        "table": lambda name: str(tables[name]) if name in tables else name,  # it may be one of a WITH
         "columns": lambda name: ", ".join(map(quoted, (columns or {})[name])),
         "column": lambda name: quoted(_only((columns or {})[name])),
         "value": lambda name: render(literal((values or {})[name])),
     }
-    return "".join(piece if kind is None else given[kind](piece) for kind, piece in _pieces(step))
+    bound = "".join(piece if kind is None else given[kind](piece) for kind, piece in _pieces(step))
+    return Statement(bound, file=step)
 
 
 @cache
 def _pieces(step: str) -> tuple[tuple[str | None, str], ...]:
-    """Cut a step's statement at its placeholders, once: pairs of kind (None for plain SQL) and text."""
-    marked = _parsed(step)
-    for node in list(marked.walk(bfs=False)):
-        if isinstance(node, exp.Columns):
-            node.replace(_mark("columns" if _in_list(node) else "column", node.this))
-        elif isinstance(node, exp.Anonymous) and node.name.lower() == "param":
-            node.replace(_mark("value", node))
-        elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            node.set("this", exp.to_identifier(f"{MARK}table:{node.name}", quoted=True))
-    parts = re.split(f'"{MARK}(\\w+):(\\w+)"', render(marked))
-    plain = [(None, text) for text in parts[::3]]
-    held = list(zip(parts[1::3], parts[2::3], strict=True))
-    return tuple(piece for pair in zip(plain, [*held, (None, "")], strict=True) for piece in pair)
+    """Cut a step's statement at its placeholders, once: pairs of kind (None for plain SQL) and text.
+
+    Words are enough to find them; a syntax tree of every file would take longer than most runs.
+    """
+    sql = _QUOTED_OR_COMMENT.sub(lambda found: found["quoted"] or "", text(step)).strip().removesuffix(";")
+    pieces, end = list[tuple[str | None, str]](), 0
+    for found in _PLACEHOLDERS.finditer(sql):
+        if (kind := found.lastgroup) is None:
+            continue
+        begin = found.start(kind) if kind == "table" else found.start()
+        pieces.append((None, sql[end:begin]))
+        end = found.end()
+        if kind == "columns" and not _are_several(sql, begin, end):
+            kind = "column"
+        pieces.append((kind, found[found.lastgroup or 0]))
+    return (*pieces, (None, sql[end:]))
 
 
-def _in_list(node: exp.Columns) -> bool:
+def _are_several(sql: str, begin: int, end: int) -> bool:
     """Tell whether a column placeholder stands where several columns may stand."""
-    return node.parent is not None and isinstance(node.parent.args.get(node.arg_key or ""), list)
-
-
-def _mark(kind: str, argument: exp.Expression) -> exp.Expression:
-    return column(f"{MARK}{kind}:{argument.expressions[0].name}")
+    if sql[begin] == "*":
+        return True
+    return bool(_BEFORE_SEVERAL.search(sql, 0, begin) and _BEHIND_SEVERAL.match(sql, end))
 
 
 def _only(names: Sequence[str]) -> str:

@@ -1,5 +1,5 @@
 -- schema_contents | in: - | out: schema_contents | grain: one row per object of the schema ppdm | params: -
--- Indexes go with their tables.
+-- All that is in the schema ppdm; indexes go with their tables.
 SELECT t.table_name AS name
 FROM duckdb_tables() AS t
 WHERE t.database_name = current_catalog()

@@ -1,5 +1,5 @@
 -- create_releases | in: - | out: ppdm.releases | grain: one row per release | params: -
--- No keys: their indexes cost time and storage, and names are checked before anything is written.
+-- How each release was made, and of what. No keys: their indexes cost time and storage, and names are checked before.
 CREATE TABLE IF NOT EXISTS ppdm.releases (
     release VARCHAR,
     method VARCHAR,

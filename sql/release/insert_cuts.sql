@@ -1,4 +1,5 @@
 -- insert_cuts | in: run_cuts | out: ppdm.cuts | grain: one row per attribute and value | params: release
+-- Records what became of each value.
 INSERT INTO ppdm.cuts
 SELECT
     $release AS release,

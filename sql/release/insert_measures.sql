@@ -1,4 +1,5 @@
 -- insert_measures | in: - | out: ppdm.measures | grain: one row per measure | params: release, measures, before, after
+-- Records what was measured before and after.
 INSERT INTO ppdm.measures
 SELECT
     $release AS release,

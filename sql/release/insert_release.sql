@@ -1,5 +1,6 @@
 -- insert_release | in: - | out: ppdm.releases | grain: one row | params: release, method, source, requirements, parameters, rows, stopped, version
--- Verified, since nothing is recorded that the audit refused. The time is the transaction's, in UTC.
+-- Records how the release was made; as verified, since nothing is recorded that the audit refused.
+-- The time is the transaction's, in UTC.
 INSERT INTO ppdm.releases
 SELECT
     $release AS release,

@@ -1,4 +1,5 @@
 -- insert_steps | in: run_steps | out: ppdm.steps | grain: one row per step | params: release
+-- Records the steps of the run, in their order.
 INSERT INTO ppdm.steps
 SELECT
     $release AS release,

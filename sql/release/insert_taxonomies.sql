@@ -1,4 +1,5 @@
 -- insert_taxonomies | in: run_taxonomies | out: ppdm.taxonomies | grain: one row per attribute and node | params: release
+-- Records the trees of the masked columns.
 INSERT INTO ppdm.taxonomies
 SELECT
     $release AS release,

@@ -1,4 +1,5 @@
 -- measures | in: ppdm.measures | out: measures | grain: one row per measure | params: release
+-- What was measured of the release.
 SELECT
     m.measure,
     m.before,

@@ -1,4 +1,5 @@
 -- releases | in: ppdm.releases | out: releases | grain: one row per release | params: -
+-- What is recorded of each release.
 SELECT
     r.release,
     r.method,

@@ -1,4 +1,5 @@
 -- steps | in: ppdm.steps | out: steps | grain: one row per step | params: release
+-- The steps of the run that made the release.
 SELECT
     s.step,
     s.attribute,

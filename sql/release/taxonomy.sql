@@ -1,4 +1,5 @@
 -- taxonomy | in: ppdm.taxonomies | out: taxonomy | grain: one row per node | params: release, attribute
+-- The tree of a masked column.
 SELECT
     t.attribute,
     t.node,

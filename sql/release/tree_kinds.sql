@@ -1,4 +1,5 @@
 -- tree_kinds | in: leaves | out: tree_kinds | grain: one row per attribute | params: -
+-- Which columns have a tree of intervals.
 SELECT
     l.attribute,
     bool_or(l.lower IS NOT NULL) AS has_intervals

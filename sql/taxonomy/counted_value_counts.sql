@@ -1,5 +1,5 @@
 -- counted_value_counts | in: source | out: counted_value_counts | grain: one row per value | params: attribute COLUMNS, count COLUMNS
--- As value_counts, for collapsed rows.
+-- The values of one column of collapsed rows but NULL, with their records.
 SELECT
     COLUMNS(getvariable('attribute')) AS value,
     CAST(sum(COLUMNS(getvariable('count'))) AS BIGINT) AS records

@@ -1,5 +1,5 @@
 -- insert_model | in: - | out: ppdm.models | grain: one row | params: model, mode, source, class, classes, rows, parameters, test, confusion, version
--- The time is the transaction's, in UTC.
+-- Records how the tree was trained. The time is the transaction's, in UTC.
 INSERT INTO ppdm.models
 SELECT
     $model AS model,

@@ -1,4 +1,5 @@
 -- insert_nodes | in: - | out: ppdm.nodes | grain: one row per node | params: model, parent, side, depth, attribute, cut, categories, null_left, counts, predicted
+-- Records the nodes of the tree.
 INSERT INTO ppdm.nodes
 SELECT
     $model AS model,

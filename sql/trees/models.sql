@@ -1,4 +1,5 @@
 -- models | in: ppdm.models | out: models | grain: one row per model | params: -
+-- What is recorded of each model.
 SELECT
     m.model,
     m.mode,

@@ -1,4 +1,5 @@
 -- nodes | in: ppdm.nodes | out: nodes | grain: one row per node | params: model
+-- The nodes of the tree, parents first.
 SELECT
     n.node,
     n.parent,

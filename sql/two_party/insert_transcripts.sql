@@ -1,4 +1,5 @@
 -- insert_transcripts | in: - | out: ppdm.transcripts | grain: one row per message | params: release, number, round, direction, kind, bytes, digest, crossed_at, payload
+-- Records the messages that crossed during the run.
 INSERT INTO ppdm.transcripts
 SELECT
     $release AS release,

@@ -1,4 +1,5 @@
 -- insert_unfinished | in: - | out: ppdm.unfinished | grain: one row per message | params: release, number, round, direction, kind, bytes, digest, crossed_at, payload
+-- Keeps the messages until the run is finished.
 INSERT INTO ppdm.unfinished
 SELECT
     $release AS release,

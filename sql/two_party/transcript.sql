@@ -1,4 +1,5 @@
 -- transcript | in: ppdm.transcripts | out: transcript | grain: one row per message | params: release
+-- The messages of the run, in the order in which they crossed.
 SELECT
     t.number,
     t.round,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def test_sql_prints_the_statements_and_changes_nothing(file: Path) -> None:
     before = file.read_bytes()
     result = ppdm("apply", file, "safe", "new", "--into", "made", "--sql")
     assert result.exit_code == 0, result.stderr
-    assert '"made" AS SELECT' in result.stdout
+    assert re.search('"made" AS\\s+SELECT', result.stdout)
     assert file.read_bytes() == before
 
 

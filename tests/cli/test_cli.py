@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from pathlib import Path
 
 import duckdb
@@ -270,3 +271,17 @@ def test_protected_values_that_do_not_occur_are_refused_unless_they_are_meant(ba
         assert meant.exit_code == 0
         assert f"Note: {said}" in " ".join(meant.stderr.split())
     assert ppdm("verify", bank, "safe").exit_code == 0
+
+
+def test_what_sql_prints_makes_the_release_when_it_is_run(bank: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy" / bank.name
+    copy.parent.mkdir()
+    copy.write_bytes(bank.read_bytes())
+    printed = suppress(bank, "--sql").stdout
+    assert re.search(r"^-- \w+: [A-Z].*\.$", printed, re.MULTILINE)
+    execute(copy, printed)
+    assert suppress(bank).exit_code == 0
+    rows = "FROM safe"
+    assert execute(copy, rows) == execute(bank, rows)
+    steps = "SELECT * EXCLUDE (release) FROM ppdm.steps ORDER BY step"
+    assert execute(copy, steps) == execute(bank, steps)

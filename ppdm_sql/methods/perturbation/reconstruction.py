@@ -5,6 +5,7 @@ Source: Agrawal, Srikant 2000, section 3 and, for categories, section 6.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,6 +16,7 @@ from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.perturbation.noise import Retain
 from ppdm_sql.methods.perturbation.transition_matrices import Array
 
+logger = logging.getLogger("ppdm_sql")
 FRACTION, CAP = 0.01, 10_000
 """Share of the chi-square quantile below which a step's change stops the iteration, and most steps."""
 TINY = 1e-300
@@ -154,6 +156,9 @@ def _iterate(
         done = places[ends]
         found.probabilities[done], found.iterations[done] = after[ends], number
         found.converged[done] = stops[ends]
+        logger.info(
+            "round %d: %d distributions estimated, %d left", number, len(done), len(places) - len(done)
+        )
         places, shares, of, before = places[~ends], shares[~ends], of[~ends], after[~ends]
         if not len(places):
             return

@@ -15,6 +15,7 @@ Large-Scale Optimization", Operations Research 23(3).
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,6 +38,7 @@ from ppdm_sql.methods.swapping.record_classes import (
 )
 from ppdm_sql.methods.swapping.restricted_program import PriceStep, RestrictedProgram
 
+logger = logging.getLogger("ppdm_sql")
 SAMPLE = 40_000
 """Records on which the first prices are sought."""
 FEW_FREE = 60_000
@@ -162,6 +164,8 @@ class ExactSearch:
         most = min(max(MOST_CLASSES, free.rows // RECORDS), MANY_CLASSES) * (1 if rounded else 2)
         found = restrict(self.engine, free, prices, boxes, self.constraints, rounded=rounded, most=most)
         self._free_rows = found.free
+        proved = found.bound / SCALE
+        logger.info("round %d: lower bound %.6g, %d free records", self.rounds, proved, found.free)
         return found
 
     def _free(self, prices: Prices, boxes: Boxes) -> FreeRecords:
@@ -223,6 +227,8 @@ class ExactSearch:
             boxes = Boxes.even(self.constraints.categories, limit // 2)
             free = self._free(self.prices, boxes)
             restriction = restrict(self.engine, free, self.prices, boxes, self.constraints)
+            proved, within = restriction.bound / SCALE, limit / SCALE
+            logger.info("round %d: lower bound %.6g, ties within %.3g", self.rounds, proved, within)
             found = RestrictedProgram(self.constraints, restriction).assign_classes()
             if found is not None and (found.gap <= limit or limit >= EVERYTHING):
                 break

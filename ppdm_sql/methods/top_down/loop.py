@@ -414,12 +414,11 @@ class Refinement:
         reachable = [cut.reachable(alive) for cut, alive in pairs]
         self._measure.forget(reachable)
         self._gains.forget(reachable)
-        worst = self._gauges.worst(state.measured)
-        progress.update(
-            step=len(state.steps),
-            candidates=max(self._candidates - 1, 0),
-            worst=self._gauges.describe(worst, float(state.measured[worst])),
-        )
+        position = self._gauges.worst(state.measured)
+        worst = self._gauges.describe(position, float(state.measured[position]))
+        left = max(self._candidates - 1, 0)
+        logger.info("round %d: %d candidates left, nearest to its limit: %s", len(state.steps), left, worst)
+        progress.update(step=len(state.steps), candidates=left, worst=worst)
 
 
 def _refined(cuts: Cuts, candidate: Candidate) -> Cuts:

@@ -12,6 +12,7 @@ The working table ``records`` holds a row for each record of a node that may sti
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -27,6 +28,7 @@ from ppdm_sql.methods.trees.sorted_assignment import NOTHING, Assignment, Ints, 
 from ppdm_sql.methods.trees.splitting import Moves, Own, Target, move
 from ppdm_sql.progress import Progress
 
+logger = logging.getLogger("ppdm_sql")
 MOST_COUNTS = 2**24
 """Counts that are held at a time, unless a single node has more."""
 
@@ -114,7 +116,9 @@ class Growing:
         nodes = [TreeNode(0, None, None, 0, tuple(counts))]
         level = self._opened(nodes)
         while level:
-            self.progress.update(depth=level[0].node.depth, nodes=len(nodes))
+            depth = level[0].node.depth
+            logger.info("round %d: %d nodes, %d of them may be split", depth + 1, len(nodes), len(level))
+            self.progress.update(depth=depth, nodes=len(nodes))
             level = self._next(level, nodes)
         return nodes
 

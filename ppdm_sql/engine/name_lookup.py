@@ -1,0 +1,40 @@
+"""Which of the tables that there are a name means."""
+
+from __future__ import annotations
+
+from ppdm_sql.engine.names import Table, parse_table
+from ppdm_sql.errors import InvalidOption
+
+
+def spellings(name: str) -> list[Table]:
+    """Read a name as it stands, and as a qualified SQL name where it is one."""
+    try:
+        return [Table(name), parse_table(name)]
+    except InvalidOption:
+        return [Table(name)]
+
+
+def match(wanted: Table, tables: list[Table], current: tuple[str, str]) -> Table | None:
+    """Pick the table that a possibly unqualified name means; temporary tables come first."""
+    catalog, schema = current
+    if wanted.catalog is not None:
+        places = [(wanted.catalog, wanted.schema)]
+    elif wanted.schema is not None:
+        places = [(catalog, wanted.schema), (wanted.schema, "main")]
+    else:
+        places = [("temp", "main"), (catalog, schema), (catalog, "main")]
+    for place in places:
+        for same in (_exactly, _casefolded):
+            for table in tables:
+                if same(table, place, wanted.name):
+                    return table
+    return None
+
+
+def _exactly(table: Table, place: tuple[str | None, str | None], name: str) -> bool:
+    return (table.catalog, table.schema, table.name) == (*place, name)
+
+
+def _casefolded(table: Table, place: tuple[str | None, str | None], name: str) -> bool:
+    parts = (table.catalog, table.schema, table.name), (*place, name)
+    return [str(p).lower() for p in parts[0]] == [str(p).lower() for p in parts[1]]

@@ -1,0 +1,154 @@
+"""What the statement of a step does, in a sentence, for those who read the SQL of a run."""
+
+from __future__ import annotations
+
+import re
+
+from ppdm_sql.engine import statements
+from ppdm_sql.engine.statements import Statement
+
+COMPOSED = {
+    "accept": "Here the audit reads the frozen rows; if it refuses: ROLLBACK.",
+    "apply": "Makes the table that shows these records as the release shows its own.",
+    "asked_values": "Lists the values that were asked for.",
+    "atoms": "Collapses the table: one row per combination of values, coded, with its number of records.",
+    "attach": "Opens the new database file.",
+    "begin": "All that follows is committed together, or none of it.",
+    "beside": "Measures the state after each of several candidates in one scan.",
+    "binned": "Replaces the codes of the confidential values by those of their bins.",
+    "binned_codes": "Numbers the bins that hold a value.",
+    "bins": "Lists the bins.",
+    "category_totals": "Counts the records of each confidential value.",
+    "cheapest": "Finds the price at which so many records change as are wanted.",
+    "children": "Gives the child of each record of the value that is specialized.",
+    "chosen": "Picks the tied records that move, by a keyed hash.",
+    "class_count": "Counts the equivalence classes of a quasi-identifier.",
+    "class_counts": "Counts the records of each value and class: the information gain follows from them.",
+    "class_size_ranges": "Counts the classes by ranges of their size.",
+    "class_sizes": "Counts the classes of each size.",
+    "classes": "Counts the classes.",
+    "code_type": "Reads the type of the codes.",
+    "coded": "Replaces values by their codes.",
+    "codes": "Reads the codes of one column in the order of the records.",
+    "collapsed": "Counts the records of each combination of features and class.",
+    "column_leaves": "Lists the leaves of the column's tree, in the type of the column.",
+    "column_values": "Lists the values of the column with their number of records.",
+    "combinations": "Counts the combinations that the table holds.",
+    "comment": "Says on the table what it is.",
+    "comments": "Says on the release and its columns what they are.",
+    "commit": "Commits what was written since the transaction began.",
+    "common": "Keeps the records whose keys both parties hold.",
+    "confusion": "Counts the records by class and predicted class.",
+    "count_classes": "Counts the different classes.",
+    "count_records": "Counts the records.",
+    "count_values": "Counts the records that have a value.",
+    "counts": "Counts the records of each node by attribute, value and class.",
+    "covariances": "Sums values and their products, from which means and covariances follow.",
+    "create_macro": "Makes the macro of the release or the tree.",
+    "create_view": "Makes the view under the name of the release.",
+    "describe": "Reads the columns and their types.",
+    "detach": "Writes and closes the new database file.",
+    "detail": "Measures the requirements on the source itself, in which nothing is masked.",
+    "dictionaries": "Counts the values of each column, and tells whether NULL or the symbol is one.",
+    "discard": "Drops a working table that is no longer needed.",
+    "divided": "Divides the records among the children.",
+    "drop": "Drops what the release consists of.",
+    "drop_macro": "Drops the macro.",
+    "drop_schema": "Drops the schema, in which nothing is left.",
+    "edges": "Labels the bins between the edges.",
+    "enumerate": "Makes a type of the values, so that they are stored as numbers.",
+    "export_comments": "Says on the exported table and its columns what they are.",
+    "export_rows": "Writes the rows of the release into the new file.",
+    "feature_values": "Lists the values of the feature.",
+    "filter_errors": "Measures the mean squared errors of the estimates.",
+    "fine_counts": "Counts the records of each attribute by group and fine bin.",
+    "flows": "Counts the records that move from each value to each other one.",
+    "freeze": "Writes the rows of the release, generalized or suppressed, in the order of what they show.",
+    "grid": "Counts records, and those with a protected value, by the attributes that the requirements name.",
+    "grid_rows": "Counts the rows of the table of counts.",
+    "groups": "Counts the groups by confidential value.",
+    "histogram": "Counts the values by cell or category, and by class.",
+    "identifiable": "Finds the records whose pattern occurs with one confidential value only.",
+    "impossible_values": "Counts the values that the noise cannot give.",
+    "interval_nodes": "Finds for each value the narrowest interval that holds it.",
+    "labelled": "Gives the code of each value the label of its bin.",
+    "labels": "Names the nodes of the masked attributes.",
+    "labels_shown": "Lists the labels that the release shows.",
+    "leaves": "Counts or divides the records by leaf.",
+    "look": "Counts the records by what is best for them at these prices.",
+    "lookup": "Multiplies the probabilities of each combination of values.",
+    "marginal": "Counts the records of each value, before and after.",
+    "masked": "Replaces each value by the node that the cut shows for it, and counts the records.",
+    "measure": "Here the audit measures the table.",
+    "measure_path": "Measures the requirements in states that follow each other, in one scan.",
+    "moments": "Measures means and variances.",
+    "moves": "Lets each record do what is best at the prices.",
+    "noisy": "Draws the noise of each record and adds it.",
+    "nulls": "Counts the NULLs.",
+    "numbers": "Reads the columns of numbers.",
+    "open": "Keeps the records whose choice these prices leave open.",
+    "outside": "Counts the values that lie outside of the range.",
+    "overlay": "Makes a view to be read in the place of the table.",
+    "pack_counts": "Counts the values of the attributes by confidential value.",
+    "pieces": "Lays the records of each pattern end to end.",
+    "plain_types": "Turns types that list the values of the source into text.",
+    "predict": "Makes the table with the class that the tree predicts for each record.",
+    "predicted_classes": "Counts the records of each predicted class.",
+    "probabilities": "Estimates the probability of each value under each confidential value.",
+    "protected_texts": "Reads the protected values as text.",
+    "quantiles": "Cuts the values into runs of about equal numbers of records.",
+    "reconstruct": "Makes the table of the reconstructed distribution.",
+    "records": "Counts or lists the records.",
+    "requested_values": "Lists the protected values as they were written.",
+    "sample": "Takes a sample of the records, by a hash of their key.",
+    "scan": "Counts what the records do at these prices, and what it costs.",
+    "settled": "Counts the changed records that an attacker is sure of.",
+    "settings": "Gives a setting the value under which these statements mean what they say.",
+    "shared_values": "Writes the columns that both parties hold, record by record.",
+    "size": "Counts rows and records.",
+    "source": "Fixes the rows that the run reads.",
+    "strangers": "Counts the values that are not among the categories.",
+    "swapped": "Gives the records after the swaps.",
+    "sweep": "Measures the state after each of several candidates of different attributes in one scan.",
+    "targets": "Lays the new values of each pattern end to end.",
+    "texts": "Writes the values of the masked attributes as text.",
+    "thresholds": "Lists the confidences above which inferences are counted.",
+    "ties": "Keeps the records for which a second choice costs little more than the best.",
+    "tops": "Reads what the most general state shows.",
+    "touched": "Keeps the records of the patterns in which a value changes.",
+    "two-way_table": "Counts the records of each pair of values: their correlation follows from it.",
+    "types": "Chooses the types in which values and bounds are compared.",
+    "uncoded": "Counts the rows with a value that had no code; there must be none.",
+    "units": "Estimates the posterior probabilities of each record that may change.",
+    "value_counts": "Counts the records of each value.",
+    "values": "Lists the values.",
+    "verify": "Compares the release as it stands with what was recorded of it.",
+    "widths": "Measures the width of each interval as a share of the widest.",
+    "within": "Measures the state after each candidate of one attribute in one scan.",
+}
+"""Of the statements that are put together, as their shape depends on what was asked, by their step."""
+
+
+def purpose(statement: Statement) -> str:
+    """Say what a statement does: as its step file says, or as its step is known; empty if neither is.
+
+    Example:
+        >>> purpose(statements.text("audit/class_sizes"))
+        'How many classes there are of each size, and how many records are in them.'
+    """
+    if statement.file is not None:
+        return _first_sentence(statements.text(statement.file))
+    if re.match(r"-- \S+ \| in: ", statement):
+        return _first_sentence(statement)
+    return COMPOSED.get(statement.step.replace(" ", "_"), "")
+
+
+def _first_sentence(text: str) -> str:
+    """Read it behind the line of a step file that names its inputs and output."""
+    lines = []
+    for line in text.splitlines()[1:]:
+        if not line.startswith("-- ") or line.startswith("-- Source"):
+            break
+        if not re.match(r"-- (FROM|SELECT) ", line):  # how a macro is called
+            lines.append(line.removeprefix("-- "))
+    return re.split(r"(?<=\.) (?=[A-Z])", " ".join(lines), maxsplit=1)[0]
