@@ -66,6 +66,26 @@ def _without_enum(node: exp.Expression) -> exp.Expression:
     return node
 
 
+def has_enum(type_text: str) -> bool:
+    """Tell whether a type carries a list of values, which would bring all of the source's along.
+
+    Example:
+        >>> has_enum("ENUM('ill', 'well')[]"), has_enum("VARCHAR")
+        (True, False)
+    """
+    return "ENUM(" in type_text.upper()
+
+
+def without_enum(value: exp.Expression, type_text: str) -> exp.Expression:
+    """Turn a value into text if its type is made of an ENUM.
+
+    Example:
+        >>> without_enum(exp.column("a"), "ENUM('ill', 'well')").sql("duckdb")
+        'CAST(a AS TEXT)'
+    """
+    return exp.cast(value, "TEXT") if has_enum(type_text) else value
+
+
 def double(value: float) -> exp.Expression:
     """Give a DOUBLE, exactly; a literal with a decimal point would be a DECIMAL first.
 

@@ -11,10 +11,9 @@ from sqlglot import exp
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import literal, render
-from ppdm_sql.engine.types import double, wide_type
+from ppdm_sql.engine.types import double, wide_type, without_enum
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.transition_matrices import Array, Grid
-from ppdm_sql.methods.top_down.outcome import without_enum
 
 MOST_CLASSES = 1000
 """Different values that the class column may have."""

@@ -15,6 +15,7 @@ from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise, acce
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.pseudonyms import pseudonym
 from ppdm_sql.methods.base.source import read_source
@@ -32,7 +33,6 @@ from ppdm_sql.methods.perturbation.record_key import RecordKey, records_by_colum
 from ppdm_sql.methods.perturbation.request import RandomizeRequest
 from ppdm_sql.methods.perturbation.roles import RandomizeRoles, assign_randomize_roles
 from ppdm_sql.methods.perturbation.spectral_attack import deviation, filtered
-from ppdm_sql.methods.top_down.outcome import without_enum
 from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn, check_free, publish
 from ppdm_sql.release.randomized import moments_of

@@ -18,9 +18,11 @@ from ppdm_sql.audit.swaps import SwapPromise, accept_swap
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, column, resolve
+from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import InvalidOption, InvalidSource, said
 from ppdm_sql.methods.base.collapse import Atoms, Kept, collapse
 from ppdm_sql.methods.base.pseudonyms import pseudonym
+from ppdm_sql.methods.base.released_rows import MaskedAtoms, Output, released_rows
 from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.swapping.bins import binned, bins_asked
 from ppdm_sql.methods.swapping.correlation import cramers_v
@@ -39,7 +41,6 @@ from ppdm_sql.methods.swapping.request import (
 from ppdm_sql.methods.swapping.roles import SwapRoles, assign_swap_roles
 from ppdm_sql.methods.swapping.safeguards import check_categories, check_unique, notice_correlations
 from ppdm_sql.methods.swapping.swapped_rows import swapped
-from ppdm_sql.methods.top_down.outcome import Outcome, Output, is_packed, released_rows, without_enum
 from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.release import Draft, Release, ReleasedColumn, check_free, publish
 
@@ -226,14 +227,14 @@ class SwapRun:
 
     def _draft(self, source: Atoms, atoms: Atoms, done: Sequence[Swapped]) -> Draft:
         engine, request = self.engine, self.request
-        outcome = Outcome(atoms, [], [], [], labels=atoms.table)
+        unmasked = MaskedAtoms(atoms)
         outputs = [
             Output(self._atom(atoms, name), name, treatment)
             for name in self.columns
             if (treatment := self.roles.treatment(name)) is not None
         ]
         released = tuple(
-            ReleasedColumn(o.name, o.treatment, is_packed(outcome, o), bins=self.labels.get(o.name))
+            ReleasedColumn(o.name, o.treatment, unmasked.is_packed(o), bins=self.labels.get(o.name))
             for o in outputs
         )
         return Draft(
@@ -243,7 +244,7 @@ class SwapRun:
             requirements=(),
             parameters=self._parameters(),
             stopped="complete",
-            select=released_rows(engine, outcome, outputs),
+            select=released_rows(engine, unmasked, outputs),
             count=self.roles.count,
             columns=released,
             symbol="",

@@ -14,15 +14,17 @@ from typing import Any
 from ppdm_sql.audit.class_models import is_ordered
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import resolve_all
+from ppdm_sql.engine.types import has_enum
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
+from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.collapse import Dictionary
+from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy
-from ppdm_sql.methods.top_down.cuts import Codes, Counts
 from ppdm_sql.methods.top_down.loop import Gains, InformationGain, nine_digits
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
-from ppdm_sql.methods.top_down.outcome import Outcome, Output, has_enum
+from ppdm_sql.methods.top_down.outcome import Outcome
 from ppdm_sql.methods.top_down.run import Options, Run
 from ppdm_sql.privacy import attributes
 from ppdm_sql.progress import Heard, Progress

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.top_down.conditional_entropy import repeatable
-from ppdm_sql.methods.top_down.cuts import Codes, Counts, Cut, Floats, entropy, total_entropy
+from ppdm_sql.methods.top_down.cuts import Cut, entropy, total_entropy
 from ppdm_sql.methods.top_down.maskings import Masking
 from ppdm_sql.methods.top_down.outcome import Outcome
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.base.released_rows import Params
 from ppdm_sql.methods.top_down.maskings import Intervals, Masking, Suppression
 
-Params = dict[str, object]
 _KNOWN = {
     "attribute": "INTEGER", "node": "BIGINT", "label": "VARCHAR", "lower": "VARCHAR", "upper": "VARCHAR",
     "closed": "BOOLEAN",

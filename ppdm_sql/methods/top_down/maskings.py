@@ -13,8 +13,9 @@ from typing import Protocol
 
 import numpy as np
 
+from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Dictionary
-from ppdm_sql.methods.top_down.cuts import Codes, Counts, Cut, FixedCut, Floats, SuppressionCut
+from ppdm_sql.methods.top_down.cuts import Cut, FixedCut, SuppressionCut
 from ppdm_sql.methods.top_down.interval_cuts import ClassHistogram, IntervalCut
 from ppdm_sql.methods.top_down.taxonomy_cuts import TaxonomyCut, TaxonomyTree
 from ppdm_sql.release import Treatment

@@ -16,14 +16,17 @@ import numpy as np
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, column, resolve_all
+from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Atoms, Kept, class_counts, collapse
 from ppdm_sql.methods.base.pseudonyms import pseudonym
+from ppdm_sql.methods.base.released_rows import Output, released_rows
 from ppdm_sql.methods.base.roles import Roles, assign_roles
 from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.constraints import Constraints
-from ppdm_sql.methods.top_down.cuts import Codes, Counts, Cut, Floats
+from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.interrupt import stop_on_interrupt
 from ppdm_sql.methods.top_down.loop import Gains, InformationGain, Refinement, Rounding, State
 from ppdm_sql.methods.top_down.maskings import Fixed, Masking
@@ -31,16 +34,12 @@ from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.outcome import (
     Move,
     Outcome,
-    Output,
     cut_rows,
-    is_packed,
     moves_of,
     outcome_of,
-    released_rows,
     step_rows,
     top_labels,
     tree_rows,
-    without_enum,
 )
 from ppdm_sql.methods.top_down.protected_values import NEVER, constraints_of
 from ppdm_sql.privacy import (
@@ -287,7 +286,7 @@ class Run(ABC):
             requirements=self.requirements,
             parameters=self._parameters(),
             stopped=state.stopped or "complete",
-            select=released_rows(engine, outcome, outputs),
+            select=released_rows(engine, outcome.masked, outputs),
             count=self.roles.count,
             columns=tuple(self._released(outcome, tops, output) for output in outputs),
             symbol=options.symbol,
@@ -318,7 +317,7 @@ class Run(ABC):
     def _released(self, outcome: Outcome, tops: Mapping[str, str], output: Output) -> ReleasedColumn:
         top = tops.get(output.name) if output.treatment == "generalized" else None
         type_text = self.columns[output.of].type if output.of else None
-        packed = is_packed(outcome, output)
+        packed = outcome.masked.is_packed(output)
         return ReleasedColumn(output.name, output.treatment, packed, top, output.of, type_text)
 
     def _atom(self, name: str) -> str:

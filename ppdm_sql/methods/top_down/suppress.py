@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.top_down import information_loss as information
-from ppdm_sql.methods.top_down.cuts import Counts, Cut, SuppressionCut
+from ppdm_sql.methods.top_down.cuts import Cut, SuppressionCut
 from ppdm_sql.methods.top_down.loop import State, twelve_decimals
 from ppdm_sql.methods.top_down.maskings import Masking, Suppression
 from ppdm_sql.methods.top_down.outcome import Move, Outcome
