@@ -1,6 +1,6 @@
 """How attributes are masked in a run: by suppression, by a taxonomy, by grown intervals, or not at all.
 
-A recoding knows the tree of one attribute: its most general cut, the labels of its nodes, and how much of a
+A masking knows the tree of one attribute: its most general cut, the labels of its nodes, and how much of a
 value each node gives away. Labels are made in SQL, so that no value passes through here.
 """
 

@@ -25,28 +25,28 @@ class Outcome:
 
     Args:
         atoms: The collapsed source.
-        recodings: Of the attributes, which are the first coded columns of the atoms.
+        maskings: Of the attributes, which are the first coded columns of the atoms.
         cuts: Their final cuts.
         specialized: For each attribute its specialized nodes with their children, in the order of the run.
         labels: From :func:`~ppdm_sql.methods.top_down.label_table.label_table`.
     """
 
     atoms: Atoms
-    recodings: Sequence[Masking]
+    maskings: Sequence[Masking]
     cuts: Sequence[Cut]
     specialized: Sequence[Mapping[int, Sequence[int]]]
     labels: Table
 
     def cut(self, position: int) -> Cut | None:
         """Give the cut of a coded column; None where every value is released as it is."""
-        if position >= len(self.cuts) or self.recodings[position].is_whole(self.cuts[position]):
+        if position >= len(self.cuts) or self.maskings[position].is_whole(self.cuts[position]):
             return None
         return self.cuts[position]
 
     @property
     def masked(self) -> MaskedAtoms:
         """The collapsed source as the cuts show it."""
-        cuts = {position: self.cut(position) for position in range(len(self.recodings))}
+        cuts = {position: self.cut(position) for position in range(len(self.maskings))}
         nodes = {position: cut.nodes for position, cut in cuts.items() if cut is not None}
         return MaskedAtoms(self.atoms, nodes, self.labels)
 
@@ -68,14 +68,14 @@ def moves_of(cuts: Sequence[Cut], steps: Sequence[RefinementStep]) -> list[Move]
 
 
 def outcome_of(
-    engine: Engine, atoms: Atoms, recodings: Sequence[Masking], cuts: Sequence[Cut], moves: Sequence[Move]
+    engine: Engine, atoms: Atoms, maskings: Sequence[Masking], cuts: Sequence[Cut], moves: Sequence[Move]
 ) -> Outcome:
     """Gather what the release needs to know of its attributes, and label their nodes."""
-    specialized: list[dict[int, list[int]]] = [{} for _ in recodings]
+    specialized: list[dict[int, list[int]]] = [{} for _ in maskings]
     for attribute, node, children, *_ in moves:
         specialized[attribute].setdefault(node, []).extend(children)
-    labels = label_table(engine, recodings, specialized)
-    return Outcome(atoms, recodings, cuts, specialized, labels)
+    labels = label_table(engine, maskings, specialized)
+    return Outcome(atoms, maskings, cuts, specialized, labels)
 
 
 def step_rows(engine: Engine, outcome: Outcome, moves: Sequence[Move]) -> Table:
@@ -94,7 +94,7 @@ def step_rows(engine: Engine, outcome: Outcome, moves: Sequence[Move]) -> Table:
 
 def top_labels(engine: Engine, outcome: Outcome) -> dict[str, str]:
     """Give the label of the most general state of each attribute."""
-    roots = [recoding.root for recoding in outcome.recodings]
+    roots = [masking.root for masking in outcome.maskings]
     query = (
         f"SELECT attribute, label FROM {outcome.labels} "
         "WHERE node = CAST($roots AS BIGINT[])[attribute + 1] AND label IS NOT NULL"
@@ -110,12 +110,12 @@ def cut_rows(engine: Engine, outcome: Outcome) -> Table:
     """
     listed = [
         position
-        for position, recoding in enumerate(outcome.recodings)
-        if recoding.treatment is not None and 0 < recoding.dictionary.size <= _most_listed(recoding)
+        for position, masking in enumerate(outcome.maskings)
+        if masking.treatment is not None and 0 < masking.dictionary.size <= _most_listed(masking)
     ]
     parts = [
         f"SELECT {position} AS attribute, code, value::VARCHAR AS value "
-        f"FROM {outcome.recodings[position].dictionary.table}"
+        f"FROM {outcome.maskings[position].dictionary.table}"
         for position in listed
     ]
     nothing = ["SELECT NULL::INTEGER AS attribute, NULL::BIGINT AS code, NULL::VARCHAR AS value WHERE false"]
@@ -132,17 +132,17 @@ def cut_rows(engine: Engine, outcome: Outcome) -> Table:
     return engine.materialize("cuts", query, params)
 
 
-def _most_listed(recoding: Masking) -> float:
-    return MOST_LISTED if recoding.grown else float("inf")
+def _most_listed(masking: Masking) -> float:
+    return MOST_LISTED if masking.grown else float("inf")
 
 
 def tree_rows(engine: Engine, outcome: Outcome) -> Table:
     """Write the trees of the masked attributes, the cut marked; the owner's, never exported."""
     rows: list[tuple[int, int, int, int | None, bool]] = []
-    for position, recoding in enumerate(outcome.recodings):
-        parents = dict(recoding.nodes(outcome.specialized[position]))
-        order = {node: rank for rank, node in enumerate(sorted(parents, key=recoding.order))}
-        shown = _shown(recoding, outcome.cuts[position], outcome.specialized[position])
+    for position, masking in enumerate(outcome.maskings):
+        parents = dict(masking.nodes(outcome.specialized[position]))
+        order = {node: rank for rank, node in enumerate(sorted(parents, key=masking.order))}
+        shown = _shown(masking, outcome.cuts[position], outcome.specialized[position])
         rows += [
             (position, node, order[node], None if parent is None else order[parent], node in shown)
             for node, parent in sorted(parents.items(), key=lambda pair: order[pair[0]])
@@ -154,9 +154,9 @@ def tree_rows(engine: Engine, outcome: Outcome) -> Table:
     return engine.materialize("trees", query, params)
 
 
-def _shown(recoding: Masking, cut: Cut, specialized: Mapping[int, Sequence[int]]) -> set[int]:
+def _shown(masking: Masking, cut: Cut, specialized: Mapping[int, Sequence[int]]) -> set[int]:
     """Give the nodes of the cut, those that no record shows among them."""
-    made = {recoding.root} | {child for children in specialized.values() for child in children}
+    made = {masking.root} | {child for children in specialized.values() for child in children}
     return {node for node in made if node not in specialized} | set(cut.nodes.tolist()) & made
 
 

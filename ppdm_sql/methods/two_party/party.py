@@ -34,7 +34,7 @@ from ppdm_sql.methods.two_party.release_digest import release_digest
 from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.methods.two_party.rounds import Rounds
 from ppdm_sql.methods.two_party.scores import step_factor
-from ppdm_sql.progress import Heard, Progress
+from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release
 
 
@@ -72,7 +72,7 @@ def integrate(
 
     Cost: two scans of the table and one sort; a scan of two columns for each column and round.
     """
-    return IntegrationRun(engine, table, request, link, recorded).publish(Heard(progress))
+    return IntegrationRun(engine, table, request, link, recorded, progress).publish()
 
 
 class IntegrationRun(GeneralizationRun):
@@ -84,6 +84,7 @@ class IntegrationRun(GeneralizationRun):
         request: What it asks.
         link: The line to the partner.
         recorded: Called before the release is committed.
+        progress: Told what the run is doing.
     """
 
     def __init__(
@@ -93,16 +94,17 @@ class IntegrationRun(GeneralizationRun):
         request: IntegrateRequest,
         link: Transport,
         recorded: Callable[[], None],
+        progress: Progress,
     ) -> None:
-        self.request, self.link, self._recorded = request, link, recorded
-        super().__init__(engine, source, request.options())
+        self.asked, self.link, self._recorded = request, link, recorded
+        super().__init__(engine, source, request.refinement(), progress)
         self.method = "TDS2P"
 
     # -- whose columns they are ---------------------------------------------------------------------
 
     def described(self) -> dict[str, Column]:
         """Describe the columns of the release: those of the requirements, then those that both hold."""
-        self._owning = Ownership.of(self.request, exact_columns(self.engine.columns(self.table)), self.source)
+        self._owning = Ownership.of(self.asked, exact_columns(self.engine.columns(self.table)), self.source)
         return dict(self._owning.described)
 
     @cached_property
@@ -124,7 +126,7 @@ class IntegrationRun(GeneralizationRun):
         gathering = Preparation(
             engine=self.engine,
             link=self.link,
-            request=self.request,
+            request=self.asked,
             requirements=[str(requirement) for requirement in self.requirements],
             key=self._owning.key,
             attributes=self.attributes,
@@ -151,36 +153,37 @@ class IntegrationRun(GeneralizationRun):
             return found
         shown = np.zeros(self.atoms.records, dtype=np.uint32)
         no_counts = np.zeros((1, self.atoms.coded[self.classes].size), dtype=np.int64)
-        return Partner(self.atoms.coded[position], shown, self.options.symbol, no_counts)
+        return Partner(self.atoms.coded[position], shown, self.request.symbol, no_counts)
 
     @cached_property
     def _partners(self) -> Mapping[int, Partner]:
-        found = {place: self.recodings[place] for place in self._theirs}
+        found = {place: self.maskings[place] for place in self._theirs}
         return {place: recoding for place, recoding in found.items() if isinstance(recoding, Partner)}
 
     def watch(self) -> LeafMeasure:
         """Measure the leaves of both parties' columns."""
-        self._measure = LeafMeasure(self.engine, self.atoms, self.gauges, self.classes)
+        self._measure = LeafMeasure(self.engine, self.atoms, self.constraints, self.classes)
         self._before = self._measure.information(None)
         return self._measure
 
-    def descend(self, interrupted: Callable[[], bool], progress: Heard) -> State:
+    def descend(self, interrupted: Callable[[], bool]) -> State:
         """Refine in turns with the partner, then hear what became of its columns."""
+        progress = self.progress
         for name in self._owning.idle:
             progress.warn(f"Column {name!r} is in no requirement, so it is not released.")
-        own = {place: Numbering(self.recodings[place].root) for place in self._own}
+        own = {place: Numbering(self.maskings[place].root) for place in self._own}
         rounds = Rounds(
             self.engine,
             self.atoms.table,
             self.loop(),
             self._measure,
-            self.gauges,
+            self.constraints,
             own,
             self._partners,
             self.link,
-            self.request.score_bits,
+            self.asked.score_bits,
         )
-        state = rounds.descend(max_steps=self.options.max_steps, interrupted=interrupted, progress=progress)
+        state = rounds.descend(max_steps=self.request.max_steps, interrupted=interrupted, progress=progress)
         self._numberings, self._round = own, len(state.steps) + 1
         self._stopped = state.stopped or "complete"
         self.atoms = self._joined()
@@ -209,7 +212,7 @@ class IntegrationRun(GeneralizationRun):
 
     def _tell_deviations(self, factors: Sequence[float], progress: Progress) -> None:
         """Say what comparing by few bits has changed, as far as this party can see it."""
-        bits = self.request.score_bits
+        bits = self.asked.score_bits
         self._deviations: list[information.Row] = []
         if bits is None:
             return
@@ -227,15 +230,15 @@ class IntegrationRun(GeneralizationRun):
 
     def outcome(self, cuts: Sequence[Cut], moves: Sequence[Move]) -> Outcome:
         """Name the values that are shown, hear the partner's names, and gather it all."""
-        outcome = outcome_of(self.engine, self.atoms, self.recodings, cuts, moves)
-        told = names(self.engine, self._round, outcome.labels, self._numberings, self.recodings, cuts)
+        outcome = outcome_of(self.engine, self.atoms, self.maskings, cuts, moves)
+        told = names(self.engine, self._round, outcome.labels, self._numberings, self.maskings, cuts)
         self.link.send(told)
         learn(self._partners, self.link.receive("LABELS"))
-        return outcome_of(self.engine, self.atoms, self.recodings, cuts, moves)
+        return outcome_of(self.engine, self.atoms, self.maskings, cuts, moves)
 
-    def draft(self, state: State) -> Draft:
+    def draft(self, transformed: State) -> Draft:
         """Write down the release, which is committed once the partner has the same rows."""
-        draft = super().draft(state)
+        draft = super().draft(transformed)
         known = [(name, _known(before), _known(after)) for name, before, after in draft.measures]
         told = [row for row in known if row[2] is not None]
         return replace(draft, measures=tuple(told), accept=self._agree)
@@ -261,9 +264,9 @@ class IntegrationRun(GeneralizationRun):
         return {
             "recoding": {name: kinds[name] for name in self.attributes},
             "parties": sorted(parties, key=lambda owned: [*map(self.attributes.index, owned)]),
-            "match": self.request.match,
-            "intersect": self.request.intersect,
-            "score_bits": self.request.score_bits,
+            "match": self.asked.match,
+            "intersect": self.asked.intersect,
+            "score_bits": self.asked.score_bits,
         }
 
     def said(self, outcome: Outcome) -> Sequence[information.Row]:
