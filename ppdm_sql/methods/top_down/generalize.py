@@ -150,7 +150,7 @@ class GeneralizationRun(RefinementRun):
         """Only a suppressed value stands beside values as they are."""
         return name not in self._taxonomies and not self._grows(name)
 
-    def recode(self, position: int, name: str, counts: Counts) -> Masking:
+    def mask(self, position: int, name: str, counts: Counts) -> Masking:
         """By its taxonomy, by grown intervals where it has an order, else by suppression."""
         dictionary, symbol = self.atoms.coded[position], self.request.symbol
         if name in self._taxonomies:
@@ -222,7 +222,7 @@ class GeneralizationRun(RefinementRun):
 
     # -- what is measured -------------------------------------------------------------------------
 
-    def watch(self) -> GroupingMeasure:
+    def make_measure(self) -> GroupingMeasure:
         """Measure information beside the requirements."""
         measure = GroupingMeasure(self.engine, self.atoms, self.constraints, self.horizon, self.classes)
         self._before = measure.information(None)
@@ -246,19 +246,19 @@ class GeneralizationRun(RefinementRun):
     def parameters(self) -> dict[str, object]:
         """Give how each attribute is masked, and the options of the method."""
         return {
-            "recoding": {name: self._recoding_name(name) for name in self.roles.masking},
+            "recoding": {name: self._masking_name(name) for name in self.roles.masking},
             "range": {name: [str(b) for b in bounds] for name, bounds in self._recoded["range"].items()},
             "condition": list(self.condition),
             "interval_columns": self.request.interval_columns,
         }
 
-    def _recoding_name(self, name: str) -> str:
+    def _masking_name(self, name: str) -> str:
         if name in self._taxonomies:
             return "taxonomy"
         return "intervals" if self._grows(name) else "suppression"
 
-    def said(self, outcome: Outcome) -> Sequence[information.Row]:
-        """Say what classes are like, what is told of the class, and how much detail is lost."""
+    def release_measures(self, outcome: Outcome) -> Sequence[information.Row]:
+        """Measure the equivalence classes, the class information, and how much detail is lost."""
         names, cuts = self.attributes, tuple(outcome.cuts)
         of = (names, outcome.maskings, cuts)
         after = self.measure.information(cuts)

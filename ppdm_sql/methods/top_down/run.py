@@ -1,7 +1,7 @@
 """One run of the refinement loop over a table: checked, collapsed, descended, published.
 
 Suppression (PDA) and generalization (TDS, HCE-TDR) are such runs; they differ in how attributes are
-masked, in what a candidate gains, and in what is said of the outcome.
+masked, in what a candidate gains, and in what is measured of the outcome.
 """
 
 from __future__ import annotations
@@ -93,12 +93,12 @@ class RefinementRun(Run[State]):
     # -- what methods differ in -----------------------------------------------------------------
 
     @abstractmethod
-    def recode(self, position: int, name: str, counts: Counts) -> Masking:
+    def mask(self, position: int, name: str, counts: Counts) -> Masking:
         """Choose how an attribute that may be masked is masked."""
 
     @abstractmethod
-    def said(self, outcome: Outcome) -> Sequence[information.Row]:
-        """Say what the release tells and hides, beside what its requirements reached."""
+    def release_measures(self, outcome: Outcome) -> Sequence[information.Row]:
+        """Measure what the release discloses and hides, beside what its requirements reached."""
 
     def gains(self) -> Gains:
         """Choose what candidates gain."""
@@ -186,15 +186,15 @@ class RefinementRun(Run[State]):
         self.atoms = self.read()
         found = constraints_of(self.engine, self.atoms, self.requirements)
         self.constraints = Constraints(found, len(self.attributes))
-        self.maskings = [self.recoding(a, name) for a, name in enumerate(self.attributes)]
-        self.measure = self.watch()
+        self.maskings = [self.masking(a, name) for a, name in enumerate(self.attributes)]
+        self.measure = self.make_measure()
         self.detail = self.measure.detail()
 
     def shows_symbol(self, name: str) -> bool:
         """Whether the suppressed symbol can stand among the column's own values."""
         return True
 
-    def watch(self) -> GroupingMeasure:
+    def make_measure(self) -> GroupingMeasure:
         """Make what measures the states."""
         return GroupingMeasure(self.engine, self.atoms, self.constraints, self.horizon)
 
@@ -208,11 +208,11 @@ class RefinementRun(Run[State]):
         """Position of the class attribute."""
         return self.atoms.position(self.roles.class_column)
 
-    def recoding(self, position: int, name: str) -> Masking:
-        """Say how an attribute is masked, if it is."""
+    def masking(self, position: int, name: str) -> Masking:
+        """Choose the masking of an attribute; one that may not be masked is fixed."""
         counts = class_counts(self.engine, self.atoms, position, self.classes)
         if name in self.roles.masking:
-            return self.recode(position, name, counts)
+            return self.mask(position, name, counts)
         return Fixed(self.atoms.coded[position], counts)
 
     def descend(self, interrupted: Callable[[], bool]) -> State:
@@ -223,8 +223,8 @@ class RefinementRun(Run[State]):
     def loop(self) -> Refinement:
         """Make the loop that refines."""
         return Refinement(
-            tuple(recoding.top for recoding in self.maskings),
-            [recoding.ids for recoding in self.maskings],
+            tuple(masking.top for masking in self.maskings),
+            [masking.ids for masking in self.maskings],
             self.constraints,
             self.measure,
             self.gains(),
@@ -255,7 +255,7 @@ class RefinementRun(Run[State]):
             steps=step_rows(engine, outcome, moves),
             cuts=cut_rows(engine, outcome),
             taxonomies=tree_rows(engine, outcome),
-            measures=(*self.reached(state, outcome), *self.said(outcome)),
+            measures=(*self.reached(state, outcome), *self.release_measures(outcome)),
         )
 
     def outcome(self, cuts: Sequence[Cut], moves: Sequence[Move]) -> Outcome:

@@ -45,7 +45,7 @@ class SuppressionRun(RefinementRun):
     method = "PDA"
     rounding = staticmethod(twelve_decimals)
 
-    def recode(self, position: int, name: str, counts: Counts) -> Masking:
+    def mask(self, position: int, name: str, counts: Counts) -> Masking:
         """Suppress it."""
         return Suppression(self.atoms.coded[position], counts, self.request.symbol)
 
@@ -66,8 +66,8 @@ class SuppressionRun(RefinementRun):
                 moves.append((attribute, 0, [code + 1 for code in left], 0.0, 0.0, 0.0))
         return moves, whole
 
-    def said(self, outcome: Outcome) -> Sequence[information.Row]:
-        """Say what is disclosed, what it tells about the class, and how much is suppressed."""
+    def release_measures(self, outcome: Outcome) -> Sequence[information.Row]:
+        """Measure what is disclosed, its class information, and how much is suppressed."""
         of = (self.attributes, outcome.maskings, outcome.cuts)
         return [
             *information.disclosed(*of),
