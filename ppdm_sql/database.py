@@ -175,10 +175,10 @@ class Database:
             >>> sorted(row[0] for row in release.relation().fetchall())
             ['*', '*', '*']
         """
-        from ppdm_sql.methods.top_down.run import Options
+        from ppdm_sql.methods.top_down.request import RefinementRequest
         from ppdm_sql.methods.top_down.suppress import suppress
 
-        options = Options(
+        request = RefinementRequest(
             require=require,
             class_column=class_column,
             into=into,
@@ -189,7 +189,7 @@ class Database:
             symbol=symbol,
             allow_absent=allow_absent,
         )
-        return suppress(self.engine, table, options, progress or WarningProgress())
+        return suppress(self.engine, table, request, progress or WarningProgress())
 
     @alone
     def generalize(
@@ -263,9 +263,10 @@ class Database:
             >>> sorted(set(release.relation().fetchall()))
             [('cook', '[30, 45)', 'good'), ('office', '[45, 47]', 'bad')]
         """
-        from ppdm_sql.methods.top_down.generalize import GeneralizeOptions, generalize
+        from ppdm_sql.methods.top_down.generalize import generalize
+        from ppdm_sql.methods.top_down.request import GeneralizeRequest
 
-        options = GeneralizeOptions(
+        request = GeneralizeRequest(
             require=require,
             class_column=class_column,
             into=into,
@@ -283,7 +284,7 @@ class Database:
             symbol=symbol,
             allow_absent=allow_absent,
         )
-        return generalize(self.engine, table, options, progress or WarningProgress())
+        return generalize(self.engine, table, request, progress or WarningProgress())
 
     @alone
     def swap(

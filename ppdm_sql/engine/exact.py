@@ -13,10 +13,12 @@ from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.types import Kind, kind_of
 
-_REAL = {"FLOAT", "DOUBLE"}
-_EXACT = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")}
-_EXACT |= {"INTEGER", "UINTEGER", "DECIMAL", "BIGNUM", "BOOLEAN", "DATE", "UUID", "BLOB", "BIT", "ENUM"}
+_EXACT = {Kind.WHOLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.TIME, Kind.BOOLEAN, Kind.ENUM}
+_EXACT_OTHERS = {"UUID", "BLOB", "BIT"}
+_EXACT_ALONE = {"JSON", '"NULL"'}
+"""Types that are read as text where they are nested."""
 _NESTED = {exp.DataType.Type.LIST, exp.DataType.Type.ARRAY, exp.DataType.Type.STRUCT, exp.DataType.Type.MAP}
 
 
@@ -29,8 +31,8 @@ def exact_type(type_text: str) -> str:
         >>> exact_type("VARCHAR[]"), exact_type("DECIMAL(8,2)"), exact_type("TIME WITH TIME ZONE")
         ('VARCHAR[]', 'DECIMAL(8,2)', 'TIME WITH TIME ZONE')
     """
-    kept = _is_exact(type_text) or type_text in _REAL or type_text == "VARCHAR" or _holds_text(type_text)
-    return type_text if kept else "VARCHAR"
+    plain = kind_of(type_text) in (Kind.REAL, Kind.TEXT)
+    return type_text if plain or _is_exact(type_text) or _holds_text(type_text) else "VARCHAR"
 
 
 def exact_columns(columns: Sequence[Column]) -> list[Column]:
@@ -57,7 +59,7 @@ def _exact(value: exp.Expression, type_text: str, collated: bool) -> exp.Express
     if type_text == "VARCHAR":
         # a cast to text keeps a collation, and COLLATE would stay with the released column
         return _call("decode", _call("encode", value)) if collated else value
-    if type_text in _REAL:
+    if kind_of(type_text) is Kind.REAL:
         return _unsigned(value, type_text)
     if _is_exact(type_text):
         return value
@@ -78,9 +80,8 @@ def _call(name: str, argument: exp.Expression) -> exp.Expression:
 
 def _is_exact(type_text: str) -> bool:
     """Tell whether equal values of a type have equal texts, and values with equal texts are equal."""
-    kind = type_text.split("(")[0]
-    scalar = kind in _EXACT or kind.startswith("TIME") or type_text in ("JSON", '"NULL"')
-    return (scalar and not type_text.endswith("]")) or _leaves(type_text) == {True}
+    scalar = kind_of(type_text) in _EXACT or type_text in _EXACT_OTHERS | _EXACT_ALONE
+    return scalar or _leaves(type_text) == {True}
 
 
 def _holds_text(type_text: str) -> bool:
@@ -109,8 +110,8 @@ def _leaves(type_text: str) -> set[bool | None]:
 
 
 def _is_leaf(text: str) -> bool:
-    kind = text.split("(")[0]
-    return kind in _EXACT | {"INT", "BOOL"} or kind.startswith("TIME")
+    """Tell whether a part of a nested type, as sqlglot spells it, is exact."""
+    return kind_of(text) in _EXACT or text in _EXACT_OTHERS | {"INT", "BOOL"} or text.startswith("TIME")
 
 
 def _built(type_text: str) -> exp.DataType:

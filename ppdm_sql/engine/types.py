@@ -1,12 +1,81 @@
-"""Types of columns: in which one values are compared with labels, which are text, and types without ENUMs."""
+"""Types of columns: one table of what the values of each type are, and what follows from it."""
 
 from __future__ import annotations
 
+from enum import Enum
+
 from sqlglot import exp
 
-_REAL = {"FLOAT", "DOUBLE"}
-_EXACT = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")}
-_EXACT |= {"INTEGER", "UINTEGER", "DECIMAL", "BIGNUM"}
+
+class Kind(Enum):
+    """What the values of a type are."""
+
+    WHOLE = "whole number"
+    DECIMAL = "decimal"
+    REAL = "real number"
+    DATE = "date"
+    TIMESTAMP = "time stamp"
+    TIME = "time"
+    INTERVAL = "interval"
+    BOOLEAN = "boolean"
+    TEXT = "text"
+    ENUM = "enum"
+    OTHER = "other"
+
+
+_KINDS = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), Kind.WHOLE),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), Kind.WHOLE),
+    **dict.fromkeys(("BIGNUM", "VARINT"), Kind.WHOLE),
+    "DECIMAL": Kind.DECIMAL,
+    **dict.fromkeys(("FLOAT", "DOUBLE"), Kind.REAL),
+    "DATE": Kind.DATE,
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"), Kind.TIMESTAMP),
+    **dict.fromkeys(("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS"), Kind.TIMESTAMP),
+    **dict.fromkeys(("TIME", "TIME_NS", "TIME WITH TIME ZONE"), Kind.TIME),
+    "INTERVAL": Kind.INTERVAL,
+    "BOOLEAN": Kind.BOOLEAN,
+    "VARCHAR": Kind.TEXT,
+    "ENUM": Kind.ENUM,
+}
+NUMBERS = (Kind.WHOLE, Kind.DECIMAL, Kind.REAL)
+MOMENTS = (Kind.DATE, Kind.TIMESTAMP)
+_UNBOUNDED = ("BIGNUM", "VARINT")
+"""Whole numbers of any size: their distances cannot be computed."""
+
+
+def kind_of(type_text: str) -> Kind:
+    """Tell what the values of a type are; lists, structures and the like are other.
+
+    Example:
+        >>> kind_of("DECIMAL(8,2)").value, kind_of("ENUM('ill', 'well')").value, kind_of("INTEGER[]").value
+        ('decimal', 'enum', 'other')
+    """
+    if type_text.endswith("]"):
+        return Kind.OTHER
+    return _KINDS.get(type_text.partition("(")[0], Kind.OTHER)
+
+
+def is_number(type_text: str) -> bool:
+    """Whether values are numbers, which all fit into a DOUBLE.
+
+    Example:
+        >>> is_number("UBIGINT"), is_number("DATE"), is_number("DECIMAL(8,2)[]")
+        (True, False, False)
+    """
+    return kind_of(type_text) in NUMBERS
+
+
+def is_ordered(type_text: str) -> bool:
+    """Whether the values of a type have distances by order: numbers, dates and times.
+
+    Example:
+        >>> is_ordered("DECIMAL(8,2)"), is_ordered("VARCHAR"), is_ordered("INTEGER[]")
+        (True, False, False)
+    """
+    kind = kind_of(type_text)
+    distances = kind in (*NUMBERS, *MOMENTS, Kind.TIME, Kind.INTERVAL)
+    return distances and type_text not in _UNBOUNDED
 
 
 def wide_type(type_text: str) -> str | None:
@@ -19,12 +88,14 @@ def wide_type(type_text: str) -> str | None:
         >>> wide_type("INTEGER"), wide_type("DATE"), wide_type("FLOAT"), wide_type("VARCHAR")
         ('DOUBLE', 'TIMESTAMP', 'FLOAT', None)
     """
-    kind = type_text.split("(")[0]
-    if kind in _EXACT:
-        return "DOUBLE"
-    if kind == "DATE":
-        return "TIMESTAMP"
-    return type_text if kind in _REAL or kind.startswith("TIME") else None
+    match kind_of(type_text):
+        case Kind.WHOLE | Kind.DECIMAL:
+            return "DOUBLE"
+        case Kind.DATE:
+            return "TIMESTAMP"
+        case Kind.REAL | Kind.TIMESTAMP | Kind.TIME:
+            return type_text
+    return None
 
 
 def read(text: exp.Expression, type_text: str) -> exp.Expression:
@@ -64,6 +135,26 @@ def _without_enum(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.DataType) and node.this == exp.DataType.Type.ENUM:
         return exp.DataType.build("TEXT")
     return node
+
+
+def has_enum(type_text: str) -> bool:
+    """Tell whether a type carries a list of values, which would bring all of the source's along.
+
+    Example:
+        >>> has_enum("ENUM('ill', 'well')[]"), has_enum("VARCHAR")
+        (True, False)
+    """
+    return "ENUM(" in type_text.upper()
+
+
+def without_enum(value: exp.Expression, type_text: str) -> exp.Expression:
+    """Turn a value into text if its type is made of an ENUM.
+
+    Example:
+        >>> without_enum(exp.column("a"), "ENUM('ill', 'well')").sql("duckdb")
+        'CAST(a AS TEXT)'
+    """
+    return exp.cast(value, "TEXT") if has_enum(type_text) else value
 
 
 def double(value: float) -> exp.Expression:

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import column, resolve
+from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.release import Treatment
 from ppdm_sql.release.interval_labels import bound_of
@@ -22,8 +23,6 @@ from ppdm_sql.release.layout import Shape
 MASKED: tuple[Treatment, ...] = ("suppressed", "generalized", "swapped")
 FEATURES: tuple[Treatment, ...] = (*MASKED, "sensitive", "kept")
 TEXT = "text"
-NUMBERS = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")}
-NUMBERS |= {"INTEGER", "UINTEGER", "FLOAT", "DOUBLE", "DECIMAL", "BIGNUM", "VARINT"}
 
 
 @dataclass(frozen=True)
@@ -109,13 +108,9 @@ def family(type_text: str) -> str:
         >>> [family(text) for text in ("DECIMAL(8,2)", "DATE", "INTEGER[]", "ENUM('a')")]
         ['number', 'date', 'text', 'text']
     """
-    base = type_text.partition("(")[0]
-    if type_text.endswith("]"):
-        return TEXT
-    if base in NUMBERS:
+    if is_number(type_text):
         return "number"
-    if base == "DATE" or base.startswith("TIMESTAMP"):
+    kind = kind_of(type_text)
+    if kind in MOMENTS:
         return "date"
-    if base.startswith("TIME"):
-        return "time"
-    return {"INTERVAL": "interval", "BOOLEAN": "boolean"}.get(base, TEXT)
+    return kind.value if kind in (Kind.TIME, Kind.INTERVAL, Kind.BOOLEAN) else TEXT

@@ -10,6 +10,7 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine import count_column as counts
 from ppdm_sql.engine.names import Table, resolve
 from ppdm_sql.engine.statements import bind
+from ppdm_sql.engine.types import MOMENTS, is_number, is_ordered, kind_of
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.taxonomy.model import ROOT, Taxonomy
 from ppdm_sql.taxonomy.rounding import roundest
@@ -20,9 +21,6 @@ MOST_PARTS = 10_000
 MOST_TEXTS, MOST_CODES = 10_000, 100_000
 """Texts that a suggestion may list, and codes."""
 MASK = "*"
-
-_NUMBERS = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")}
-_NUMBERS |= {"INTEGER", "UINTEGER", "FLOAT", "DOUBLE", "DECIMAL", "TIME"}
 
 
 def suggest(
@@ -77,7 +75,7 @@ def suggest(
     count = _checked_count(engine, source, count_column, columns, table)
     with engine.workspace():
         values = _value_counts(engine, source, name, count)
-        ordered = found.type.partition("(")[0] in _NUMBERS or _is_moment(found.type)
+        ordered = found.type == "TIME" or _is_moment(found.type) or _is_bounded_number(found.type)
         paths = (_interval_paths if ordered else _text_paths)(engine, values, found, levels, fanout)
     if not paths:
         raise InvalidSource(f"Column {name!r} of table {table} holds no value.", "Name another column.")
@@ -121,7 +119,11 @@ def _value_counts(engine: Engine, source: Table, name: str, count: str | None) -
 
 
 def _is_moment(type_text: str) -> bool:
-    return type_text == "DATE" or type_text.startswith("TIMESTAMP")
+    return kind_of(type_text) in MOMENTS
+
+
+def _is_bounded_number(type_text: str) -> bool:
+    return is_number(type_text) and is_ordered(type_text)
 
 
 # -- numbers, dates and times -----------------------------------------------------------------

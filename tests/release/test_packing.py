@@ -25,7 +25,7 @@ def packed(tmp_path: Path) -> Iterator[tuple[ppdm_sql.Database, ppdm_sql.Release
             {"hidden": HIDDEN},
         )
         db = ppdm_sql.open(connection)
-        with mock.patch("ppdm_sql.methods.top_down.outcome.WORTH_PACKING", 0):
+        with mock.patch("ppdm_sql.methods.base.released_rows.WORTH_PACKING", 0):
             release = db.suppress(
                 "people",
                 ["job -> health IN (ill, absent) <= 50%"],

@@ -27,7 +27,7 @@ def large_tables_begin_at_one_row() -> Iterator[None]:
         mock.patch.multiple(groupings, WORTH_SHRINKING=0, WORTH_PROJECTING=0, SHRINK_BELOW=1),
         mock.patch.multiple(groupings, KEY_BITS=3),
         mock.patch.multiple("ppdm_sql.methods.top_down.measuring", MOST_PROTECTED=1),
-        mock.patch.multiple("ppdm_sql.methods.top_down.outcome", WORTH_PACKING=0),
+        mock.patch.multiple("ppdm_sql.methods.base.released_rows", WORTH_PACKING=0),
         mock.patch.multiple(loop, AHEAD=0, SHORTEST=2, LONGEST=2, NARROWEST=1, WIDEST=1),
     ):
         yield

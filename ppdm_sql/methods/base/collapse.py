@@ -22,8 +22,8 @@ from ppdm_sql.engine import Column, Engine, statements
 from ppdm_sql.engine.count_column import check_counts
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.errors import InvalidSource
+from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.source import check_codes
-from ppdm_sql.methods.top_down.cuts import Codes, Counts
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def coded_columns(
 def _dictionary(engine: Engine, source: Table, name: str, count: str | None) -> Table:
     step = "dictionary" if count is None else "counted_dictionary"
     columns = {"attribute": [name]} | ({} if count is None else {"count": [count]})
-    query = statements.bind(f"top_down/{step}", tables={"source": source}, columns=columns)
+    query = statements.bind(f"base/{step}", tables={"source": source}, columns=columns)
     return engine.materialize("dictionary", query)
 
 

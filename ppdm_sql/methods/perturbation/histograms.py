@@ -11,10 +11,9 @@ from sqlglot import exp
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import literal, render
-from ppdm_sql.engine.types import double, wide_type
+from ppdm_sql.engine.types import double, is_number, without_enum
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.transition_matrices import Array, Grid
-from ppdm_sql.methods.top_down.outcome import without_enum
 
 MOST_CLASSES = 1000
 """Different values that the class column may have."""
@@ -140,7 +139,7 @@ def _grouped(items: Sequence[exp.Expression], source: exp.Expression) -> exp.Sel
 
 
 def _number(name: str, type_text: str) -> exp.Expression:
-    if wide_type(type_text) not in ("DOUBLE", "FLOAT"):
+    if not is_number(type_text):
         raise InvalidSource(
             f"Column {name!r} holds no numbers, so it has no intervals.",
             f"Give the table with {name!r} as a number, or name another column.",

@@ -11,6 +11,7 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, column, resolve
 from ppdm_sql.engine.statements import render, text
+from ppdm_sql.engine.types import Kind, kind_of
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.noise import Asked, Domain, Noise, from_json, resolve_noise
 from ppdm_sql.methods.perturbation.noise_syntax import parse_all_noise, parse_noise
@@ -19,7 +20,7 @@ from ppdm_sql.release.ddl import NOISE_COMMENTS
 
 MOST_VALUES = 1000
 """Categories above which a column is taken for one that holds none."""
-_WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|BIGNUM|DECIMAL\(\d+,0\)")
+_NO_DECIMALS = re.compile(r"DECIMAL\(\d+,0\)")
 
 
 def noise_of(
@@ -77,7 +78,7 @@ def is_whole(item: Column) -> bool:
         >>> is_whole(Column("a", "UBIGINT")), is_whole(Column("a", "DECIMAL(8,2)"))
         (True, False)
     """
-    return _WHOLE.fullmatch(item.type) is not None
+    return kind_of(item.type) is Kind.WHOLE or _NO_DECIMALS.fullmatch(item.type) is not None
 
 
 def domains_given(

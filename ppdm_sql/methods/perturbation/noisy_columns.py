@@ -12,7 +12,7 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.statements import literal, render
-from ppdm_sql.engine.types import double, wide_type
+from ppdm_sql.engine.types import double, is_number
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.column_statistics import (
     ColumnStatistics,
@@ -108,7 +108,7 @@ def noisy_columns(
 
 
 def _refuse_no_numbers(item: Column) -> None:
-    if wide_type(item.type) not in ("DOUBLE", "FLOAT"):
+    if not is_number(item.type):
         raise InvalidSource(
             f"Column {item.name!r} holds {type_title(item.type)}, not numbers.",
             "Give categories --noise 'job=retain 0.7'; cast dates to a number, such as days, in a view.",

@@ -116,7 +116,7 @@ def _double(value: float) -> str:
     return render(double(value))
 
 
-def released_rows(table: Table, outputs: Sequence[tuple[str, str]]) -> str:
+def ordered_rows(table: Table, outputs: Sequence[tuple[str, str]]) -> str:
     """Write the SELECT that gives the release, ordered by its own values alone.
 
     Args:
@@ -124,7 +124,7 @@ def released_rows(table: Table, outputs: Sequence[tuple[str, str]]) -> str:
         outputs: Working name and released name of each column, in order.
 
     Example:
-        >>> released_rows(Table("t"), [("r0", 'a "b'), ("k0", "c")])
+        >>> ordered_rows(Table("t"), [("r0", 'a "b'), ("k0", "c")])
         'SELECT r0 AS "a ""b", k0 AS "c" FROM "t" ORDER BY r0 NULLS LAST, k0 NULLS LAST'
     """
     named = ", ".join(f"{work} AS {quoted(name)}" for work, name in outputs)

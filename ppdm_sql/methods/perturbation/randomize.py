@@ -5,7 +5,8 @@ Source: Agrawal, Srikant 2000, "Privacy-Preserving Data Mining", SIGMOD, section
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +14,9 @@ from sqlglot import exp
 
 from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise, accept_randomized
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.methods.base.pseudonyms import pseudonym
+from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.perturbation.column_statistics import source_rows
 from ppdm_sql.methods.perturbation.correlated_noise import mixing
@@ -27,14 +27,13 @@ from ppdm_sql.methods.perturbation.noise_key import Key, run_key
 from ppdm_sql.methods.perturbation.noise_lookup import domains_given
 from ppdm_sql.methods.perturbation.noise_measures import Measure, column_measures, moment_measures
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, noisy_columns
-from ppdm_sql.methods.perturbation.noisy_rows import noisy_rows, originals, released_rows
+from ppdm_sql.methods.perturbation.noisy_rows import noisy_rows, ordered_rows, originals
 from ppdm_sql.methods.perturbation.record_key import RecordKey, records_by_column, records_by_row
 from ppdm_sql.methods.perturbation.request import RandomizeRequest
 from ppdm_sql.methods.perturbation.roles import RandomizeRoles, assign_randomize_roles
 from ppdm_sql.methods.perturbation.spectral_attack import deviation, filtered
-from ppdm_sql.methods.top_down.outcome import without_enum
-from ppdm_sql.progress import Heard, Progress
-from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn, check_free, publish
+from ppdm_sql.progress import Progress
+from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn
 from ppdm_sql.release.randomized import moments_of
 
 Matrix = NDArray[np.float64]
@@ -59,62 +58,72 @@ def randomize(engine: Engine, source: str, request: RandomizeRequest, progress: 
     return RandomizeRun(engine, source, request, progress).publish()
 
 
-class RandomizeRun:
-    """One run: checked when made, then read, drawn, written and drafted.
+@dataclass(frozen=True)
+class Randomized:
+    """The noisy rows, how they came about, and what was measured of them.
 
     Args:
-        engine: The database.
-        source: Table or view to read.
-        request: What is asked.
-        progress: Told what the run is doing.
+        table: From :func:`~ppdm_sql.methods.perturbation.noisy_rows.noisy_rows`.
+        records: How many there are.
+        noisy: The randomized columns.
+        key: Of the noise.
+        measures: What the noise hides, and what an attack by correlations gets back.
     """
 
-    def __init__(self, engine: Engine, source: str, request: RandomizeRequest, progress: Progress) -> None:
-        engine.require_autocommit()
-        if request.count_column is not None:
+    table: Table
+    records: int
+    noisy: Sequence[NoisyColumn]
+    key: Key
+    measures: Sequence[Measure]
+    marginals: Mapping[str, Mapping[str, int]]
+    moments: Mapping[str, Moments]
+
+
+class RandomizeRun(Run[Randomized]):
+    """A run that draws noise for each record by itself."""
+
+    request: RandomizeRequest
+    roles: RandomizeRoles
+
+    def assign_roles(self) -> RandomizeRoles:
+        """Read noise and ranges, and give every named column its role."""
+        if self.request.count_column is not None:
             raise InvalidOption(
                 "A row that stands for several records cannot be randomized, since each needs its own noise.",
                 "Give a view with a row a record, such as SELECT t.* FROM t, range(n), and no --count.",
             )
-        self.engine, self.source, self.request, self.progress = engine, source, request, Heard(progress)
-        self.table: Table = engine.find(source)
-        self.columns = {item.name: item for item in exact_columns(engine.columns(self.table))}
         listed = list(self.columns.values())
-        self.roles: RandomizeRoles = assign_randomize_roles(listed, request, table=source)
-        self.ranges = domains_given(request.ranges, listed, table=source)
-        if request.correlated:
-            _refuse_uncorrelatable(self.roles)
-        check_free(engine, request.into)
+        roles = assign_randomize_roles(listed, self.request, table=self.source)
+        self.ranges = domains_given(self.request.ranges, listed, table=self.source)
+        if self.request.correlated:
+            _refuse_uncorrelatable(roles)
+        return roles
 
     # -- the run --------------------------------------------------------------------------------
 
-    def publish(self) -> Release:
-        """Do all of it."""
+    def transform(self) -> Randomized:
+        """Read the source, draw the noise, write the noisy rows and measure them."""
         engine, progress = self.engine, self.progress
-        try:
-            with engine.workspace(), engine.snapshot():
-                progress.start(f"reading {self.source}")
-                records = self._records()
-                asked = [(item, self.columns[item.column]) for item in self.roles.asked]
-                number, noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress)
-                key = run_key(self.request.key_file, self.request.seed, dry=engine.dry)
-                self._notice(key, records, noisy)
-                progress.start(f"randomizing {self.source}")
-                mixed = self._mixing(noisy) if self.request.correlated else None
-                table = self._written(noisy, records, key, mixed)
-                self._notice_nulls(table, noisy)
-                progress.start(f"measuring {self.request.into}")
-                draft = self._draft(table, number, noisy, key, mixed)
-                progress.start(f"publishing {self.request.into}")
-                return publish(engine, draft, progress.notices)
-        finally:
-            progress.stop()
+        progress.start(f"reading {self.source}")
+        records = self._records()
+        asked = [(item, self.columns[item.column]) for item in self.roles.asked]
+        number, noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress)
+        key = run_key(self.request.key_file, self.request.seed, dry=engine.dry)
+        self._notice(key, records, noisy)
+        progress.start(f"randomizing {self.source}")
+        mixed = self._mixing(noisy) if self.request.correlated else None
+        table = self._written(noisy, records, key, mixed)
+        self._notice_nulls(table, noisy)
+        progress.start(f"measuring {self.request.into}")
+        measures = self._measures(table, noisy, number, mixed)
+        marginals, moments = self._marginals(table, noisy), self._moments(table, noisy)
+        return Randomized(table, number, noisy, key, measures, marginals, moments)
 
     def _read(self) -> Table:
         """Give the source as method and audit read it; numbers that get noise are read as they are."""
         roles = self.roles
         numbers = {asked.column for asked in roles.asked if asked.kind != "retain"}
-        others = {*(asked.column for asked in roles.asked), *self._carried, *roles.pseudonyms, roles.record}
+        others = {*(asked.column for asked in roles.asked), *self.carried, *roles.pseudonyms, roles.record}
         columns = self.engine.columns(self.table)
         return read_source(
             self.engine,
@@ -175,7 +184,8 @@ class RandomizeRun:
             )
             for it in drawn
         ]
-        engine, kept = self.engine, self._kept()
+        engine = self.engine
+        kept = [alias(item.expression, f"k{place}") for place, item in enumerate(self.kept)]
         if not streams:
             return noisy_rows(engine, self.rows, noisy, kept, records, None)
         drawer = NoiseDrawer(streams, records.identity, mixed)
@@ -183,44 +193,36 @@ class RandomizeRun:
             return noisy_rows(engine, self.rows, noisy, kept, records, draws)
 
     @property
-    def _carried(self) -> list[str]:
+    def carried(self) -> Sequence[str]:
         """Columns that are released as they are, the class among them, in the order of the source."""
         return [name for name in self.columns if self.roles.treatment(name) in ("class", "kept")]
 
-    def _kept(self) -> list[exp.Expression]:
-        """Give what is not randomized, with the names ``k0``, ``k1`` ..."""
-        plain = [without_enum(column(name, "s"), self.columns[name].type) for name in self._carried]
-        hidden = [pseudonym(column(name, "s")) for name in self.roles.pseudonyms]
-        return [alias(value, f"k{place}") for place, value in enumerate([*plain, *hidden])]
-
     # -- the draft ------------------------------------------------------------------------------
 
-    def _draft(
-        self, table: Table, records: int, noisy: Sequence[NoisyColumn], key: Key, mixed: Matrix | None
-    ) -> Draft:
-        request = self.request
+    def draft(self, transformed: Randomized) -> Draft:
+        """Write down the release: the noisy rows and the model of their noise."""
+        noisy = transformed.noisy
         working = {it.column.name: f"r{place}" for place, it in enumerate(noisy)}
-        kept = [*self._carried, *self.roles.pseudonyms]
-        working |= {name: f"k{place}" for place, name in enumerate(kept)}
+        working |= {item.name: f"k{place}" for place, item in enumerate(self.kept)}
         names = [name for name in self.columns if name in working]
         noises = {it.column.name: it.noise for it in noisy}
         return Draft(
-            name=request.into,
+            name=self.request.into,
             method="randomize",
             source=self.source,
             requirements=(),
-            parameters=self._parameters(noises, key),
+            parameters=self._parameters(noises, transformed.key),
             stopped="complete",
-            select=released_rows(table, [(working[name], name) for name in names]),
+            select=ordered_rows(transformed.table, [(working[name], name) for name in names]),
             count=None,
             columns=tuple(self._released(name, noises.get(name)) for name in names),
             symbol="",
-            rows=records,
+            rows=transformed.records,
             steps=None,
             cuts=None,
-            measures=tuple(self._measures(table, noisy, records, mixed)),
-            marginals=self._marginals(table, noisy),
-            moments=self._moments(table, noisy),
+            measures=tuple(transformed.measures),
+            marginals=transformed.marginals,
+            moments=transformed.moments,
             accept=lambda rows: self._accepted(rows, noisy),
         )
 
@@ -234,8 +236,7 @@ class RandomizeRun:
         return {
             "class": roles.class_column,
             "keep": list(roles.kept),
-            "identifiers": dict.fromkeys(roles.dropped, "drop")
-            | dict.fromkeys(roles.pseudonyms, "pseudonym"),
+            "identifiers": roles.identifiers,
             "record": roles.record,
             "noise": {name: as_json(noise) for name, noise in noises.items()},
             "correlated": self.request.correlated,
@@ -287,7 +288,7 @@ class RandomizeRun:
         promise = RandomizedPromise(
             noises={it.column.name: it.noise for it in noisy},
             columns=self.columns,
-            carried=self._carried,
+            carried=self.carried,
             decimals={it.column.name: it.decimals for it in noisy if it.decimals is not None},
         )
         audit = accept_randomized(self.engine, self.rows, rows, promise)

@@ -8,43 +8,29 @@ from dataclasses import dataclass, replace
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import resolve, resolve_all
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.methods.base.roles import refuse_two_roles, treated_identifiers
+from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.perturbation.noise import Asked
 from ppdm_sql.methods.perturbation.noise_syntax import parse_all_noise
 from ppdm_sql.methods.perturbation.request import RandomizeRequest
-from ppdm_sql.release import Treatment
 
 
-@dataclass(frozen=True)
-class RandomizeRoles:
+@dataclass(frozen=True, kw_only=True)
+class RandomizeRoles(Roles):
     """Columns of the source by role, spelled and ordered as the source has them.
 
     Args:
         asked: The noise of each randomized column, in the order of the source.
-        class_column: What a miner is to predict, or None; released as it is.
-        kept: Further columns that are released as they are.
-        pseudonyms: Direct identifiers replaced by keyed pseudonyms.
-        dropped: Direct identifiers that are left out.
         record: The column by which records are told apart, whether or not it is released; None for rows.
     """
 
     asked: tuple[Asked, ...]
-    class_column: str | None
-    kept: tuple[str, ...]
-    pseudonyms: tuple[str, ...]
-    dropped: tuple[str, ...]
     record: str | None
 
-    def treatment(self, name: str) -> Treatment | None:
-        """Tell how a column is treated; None where it is not released."""
-        for asked in self.asked:
-            if asked.column == name:
-                return "discretized" if asked.kind == "cells" else "randomized"
-        if name == self.class_column:
-            return "class"
-        if name in self.kept:
-            return "kept"
-        return "pseudonym" if name in self.pseudonyms else None
+    @property
+    def own_treatments(self) -> Treatments:
+        """Columns that are shown as their cells, and those that get noise."""
+        cells = tuple(asked.column for asked in self.asked if asked.kind == "cells")
+        return ("discretized", cells), ("randomized", tuple(asked.column for asked in self.asked))
 
 
 def assign_randomize_roles(
@@ -76,12 +62,6 @@ def assign_randomize_roles(
         dropped=dropped,
         record=None if request.record is None else resolve(request.record, names, table=table),
     )
-    refuse_two_roles(
-        [
-            ("randomized", randomized),
-            ("the class", () if chosen is None else (chosen,)),
-            ("kept", roles.kept),
-            ("a direct identifier", pseudonyms + dropped),
-        ]
-    )
+    shared = () if chosen is None else (chosen,)
+    roles.refuse_two([("randomized", randomized), ("the class", shared), ("kept", roles.kept)])
     return roles

@@ -6,10 +6,11 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 from ppdm_sql.errors import InvalidOption, said
+from ppdm_sql.methods.base.request import Request
 
 Number = int | float | str | Fraction
 Edges = Sequence[object]
@@ -19,13 +20,12 @@ PHASES = ("joint", "separate")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SwapRequest:
+class SwapRequest(Request):
     """What the owner asks of a run; see :meth:`ppdm_sql.Database.swap` for each."""
 
     confidential: Sequence[str]
     by: Sequence[str]
     proportion: Number | Mapping[str, Number]
-    into: str
     method: str = "exact"
     phase1: str = "joint"
     per_group: Number = 1
@@ -35,9 +35,6 @@ class SwapRequest:
     bins: int | Mapping[str, int | Edges] | None = None
     seed: int | None = None
     class_column: str | None = None
-    count_column: str | None = None
-    keep: Sequence[str] = ()
-    identifiers: Mapping[str, str] = field(default_factory=dict)
 
 
 def fraction(number: Number, option: str) -> Fraction:

@@ -9,43 +9,30 @@ from ppdm_sql.engine import Column
 from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.names import resolve, resolve_all
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.methods.base.roles import refuse_two_roles, treated_identifiers
+from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.swapping.request import SwapRequest
-from ppdm_sql.release import Treatment
 
 
-@dataclass(frozen=True)
-class SwapRoles:
+@dataclass(frozen=True, kw_only=True)
+class SwapRoles(Roles):
     """Columns of the source by role, spelled and ordered as the source has them.
+
+    The class is any released column but a pseudonym; it is kept where it has no other role.
 
     Args:
         by: Non-confidential columns, by which records can be singled out; released unchanged.
         confidential: Columns whose values are swapped, in the order of the source, so that a run does not
             depend on the order in which they were named.
-        class_column: What a classifier is to predict, or None; any released column but a pseudonym.
-        kept: Further columns that are released unchanged, the class among them where it has no other role.
-        pseudonyms: Direct identifiers replaced by keyed pseudonyms.
-        dropped: Direct identifiers that are left out.
-        count: Column of counts, or None.
     """
 
     by: tuple[str, ...]
     confidential: tuple[str, ...]
-    class_column: str | None
-    kept: tuple[str, ...]
-    pseudonyms: tuple[str, ...]
-    dropped: tuple[str, ...]
-    count: str | None
 
-    def treatment(self, name: str) -> Treatment | None:
-        """Tell how a column is treated; None where it is not released."""
-        if name in self.confidential:
-            return "swapped"
-        if name in (*self.by, *self.kept):
-            return "class" if name == self.class_column else "kept"
-        if name in self.pseudonyms:
-            return "pseudonym"
-        return "count" if name == self.count else None
+    @property
+    def own_treatments(self) -> Treatments:
+        """Confidential columns are swapped, and the others stay as they are, the class among them."""
+        by = tuple(name for name in self.by if name != self.class_column)
+        return ("swapped", self.confidential), ("kept", by)
 
 
 def assign_swap_roles(columns: Sequence[Column], request: SwapRequest, *, table: str) -> SwapRoles:
@@ -78,15 +65,11 @@ def assign_swap_roles(columns: Sequence[Column], request: SwapRequest, *, table:
         dropped=dropped,
         count=count_column(request.count_column, columns, table=table),
     )
-    refuse_two_roles(_claims(roles))
+    roles.refuse_two(
+        [
+            ("confidential", roles.confidential),
+            ("one by which records are singled out", by),
+            ("kept", kept),
+        ]
+    )
     return roles
-
-
-def _claims(roles: SwapRoles) -> list[tuple[str, tuple[str, ...]]]:
-    return [
-        ("confidential", roles.confidential),
-        ("one by which records are singled out", roles.by),
-        ("kept", roles.kept),
-        ("a direct identifier", roles.pseudonyms + roles.dropped),
-        ("the count", () if roles.count is None else (roles.count,)),
-    ]

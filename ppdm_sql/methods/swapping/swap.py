@@ -8,19 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from itertools import combinations
-from typing import cast
+from typing import NamedTuple, cast
 
 from sqlglot import exp
 
 from ppdm_sql.audit.swaps import SwapPromise, accept_swap
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.exact import exact_columns
-from ppdm_sql.engine.names import Table, column, resolve
+from ppdm_sql.engine.names import Table, resolve
 from ppdm_sql.errors import InvalidOption, InvalidSource, said
-from ppdm_sql.methods.base.collapse import Atoms, Kept, collapse
-from ppdm_sql.methods.base.pseudonyms import pseudonym
+from ppdm_sql.methods.base.collapse import Atoms, collapse
+from ppdm_sql.methods.base.released_rows import MaskedAtoms, released_rows
+from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.swapping.correlation import cramers_v
 from ppdm_sql.methods.swapping.discretization import discretized, requested_bins
@@ -39,9 +38,8 @@ from ppdm_sql.methods.swapping.request import (
 from ppdm_sql.methods.swapping.roles import SwapRoles, assign_swap_roles
 from ppdm_sql.methods.swapping.safeguards import check_categories, check_unique, notice_correlations
 from ppdm_sql.methods.swapping.swapped_rows import swapped
-from ppdm_sql.methods.top_down.outcome import Outcome, Output, is_packed, released_rows, without_enum
-from ppdm_sql.progress import Heard, Progress
-from ppdm_sql.release import Draft, Release, ReleasedColumn, check_free, publish
+from ppdm_sql.progress import Progress
+from ppdm_sql.release import Draft, Release, ReleasedColumn
 
 Measure = tuple[str, float | None, float | None]
 
@@ -93,31 +91,33 @@ class Swapped:
     plan: Plan | None
 
 
-class SwapRun:
-    """One run: checked when made, then collapsed, planned for each attribute, written and drafted.
+class Swaps(NamedTuple):
+    """The collapsed source before and after the swaps, and the swaps themselves."""
 
-    Args:
-        engine: The database.
-        source: Table or view to read.
-        request: What is asked.
-        progress: Told what the run is doing.
-    """
+    source: Atoms
+    atoms: Atoms
+    done: Sequence[Swapped]
 
-    def __init__(self, engine: Engine, source: str, request: SwapRequest, progress: Progress) -> None:
-        engine.require_autocommit()
-        self.engine, self.source, self.progress = engine, source, Heard(progress)
-        self.table: Table = engine.find(source)
-        self.columns = {item.name: item for item in exact_columns(engine.columns(self.table))}
-        self.request = self._resolved(request)
-        self.roles: SwapRoles = assign_swap_roles(list(self.columns.values()), self.request, table=source)
-        _choice("--method", request.method, METHODS)
-        _choice("--phase1", request.phase1, PHASES)
-        self.proportions = {name: proportion_of(self.request, name) for name in self.roles.confidential}
-        self.per_group, self.share = per_group(request.per_group), share_of(request.share)
-        confidential = [self.columns[name] for name in self.roles.confidential]
+
+class SwapRun(Run[Swaps]):
+    """A run in which confidential values are exchanged, one attribute after the other."""
+
+    request: SwapRequest
+    roles: SwapRoles
+
+    def assign_roles(self) -> SwapRoles:
+        """Read the options, and give every named column its role."""
+        listed = list(self.columns.values())
+        self.request = self._resolved(self.request)
+        roles = assign_swap_roles(listed, self.request, table=self.source)
+        _choice("--method", self.request.method, METHODS)
+        _choice("--phase1", self.request.phase1, PHASES)
+        self.proportions = {name: proportion_of(self.request, name) for name in roles.confidential}
+        self.per_group, self.share = per_group(self.request.per_group), share_of(self.request.share)
+        confidential = [self.columns[name] for name in roles.confidential]
         self.requested_bins = requested_bins(self.request.bins, confidential)
         self.labels: dict[str, tuple[str, ...]] = {}
-        check_free(engine, request.into)
+        return roles
 
     def _resolved(self, request: SwapRequest) -> SwapRequest:
         """Spell the columns that options are given for as the source does; they must be confidential."""
@@ -141,29 +141,24 @@ class SwapRun:
 
     # -- the run --------------------------------------------------------------------------------
 
-    def publish(self) -> Release:
-        """Do all of it."""
+    def transform(self) -> Swaps:
+        """Collapse the source, and swap one confidential column after the other."""
         progress = self.progress
-        try:
-            with self.engine.workspace(), self.engine.snapshot():
-                progress.start(f"collapsing {self.source}")
-                self.table = self._read()
-                source = self._collapse()
-                notice_correlations(self.engine, source, self.roles.confidential, self.progress)
-                if self.request.seed is not None:
-                    progress.notice("Whoever knows the seed can find out which records were changed.")
-                key, atoms, done = master_key(self.request.seed), source, list[Swapped]()
-                for name in self.roles.confidential:
-                    progress.start(f"swapping {name}")
-                    found = self._planned(source, name, attribute_key(key, name))
-                    if found.plan is not None:
-                        moves, secret = found.plan.moves, attribute_key(found.plan.seed, "records")
-                        atoms = swapped(self.engine, atoms, found.identified, moves, secret)
-                    done.append(found)
-                progress.start(f"publishing {self.request.into}")
-                return publish(self.engine, self._draft(source, atoms, done), progress.notices)
-        finally:
-            progress.stop()
+        progress.start(f"collapsing {self.source}")
+        self.table = self._read()
+        source = self._collapse()
+        notice_correlations(self.engine, source, self.roles.confidential, progress)
+        if self.request.seed is not None:
+            progress.notice("Whoever knows the seed can find out which records were changed.")
+        key, atoms, done = master_key(self.request.seed), source, list[Swapped]()
+        for name in self.roles.confidential:
+            progress.start(f"swapping {name}")
+            found = self._planned(source, name, attribute_key(key, name))
+            if found.plan is not None:
+                moves, secret = found.plan.moves, attribute_key(found.plan.seed, "records")
+                atoms = swapped(self.engine, atoms, found.identified, moves, secret)
+            done.append(found)
+        return Swaps(source, atoms, done)
 
     def _read(self) -> Table:
         """Give the source as method and audit read it."""
@@ -172,16 +167,11 @@ class SwapRun:
         columns = [item for item in self.engine.columns(self.table) if item.name in needed]
         return read_source(self.engine, self.table, columns)
 
-    @cached_property
-    def _kept(self) -> list[Kept]:
-        plain = [Kept(n, without_enum(column(n, "s"), self.columns[n].type)) for n in self.roles.kept]
-        return plain + [Kept(n, pseudonym(column(n, "s"))) for n in self.roles.pseudonyms]
-
     def _collapse(self) -> Atoms:
         """Read the source once; refuse confidential columns that hold no categories."""
         roles = self.roles
         coded = [self.columns[name] for name in (*roles.by, *roles.confidential)]
-        atoms = collapse(self.engine, self.table, coded, self._kept, roles.count, masked=(), symbol="")
+        atoms = collapse(self.engine, self.table, coded, self.kept, roles.count, masked=(), symbol="")
         for name in roles.confidential:
             position = atoms.position(name)
             if atoms.coded[position].has_null:
@@ -226,16 +216,13 @@ class SwapRun:
 
     # -- the draft ------------------------------------------------------------------------------
 
-    def _draft(self, source: Atoms, atoms: Atoms, done: Sequence[Swapped]) -> Draft:
+    def draft(self, transformed: Swaps) -> Draft:
+        """Write down the release: the swapped atoms, nothing of them masked."""
         engine, request = self.engine, self.request
-        outcome = Outcome(atoms, [], [], [], labels=atoms.table)
-        outputs = [
-            Output(self._atom(atoms, name), name, treatment)
-            for name in self.columns
-            if (treatment := self.roles.treatment(name)) is not None
-        ]
+        source, atoms, done = transformed
+        unmasked, outputs = MaskedAtoms(atoms), self.outputs(atoms)
         released = tuple(
-            ReleasedColumn(o.name, o.treatment, is_packed(outcome, o), bins=self.labels.get(o.name))
+            ReleasedColumn(o.name, o.treatment, unmasked.is_packed(o), bins=self.labels.get(o.name))
             for o in outputs
         )
         return Draft(
@@ -245,7 +232,7 @@ class SwapRun:
             requirements=(),
             parameters=self._parameters(),
             stopped="complete",
-            select=released_rows(engine, outcome, outputs),
+            select=released_rows(engine, unmasked, outputs),
             count=self.roles.count,
             columns=released,
             symbol="",
@@ -256,12 +243,6 @@ class SwapRun:
             marginals={found.name: self._marginal(atoms, found.name) for found in done},
             accept=lambda rows: self._accepted(rows, done),
         )
-
-    def _atom(self, atoms: Atoms, name: str) -> str:
-        if name == self.roles.count:
-            return "n"
-        carried = [item.name for item in self._kept]
-        return f"k{carried.index(name)}" if name in carried else f"c{atoms.position(name)}"
 
     def _marginal(self, atoms: Atoms, name: str) -> dict[str, int]:
         position = atoms.position(name)
@@ -281,8 +262,7 @@ class SwapRun:
             "confidential": list(roles.confidential),
             "by": list(roles.by),
             "keep": list(roles.kept),
-            "identifiers": dict.fromkeys(roles.dropped, "drop")
-            | dict.fromkeys(roles.pseudonyms, "pseudonym"),
+            "identifiers": roles.identifiers,
             "proportion": numbers,
             "per_group": given if isinstance(given, int) else float(given),
             "method": request.method,

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms
-from ppdm_sql.methods.top_down.cuts import Codes, Cuts, Floats
+from ppdm_sql.methods.top_down.cuts import Cuts
 from ppdm_sql.methods.top_down.formulas import class_entropy
 from ppdm_sql.methods.top_down.groupings import Grouping
 

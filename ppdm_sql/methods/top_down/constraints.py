@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.errors import GuaranteeNotMet
-from ppdm_sql.methods.top_down.cuts import Codes, Floats
+from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.privacy import Requirement
 
 Kind = Literal["confidence", "size", "distinct", "entropy", "distance"]

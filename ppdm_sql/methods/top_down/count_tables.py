@@ -15,9 +15,9 @@ import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.base.arrays import Codes
+from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms
-from ppdm_sql.methods.top_down.code_mapping import recoded
-from ppdm_sql.methods.top_down.cuts import Codes
 
 Counted = tuple[int, int]
 """Position of a coded column, and the code of the value whose records are counted."""

@@ -14,9 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Counts = NDArray[np.int64]
-Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 
 
 class Cut(Protocol):

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from ppdm_sql.methods.top_down.cuts import Codes
+from ppdm_sql.methods.base.arrays import Codes
 
 Columns = Mapping[str, str]
 """The SQL that stands for each counted column, ``n`` among them; NULL or 0 records make no group."""

@@ -7,25 +7,25 @@ Fung, Dong 2005, slides 11 to 17; "Anonymizing classification data using rough s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from ppdm_sql.audit.class_models import is_ordered
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import resolve_all
+from ppdm_sql.engine.types import Kind, has_enum, is_ordered, kind_of
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
+from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.collapse import Dictionary
+from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy
-from ppdm_sql.methods.top_down.cuts import Codes, Counts
 from ppdm_sql.methods.top_down.loop import Gains, InformationGain, nine_digits
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
-from ppdm_sql.methods.top_down.outcome import Outcome, Output, has_enum
-from ppdm_sql.methods.top_down.run import Options, Run
+from ppdm_sql.methods.top_down.outcome import Outcome
+from ppdm_sql.methods.top_down.request import GeneralizeRequest
+from ppdm_sql.methods.top_down.run import RefinementRun
 from ppdm_sql.privacy import attributes
-from ppdm_sql.progress import Heard, Progress
+from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
 from ppdm_sql.taxonomy.matching import leaf_codes, uncovered_values
 from ppdm_sql.taxonomy.model import Taxonomy
@@ -36,26 +36,13 @@ MOST_CLASSES = 200
 """Values of the class attribute that HCE-TDR can count in every equivalence class."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class GeneralizeOptions(Options):
-    """What the owner asks of a generalization; see :meth:`ppdm_sql.Database.generalize` for each."""
-
-    method: str = "tds"
-    taxonomies: Mapping[str, Taxonomy | Mapping[str, object] | str | Path] = field(default_factory=dict)
-    ranges: Mapping[str, tuple[object, object]] = field(default_factory=dict)
-    condition: Sequence[str] = ()
-    suppress: Sequence[str] = ()
-    interval_columns: bool = False
-    show_values: bool = False
-
-
-def generalize(engine: Engine, source: str, options: GeneralizeOptions, progress: Progress) -> Release:
+def generalize(engine: Engine, source: str, request: GeneralizeRequest, progress: Progress) -> Release:
     """Run TDS or HCE-TDR over a table and publish the release.
 
     Args:
         engine: The database.
         source: Table or view to read.
-        options: What is asked.
+        request: What is asked.
         progress: Told what the run is doing.
 
     Raises:
@@ -64,33 +51,32 @@ def generalize(engine: Engine, source: str, options: GeneralizeOptions, progress
 
     Cost: two scans of the source (dictionaries, GROUP BY), one scan of the collapsed rows for the release.
     """
-    run = GeneralizationRun(engine, source, options)
-    heard = Heard(progress)
-    if options.method == "hce-tdr" and not options.condition:
-        heard.notice("No --condition is given, so only the quasi-identifier tells of the class.")
-    return run.publish(heard)
+    run = GeneralizationRun(engine, source, request, progress)
+    if request.method == "hce-tdr" and not request.condition:
+        run.progress.notice("No --condition is given, so only the quasi-identifier tells of the class.")
+    return run.publish()
 
 
-class GeneralizationRun(Run):
+class GeneralizationRun(RefinementRun):
     """A run in which attributes are generalized, grown into intervals, or suppressed."""
 
     rounding = staticmethod(nine_digits)
+    request: GeneralizeRequest
 
-    def __init__(self, engine: Engine, source: str, options: GeneralizeOptions) -> None:
-        if options.method not in METHODS:
+    def __init__(self, engine: Engine, source: str, request: GeneralizeRequest, progress: Progress) -> None:
+        if request.method not in METHODS:
             raise InvalidOption(
-                f"There is no method {said(options.method)}.", f"Give one of: {', '.join(METHODS)}."
+                f"There is no method {said(request.method)}.", f"Give one of: {', '.join(METHODS)}."
             )
-        if options.condition and options.method != "hce-tdr":
+        if request.condition and request.method != "hce-tdr":
             raise InvalidOption(
                 "--condition names columns whose values HCE-TDR takes into account; TDS does not.",
                 "Add --method hce-tdr, or name the columns with --keep.",
             )
-        self.method = METHODS[options.method]
-        self.asked = options
+        self.method = METHODS[request.method]
         names = [item.name for item in engine.columns(engine.find(source))]
-        self.condition = resolve_all(options.condition, names, table=source)
-        super().__init__(engine, source, options)
+        self.condition = resolve_all(request.condition, names, table=source)
+        super().__init__(engine, source, request, progress)
         self._check_condition()
         self._recoded = self._resolved(names)
         self._taxonomies = {
@@ -106,7 +92,10 @@ class GeneralizationRun(Run):
                     f"Column {name!r} cannot be both a condition and in a quasi-identifier.",
                     "Name it in one role only.",
                 )
-        if self.asked.method == "hce-tdr" and len({frozenset(attributes(r)) for r in self.requirements}) > 1:
+        if (
+            self.request.method == "hce-tdr"
+            and len({frozenset(attributes(r)) for r in self.requirements}) > 1
+        ):
             raise InvalidOption(
                 "HCE-TDR takes one quasi-identifier, and the requirements group by different columns.",
                 "Let all of them name the same columns, or use --method tds.",
@@ -114,7 +103,7 @@ class GeneralizationRun(Run):
 
     def _resolved(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Spell the columns of --taxonomy, --range and --suppress, and refuse what cannot be masked."""
-        asked = self.asked
+        asked = self.request
         given: dict[str, Mapping[str, Any]] = {
             "taxonomy": asked.taxonomies,
             "range": asked.ranges,
@@ -155,15 +144,15 @@ class GeneralizationRun(Run):
         """Whether an attribute is masked by intervals that are grown during the run."""
         plain = name in self._taxonomies or name in self._recoded["suppress"]
         type_text = self.columns[name].type
-        return not plain and is_ordered(type_text) and not type_text.startswith("INTERVAL")
+        return not plain and is_ordered(type_text) and kind_of(type_text) is not Kind.INTERVAL
 
     def shows_symbol(self, name: str) -> bool:
         """Only a suppressed value stands beside values as they are."""
         return name not in self._taxonomies and not self._grows(name)
 
-    def recode(self, position: int, name: str, counts: Counts) -> Masking:
+    def mask(self, position: int, name: str, counts: Counts) -> Masking:
         """By its taxonomy, by grown intervals where it has an order, else by suppression."""
-        dictionary, symbol = self.atoms.coded[position], self.options.symbol
+        dictionary, symbol = self.atoms.coded[position], self.request.symbol
         if name in self._taxonomies:
             taxonomy = self._taxonomies[name]
             leaves = self._leaves(dictionary, taxonomy)
@@ -188,7 +177,7 @@ class GeneralizationRun(Run):
         missing = int((leaves[: dictionary.size - dictionary.has_null] < 0).sum())
         if missing:
             values = "Add --show-values to see which."
-            if self.asked.show_values:
+            if self.request.show_values:
                 listed = uncovered_values(self.engine, dictionary.table, leaves)
                 values = f"They are: {', '.join(map(repr, listed))}."
             raise InvalidSource(
@@ -221,7 +210,7 @@ class GeneralizationRun(Run):
 
     def bounds(self, name: str) -> Sequence[Output]:
         """Give the bounds of an interval column, where they are asked for."""
-        if not self.asked.interval_columns or name not in self.roles.masking:
+        if not self.request.interval_columns or name not in self.roles.masking:
             return ()
         if not self._grows(name) and not (name in self._taxonomies and self._by_interval(name)):
             return ()
@@ -233,15 +222,15 @@ class GeneralizationRun(Run):
 
     # -- what is measured -------------------------------------------------------------------------
 
-    def watch(self) -> GroupingMeasure:
+    def make_measure(self) -> GroupingMeasure:
         """Measure information beside the requirements."""
-        measure = GroupingMeasure(self.engine, self.atoms, self.gauges, self.horizon, self.classes)
+        measure = GroupingMeasure(self.engine, self.atoms, self.constraints, self.horizon, self.classes)
         self._before = measure.information(None)
         return measure
 
     def gains(self) -> Gains:
         """HCE-TDR looks at all condition attributes together, TDS at one attribute."""
-        if self.asked.method == "tds":
+        if self.request.method == "tds":
             return InformationGain()
         size = self.atoms.coded[self.classes].size
         if size > MOST_CLASSES:
@@ -257,21 +246,21 @@ class GeneralizationRun(Run):
     def parameters(self) -> dict[str, object]:
         """Give how each attribute is masked, and the options of the method."""
         return {
-            "recoding": {name: self._recoding_name(name) for name in self.roles.masking},
+            "recoding": {name: self._masking_name(name) for name in self.roles.masking},
             "range": {name: [str(b) for b in bounds] for name, bounds in self._recoded["range"].items()},
             "condition": list(self.condition),
-            "interval_columns": self.asked.interval_columns,
+            "interval_columns": self.request.interval_columns,
         }
 
-    def _recoding_name(self, name: str) -> str:
+    def _masking_name(self, name: str) -> str:
         if name in self._taxonomies:
             return "taxonomy"
         return "intervals" if self._grows(name) else "suppression"
 
-    def said(self, outcome: Outcome) -> Sequence[information.Row]:
-        """Say what classes are like, what is told of the class, and how much detail is lost."""
+    def release_measures(self, outcome: Outcome) -> Sequence[information.Row]:
+        """Measure the equivalence classes, the class information, and how much detail is lost."""
         names, cuts = self.attributes, tuple(outcome.cuts)
-        of = (names, outcome.recodings, cuts)
+        of = (names, outcome.maskings, cuts)
         after = self.measure.information(cuts)
         rows = [*information.grouped(names, self.atoms.records, self._before, after)]
         if self.condition:

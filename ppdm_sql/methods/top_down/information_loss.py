@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.types import is_number
+from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.top_down.conditional_entropy import repeatable
-from ppdm_sql.methods.top_down.cuts import Codes, Counts, Cut, Floats, entropy, total_entropy
+from ppdm_sql.methods.top_down.cuts import Cut, entropy, total_entropy
 from ppdm_sql.methods.top_down.maskings import Masking
 from ppdm_sql.methods.top_down.outcome import Outcome
 
 Row = tuple[str, float | None, float | None]
-TEMPORAL = ("DATE", "TIME")
-"""Beginnings of the types whose values have no number but a distance in seconds."""
 
 
 def grouped(
@@ -46,19 +46,19 @@ def grouped(
             yield f"conditional entropy: {of}", float(left[0]), float(left[1])
 
 
-def disclosed(names: Sequence[str], recodings: Sequence[Masking], cuts: Sequence[Cut]) -> Iterator[Row]:
+def disclosed(names: Sequence[str], maskings: Sequence[Masking], cuts: Sequence[Cut]) -> Iterator[Row]:
     """Say how many values of each suppressed attribute are shown."""
-    for name, recoding, cut in zip(names, recodings, cuts, strict=True):
-        if recoding.treatment == "suppressed":
+    for name, masking, cut in zip(names, maskings, cuts, strict=True):
+        if masking.treatment == "suppressed":
             shown = float((cut.nodes > 0).sum())
             yield f"values disclosed: {name}", float(len(cut.nodes)), shown
 
 
-def told(names: Sequence[str], recodings: Sequence[Masking], cuts: Sequence[Cut]) -> Iterator[Row]:
+def told(names: Sequence[str], maskings: Sequence[Masking], cuts: Sequence[Cut]) -> Iterator[Row]:
     """Say what each masked attribute tells about the class, in bits a record."""
-    for name, recoding, cut in zip(names, recodings, cuts, strict=True):
-        if recoding.treatment is not None:
-            yield f"class information: {name}", *_information(recoding.counts, cut)
+    for name, masking, cut in zip(names, maskings, cuts, strict=True):
+        if masking.treatment is not None:
+            yield f"class information: {name}", *_information(masking.counts, cut)
 
 
 def _information(counts: Counts, cut: Cut) -> tuple[float, float]:
@@ -69,11 +69,11 @@ def _information(counts: Counts, cut: Cut) -> tuple[float, float]:
     return float(whole) - left[0], float(whole) - left[1]
 
 
-def suppressed_cells(recodings: Sequence[Masking], cuts: Sequence[Cut]) -> Row:
+def suppressed_cells(maskings: Sequence[Masking], cuts: Sequence[Cut]) -> Row:
     """Give the share of masked cells that show the suppressed symbol."""
-    masked = [(r, cut) for r, cut in zip(recodings, cuts, strict=True) if r.treatment == "suppressed"]
-    hidden = sum(int(recoding.counts[cut.nodes == 0].sum()) for recoding, cut in masked)
-    cells = sum(int(recoding.counts.sum()) for recoding, _ in masked)
+    masked = [(r, cut) for r, cut in zip(maskings, cuts, strict=True) if r.treatment == "suppressed"]
+    hidden = sum(int(masking.counts[cut.nodes == 0].sum()) for masking, cut in masked)
+    cells = sum(int(masking.counts.sum()) for masking, _ in masked)
     return "suppressed cells", 0.0, hidden / max(cells, 1)
 
 
@@ -86,14 +86,14 @@ def losses(engine: Engine, names: Sequence[str], outcome: Outcome) -> Iterator[R
     Cost: one small query for each attribute in grown intervals.
     """
     each = []
-    for position, (name, recoding) in enumerate(zip(names, outcome.recodings, strict=True)):
-        if recoding.treatment is None:
+    for position, (name, masking) in enumerate(zip(names, outcome.maskings, strict=True)):
+        if masking.treatment is None:
             continue
         nodes, place = np.unique(outcome.cuts[position].nodes, return_inverse=True)
-        shares = recoding.losses(nodes)
+        shares = masking.losses(nodes)
         if shares is None:
             shares = _widths(engine, outcome, position, nodes)
-        weights = recoding.counts.sum(axis=1)
+        weights = masking.counts.sum(axis=1)
         each.append(float((shares[place.ravel()] * weights).sum() / max(weights.sum(), 1)))
         yield f"generalized information loss: {name}", 0.0, each[-1]
     if each:
@@ -103,7 +103,7 @@ def losses(engine: Engine, names: Sequence[str], outcome: Outcome) -> Iterator[R
 def _widths(engine: Engine, outcome: Outcome, position: int, nodes: Codes) -> Floats:
     """Give the width of each interval as a share of the widest; 1 for a label that is no interval."""
     type_text = outcome.atoms.coded[position].column.type
-    number = "epoch(CAST({} AS {}))" if type_text.startswith(TEMPORAL) else "CAST(CAST({} AS {}) AS DOUBLE)"
+    number = "CAST(CAST({} AS {}) AS DOUBLE)" if is_number(type_text) else "epoch(CAST({} AS {}))"
     lower, upper = (number.format(f"l.{bound}", type_text) for bound in ("lower", "upper"))
     query = (
         f"SELECT node, label IS NULL, {upper} - {lower} AS width FROM {outcome.labels} AS l "

@@ -16,7 +16,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ppdm_sql.methods.top_down.cuts import Codes, Counts, Floats, total_entropy
+from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
+from ppdm_sql.methods.top_down.cuts import total_entropy
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
 """Gains that differ by less are equal, and the smallest boundary wins."""

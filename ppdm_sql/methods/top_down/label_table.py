@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.base.released_rows import Params
 from ppdm_sql.methods.top_down.maskings import Intervals, Masking, Suppression
 
-Params = dict[str, object]
 _KNOWN = {
     "attribute": "INTEGER", "node": "BIGINT", "label": "VARCHAR", "lower": "VARCHAR", "upper": "VARCHAR",
     "closed": "BOOLEAN",
@@ -16,7 +16,7 @@ _KNOWN = {
 
 
 def label_table(
-    engine: Engine, recodings: Sequence[Masking], specialized: Sequence[Mapping[int, Sequence[int]]]
+    engine: Engine, maskings: Sequence[Masking], specialized: Sequence[Mapping[int, Sequence[int]]]
 ) -> Table:
     """Make the working table ``attribute`` (position), ``node, label, lower, upper, closed``.
 
@@ -24,22 +24,22 @@ def label_table(
 
     Args:
         engine: Where the dictionaries are.
-        recodings: Of the attributes.
+        maskings: Of the attributes.
         specialized: For each attribute its specialized nodes with their children.
     """
-    known = [(position, *label) for position, recoding in enumerate(recodings) for label in recoding.labels]
+    known = [(position, *label) for position, masking in enumerate(maskings) for label in masking.labels]
     params: Params = {name: [row[i] for row in known] for i, name in enumerate(_KNOWN)}
     unnested = ", ".join(f"unnest(CAST(${name} AS {kind}[])) AS {name}" for name, kind in _KNOWN.items())
     parts = [f"SELECT {unnested}"]
     grown = {}
-    for position, recoding in enumerate(recodings):
-        if isinstance(recoding, Suppression):
+    for position, masking in enumerate(maskings):
+        if isinstance(masking, Suppression):
             parts.append(
                 f"SELECT {position}, code + 1, value::VARCHAR, NULL, NULL, NULL "
-                f"FROM {recoding.dictionary.table}"
+                f"FROM {masking.dictionary.table}"
             )
-        elif isinstance(recoding, Intervals):
-            grown[position] = recoding
+        elif isinstance(masking, Intervals):
+            grown[position] = masking
     if grown:
         parts.append(_intervals(grown, specialized, params))
     return engine.materialize("labels", " UNION ALL ".join(parts), params)
@@ -51,17 +51,17 @@ def _intervals(
     """Write the labels of grown intervals: the bounds are looked up in the dictionaries."""
     rows: list[tuple[object, ...]] = []
     texts = []
-    for position, recoding in grown.items():
-        values = recoding.dictionary.size - recoding.dictionary.has_null
-        first, after = recoding.range or (None, None)
-        nodes = [node for node, _ in recoding.nodes(specialized[position])]
-        bounds = [recoding.histogram.bounds(node) for node in nodes]
+    for position, masking in grown.items():
+        values = masking.dictionary.size - masking.dictionary.has_null
+        first, after = masking.range or (None, None)
+        nodes = [node for node, _ in masking.nodes(specialized[position])]
+        bounds = [masking.histogram.bounds(node) for node in nodes]
         for node, (low, high) in zip(nodes, bounds, strict=True):
-            rows.append((position, node, low, high, values, first, after, recoding.symbol))
+            rows.append((position, node, low, high, values, first, after, masking.symbol))
         params[f"codes_{position}"] = sorted({values - 1, *(code for pair in bounds for code in pair)})
         texts.append(
             f"SELECT {position} AS attribute, code, value::VARCHAR AS text "
-            f"FROM {recoding.dictionary.table} WHERE list_contains($codes_{position}, code)"
+            f"FROM {masking.dictionary.table} WHERE list_contains($codes_{position}, code)"
         )
     names = ("i_attribute", "i_node", "i_low", "i_high", "i_values", "i_first", "i_after", "i_symbol")
     params |= {name: [row[i] for row in rows] for i, name in enumerate(names)}

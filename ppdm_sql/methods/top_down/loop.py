@@ -18,8 +18,9 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.constraints import Constraints
-from ppdm_sql.methods.top_down.cuts import Codes, Cut, Cuts, Floats
+from ppdm_sql.methods.top_down.cuts import Cut, Cuts
 from ppdm_sql.progress import Progress
 
 logger = logging.getLogger("ppdm_sql")

@@ -1,6 +1,6 @@
 """How attributes are masked in a run: by suppression, by a taxonomy, by grown intervals, or not at all.
 
-A recoding knows the tree of one attribute: its most general cut, the labels of its nodes, and how much of a
+A masking knows the tree of one attribute: its most general cut, the labels of its nodes, and how much of a
 value each node gives away. Labels are made in SQL, so that no value passes through here.
 """
 
@@ -13,8 +13,9 @@ from typing import Protocol
 
 import numpy as np
 
+from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Dictionary
-from ppdm_sql.methods.top_down.cuts import Codes, Counts, Cut, FixedCut, Floats, SuppressionCut
+from ppdm_sql.methods.top_down.cuts import Cut, FixedCut, SuppressionCut
 from ppdm_sql.methods.top_down.interval_cuts import ClassHistogram, IntervalCut
 from ppdm_sql.methods.top_down.taxonomy_cuts import TaxonomyCut, TaxonomyTree
 from ppdm_sql.release import Treatment

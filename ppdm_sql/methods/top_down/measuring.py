@@ -9,11 +9,12 @@ import numpy as np
 
 from ppdm_sql.audit.class_models import is_ordered
 from ppdm_sql.engine import Engine
+from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, value_counts
 from ppdm_sql.methods.top_down import formulas as readings
 from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.methods.top_down.count_tables import Counted
-from ppdm_sql.methods.top_down.cuts import Codes, Cuts, Floats
+from ppdm_sql.methods.top_down.cuts import Cuts
 from ppdm_sql.methods.top_down.formulas import Formula
 from ppdm_sql.methods.top_down.groupings import Grouping
 

@@ -9,23 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.top_down import information_loss as information
-from ppdm_sql.methods.top_down.cuts import Counts, Cut, SuppressionCut
+from ppdm_sql.methods.top_down.cuts import Cut, SuppressionCut
 from ppdm_sql.methods.top_down.loop import State, twelve_decimals
 from ppdm_sql.methods.top_down.maskings import Masking, Suppression
 from ppdm_sql.methods.top_down.outcome import Move, Outcome
-from ppdm_sql.methods.top_down.run import Options, Run
-from ppdm_sql.progress import Heard, Progress
+from ppdm_sql.methods.top_down.request import RefinementRequest
+from ppdm_sql.methods.top_down.run import RefinementRun
+from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
 
 
-def suppress(engine: Engine, source: str, options: Options, progress: Progress) -> Release:
+def suppress(engine: Engine, source: str, request: RefinementRequest, progress: Progress) -> Release:
     """Run PDA over a table and publish the release.
 
     Args:
         engine: The database.
         source: Table or view to read.
-        options: What is asked.
+        request: What is asked.
         progress: Told what the run is doing.
 
     Raises:
@@ -34,18 +36,18 @@ def suppress(engine: Engine, source: str, options: Options, progress: Progress) 
 
     Cost: two scans of the source (dictionaries, GROUP BY), one scan of the collapsed rows for the release.
     """
-    return SuppressionRun(engine, source, options).publish(Heard(progress))
+    return SuppressionRun(engine, source, request, progress).publish()
 
 
-class SuppressionRun(Run):
+class SuppressionRun(RefinementRun):
     """A run in which every attribute of a requirement is suppressed."""
 
     method = "PDA"
     rounding = staticmethod(twelve_decimals)
 
-    def recode(self, position: int, name: str, counts: Counts) -> Masking:
+    def mask(self, position: int, name: str, counts: Counts) -> Masking:
         """Suppress it."""
-        return Suppression(self.atoms.coded[position], counts, self.options.symbol)
+        return Suppression(self.atoms.coded[position], counts, self.request.symbol)
 
     def completed(self, state: State, cuts: Sequence[Cut]) -> tuple[Sequence[Move], Sequence[Cut]]:
         """Disclose what is left where the source needs no protection: the table is released whole.
@@ -54,7 +56,7 @@ class SuppressionRun(Run):
         something must be hidden, but a table that keeps every requirement as it is has nothing to hide.
         """
         moves: list[Move] = []
-        if state.stopped != "complete" or not bool(self.gauges.valid(self.detail)):
+        if state.stopped != "complete" or not bool(self.constraints.valid(self.detail)):
             return moves, cuts
         whole = list(cuts)
         for attribute, cut in enumerate(cuts):
@@ -64,11 +66,11 @@ class SuppressionRun(Run):
                 moves.append((attribute, 0, [code + 1 for code in left], 0.0, 0.0, 0.0))
         return moves, whole
 
-    def said(self, outcome: Outcome) -> Sequence[information.Row]:
-        """Say what is disclosed, what it tells about the class, and how much is suppressed."""
-        of = (self.attributes, outcome.recodings, outcome.cuts)
+    def release_measures(self, outcome: Outcome) -> Sequence[information.Row]:
+        """Measure what is disclosed, its class information, and how much is suppressed."""
+        of = (self.attributes, outcome.maskings, outcome.cuts)
         return [
             *information.disclosed(*of),
             *information.told(*of),
-            information.suppressed_cells(outcome.recodings, outcome.cuts),
+            information.suppressed_cells(outcome.maskings, outcome.cuts),
         ]

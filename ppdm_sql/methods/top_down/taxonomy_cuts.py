@@ -13,7 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ppdm_sql.methods.top_down.cuts import Codes, Counts, Floats, total_entropy
+from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
+from ppdm_sql.methods.top_down.cuts import total_entropy
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.names import Table, alias, column, resolve, resolve_all
 from ppdm_sql.engine.statements import render
-from ppdm_sql.engine.types import plain_type, wide_type
+from ppdm_sql.engine.types import Kind, is_number, kind_of, plain_type
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.noise import Cells, Domain, Gaussian, Noise, Uniform
 from ppdm_sql.methods.perturbation.noise_lookup import domains_given, is_whole, noise_of
@@ -131,7 +131,7 @@ def _facts(engine: Engine, table: Table, label: str, numbers: Sequence[Column]) 
 
 
 def _is_number(item: Column) -> bool:
-    return wide_type(item.type) in ("DOUBLE", "FLOAT")
+    return is_number(item.type)
 
 
 def _values(engine: Engine, table: Table, name: str, *, by_text: bool) -> tuple[str, ...]:
@@ -183,7 +183,7 @@ def _feature(
 
 
 def _is_category(item: Column) -> bool:
-    return item.type in ("VARCHAR", "BOOLEAN") or item.type.startswith("ENUM(")
+    return kind_of(item.type) in (Kind.TEXT, Kind.BOOLEAN, Kind.ENUM)
 
 
 def _unusable(item: Column, remedy: str) -> InvalidSource:

@@ -11,7 +11,8 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import ProtocolError
-from ppdm_sql.methods.top_down.cuts import Codes, Cut
+from ppdm_sql.methods.base.arrays import Codes
+from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking
 from ppdm_sql.methods.two_party.messages import Message
 from ppdm_sql.methods.two_party.partner import Partner
@@ -52,7 +53,7 @@ def names(
     number: int,
     labels: Table,
     own: Mapping[int, Numbering],
-    recodings: Sequence[Masking],
+    maskings: Sequence[Masking],
     cuts: Sequence[Cut],
 ) -> Message:
     """Name the values of own columns that records show.
@@ -62,7 +63,7 @@ def names(
         number: Of the round.
         labels: Working table ``attribute, node, label, ...``.
         own: The numbers, by attribute.
-        recodings: Of all attributes.
+        maskings: Of all attributes.
         cuts: Their final cuts.
     """
     shown = [
@@ -75,14 +76,14 @@ def names(
     rows = engine.query(query, asked, step="names")
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
     told = dict(zip(("attribute", "value", "label"), columns, strict=True))
-    kinds = [_kind(recodings[attribute]) for attribute in own]
+    kinds = [_kind(maskings[attribute]) for attribute in own]
     return Message("LABELS", number, {**told, "owned": list(own), "recoding": kinds})
 
 
-def _kind(recoding: Masking) -> str:
-    if isinstance(recoding, Generalization):
+def _kind(masking: Masking) -> str:
+    if isinstance(masking, Generalization):
         return "taxonomy"
-    return "intervals" if isinstance(recoding, Intervals) else "suppression"
+    return "intervals" if isinstance(masking, Intervals) else "suppression"
 
 
 def learn(partners: Mapping[int, Partner], message: Message) -> None:

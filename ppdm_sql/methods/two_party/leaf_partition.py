@@ -18,11 +18,12 @@ import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.base.arrays import Codes, Floats
+from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms
-from ppdm_sql.methods.top_down.code_mapping import recoded
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.count_tables import Counted
-from ppdm_sql.methods.top_down.cuts import Codes, Cuts, Floats
+from ppdm_sql.methods.top_down.cuts import Cuts
 from ppdm_sql.methods.top_down.formulas import Formula
 from ppdm_sql.methods.top_down.grouping_sql import needed, taken_out
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure

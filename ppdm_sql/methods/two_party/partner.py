@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.errors import ProtocolError
+from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Dictionary
-from ppdm_sql.methods.top_down.cuts import Codes, Counts, Cut, Floats, total_entropy
+from ppdm_sql.methods.top_down.cuts import Cut, total_entropy
 from ppdm_sql.methods.top_down.loop import NOTHING
 from ppdm_sql.methods.top_down.maskings import Label
 from ppdm_sql.release import Treatment

@@ -13,7 +13,6 @@ import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.errors import ProtocolError
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary
 from ppdm_sql.methods.base.source import read_source
@@ -34,7 +33,7 @@ from ppdm_sql.methods.two_party.release_digest import release_digest
 from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.methods.two_party.rounds import Rounds
 from ppdm_sql.methods.two_party.scores import step_factor
-from ppdm_sql.progress import Heard, Progress
+from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release
 
 
@@ -46,7 +45,7 @@ def integrate(
     engine: Engine,
     table: str,
     request: IntegrateRequest,
-    link: Transport,
+    transport: Transport,
     progress: Progress,
     *,
     recorded: Callable[[], None] = nothing,
@@ -57,7 +56,7 @@ def integrate(
         engine: This party's database.
         table: Its table or view.
         request: What it asks; the partner must ask for the same.
-        link: The line to the partner, on which nothing has been said yet.
+        transport: The connection to the partner, over which nothing was sent yet.
         progress: Told what the run is doing.
         recorded: Called in the transaction that publishes, once the partner has the same rows.
 
@@ -72,7 +71,7 @@ def integrate(
 
     Cost: two scans of the table and one sort; a scan of two columns for each column and round.
     """
-    return IntegrationRun(engine, table, request, link, recorded).publish(Heard(progress))
+    return IntegrationRun(engine, table, request, transport, recorded, progress).publish()
 
 
 class IntegrationRun(GeneralizationRun):
@@ -82,8 +81,9 @@ class IntegrationRun(GeneralizationRun):
         engine: This party's database.
         source: Its table or view.
         request: What it asks.
-        link: The line to the partner.
+        transport: The connection to the partner.
         recorded: Called before the release is committed.
+        progress: Told what the run is doing.
     """
 
     def __init__(
@@ -91,24 +91,26 @@ class IntegrationRun(GeneralizationRun):
         engine: Engine,
         source: str,
         request: IntegrateRequest,
-        link: Transport,
+        transport: Transport,
         recorded: Callable[[], None],
+        progress: Progress,
     ) -> None:
-        self.request, self.link, self._recorded = request, link, recorded
-        super().__init__(engine, source, request.options())
+        self.asked, self.transport, self._recorded = request, transport, recorded
+        super().__init__(engine, source, request.refinement(), progress)
         self.method = "TDS2P"
 
     # -- whose columns they are ---------------------------------------------------------------------
 
     def described(self) -> dict[str, Column]:
         """Describe the columns of the release: those of the requirements, then those that both hold."""
-        self._owning = Ownership.of(self.request, exact_columns(self.engine.columns(self.table)), self.source)
-        return dict(self._owning.described)
+        own = list(super().described().values())
+        self._ownership = Ownership.of(self.asked, own, self.source)
+        return dict(self._ownership.described)
 
     @cached_property
     def _own(self) -> list[int]:
         """Positions of the attributes that this party brings in."""
-        return [place for place, name in enumerate(self.attributes) if name in self._owning.own]
+        return [place for place, name in enumerate(self.attributes) if name in self._ownership.own]
 
     @cached_property
     def _theirs(self) -> list[int]:
@@ -117,70 +119,71 @@ class IntegrationRun(GeneralizationRun):
 
     def shows_symbol(self, name: str) -> bool:
         """The partner looks after its own columns."""
-        return name in self._owning.own and super().shows_symbol(name)
+        return name in self._ownership.own and super().shows_symbol(name)
 
     def read(self) -> Atoms:
         """Agree with the partner on terms and records, and code the records in their common order."""
-        gathering = Preparation(
+        preparation = Preparation(
             engine=self.engine,
-            link=self.link,
-            request=self.request,
+            link=self.transport,
+            request=self.asked,
             requirements=[str(requirement) for requirement in self.requirements],
-            key=self._owning.key,
+            key=self._ownership.key,
             attributes=self.attributes,
             class_column=self.roles.class_column,
             held={place: item for place, item in enumerate(self.coded) if place not in self._theirs},
             masked=self.beside_symbol,
         )
-        needed = {item.name for item in (*gathering.key, *gathering.held.values())}
+        needed = {item.name for item in (*preparation.key, *preparation.held.values())}
         columns = [item for item in self.engine.columns(self.table) if item.name in needed]
         # no transaction is kept open while the partner works, so what is read twice is read from a copy
-        records, found = gathering.gather(read_source(self.engine, self.table, columns, copy=True))
+        records, found = preparation.gather(read_source(self.engine, self.table, columns, copy=True))
         unknown = {place: Dictionary(self.coded[place], records.table, 0, False) for place in self._theirs}
         coded = unknown | dict(found)
         return Atoms(records.table, tuple(coded[place] for place in sorted(coded)), (), records.count)
 
     # -- the descent --------------------------------------------------------------------------------
 
-    def recoding(self, position: int, name: str) -> Masking:
+    def masking(self, position: int, name: str) -> Masking:
         """Mask own columns; of the partner's only the name is known."""
         if position in self._own:
-            found = super().recoding(position, name)
+            found = super().masking(position, name)
             if isinstance(found, Suppression):
                 return InText(found.dictionary, found.counts, found.symbol)
             return found
         shown = np.zeros(self.atoms.records, dtype=np.uint32)
         no_counts = np.zeros((1, self.atoms.coded[self.classes].size), dtype=np.int64)
-        return Partner(self.atoms.coded[position], shown, self.options.symbol, no_counts)
+        return Partner(self.atoms.coded[position], shown, self.request.symbol, no_counts)
 
     @cached_property
     def _partners(self) -> Mapping[int, Partner]:
-        found = {place: self.recodings[place] for place in self._theirs}
-        return {place: recoding for place, recoding in found.items() if isinstance(recoding, Partner)}
+        found = {place: self.maskings[place] for place in self._theirs}
+        return {place: masking for place, masking in found.items() if isinstance(masking, Partner)}
 
-    def watch(self) -> LeafMeasure:
+    def make_measure(self) -> LeafMeasure:
         """Measure the leaves of both parties' columns."""
-        self._measure = LeafMeasure(self.engine, self.atoms, self.gauges, self.classes)
+        self._measure = LeafMeasure(self.engine, self.atoms, self.constraints, self.classes)
         self._before = self._measure.information(None)
         return self._measure
 
-    def descend(self, interrupted: Callable[[], bool], progress: Heard) -> State:
+    def descend(self, interrupted: Callable[[], bool]) -> State:
         """Refine in turns with the partner, then hear what became of its columns."""
-        for name in self._owning.idle:
+        progress = self.progress
+        for name in self._ownership.idle:
             progress.warn(f"Column {name!r} is in no requirement, so it is not released.")
-        own = {place: Numbering(self.recodings[place].root) for place in self._own}
+        own = {place: Numbering(self.maskings[place].root) for place in self._own}
         rounds = Rounds(
             self.engine,
             self.atoms.table,
             self.loop(),
             self._measure,
-            self.gauges,
+            self.constraints,
             own,
             self._partners,
-            self.link,
-            self.request.score_bits,
+            self.transport,
+            self.asked.score_bits,
         )
-        state = rounds.descend(max_steps=self.options.max_steps, interrupted=interrupted, progress=progress)
+        state = rounds.descend(max_steps=self.request.max_steps, interrupted=interrupted, progress=progress)
         self._numberings, self._round = own, len(state.steps) + 1
         self._stopped = state.stopped or "complete"
         self.atoms = self._joined()
@@ -208,8 +211,8 @@ class IntegrationRun(GeneralizationRun):
         return replace(self.atoms, table=table, coded=tuple(coded))
 
     def _tell_deviations(self, factors: Sequence[float], progress: Progress) -> None:
-        """Say what comparing by few bits has changed, as far as this party can see it."""
-        bits = self.request.score_bits
+        """Measure what comparing by few bits has changed, as far as this party can see it."""
+        bits = self.asked.score_bits
         self._deviations: list[information.Row] = []
         if bits is None:
             return
@@ -227,24 +230,24 @@ class IntegrationRun(GeneralizationRun):
 
     def outcome(self, cuts: Sequence[Cut], moves: Sequence[Move]) -> Outcome:
         """Name the values that are shown, hear the partner's names, and gather it all."""
-        outcome = outcome_of(self.engine, self.atoms, self.recodings, cuts, moves)
-        told = names(self.engine, self._round, outcome.labels, self._numberings, self.recodings, cuts)
-        self.link.send(told)
-        learn(self._partners, self.link.receive("LABELS"))
-        return outcome_of(self.engine, self.atoms, self.recodings, cuts, moves)
+        outcome = outcome_of(self.engine, self.atoms, self.maskings, cuts, moves)
+        sent = names(self.engine, self._round, outcome.labels, self._numberings, self.maskings, cuts)
+        self.transport.send(sent)
+        learn(self._partners, self.transport.receive("LABELS"))
+        return outcome_of(self.engine, self.atoms, self.maskings, cuts, moves)
 
-    def draft(self, state: State) -> Draft:
+    def draft(self, transformed: State) -> Draft:
         """Write down the release, which is committed once the partner has the same rows."""
-        draft = super().draft(state)
+        draft = super().draft(transformed)
         known = [(name, _known(before), _known(after)) for name, before, after in draft.measures]
-        told = [row for row in known if row[2] is not None]
-        return replace(draft, measures=tuple(told), accept=self._agree)
+        measured = [row for row in known if row[2] is not None]
+        return replace(draft, measures=tuple(measured), accept=self._agree)
 
     def _agree(self, rows: exp.Select) -> Sequence[information.Row]:
         """Make sure that the partner is about to publish the same rows."""
         digest = release_digest(self.engine, rows, self._stopped)
-        self.link.send(Message("DIGEST", self._round, {"leaves": digest}))
-        if self.link.receive("DIGEST").fields["leaves"] != digest:
+        self.transport.send(Message("DIGEST", self._round, {"leaves": digest}))
+        if self.transport.receive("DIGEST").fields["leaves"] != digest:
             raise ProtocolError(
                 "The partner's release is another one, so nothing was published.",
                 "Let both run the same version of ppdm-sql; report this if it happens twice.",
@@ -256,22 +259,22 @@ class IntegrationRun(GeneralizationRun):
     def parameters(self) -> dict[str, object]:
         """Give how each attribute is masked, whose it is, and how the parties compared keys and scores."""
         kinds = {self.attributes[place]: partner.recoding for place, partner in self._partners.items()}
-        kinds |= {name: self._recoding_name(name) for name in self._owning.own}
+        kinds |= {name: self._masking_name(name) for name in self._ownership.own}
         parties = ([self.attributes[place] for place in places] for places in (self._own, self._theirs))
         return {
             "recoding": {name: kinds[name] for name in self.attributes},
             "parties": sorted(parties, key=lambda owned: [*map(self.attributes.index, owned)]),
-            "match": self.request.match,
-            "intersect": self.request.intersect,
-            "score_bits": self.request.score_bits,
+            "match": self.asked.match,
+            "intersect": self.asked.intersect,
+            "score_bits": self.asked.score_bits,
         }
 
-    def said(self, outcome: Outcome) -> Sequence[information.Row]:
-        """Say what one party knows: of the source before, what its own columns told, and no more."""
+    def release_measures(self, outcome: Outcome) -> Sequence[information.Row]:
+        """Give the measures that one party can take: before, those of its own columns, and no more."""
         whats = ("class information", "values disclosed", "generalized information loss")
-        seen = {f"{what}: {name}" for what in whats for name in self._owning.own}
+        seen = {f"{what}: {name}" for what in whats for name in self._ownership.own}
         theirs = {f"values disclosed: {self.attributes[place]}" for place in self._theirs}
-        rows = [row for row in super().said(outcome) if row[0] not in theirs]
+        rows = [row for row in super().release_measures(outcome) if row[0] not in theirs]
         return [*self._deviations, *((name, before if name in seen else None, n) for name, before, n in rows)]
 
 

@@ -21,11 +21,11 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import bind, literal
+from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.methods.base.collapse import Dictionary, coded_rows
 from ppdm_sql.methods.base.pseudonyms import BLOCK_BYTES, pseudonym
 from ppdm_sql.methods.base.source import check_codes
-from ppdm_sql.methods.top_down.outcome import without_enum
 from ppdm_sql.methods.two_party.messages import KEY_BYTES
 
 if TYPE_CHECKING:

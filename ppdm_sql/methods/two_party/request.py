@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.methods.top_down.generalize import GeneralizeOptions
+from ppdm_sql.methods.top_down.request import GeneralizeRequest
 from ppdm_sql.privacy import Requirement
 from ppdm_sql.taxonomy.model import Taxonomy
 
@@ -81,9 +81,9 @@ class IntegrateRequest:
                 f"Give --score-bits {FEWEST_BITS} to {MOST_BITS}, or leave it out.",
             )
 
-    def options(self) -> GeneralizeOptions:
+    def refinement(self) -> GeneralizeRequest:
         """Give what it asks of the run over this party's own columns."""
-        return GeneralizeOptions(
+        return GeneralizeRequest(
             require=self.require,
             class_column=self.class_column,
             into=self.into,

@@ -12,9 +12,9 @@ from typing import cast
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import ProtocolError
-from ppdm_sql.methods.top_down.code_mapping import recoded
+from ppdm_sql.methods.base.arrays import Codes, Floats
+from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.top_down.constraints import Constraints
-from ppdm_sql.methods.top_down.cuts import Codes, Floats
 from ppdm_sql.methods.top_down.loop import Refinement, RefinementStep, State
 from ppdm_sql.methods.two_party.label_exchange import Numbering
 from ppdm_sql.methods.two_party.leaf_partition import LeafMeasure, unsigned

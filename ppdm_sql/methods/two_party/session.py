@@ -19,7 +19,7 @@ from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.methods.two_party.stream import MessageStream
 from ppdm_sql.methods.two_party.transcripts import Entry, Log, open_log, record, stored
 from ppdm_sql.methods.two_party.transport import Opening, RecordedTransport
-from ppdm_sql.progress import Heard, Progress, warn
+from ppdm_sql.progress import Progress, warn
 from ppdm_sql.release import Release, get, releases
 
 Opened = Callable[[bytes], AbstractContextManager[tuple[MessageStream, bytes]]]
@@ -88,7 +88,7 @@ class Session:
             link.agree()
             record(self.engine, self.request.into, log.entries)
 
-        run = IntegrationRun(self.engine, self.table, self.request, link, recorded)
+        run = IntegrationRun(self.engine, self.table, self.request, link, recorded, self.progress)
         if resume and not kept:
             self.progress.notice("Nothing is kept here of a run that broke off; the partner may have more.")
         with opened(_opening(used, resume=resume).encode()) as (line, answer):
@@ -112,7 +112,7 @@ class Session:
     ) -> Release:
         """Let the protocol run; on a fault tell the partner, and keep or forget the run."""
         try:
-            release = run.publish(Heard(self.progress))
+            release = run.publish()
         except BaseException as error:
             line.stop(word_for(error))
             unsure = link.said and not line.stopped

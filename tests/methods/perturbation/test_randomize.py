@@ -491,10 +491,10 @@ def test_the_audit_refuses_rows_that_were_changed_on_the_way(
     con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, replaced: str, problem: str
 ) -> None:
     values = {"class": "1 - class", "age": "'[0, 20)'", "gap": "1000 + gap"}
-    rows = run.released_rows
+    rows = run.ordered_rows
     monkeypatch.setattr(
         run,
-        "released_rows",
+        "ordered_rows",
         lambda *given: f"SELECT * REPLACE ({values[replaced]} AS {replaced}) FROM ({rows(*given)})",
     )
     with pytest.raises(GuaranteeNotMet, match=problem):

@@ -11,9 +11,10 @@ import pytest
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.examples import creation
+from ppdm_sql.methods.base.arrays import Codes
 from ppdm_sql.methods.base.collapse import Atoms, class_counts, collapse
 from ppdm_sql.methods.top_down.constraints import Constraints
-from ppdm_sql.methods.top_down.cuts import Codes, Cuts
+from ppdm_sql.methods.top_down.cuts import Cuts
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.protected_values import constraints_of

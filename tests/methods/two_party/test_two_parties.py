@@ -234,8 +234,8 @@ def shortcuts_for_large_tables() -> Iterator[None]:
     """Have every small table go through what is meant for large ones."""
     with (
         mock.patch.multiple("ppdm_sql.methods.two_party.leaf_partition", LARGEST=64, RENUMBERED=8),
-        mock.patch.multiple("ppdm_sql.methods.top_down.outcome", WORTH_PACKING=0),
-        mock.patch.multiple("ppdm_sql.methods.top_down.code_mapping", LONG=1),
+        mock.patch.multiple("ppdm_sql.methods.base.released_rows", WORTH_PACKING=0),
+        mock.patch.multiple("ppdm_sql.methods.base.code_mapping", LONG=1),
     ):
         yield
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ppdm_sql.methods.top_down.cuts import Codes
+from ppdm_sql.methods.base.arrays import Codes
 
 LONG = 512
 """Codes from which on runs of equal numbers are told apart by comparisons, not looked up in a list."""

@@ -1,0 +1,25 @@
+"""What is asked of every run, whatever its method."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What the owner asks of a run; a method adds its own options.
+
+    Args:
+        into: Name of the release.
+        class_column: The column to predict; a method may do without.
+        count_column: Where rows are collapsed, the column that says how many records each stands for.
+        keep: Columns to release as they are.
+        identifiers: Direct identifiers, each with ``drop`` or ``pseudonym``.
+    """
+
+    into: str
+    class_column: str | None
+    count_column: str | None = None
+    keep: Sequence[str] = ()
+    identifiers: Mapping[str, str] = field(default_factory=dict)

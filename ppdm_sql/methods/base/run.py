@@ -1,0 +1,116 @@
+"""The skeleton of every run that makes a release: checked, read, transformed, drafted, published."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import Generic, TypeVar
+
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.exact import exact_columns
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.types import without_enum
+from ppdm_sql.methods.base.collapse import Atoms, Kept
+from ppdm_sql.methods.base.pseudonyms import pseudonym
+from ppdm_sql.methods.base.released_rows import Output
+from ppdm_sql.methods.base.request import Request
+from ppdm_sql.methods.base.roles import Roles
+from ppdm_sql.progress import Heard, Progress
+from ppdm_sql.release import Draft, Release, check_free, publish
+
+Transformed = TypeVar("Transformed")
+
+
+class Run(ABC, Generic[Transformed]):
+    """One run of a method: checked when made, published in one transaction.
+
+    A method says what its columns are (:meth:`assign_roles`), what it does to the data (:meth:`transform`)
+    and what comes out (:meth:`draft`); all else is the same for every method.
+
+    Args:
+        engine: The database.
+        source: Table or view to read.
+        request: What is asked.
+        progress: Told what the run is doing; its notices become part of the release.
+
+    Raises:
+        PpdmError: An option, a column or the source cannot be used, or the name is taken.
+    """
+
+    request: Request
+    roles: Roles
+
+    def __init__(self, engine: Engine, source: str, request: Request, progress: Progress) -> None:
+        engine.require_autocommit()
+        self.engine, self.source, self.request, self.progress = engine, source, request, Heard(progress)
+        self.table: Table = engine.find(source)
+        self.columns = self.described()
+        self.roles = self.assign_roles()
+        check_free(engine, request.into)
+
+    def described(self) -> dict[str, Column]:
+        """Describe the columns that the run can read, by name, in the order of the release."""
+        return {item.name: item for item in exact_columns(self.engine.columns(self.table))}
+
+    # -- what methods differ in -----------------------------------------------------------------
+
+    @abstractmethod
+    def assign_roles(self) -> Roles:
+        """Check the request against the columns, and give every named column its role."""
+
+    @abstractmethod
+    def transform(self) -> Transformed:
+        """Read the source into working tables and change what is to be changed."""
+
+    @abstractmethod
+    def draft(self, transformed: Transformed) -> Draft:
+        """Write down the release."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Give the context of the run: one snapshot, as the audit compares the release with the source."""
+        return self.engine.snapshot()
+
+    # -- the run --------------------------------------------------------------------------------
+
+    def publish(self) -> Release:
+        """Do all of it.
+
+        Raises:
+            GuaranteeNotMet: What is asked cannot be kept, or the audit refused the outcome.
+            PpdmError: The source or an option cannot be used; nothing was published.
+        """
+        progress = self.progress
+        try:
+            with self.engine.workspace(), self.reading():
+                transformed = self.transform()
+                progress.start(f"publishing {self.request.into}")
+                return publish(self.engine, self.draft(transformed), progress.notices)
+        finally:
+            progress.stop()
+
+    # -- the columns of the release -------------------------------------------------------------
+
+    @property
+    def carried(self) -> Sequence[str]:
+        """Names of the columns that are released as they are, without being coded."""
+        return self.roles.kept
+
+    @cached_property
+    def kept(self) -> list[Kept]:
+        """The carried columns, then the pseudonyms, each with the expression over the source ``s``."""
+        plain = [Kept(n, without_enum(column(n, "s"), self.columns[n].type)) for n in self.carried]
+        return plain + [Kept(n, pseudonym(column(n, "s"))) for n in self.roles.pseudonyms]
+
+    def atom(self, atoms: Atoms, name: str) -> str:
+        """Give the column of the atoms that a column of the source has become."""
+        if name == self.roles.count:
+            return "n"
+        carried = [item.name for item in self.kept]
+        return f"k{carried.index(name)}" if name in carried else f"c{atoms.position(name)}"
+
+    def outputs(self, atoms: Atoms) -> list[Output]:
+        """List the columns of the release, in the order of the source."""
+        treated = ((name, self.roles.treatment(name)) for name in self.columns)
+        return [Output(self.atom(atoms, name), name, how) for name, how in treated if how is not None]
