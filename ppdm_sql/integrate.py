@@ -50,12 +50,13 @@ class Party:
         ranges: Bounds for own columns that are shown in grown intervals; the upper one is outside.
         suppress: Own columns to suppress, not to grow.
         symbol: What stands for a suppressed value.
-        allow_absent: Whether a template may protect values that its column does not hold; both say so.
         match: ``plain``, or ``hashed``, where keys are compared by keyed hashes.
         secret: For ``hashed``: what both parties hold and nobody else, at least 16 bytes.
         intersect: Whether to take the common records if the tables have others too; both must say so.
         score_bits: Bits to which scores are rounded before they are told, 2 to 16; None for all.
         max_steps: Stop after this many steps, at least 0.
+        show_values: List own values that a taxonomy lacks in the error that says how many there are.
+        allow_absent: Whether a template may protect values that its column does not hold; both say so.
         progress: Told what the run is doing.
 
     Example:

@@ -118,3 +118,8 @@ def _identifiable(item: Identifiable) -> list[Titled]:
 
 def _same(risk: Risk, sizes: ClassSizes) -> bool:
     return risk.quasi_identifier == sizes.quasi_identifier
+
+
+def requirement_tables(findings: Sequence[Finding]) -> list[Titled]:
+    """Give what was found of each requirement as a table; none where none was measured."""
+    return [_findings(findings, Heads(findings))] if findings else []

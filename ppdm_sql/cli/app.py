@@ -44,7 +44,7 @@ COMMANDS = {
         "Remove the macros that ppdm install put into a file; yours of such names stay, and so do releases."
     ),
     "sql": "Run SQL with every method as a call: CALL ppdm_suppress('TABLE', into := 'NAME', ...).",
-    "sql-path": "Print the folder of the SQL step files, for `.read` in the DuckDB shell.",
+    "sql-path": "Print the folder of the SQL files, for `.read` in the DuckDB shell.",
     "taxonomy": "Show, store and draft taxonomies: which values a column groups together.",
     "generate": "Make tables of synthetic records, to try the methods on.",
     "integrate": (

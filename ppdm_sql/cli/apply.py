@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
-
-import typer
-
 import ppdm_sql
-from ppdm_sql.cli import options
-from ppdm_sql.cli.options import DatabasePath, OutputFormat, ReleaseName, TableName
-from ppdm_sql.cli.output import Format, notice, print_tables
-from ppdm_sql.cli.trace import traced
+from ppdm_sql.cli.options import DatabasePath
+from ppdm_sql.cli.output import notice, print_tables
+from ppdm_sql.cli.parameters import Common, Given, takes
 
 EXAMPLES = (
     "ppdm apply bank.duckdb customers_safe new_customers --into new_customers_safe",
@@ -19,44 +13,17 @@ EXAMPLES = (
 )
 
 
-class Unseen(StrEnum):
-    """What to do with values that the release does not know."""
-
-    nearest = "nearest"
-    refuse = "refuse"
-
-
-def run(
-    database: DatabasePath,
-    name: ReleaseName,
-    table: TableName,
-    into: Annotated[str, typer.Option("--into", metavar="NAME", help="Name of the table to make.")],
-    unseen: Annotated[
-        Unseen,
-        typer.Option(
-            "--unseen",
-            help="Values that the release does not know: show the most general label, or make nothing.",
-        ),
-    ] = Unseen.nearest,
-    form: OutputFormat = Format.table,
-    sql: options.Sql = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
-    threads: options.Threads = None,
-    memory_limit: options.MemoryLimit = None,
-) -> None:
+@takes("apply")
+def run(database: DatabasePath, given: Given, common: Common) -> None:
     """Generalize and suppress other records as those of a release, into an ordinary table.
 
     The cut keeps no promise for new records by itself, so the requirements are measured on the table.
     """
-    with (
-        ppdm_sql.open(database, read_only=sql, threads=threads, memory_limit=memory_limit) as db,
-        traced(db, on=sql),
-    ):
-        applied = db.apply(name, table, into=into, unseen=unseen.value)
-    if not sql:
-        print_tables(applied.tables(), form)
-        _announce(applied, quiet=quiet)
+    with common.opened(database) as db:
+        applied = db.apply(**given)
+    if not common.sql:
+        print_tables(applied.tables(), common.form)
+        _announce(applied, quiet=common.quiet)
 
 
 def _announce(applied: ppdm_sql.Applied, *, quiet: bool) -> None:

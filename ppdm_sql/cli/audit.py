@@ -8,8 +8,9 @@ import typer
 
 import ppdm_sql
 from ppdm_sql.cli import options
-from ppdm_sql.cli.options import Count, DatabasePath, OutputFormat, TableName
+from ppdm_sql.cli.options import DatabasePath, OutputFormat
 from ppdm_sql.cli.output import Format, print_tables
+from ppdm_sql.cli.parameters import Given, takes
 from ppdm_sql.cli.trace import traced
 from ppdm_sql.privacy import Template, requirement_of
 from ppdm_sql.privacy.absent import said_absent
@@ -23,37 +24,16 @@ EXAMPLES = (
 )
 
 
+@takes("audit", without=["groups"])
 def run(
     database: DatabasePath,
-    table: TableName,
-    require: options.Require = None,
-    count: Count = None,
-    quasi_identifier: Annotated[
-        str | None,
-        typer.Option("--quasi-identifier", metavar="A,B", help="Class sizes and risks are over these."),
-    ] = None,
-    threshold: Annotated[
-        list[str] | None,
-        typer.Option("--threshold", metavar="SHARE", help="Count inferences above it; repeatable."),
-    ] = None,
-    population: Annotated[
-        str | None,
-        typer.Option("--population", metavar="TABLE", help="The population, for the journalist's risk."),
-    ] = None,
+    given: Given,
     show_groups: Annotated[
         bool, typer.Option("--show-groups", help="Name the worst groups by their values.")
     ] = False,
     groups: Annotated[
         int, typer.Option("--groups", min=1, metavar="N", help="How many --show-groups names.")
     ] = 5,
-    confidential: Annotated[
-        str | None,
-        typer.Option("--confidential", metavar="A,B", help="Whose values do the columns of --by give away?"),
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option("--by", metavar="X,Y", help="Columns that others may know.")
-    ] = None,
-    allow_absent: options.AllowAbsent = False,
     form: OutputFormat = Format.table,
     sql: options.Sql = False,
     debug: options.Debug = False,
@@ -69,18 +49,7 @@ def run(
         ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db,
         traced(db, on=sql),
     ):
-        audit = db.audit(
-            table,
-            require or [],
-            count_column=count,
-            quasi_identifier=options.names(quasi_identifier) or None,
-            thresholds=[options.share(text) for text in threshold or ()] or None,
-            population=population,
-            groups=groups if show_groups else 0,
-            confidential=options.names(confidential),
-            by=options.names(by),
-            allow_absent=allow_absent,
-        )
+        audit = db.audit(**given, groups=groups if show_groups else 0)
     if not sql:
         print_tables(audit.tables(), form)
         _note_absent(audit)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 import ppdm_sql
 from ppdm_sql.cli import options
-from ppdm_sql.cli.options import DatabasePath, OutputFormat, ReleaseName
+from ppdm_sql.cli.options import DatabasePath, OutputFormat
 from ppdm_sql.cli.output import Format, print_tables
+from ppdm_sql.cli.parameters import Given, takes
 from ppdm_sql.cli.progress import progress
 
 EXAMPLES = (
@@ -18,18 +15,10 @@ EXAMPLES = (
 )
 
 
+@takes("evaluate")
 def run(
     database: DatabasePath,
-    name: ReleaseName,
-    test: Annotated[
-        str | None,
-        typer.Option("--test", metavar="TABLE", help="Test on this table, instead of cross-validation."),
-    ] = None,
-    folds: Annotated[int, typer.Option("--folds", metavar="N", help="Folds of the cross-validation.")] = 10,
-    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Repeat so often, each by its lot.")] = 5,
-    sample: Annotated[
-        int, typer.Option("--sample", metavar="N", help="Draw at most so many records.")
-    ] = 200_000,
+    given: Given,
     form: OutputFormat = Format.table,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
@@ -41,7 +30,5 @@ def run(
     A decision tree predicts the class; errors are per cent of the tested records. Needs scikit-learn.
     """
     with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
-        evaluation = db.evaluate(
-            name, test=test, folds=folds, seeds=seeds, sample=sample, progress=progress(quiet=quiet)
-        )
+        evaluation = db.evaluate(**given, progress=progress(quiet=quiet))
     print_tables(evaluation.tables(), form)

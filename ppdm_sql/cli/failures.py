@@ -10,7 +10,6 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from ppdm_sql.cli.stopping import stopping
 from ppdm_sql.errors import HIDDEN_WORDS, MORE_MEMORY, EngineError, PpdmError
 
 PIPE_CLOSED_EXIT, UNEXPECTED_EXIT = 141, 3
@@ -28,6 +27,8 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override, unused-ignore]
         """Run the command; turn what goes wrong into a message and an exit code."""
+        from ppdm_sql.cli.stopping import stopping  # it brings the engine, which no help needs
+
         with stopping(commits_once=self.name not in _COMMIT_OFTEN) as stopped:
             try:
                 result = super().invoke(ctx)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import ppdm_sql
 from ppdm_sql.cli import options
 from ppdm_sql.cli.failures import Command
-from ppdm_sql.cli.options import DatabasePath, OutputFormat, ReleaseName, TableName
+from ppdm_sql.cli.options import DatabasePath, OutputFormat, ReleaseName
 from ppdm_sql.cli.output import Format, notice, print_tables
+from ppdm_sql.cli.parameters import Given, takes
 from ppdm_sql.cli.progress import progress
 from ppdm_sql.cli.published import accept_early, announce, measures_table
 from ppdm_sql.errors import InvalidOption
@@ -45,22 +47,6 @@ group = typer.Typer(
     rich_markup_mode=None,
 )
 
-Require = Annotated[
-    list[str],
-    typer.Option(
-        "--require", "-r", metavar="TEXT", help="What must hold; the same on both sides; repeatable."
-    ),
-]
-ClassColumn = Annotated[
-    str, typer.Option("--class", metavar="COLUMN", help="What a miner will predict; both tables have it.")
-]
-Key = Annotated[
-    str, typer.Option("--key", metavar="A,B", help="What names a person in both tables; not released.")
-]
-Owns = Annotated[
-    str, typer.Option("--owns", metavar="A,B", help="Columns of this table that the release may show.")
-]
-Into = Annotated[str, typer.Option("--into", metavar="NAME", help="Name of the release, in this file.")]
 Certificate = Annotated[
     Path, typer.Option("--cert", metavar="FILE", help="This side's certificate, PEM.", show_default=False)
 ]
@@ -80,31 +66,9 @@ PeerName = Annotated[
     str,
     typer.Option("--peer-name", metavar="NAME", help="The name that the partner's certificate must have."),
 ]
-Taxonomies = Annotated[
-    list[str] | None,
-    typer.Option("--taxonomy", metavar="COL=FILE", help="An own column's taxonomy; repeatable."),
-]
-Ranges = Annotated[
-    list[str] | None,
-    typer.Option("--range", metavar="COL=1,99", help="An own grown column's range; repeatable."),
-]
-Suppress = Annotated[
-    str | None, typer.Option("--suppress", metavar="A,B", help="Own columns to suppress, not to grow.")
-]
-Match = Annotated[
-    str, typer.Option("--match", metavar="plain|hashed", help="How keys are compared where records differ.")
-]
 Secret = Annotated[
     Path | None, typer.Option("--secret", metavar="FILE", help="For hashed: what both hold and nobody else.")
 ]
-Intersect = Annotated[
-    bool, typer.Option("--intersect", help="Use the common records, if the partner says so too.")
-]
-ScoreBits = Annotated[
-    int | None,
-    typer.Option("--score-bits", min=1, metavar="N", help="Tell scores in so many bits only, such as 8."),
-]
-MaxSteps = Annotated[int | None, typer.Option("--max-steps", min=0, help="Stop after so many steps.")]
 Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", help="That the partner may take for a message.")
 ]
@@ -113,111 +77,76 @@ TranscriptFile = Annotated[
     Path | None,
     typer.Option("--transcript", metavar="FILE", help="Write what crosses, a line of JSON a message."),
 ]
-ShowValues = Annotated[bool, typer.Option("--show-values", help="Name the own values that a taxonomy lacks.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """What both sides take beside the options of the release."""
+
+    cert: Certificate
+    private_key: PrivateKey
+    authority: Authority
+    peer_name: PeerName
+    secret: Secret = None
+    timeout: Timeout = TIMEOUT
+    resume: Resume = False
+    transcript: TranscriptFile = None
+    accept_partial: options.AcceptPartial = False
+    form: OutputFormat = Format.table
+    quiet: options.Quiet = False
+    debug: options.Debug = False
+    threads: options.Threads = None
+    memory_limit: options.MemoryLimit = None
+
+    def publish(
+        self, database: Path, given: Given, run: Callable[..., Release], place: str, **more: float | None
+    ) -> None:
+        """Open the file, run the protocol from one side, and print what the release is."""
+        credentials = Credentials.read(self.cert, self.private_key, self.authority)
+        secret = _secret(self.secret)
+        with ppdm_sql.open(database, threads=self.threads, memory_limit=self.memory_limit) as db:
+            party = Party(db, **given, secret=secret, progress=progress(quiet=self.quiet))
+            more |= {"timeout": self.timeout, "resume": self.resume}
+            release = run(party, place, credentials, self.peer_name, transcript=self.transcript, **more)
+            print_tables([measures_table(release)], self.form)
+            announce(release, database, quiet=self.quiet)
+            accept_early(release, accepted=self.accept_partial)
 
 
 @group.command(cls=Command, epilog=_epilog(1), no_args_is_help=True)
+@takes("integrate", without=["secret"])
 def serve(
     database: DatabasePath,
-    table: TableName,
-    require: Require,
-    class_column: ClassColumn,
-    key: Key,
-    owns: Owns,
-    into: Into,
+    given: Given,
     listen: Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help="Where to wait.")],
-    cert: Certificate,
-    private_key: PrivateKey,
-    authority: Authority,
-    peer_name: PeerName,
-    taxonomy: Taxonomies = None,
-    ranges: Ranges = None,
-    suppress: Suppress = None,
-    match: Match = "plain",
-    secret: Secret = None,
-    intersect: Intersect = False,
-    score_bits: ScoreBits = None,
-    max_steps: MaxSteps = None,
-    accept_partial: options.AcceptPartial = False,
-    symbol: options.Symbol = "*",
-    allow_absent: options.AllowAbsent = False,
-    show_values: ShowValues = False,
-    timeout: Timeout = TIMEOUT,
+    session: Session,
     wait: Annotated[
         float | None,
         typer.Option("--wait", metavar="SECONDS", help="For the partner to join; else for ever."),
     ] = None,
-    resume: Resume = False,
-    transcript: TranscriptFile = None,
-    form: OutputFormat = Format.table,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
-    threads: options.Threads = None,
-    memory_limit: options.MemoryLimit = None,
 ) -> None:
     """Wait for the partner, and publish with it one release of both tables.
 
     Both sides give the same requirements, class and options. Each must hold a certificate that the
     authority signed, and knows the other by its name. Ctrl-C stops both with the state reached, twice aborts.
     """
-    given = dict(locals())
-    credentials = Credentials.read(cert, private_key, authority)
-
-    def run(party: Party) -> Release:
-        return party.serve(
-            listen, credentials, peer_name, timeout=timeout, wait=wait, resume=resume, transcript=transcript
-        )
-
-    _integrate(given, run)
+    session.publish(database, given, Party.serve, listen, wait=wait)
 
 
 @group.command(cls=Command, epilog=_epilog(2), no_args_is_help=True)
+@takes("integrate", without=["secret"])
 def join(
     database: DatabasePath,
-    table: TableName,
-    require: Require,
-    class_column: ClassColumn,
-    key: Key,
-    owns: Owns,
-    into: Into,
+    given: Given,
     peer: Annotated[str, typer.Option("--peer", metavar="HOST:PORT", help="Where the partner waits.")],
-    cert: Certificate,
-    private_key: PrivateKey,
-    authority: Authority,
-    peer_name: PeerName,
-    taxonomy: Taxonomies = None,
-    ranges: Ranges = None,
-    suppress: Suppress = None,
-    match: Match = "plain",
-    secret: Secret = None,
-    intersect: Intersect = False,
-    score_bits: ScoreBits = None,
-    max_steps: MaxSteps = None,
-    accept_partial: options.AcceptPartial = False,
-    symbol: options.Symbol = "*",
-    allow_absent: options.AllowAbsent = False,
-    show_values: ShowValues = False,
-    timeout: Timeout = TIMEOUT,
-    resume: Resume = False,
-    transcript: TranscriptFile = None,
-    form: OutputFormat = Format.table,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
-    threads: options.Threads = None,
-    memory_limit: options.MemoryLimit = None,
+    session: Session,
 ) -> None:
     """Call the partner that waits, and publish with it one release of both tables.
 
     Both sides give the same requirements, class and options. Each must hold a certificate that the
     authority signed, and knows the other by its name. Ctrl-C stops both with the state reached, twice aborts.
     """
-    given = dict(locals())
-    credentials = Credentials.read(cert, private_key, authority)
-
-    def run(party: Party) -> Release:
-        return party.join(peer, credentials, peer_name, timeout=timeout, resume=resume, transcript=transcript)
-
-    _integrate(given, run)
+    session.publish(database, given, Party.join, peer)
 
 
 @group.command(cls=Command, epilog=_epilog(0), no_args_is_help=True)
@@ -270,41 +199,6 @@ COLUMNS = ("message", "round", "direction", "kind", "bytes", "sha256")
 
 def _listed(db: ppdm_sql.Database, release: str) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     return COLUMNS, [entry[:6] for entry in transcript_of(release, db)]
-
-
-# -- what serve and join share ---------------------------------------------------------------------
-
-
-def _integrate(given: dict[str, Any], run: Callable[[Party], Release]) -> None:
-    """Open the file, run the protocol and print what the release is."""
-    secret = _secret(given["secret"])
-    limits = {name: given[name] for name in ("threads", "memory_limit")}
-    with ppdm_sql.open(given["database"], **limits) as db:
-        party = Party(
-            db,
-            given["table"],
-            given["require"],
-            class_column=given["class_column"],
-            key=options.names(given["key"]),
-            owns=options.names(given["owns"]),
-            into=given["into"],
-            taxonomies=dict(options.assignment("--taxonomy", text) for text in given["taxonomy"] or ()),
-            ranges=dict(options.range_of(text) for text in given["ranges"] or ()),
-            suppress=options.names(given["suppress"]),
-            symbol=given["symbol"],
-            secret=secret,
-            progress=progress(quiet=given["quiet"]),
-            match=given["match"],
-            intersect=given["intersect"],
-            score_bits=given["score_bits"],
-            max_steps=given["max_steps"],
-            show_values=given["show_values"],
-            allow_absent=given["allow_absent"],
-        )
-        release = run(party)
-        print_tables([measures_table(release)], given["form"])
-        announce(release, given["database"], quiet=given["quiet"])
-        accept_early(release, accepted=given["accept_partial"])
 
 
 def _secret(path: Path | None) -> bytes | None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ppdm_sql.cli import options
+from ppdm_sql.cli import reading
 from ppdm_sql.cli.options import Debug, OutputFormat
 from ppdm_sql.cli.output import Format, Titled, print_tables
 from ppdm_sql.errors import InvalidOption
@@ -89,7 +89,7 @@ def _computed(kind: Metric, scale: float | None, level: str | None, range_: str 
             "Give either the scale of the noise or a level, and the range of the column.",
             f"Write {EXAMPLES[1]}, or --level 100% instead of --scale.",
         )
-    _, (lower, upper) = options.range_of(f"column={range_}")
+    _, (lower, upper) = reading.range_of(f"column={range_}")
     width, confidence = _width(lower, upper), percentage(at, "--confidence")
     found = scale_for(kind, _positive(percentage(level, "--level")), width, confidence) if level else scale
     assert found is not None

@@ -9,7 +9,8 @@ from typing import Any
 
 import typer
 
-from ppdm_sql.cli.output import Titled, notice
+from ppdm_sql.cli.output import Titled, notice, print_tables
+from ppdm_sql.cli.parameters import Common, Given
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.perturbation.noise_syntax import written_name
 from ppdm_sql.release import Release, ReleasedColumn
@@ -18,6 +19,18 @@ from ppdm_sql.starting import INTERRUPTED_EXIT
 
 MEASURES = ("measure", "before", "after")
 STEPS = ("step", "attribute", "parent", "children", "score", "gain", "loss")
+
+
+def publish(
+    method: str, database: Path, given: Given, common: Common, *, accept_partial: bool = False
+) -> None:
+    """Run a method that publishes a release, print the release's measures, and say what to type next."""
+    with common.opened(database) as db:
+        release: Release = getattr(db, method)(**given, progress=common.progress())
+        if not common.sql:
+            print_tables([measures_table(release)], common.form)
+            announce(release, database, quiet=common.quiet)
+            accept_early(release, accepted=accept_partial)
 
 
 def measures_table(release: Release) -> Titled:

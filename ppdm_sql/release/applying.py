@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ppdm_sql.audit import Audit, Finding, findings
+from ppdm_sql.audit import Finding, findings
 from ppdm_sql.audit.model import Titled
+from ppdm_sql.audit.printing import requirement_tables
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import render
@@ -53,8 +54,8 @@ class Applied:
 
     def tables(self) -> list[Titled]:
         """Give title, column names and rows of the tables to print."""
-        audit = Audit(self.findings, worst=(), class_sizes=(), risks=(), inferences=())
-        return [*audit.tables(), ("Unseen values", ("column", "records"), list(self.unseen.items()))]
+        unseen = list(self.unseen.items())
+        return [*requirement_tables(self.findings), ("Unseen values", ("column", "records"), unseen)]
 
 
 def apply(engine: Engine, name: str, table: str, *, into: str, unseen: str = "nearest") -> Applied:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from ppdm_sql.errors import InvalidOption, PpdmError
+from ppdm_sql.options import Form, Option
 from ppdm_sql.privacy import parse_names
 
 
@@ -14,47 +14,34 @@ class Unfit(Exception):
     """A value that is not of the form that an argument takes."""
 
 
-@dataclass(frozen=True)
-class Argument:
-    """An argument of a call.
-
-    Args:
-        name: Its name in SQL; that of the option of the command, with underscores.
-        read: Turns the value, as JSON has it, into what the method takes; raises Unfit.
-        form: What it looks like, for an error message.
-        option: The name that the method has for it, where it is another one.
-        required: Whether it must be given.
-    """
-
-    name: str
-    read: Callable[[Any], Any]
-    form: str
-    option: str = ""
-    required: bool = False
-
-    def value(self, call: str, given: object) -> Any:
-        """Read what was given.
-
-        Raises:
-            InvalidOption: It is of another form.
-        """
-        try:
-            return self.read(given)
-        except PpdmError:
-            raise
-        except (Unfit, ValueError, TypeError):
-            raise InvalidOption(
-                f"The argument {self.name} of {call} cannot be used.",
-                f"Write it as {self.sql_name} := {self.form}.",
-            ) from None
-
-    @property
-    def sql_name(self) -> str:
-        """The name as SQL wants it: INTO is a reserved word."""
-        return f'"{self.name}"' if self.name in RESERVED else self.name
-
-
 RESERVED = ("into",)
+
+
+def sql_name(option: Option) -> str:
+    """Give the name of an argument as SQL wants it: INTO is a reserved word."""
+    return f'"{option.argument}"' if option.argument in RESERVED else option.argument
+
+
+def value(call: str, option: Option, given: object) -> Any:
+    """Turn the value of an argument, as JSON has it, into what the method takes.
+
+    Raises:
+        InvalidOption: It is of another form.
+
+    Example:
+        >>> from ppdm_sql.options.shared import KEEP
+        >>> value("ppdm_suppress", KEEP, "Child, Age")
+        ('Child', 'Age')
+    """
+    try:
+        return _READERS[option.form](given)
+    except PpdmError:
+        raise
+    except (Unfit, ValueError, TypeError):
+        raise InvalidOption(
+            f"The argument {option.argument} of {call} cannot be used.",
+            f"Write it as {sql_name(option)} := {option.example}.",
+        ) from None
 
 
 # -- forms ------------------------------------------------------------------------------------
@@ -159,3 +146,23 @@ def _fields(value: object) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise Unfit
     return value
+
+
+_READERS: Mapping[Form, Callable[[Any], Any]] = {
+    Form.text: text,
+    Form.path: text,
+    Form.whole: whole,
+    Form.number: number,
+    Form.flag: flag,
+    Form.texts: texts,
+    Form.names: names,
+    Form.repeated_names: names,
+    Form.share: share,
+    Form.shares: shares,
+    Form.bounds: bounds,
+    Form.ranges: ranges,
+    Form.identifiers: identifiers,
+    Form.noises: noises,
+    Form.taxonomies: taxonomies,
+    Form.bins: bins,
+}

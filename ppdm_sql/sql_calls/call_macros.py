@@ -21,7 +21,7 @@ def call_macro(call: Call, function: str, to_check: str) -> str:
         function: Gives its rows, or a problem, for the arguments as JSON, :data:`PLACE`, :data:`STATEMENT`.
         to_check: Names the database to look at; a checkpoint of it fails if the caller has changed it.
     """
-    names = [argument.name for argument in call.arguments]
+    names = [option.argument for option in call.arguments]
     parameters = ", ".join(f"{quoted(name)} := NULL" for name in names)
     given = ", ".join(f"'{name}', {quoted(name)}" for name in names)
     answer = _answer(f"{function}(json_object({given})::VARCHAR, {PLACE}, {STATEMENT})")

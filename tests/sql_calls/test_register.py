@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import json
 import os
 import signal
 import subprocess
@@ -16,14 +17,14 @@ from typing import Any
 
 import duckdb
 import pytest
-import typer
 
 import ppdm_sql
 from ppdm_sql import examples
-from ppdm_sql.cli import app
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import quoted
+from ppdm_sql.options import Option
 from ppdm_sql.sql_calls import registering
+from ppdm_sql.sql_calls.arguments import value
 from ppdm_sql.sql_calls.calls import CALLS
 from ppdm_sql.sql_calls.transactions import SECONDS_TO_PLAN
 
@@ -174,33 +175,33 @@ def test_generate_agrawal_counts_the_classes(con: duckdb.DuckDBPyConnection) -> 
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
-def test_a_call_has_the_options_of_its_command(call: Any) -> None:
-    group = typer.main.get_command(app)
-    words = call.name.split("_")
-    for word in words:
-        found = group.get_command(typer.Context(group), word) if hasattr(group, "get_command") else group
-        group = found or group
-    common = {"sql", "quiet", "debug", "threads", "memory_limit", "database"}
-    common |= {"accept_partial"}  # only about the exit code
-    common |= {"form"} if call.name != "export" else set()
-    options = {
-        max(item.opts, key=len).removeprefix("--").replace("-", "_").removeprefix("no_")
-        for item in group.params
-        if item.name not in common and not getattr(item, "hidden", False)
-    }
-    renamed = {"table": "tbl", "name": "release", "column": "columns"}
-    assert {argument.name for argument in call.arguments} == {renamed.get(name, name) for name in options}
-
-
-@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.name)
 def test_what_a_call_leaves_out_is_the_default_of_the_method(call: Any) -> None:
-    given = {argument.name: None for argument in call.arguments if not argument.required}
-    required = {
-        a.name: "x" for a in call.arguments if a.required and a.read.__name__ in ("text", "texts", "names")
-    }
-    others = {"function": 1, "rows": 1, "proportion": 0.5, "noise": {"a": "uniform 1"}}
-    options = call.options({**others, **required, **given})
-    assert set(options) <= {a.option or a.name for a in call.arguments if a.required}
+    given = {option.argument: None for option in call.arguments}
+    needed = {option.argument: json_of(option) for option in call.arguments if option.required}
+    assert set(call.options(given | needed)) == {option.name for option in call.arguments if option.required}
+
+
+@pytest.mark.parametrize(
+    ("call", "option"),
+    [
+        pytest.param(call, option, id=f"{call.name}-{option.argument}")
+        for call in CALLS
+        for option in call.arguments
+    ],
+)
+def test_the_example_of_an_argument_can_be_read(call: Any, option: Option) -> None:
+    assert value(call.macro, option, json_of(option)) is not None
+
+
+def json_of(option: Option) -> Any:
+    """The example of an option, as the macro of a call hands it on."""
+    ((found,),) = duckdb.execute(f"SELECT to_json({option.example})").fetchall()
+    return json.loads(found)
+
+
+def test_a_column_of_counts_is_refused_in_words(con: duckdb.DuckDBPyConnection) -> None:
+    call = """CALL ppdm_randomize('customers', 'noisy', noise := {'n': 'uniform 1'}, count := 'n')"""
+    refused(con, call, words="count")
 
 
 # -- when calls run ---------------------------------------------------------------------------

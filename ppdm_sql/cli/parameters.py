@@ -1,0 +1,165 @@
+"""Makes the parameters of a command out of the options of its method, and of what all commands take."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+import ppdm_sql
+from ppdm_sql.cli import reading
+from ppdm_sql.cli.options import Debug, MemoryLimit, OutputFormat, Quiet, Sql, Threads
+from ppdm_sql.cli.output import Format
+from ppdm_sql.cli.progress import progress
+from ppdm_sql.cli.trace import traced
+from ppdm_sql.options import OPTIONS, Form, Option
+from ppdm_sql.progress import Progress
+
+Run = Callable[..., None]
+
+
+class Given(dict[str, Any]):
+    """The options of a method that were given, as the method takes them; it has defaults for the others."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Common:
+    """What commands take that run a method."""
+
+    form: OutputFormat = Format.table
+    sql: Sql = False
+    quiet: Quiet = False
+    debug: Debug = False
+    threads: Threads = None
+    memory_limit: MemoryLimit = None
+
+    @contextmanager
+    def opened(self, database: str | Path, *, create: bool = False) -> Iterator[ppdm_sql.Database]:
+        """Open a file; with ``--sql`` only to print the statements that would change it."""
+        limits = {"threads": self.threads, "memory_limit": self.memory_limit}
+        with (
+            ppdm_sql.open(database, read_only=self.sql, create=create, **limits) as db,  # type: ignore[arg-type]
+            traced(db, on=self.sql),
+        ):
+            yield db
+
+    def progress(self) -> Progress:
+        """Give what shows how far the method is."""
+        return progress(quiet=self.quiet or self.sql)
+
+
+_TYPES: dict[Form, Any] = {
+    Form.path: Path,
+    Form.whole: int,
+    Form.number: float,
+    Form.flag: bool,
+    Form.texts: list[str],
+    Form.repeated_names: list[str],
+    Form.shares: list[str],
+    Form.thresholds: list[str],
+    Form.ranges: list[str],
+    Form.identifiers: list[str],
+    Form.noises: list[str],
+    Form.taxonomies: list[str],
+    Form.bins: list[str],
+}
+"""What typer takes for an option; a text for those of other forms."""
+
+
+def takes(method: str, *, without: Sequence[str] = ()) -> Callable[[Run], Run]:
+    """Let a command take the options of a method, for its parameter of the type :class:`Given`.
+
+    A parameter whose type is a dataclass, such as :class:`Common`, is made of one for each of its fields.
+
+    Args:
+        method: The method, as in :data:`~ppdm_sql.options.OPTIONS`.
+        without: Options that the command has in a form of its own, or not at all.
+    """
+    taken = [option for option in OPTIONS[method] if option.name not in without]
+
+    def command(run: Run) -> Run:
+        own = inspect.signature(run, eval_str=True).parameters
+        groups = {name: one.annotation for name, one in own.items() if _is_group(one.annotation)}
+
+        @wraps(run)
+        def filled(**words: Any) -> None:
+            asked = ((option, words.pop(option.name)) for option in taken)
+            # typer gives None, or no texts, for what is not on the command line: the method has its default
+            given = Given({o.name: _read(o, word) for o, word in asked if word is not None and word != []})
+            for name, kind in groups.items():
+                words[name] = kind(**{field.name: words.pop(field.name) for field in fields(kind)})
+            run(given=given, **words)
+
+        def flat(one: inspect.Parameter) -> list[inspect.Parameter]:
+            if one.annotation is Given:
+                return [_parameter(option) for option in taken]
+            return _members(one.annotation) if one.name in groups else [one]
+
+        parameters = [item for one in own.values() for item in flat(one)]
+        keyword = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
+        filled.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
+        filled.__annotations__ = {}
+        return filled
+
+    return command
+
+
+def _is_group(kind: Any) -> bool:
+    return is_dataclass(kind)
+
+
+def _members(group: Any) -> list[inspect.Parameter]:
+    """Make a parameter of each field of a dataclass."""
+    hints = get_type_hints(group, include_extras=True)
+    absent = inspect.Parameter.empty
+    return [
+        _keyword(field.name, hints[field.name], absent if field.default is MISSING else field.default)
+        for field in fields(group)
+    ]
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    """Make the parameter of an option: an argument where it has no flag, else an option of typer."""
+    kind: Any = _TYPES.get(option.form, str)
+    default = _default(option)
+    if not option.flags:
+        info: Any = typer.Argument(metavar=option.metavar, help=option.help, show_default=False)
+    else:
+        names = [option.flags] if option.form is Form.flag else option.flags.split("/")
+        text = _repeatable(option.help) if kind == list[str] else option.help
+        info = typer.Option(*names, metavar=option.metavar, help=text, min=option.least, hidden=option.hidden)
+    return _keyword(option.name, Annotated[kind if default is not None else kind | None, info], default)
+
+
+def _default(option: Option) -> Any:
+    """Give what typer takes for the default: nothing where the option must be given."""
+    if option.required:
+        return inspect.Parameter.empty
+    if _is_negated(option):
+        return not option.default
+    if option.form is Form.share:
+        return str(option.default)
+    return None if option.default == () else option.default
+
+
+def _read(option: Option, word: Any) -> Any:
+    return not word if _is_negated(option) else reading.value(option.form, option.flags, word)
+
+
+def _is_negated(option: Option) -> bool:
+    """Tell whether the switch of the command line takes something away that is there by default."""
+    return option.flags.startswith("--no-")
+
+
+def _repeatable(text: str) -> str:
+    return text.removesuffix(".") + "; repeatable."
+
+
+def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)

@@ -1,0 +1,114 @@
+"""Each option is described once: command line, SQL and Python agree with the description."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+import pytest
+import typer
+from pages import ROOT
+
+import ppdm_sql
+from ppdm_sql.cli import app
+from ppdm_sql.integrate import Party
+from ppdm_sql.options import OPTIONS, Form, Option
+from ppdm_sql.options.reference import page
+
+PLACES: dict[str, Callable[..., Any]] = {"integrate": Party, "export": ppdm_sql.Release.export}
+"""Where the Python of a method is, if not a method of the database of its name."""
+COMMANDS = {"generate_agrawal": ("generate agrawal",), "integrate": ("integrate serve", "integrate join")}
+ELSEWHERE = {("audit", "groups"), ("integrate", "secret")}
+"""Options that a command gives a form of its own: --show-groups beside --groups, the file of a secret."""
+EVERYWHERE = {"--format", "-f", "--sql", "--quiet", "-q", "--debug", "--threads", "--memory-limit"}
+ALONE = {
+    "audit": {"--show-groups", "--groups"},
+    "suppress": {"--accept-partial"},
+    "generalize": {"--accept-partial"},
+    "integrate": {
+        *("--accept-partial", "--listen", "--peer", "--peer-name", "--cert", "--private-key", "--authority"),
+        *("--secret", "--timeout", "--wait", "--resume", "--transcript"),
+    },
+}
+"""Options of commands that are about the terminal, the connection or the exit code, not about the method."""
+
+
+def method_of(name: str) -> Callable[..., Any]:
+    return PLACES.get(name) or getattr(ppdm_sql.Database, name)
+
+
+def signature(name: str) -> dict[str, inspect.Parameter]:
+    """The parameters of the method, but those that are not options."""
+    found = dict(inspect.signature(method_of(name)).parameters)
+    return {key: item for key, item in found.items() if key not in ("self", "database", "progress")}
+
+
+def described(name: str) -> list[Option]:
+    """The options as the method in Python has them; the release of an export is the object itself."""
+    return [option for option in OPTIONS[name] if (name, option.name) != ("export", "release")]
+
+
+def commands(name: str) -> Iterator[click.Command]:
+    for path in COMMANDS.get(name, (name,)):
+        found: Any = typer.main.get_command(app)
+        for word in path.split():
+            found = found.get_command(click.Context(found), word)
+        yield found
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_signature_in_python_has_the_options_and_their_defaults(name: str) -> None:
+    found = {key: item.default for key, item in signature(name).items()}
+    empty = inspect.Parameter.empty
+    assert found == {o.name: empty if o.required else o.default for o in described(name)}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_docstring_tells_of_every_option_in_the_order_of_the_signature(name: str) -> None:
+    text = inspect.getdoc(method_of(name)) or ""
+    (section,) = re.findall(r"^Args:\n(.*?)(?:\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    told = re.findall(r"^    (\w+): ", section, re.MULTILINE)
+    assert [key for key in told if key not in ("database", "progress")] == list(signature(name))
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_command_has_the_options_and_nothing_else_of_the_method(name: str) -> None:
+    wanted = {o.flags.split("/")[0] for o in described(name) if o.flags and (name, o.name) not in ELSEWHERE}
+    for command in commands(name):
+        found = {item.opts[0] for item in command.params if isinstance(item, click.Option)}
+        assert found - EVERYWHERE - ALONE.get(name, set()) == wanted - EVERYWHERE
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_command_has_the_defaults_and_the_words(name: str) -> None:
+    by_name = {option.name: option for option in OPTIONS[name] if (name, option.name) not in ELSEWHERE}
+    for command in commands(name):
+        found = {item.name: item for item in command.params}
+        for key, option in by_name.items():
+            item: Any = found[key]
+            assert item.required == option.required
+            if option.flags:  # typer keeps the words of an argument elsewhere
+                assert (item.help or "").startswith(option.help.removesuffix("."))
+            assert item.default == default_of(option)
+
+
+def default_of(option: Option) -> Any:
+    if option.required or option.default == ():
+        return None
+    if option.flags.startswith("--no-"):
+        return not option.default
+    return str(option.default) if option.form is Form.share else option.default
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_no_two_options_of_a_method_have_one_name(name: str) -> None:
+    for names in zip(*((o.name, o.argument) for o in OPTIONS[name]), strict=True):
+        assert len(names) == len(set(names))
+
+
+def test_the_reference_page_is_what_the_options_say() -> None:
+    written = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
+    assert written == page(), "python -m ppdm_sql.options.reference > docs/options.md"
