@@ -7,6 +7,11 @@ from sqlglot import exp
 _REAL = {"FLOAT", "DOUBLE"}
 _EXACT = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")}
 _EXACT |= {"INTEGER", "UINTEGER", "DECIMAL", "BIGNUM"}
+_ORDERED = (
+    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
+    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
+    *("FLOAT", "DOUBLE", "DECIMAL", "DATE", "TIME", "INTERVAL"),
+)
 
 
 def wide_type(type_text: str) -> str | None:
@@ -74,3 +79,13 @@ def double(value: float) -> exp.Expression:
         "CAST('0.1' AS DOUBLE)"
     """
     return exp.cast(exp.Literal.string(repr(float(value))), "DOUBLE")
+
+
+def is_ordered(type_text: str) -> bool:
+    """Whether the values of a type have distances by order: numbers, dates and times.
+
+    Example:
+        >>> is_ordered("DECIMAL(8,2)"), is_ordered("VARCHAR"), is_ordered("INTEGER[]")
+        (True, False, False)
+    """
+    return type_text.startswith(_ORDERED) and not type_text.endswith("]")

@@ -9,7 +9,7 @@ from ppdm_sql.engine import Column
 from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.names import resolve, resolve_all
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, said
-from ppdm_sql.privacy import KAnonymity, Requirement, attributes
+from ppdm_sql.privacy import Requirement
 from ppdm_sql.release import Treatment
 
 
@@ -77,13 +77,13 @@ def assign_roles(
     """
     names = [column.name for column in columns]
     requirements = list(requirements)
-    grouping = tuple(dict.fromkeys(name for r in requirements for name in attributes(r)))
+    grouping = tuple(dict.fromkeys(name for r in requirements for name in r.attributes))
     kept = resolve_all(keep, names, table=table)
     pseudonyms, dropped = treated_identifiers(identifiers or {}, names, table=table)
     roles = Roles(
         grouping=grouping,
         masking=tuple(name for name in grouping if name not in kept),
-        sensitive=tuple(dict.fromkeys(r.sensitive for r in requirements if not isinstance(r, KAnonymity))),
+        sensitive=tuple(dict.fromkeys(name for r in requirements for name in r.sensitive_columns)),
         class_column=resolve(class_column, names, table=table),
         kept=kept,
         pseudonyms=pseudonyms,

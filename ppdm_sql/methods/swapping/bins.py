@@ -8,11 +8,10 @@ from itertools import pairwise
 
 from sqlglot import exp
 
-from ppdm_sql.audit.class_models import is_ordered
 from ppdm_sql.engine import Column, Engine, statements, type_title
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import literal, render
-from ppdm_sql.engine.types import read, wide_type
+from ppdm_sql.engine.types import is_ordered, read, wide_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary
 from ppdm_sql.methods.swapping.request import Edges

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ppdm_sql.audit.class_models import is_ordered
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import resolve_all
+from ppdm_sql.engine.types import is_ordered
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.top_down import information_loss as information
@@ -24,7 +24,6 @@ from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Maskin
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.outcome import Outcome, Output, has_enum
 from ppdm_sql.methods.top_down.run import Options, Run
-from ppdm_sql.privacy import attributes
 from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.release import Release
 from ppdm_sql.taxonomy.matching import leaf_codes, uncovered_values
@@ -106,7 +105,7 @@ class GeneralizationRun(Run):
                     f"Column {name!r} cannot be both a condition and in a quasi-identifier.",
                     "Name it in one role only.",
                 )
-        if self.asked.method == "hce-tdr" and len({frozenset(attributes(r)) for r in self.requirements}) > 1:
+        if self.asked.method == "hce-tdr" and len({frozenset(r.attributes) for r in self.requirements}) > 1:
             raise InvalidOption(
                 "HCE-TDR takes one quasi-identifier, and the requirements group by different columns.",
                 "Let all of them name the same columns, or use --method tds.",

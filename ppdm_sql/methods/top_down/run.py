@@ -44,10 +44,8 @@ from ppdm_sql.methods.top_down.outcome import (
 )
 from ppdm_sql.methods.top_down.protected_values import NEVER, constraints_of
 from ppdm_sql.privacy import (
-    KAnonymity,
     Redundancy,
     Requirement,
-    Template,
     Value,
     parse_all,
     redundancies,
@@ -124,7 +122,7 @@ class Run(ABC):
     def _as_they_are(self, keep: Sequence[str]) -> tuple[str, ...]:
         """List the columns to keep, conditions among them but for those that are sensitive anyway."""
         kept = resolve_all(keep, list(self.columns), table=self.source)
-        sensitive = {r.sensitive for r in self.requirements if not isinstance(r, KAnonymity)}
+        sensitive = {name for r in self.requirements for name in r.sensitive_columns}
         return tuple(dict.fromkeys((*kept, *(name for name in self.condition if name not in sensitive))))
 
     # -- what methods differ in -----------------------------------------------------------------
@@ -180,9 +178,9 @@ class Run(ABC):
     def _check_absent(self, progress: Progress) -> None:
         """Refuse protected values that their column does not hold, or tell of them if they are meant."""
         absent: dict[str, list[Value]] = {}
-        for gauge in self.gauges.gauges:
-            if gauge.protected == NEVER and isinstance(gauge.requirement, Template):
-                absent.setdefault(gauge.requirement.sensitive, []).extend(gauge.requirement.values or ())
+        for gauge in self.gauges.all:
+            for name in gauge.requirement.sensitive_columns if gauge.protected == NEVER else ():
+                absent.setdefault(name, []).extend(gauge.requirement.protected or ())
         for name, values in absent.items():
             if not self.options.allow_absent:
                 raise unknown_value(name, list(dict.fromkeys(values)))
@@ -348,22 +346,13 @@ class Run(ABC):
         known = not np.isnan(self.detail).any()  # a party that sees its own columns only cannot tell
         after: Floats = self.detail if whole and known else state.measured
         reached: dict[str, tuple[float, float]] = {}
-        for gauge, *numbers in zip(self.gauges.gauges, self.detail, after, strict=True):
-            name = f"{_MEASURED[gauge.kind]}: {gauge.requirement}"
+        for gauge, *numbers in zip(self.gauges.all, self.detail, after, strict=True):
+            name = f"{gauge.requirement.measured}: {gauge.requirement}"
             source, released = (float(number) for number in numbers)
             if name in reached:  # one of several values, of which the most confident counts
                 source, released = max(source, reached[name][0]), max(released, reached[name][1])
             reached[name] = source, released
         return [(name, *numbers) for name, numbers in reached.items()]
-
-
-_MEASURED = {
-    "confidence": "confidence",
-    "size": "smallest class",
-    "distinct": "fewest values",
-    "entropy": "smallest entropy l",
-    "distance": "largest distance",
-}
 
 
 def _redundant(found: Redundancy) -> str:
