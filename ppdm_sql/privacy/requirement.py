@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from ppdm_sql.errors import ColumnRoleError, InvalidOption
 from ppdm_sql.privacy.limits import MOST_ASKED
@@ -189,7 +189,7 @@ class DistributionRequirement(ClassRequirement):
     def over(self, attributes: tuple[str, ...], sensitive_columns: tuple[str, ...]) -> Self:
         """Give the same demand over other columns."""
         (sensitive,) = sensitive_columns
-        return cast("Self", replace(cast(Any, self), quasi_identifier=attributes, sensitive=sensitive))
+        return cast(Self, replace(cast(Any, self), quasi_identifier=attributes, sensitive=sensitive))
 
     def written(self, *, limit: bool = True) -> str:
         """Write it down, with its limit or without."""
