@@ -2,7 +2,6 @@
 
 from ppdm_sql.audit.auditing import THRESHOLDS, audit, findings
 from ppdm_sql.audit.model import (
-    Audit,
     ClassSizes,
     Finding,
     Group,
@@ -11,6 +10,7 @@ from ppdm_sql.audit.model import (
     Inferences,
     Risk,
 )
+from ppdm_sql.audit.report import Audit
 
 __all__ = [
     "THRESHOLDS",

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import chain
 
-from ppdm_sql.audit.class_models import judge_classes
 from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.audit.findings import summed_up, worst_groups
 from ppdm_sql.audit.identifiable import confidential_columns, identifiable
-from ppdm_sql.audit.model import Audit, Finding, Group
+from ppdm_sql.audit.judging import judge_classes
+from ppdm_sql.audit.model import Finding, Group
 from ppdm_sql.audit.questions import Judged, Question, grouping_columns, questions
+from ppdm_sql.audit.report import Audit
 from ppdm_sql.audit.risks import Population, class_sizes, risks
 from ppdm_sql.audit.templates import TemplateGroup, count_inferences, template_groups
 from ppdm_sql.engine import Engine
@@ -19,8 +20,8 @@ from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.privacy import Asked, Counts, Requirement, requirement_of
 from ppdm_sql.privacy.absent import unknown_value
-from ppdm_sql.privacy.model import Asked, Requirement, Template, attributes, requirement_of
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Confidences above which inferences are counted unless others are given."""
@@ -139,9 +140,9 @@ def audit(
 
 def _refuse_absent(found: Sequence[Finding]) -> None:
     for finding in found:
-        asked = requirement_of(finding.requirement)
-        if finding.absent_values and isinstance(asked, Template):
-            raise unknown_value(asked.sensitive, finding.absent_values)
+        for sensitive in requirement_of(finding.requirement).sensitive_columns:
+            if finding.absent_values:
+                raise unknown_value(sensitive, finding.absent_values)
 
 
 class _AuditRun:
@@ -189,7 +190,7 @@ def _groupings(asked: Sequence[Question], explicit: tuple[str, ...] | None) -> l
         return [explicit]
     found: dict[frozenset[str], tuple[str, ...]] = {}
     for question in asked:
-        columns = attributes(question.requirement)
+        columns = question.requirement.attributes
         found.setdefault(frozenset(columns), columns)
     return list(found.values())
 
@@ -202,7 +203,7 @@ def _judged(
     judged += [
         judge_classes(collapsed, question, types)
         for question in asked
-        if not isinstance(question.requirement, Template)
+        if question.requirement.counts is not Counts.PROTECTED
     ]
     return sorted(judged, key=lambda item: item.question.number)
 

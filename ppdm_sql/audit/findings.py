@@ -10,15 +10,7 @@ from ppdm_sql.audit.questions import Judged
 from ppdm_sql.engine import Rows
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
-from ppdm_sql.privacy.model import (
-    KAnonymity,
-    LDiversity,
-    Requirement,
-    Template,
-    Value,
-    attributes,
-    requirement_of,
-)
+from ppdm_sql.privacy import Value
 
 
 def summed_up(collapsed: Collapsed, judged: Sequence[Judged]) -> list[Finding]:
@@ -39,7 +31,7 @@ def summed_up(collapsed: Collapsed, judged: Sequence[Judged]) -> list[Finding]:
         _finding(
             item,
             [row for row in rows[item.judgements] if row[0] == item.question.number],
-            collapsed.class_count(attributes(item.question.requirement)),
+            collapsed.class_count(item.question.requirement.attributes),
         )
         for item in judged
     ]
@@ -47,7 +39,7 @@ def summed_up(collapsed: Collapsed, judged: Sequence[Judged]) -> list[Finding]:
 
 def _finding(item: Judged, rows: Rows, classes: int) -> Finding:
     asked = item.question.requirement
-    low_is_bad = isinstance(asked, KAnonymity | LDiversity)
+    low_is_bad = asked.worst == "min"
     reached = {row[1]: row[2] if low_is_bad else row[3] for row in rows}
     violating = (rows[0][4], rows[0][5]) if rows else (0, 0)
     by_value: tuple[tuple[Value, float], ...] = tuple(
@@ -56,7 +48,7 @@ def _finding(item: Judged, rows: Rows, classes: int) -> Finding:
     return Finding(
         requirement=item.question.asked,
         holds=violating[0] == 0,
-        limit=float(_limit(asked)),
+        limit=float(asked.limit),
         reached=min(reached.values()) if low_is_bad else max(reached.values(), default=0.0),
         classes=classes,
         violating_classes=violating[0],
@@ -64,14 +56,6 @@ def _finding(item: Judged, rows: Rows, classes: int) -> Finding:
         by_value=by_value,
         absent_values=tuple(text for position, text in item.texts.items() if position not in reached),
     )
-
-
-def _limit(requirement: Requirement) -> float:
-    if isinstance(requirement, Template):
-        return float(requirement.threshold)
-    if isinstance(requirement, KAnonymity):
-        return float(requirement.k)
-    return float(requirement.l if isinstance(requirement, LDiversity) else requirement.t)
 
 
 def worst_groups(collapsed: Collapsed, item: Judged, groups: int) -> list[Group]:
@@ -84,8 +68,8 @@ def worst_groups(collapsed: Collapsed, item: Judged, groups: int) -> list[Group]
 
     Cost: one scan of the judgements and one of the atoms.
     """
-    asked, columns = item.question.asked, attributes(item.question.requirement)
-    low_is_bad = isinstance(requirement_of(asked), KAnonymity | LDiversity)
+    asked, columns = item.question.asked, item.question.requirement.attributes
+    low_is_bad = item.question.requirement.worst == "min"
     text = bind(
         "audit/worst_groups",
         tables={"judgements": item.judgements, "atoms": collapsed.atoms},

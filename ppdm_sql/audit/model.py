@@ -1,11 +1,11 @@
-"""What an audit says, as values."""
+"""The numbers of an audit, as values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from ppdm_sql.privacy.model import Asked, Value
+from ppdm_sql.privacy import Asked, Value
 
 Titled = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
 """A table for printing: title, column names, rows."""
@@ -170,35 +170,3 @@ class Identifiable:
     def records(self) -> int:
         """All records."""
         return self.unique + self.grouped + self.others
-
-
-@dataclass(frozen=True)
-class Audit:
-    """All that an audit measured.
-
-    Args:
-        findings: One per requirement, in the order given.
-        worst: The worst groups of each requirement, worst first; empty unless asked for.
-        class_sizes: One per quasi-identifier.
-        risks: Three attackers per quasi-identifier.
-        inferences: One per channel.
-        identifiable: One per confidential column.
-    """
-
-    findings: tuple[Finding, ...]
-    worst: tuple[Group, ...]
-    class_sizes: tuple[ClassSizes, ...]
-    risks: tuple[Risk, ...]
-    inferences: tuple[Inferences, ...]
-    identifiable: tuple[Identifiable, ...] = ()
-
-    @property
-    def holds(self) -> bool:
-        """Whether every requirement holds."""
-        return all(finding.holds for finding in self.findings)
-
-    def tables(self) -> list[Titled]:
-        """Give everything as tables for printing: title, column names, rows."""
-        from ppdm_sql.audit.printing import tables
-
-        return tables(self)

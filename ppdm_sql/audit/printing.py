@@ -1,29 +1,17 @@
-"""Lays an audit out as tables; how they are printed is the caller's."""
+"""Lays the numbers of an audit out as tables; how they are printed is the caller's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ppdm_sql.audit.model import Audit, ClassSizes, Finding, Group, Identifiable, Inferences, Risk, Titled
-from ppdm_sql.privacy.model import Asked, Measure, Template, attributes, requirement_of
+from ppdm_sql.audit.model import ClassSizes, Finding, Group, Identifiable, Inferences, Risk, Titled
+from ppdm_sql.privacy import Asked, Counts, Measure, requirement_of
 
 _FINDING = ("requirement", "holds", "limit", "reached", "classes", "violating classes", "violating records")
 LONG = 80
 """Characters of a requirement or a list of columns that a title can hold."""
 _SIZES = ("class size", "classes", "records")
-
-
-def tables(audit: Audit) -> list[Titled]:
-    """Give an audit as (title, column names, rows), empty tables left out."""
-    heads = Heads(audit.findings)
-    found = [_findings(audit.findings, heads), *_worst(audit.worst, heads)]
-    for sizes in audit.class_sizes:
-        on = heads.columns(sizes.quasi_identifier)
-        found += [_class_sizes(sizes, on), _risks([r for r in audit.risks if _same(r, sizes)], on)]
-    found += [_inferences(item, heads.columns(item.channel)) for item in audit.inferences]
-    found += [table for item in audit.identifiable for table in _identifiable(item)]
-    return [table for table in found if table[2]]
 
 
 class Heads:
@@ -44,12 +32,13 @@ class Heads:
     def columns(self, names: Sequence[str]) -> str:
         """Name the columns of a class or channel."""
         text = ", ".join(names)
-        same = (a for a in self._asked if {*attributes(requirement_of(a))} == {*names})
+        same = (a for a in self._asked if {*requirement_of(a).attributes} == {*names})
         asked = next(same, None) if len(text) > LONG else None
         return text if asked is None else f"the columns of {self.requirement(asked)}"
 
 
-def _findings(findings: Iterable[Finding], heads: Heads) -> Titled:
+def lay_out_findings(findings: Iterable[Finding], heads: Heads) -> Titled:
+    """List the requirements, each with what was reached."""
     rows = [_finding(found) for found in findings]
     if not heads.numbered:
         return "Requirements", _FINDING, rows
@@ -65,19 +54,21 @@ def _finding(found: Finding) -> tuple[Any, ...]:
     return text, found.holds, found.limit, found.reached, found.classes, *violating
 
 
-def _worst(worst: Iterable[Group], heads: Heads) -> list[Titled]:
+def lay_out_worst(worst: Iterable[Group], heads: Heads) -> list[Titled]:
+    """List the worst groups of each requirement."""
     found: dict[str, Titled] = {}
     for group in worst:
         title = f"Worst groups of {heads.requirement(group.requirement)}"
-        template = isinstance(requirement_of(group.requirement), Template)
-        heading = (*group.columns, *(["inferred"] if template else []), "records", "reached", "violates")
-        inferred = (group.inferred,) if template else ()
+        infers = requirement_of(group.requirement).counts is Counts.PROTECTED
+        heading = (*group.columns, *(["inferred"] if infers else []), "records", "reached", "violates")
+        inferred = (group.inferred,) if infers else ()
         row = (*group.values, *inferred, group.records, group.reached, group.violates)
         found.setdefault(title, (title, heading, []))[2].append(row)
     return list(found.values())
 
 
-def _class_sizes(sizes: ClassSizes, on: str) -> Titled:
+def lay_out_class_sizes(sizes: ClassSizes, on: str) -> Titled:
+    """Give the class sizes of a quasi-identifier, in ranges."""
     rows = [
         (str(low) if low == high else f"{low}-{high}", classes, records)
         for low, high, classes, records in sizes.ranges
@@ -85,7 +76,8 @@ def _class_sizes(sizes: ClassSizes, on: str) -> Titled:
     return f"Class sizes on {on}", _SIZES, rows
 
 
-def _risks(risks: list[Risk], on: str) -> Titled:
+def lay_out_risks(risks: list[Risk], on: str) -> Titled:
+    """Give the risks under a quasi-identifier, an attacker a row."""
     above = f"share above {risks[0].threshold:g}"
     heading = ("attacker", "population", "average", "highest", "records at highest", above)
     rows = [
@@ -94,12 +86,14 @@ def _risks(risks: list[Risk], on: str) -> Titled:
     return f"Re-identification risk on {on}", heading, rows
 
 
-def _inferences(inferences: Inferences, on: str) -> Titled:
+def lay_out_inferences(inferences: Inferences, on: str) -> Titled:
+    """Give the number of inferences above each confidence."""
     title = f"Inferences from {on} to {', '.join(inferences.sensitive)}"
     return title, ("confidence above", "inferences"), list(inferences.above)
 
 
-def _identifiable(item: Identifiable) -> list[Titled]:
+def lay_out_identifiable(item: Identifiable) -> list[Titled]:
+    """Give the identifiable records of a confidential column, in total and by value."""
     totals = [
         ("uniquely", item.unique, item.unique),
         ("collectively", item.groups, item.grouped),
@@ -116,10 +110,6 @@ def _identifiable(item: Identifiable) -> list[Titled]:
     ]
 
 
-def _same(risk: Risk, sizes: ClassSizes) -> bool:
-    return risk.quasi_identifier == sizes.quasi_identifier
-
-
 def requirement_tables(findings: Sequence[Finding]) -> list[Titled]:
     """Give what was found of each requirement as a table; none where none was measured."""
-    return [_findings(findings, Heads(findings))] if findings else []
+    return [lay_out_findings(findings, Heads(findings))] if findings else []

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.privacy.model import (
-    Asked,
-    KAnonymity,
-    Requirement,
-    Template,
-    Value,
-    attributes,
-    requirement_of,
-)
+from ppdm_sql.privacy import Asked, Requirement, Value, requirement_of, resolve
 
 
 @dataclass(frozen=True)
@@ -35,9 +27,7 @@ class Question:
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns of the requirement."""
-        if isinstance(self.requirement, KAnonymity):
-            return self.requirement.quasi_identifier
-        return (*attributes(self.requirement), self.requirement.sensitive)
+        return (*self.requirement.attributes, *self.requirement.sensitive_columns)
 
 
 @dataclass(frozen=True)
@@ -70,7 +60,7 @@ def questions(requirements: Sequence[Asked], columns: Sequence[str], *, table: s
         InvalidOption: A requirement groups by no column.
     """
     return [
-        Question(number, asked, _resolved(requirement_of(asked), columns, table))
+        Question(number, asked, resolve(requirement_of(asked), columns, table=table))
         for number, asked in enumerate(requirements)
     ]
 
@@ -88,13 +78,3 @@ def grouping_columns(names: Sequence[str], columns: Sequence[str], *, table: str
             "A quasi-identifier or inference channel names no column.", "Name at least one column."
         )
     return resolve_all(names, columns, table=table)
-
-
-def _resolved(asked: Requirement, columns: Sequence[str], table: str) -> Requirement:
-    grouping = grouping_columns(attributes(asked), columns, table=table)
-    if isinstance(asked, KAnonymity):
-        return replace(asked, quasi_identifier=grouping)
-    *grouped, sensitive = resolve_all((*grouping, asked.sensitive), columns, table=table)
-    if isinstance(asked, Template):
-        return replace(asked, channel=tuple(grouped), sensitive=sensitive)
-    return replace(asked, quasi_identifier=tuple(grouped), sensitive=sensitive)

@@ -10,14 +10,15 @@ from typing import Any
 from sqlglot import exp
 
 from ppdm_sql.audit.collapsing import Collapsed
+from ppdm_sql.audit.judging import judgements
 from ppdm_sql.audit.model import Inferences
 from ppdm_sql.audit.questions import Judged, Question
 from ppdm_sql.engine import type_title
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import bind, render
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.privacy import Template, Value
 from ppdm_sql.privacy.limits import SHARES, at_most
-from ppdm_sql.privacy.model import Template, Value
 
 _REQUESTED = {
     "requirement": "INTEGER",
@@ -48,8 +49,7 @@ class TemplateGroup:
         first = _template(group[0])
         self.channel = first.channel
         self.sensitive = first.sensitive
-        self._collapsed = collapsed
-        self._group = group
+        self._collapsed, self._group, self._types = collapsed, group, types
         self._cells = collapsed.cells(first.channel, first.sensitive)
         requested = _rows("requested_values", collapsed, _REQUESTED, _requested(group))
         tables = {"requested_values": requested, "cells": self._cells}
@@ -59,7 +59,7 @@ class TemplateGroup:
     def judge(self) -> list[Judged]:
         """Judge every class by every template of the group."""
         tables = {"cells": self._cells, "protected_values": self._protected}
-        table = self._collapsed.make("confidences", tables)
+        table = judgements(self._collapsed, self._group[0].requirement, self._types, {}, tables)
         return [Judged(question, table, self._texts[question.number]) for question in self._group]
 
     def inferences(self, thresholds: Table) -> dict[int, int]:

@@ -12,7 +12,7 @@ from ppdm_sql.cli.options import DatabasePath, OutputFormat
 from ppdm_sql.cli.output import Format, print_tables
 from ppdm_sql.cli.parameters import Given, takes
 from ppdm_sql.cli.trace import traced
-from ppdm_sql.privacy import Template, requirement_of
+from ppdm_sql.privacy import requirement_of
 from ppdm_sql.privacy.absent import said_absent
 
 EXAMPLES = (
@@ -59,7 +59,6 @@ def run(
 def _note_absent(audit: ppdm_sql.Audit) -> None:
     """Say on stderr where a template protects what the column does not hold."""
     for found in audit.findings:
-        asked = requirement_of(found.requirement)
-        if found.absent_values and isinstance(asked, Template):
-            said = said_absent(asked.sensitive, found.absent_values)
-            typer.echo(f"Note: {said}", err=True)
+        for sensitive in requirement_of(found.requirement).sensitive_columns:
+            if found.absent_values:
+                typer.echo(f"Note: {said_absent(sensitive, found.absent_values)}", err=True)

@@ -1,31 +1,30 @@
 """The requirement language: what an owner demands of a release, read, printed and compared."""
 
-from ppdm_sql.privacy.model import (
+from ppdm_sql.privacy.formula import Formula, ValueCounts
+from ppdm_sql.privacy.models.k_anonymity import KAnonymity
+from ppdm_sql.privacy.models.l_diversity import LDiversity
+from ppdm_sql.privacy.models.t_closeness import TCloseness
+from ppdm_sql.privacy.models.template import Template
+from ppdm_sql.privacy.parsing import parse, parse_all, parse_measure, parse_measures, parse_names
+from ppdm_sql.privacy.quoting import Value, quote_name, quote_value
+from ppdm_sql.privacy.redundancy import Redundancy, redundancies
+from ppdm_sql.privacy.requirement import (
     Asked,
-    KAnonymity,
-    LDiversity,
+    Audited,
+    AuditStep,
+    Counts,
     Measure,
     Requirement,
-    TCloseness,
-    Template,
-    Value,
-    attributes,
     requirement_of,
 )
-from ppdm_sql.privacy.parsing import parse, parse_all, parse_measure, parse_measures, parse_names
-from ppdm_sql.privacy.printing import (
-    k_text,
-    l_text,
-    quote_name,
-    quote_value,
-    t_text,
-    template_text,
-)
-from ppdm_sql.privacy.redundancy import Redundancy, redundancies
 from ppdm_sql.privacy.resolving import resolve, resolve_measure
 
 __all__ = [
     "Asked",
+    "AuditStep",
+    "Audited",
+    "Counts",
+    "Formula",
     "KAnonymity",
     "LDiversity",
     "Measure",
@@ -34,9 +33,7 @@ __all__ = [
     "TCloseness",
     "Template",
     "Value",
-    "attributes",
-    "k_text",
-    "l_text",
+    "ValueCounts",
     "parse",
     "parse_all",
     "parse_measure",
@@ -48,6 +45,4 @@ __all__ = [
     "requirement_of",
     "resolve",
     "resolve_measure",
-    "t_text",
-    "template_text",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ppdm_sql.errors import UnknownValue
-from ppdm_sql.privacy.model import Value
+from ppdm_sql.privacy.quoting import Value
 
 _MOST = 5
 """Values that a message names."""

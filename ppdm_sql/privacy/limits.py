@@ -10,6 +10,10 @@ MOST_ASKED = 10**30
 """Limits of records or values above it are refused."""
 SHARES = 10**18
 """Largest denominator of the limit of a share: exact for every table of so many records."""
+FINEST, DISTANCES = 10**7, 10**12
+"""Denominators of limits that floating point still tells apart from all that is measured beside them."""
+LARGEST = 2**127 - 1
+"""What the whole numbers of a statement go up to."""
 SLACK, DECIMALS = 1e-9, 9
 """By how much a measured exp(entropy), which is floating point, may miss a limit of so many decimals."""
 
@@ -51,3 +55,13 @@ def entropy_limit(limit: Fraction) -> float:
     if (limit * 10**DECIMALS).denominator == 1:
         return float(limit) - SLACK
     return float(limit)
+
+
+def rounded_up(number: float, parts: int) -> float:
+    """Round up to a multiple of 1 / parts.
+
+    Example:
+        >>> rounded_up(0.3341, 1000)
+        0.335
+    """
+    return float(-(-number * parts // 1) / parts)

@@ -11,8 +11,7 @@ from fractions import Fraction
 from unicodedata import combining, east_asian_width
 
 from ppdm_sql.errors import RequirementSyntaxError
-from ppdm_sql.privacy.model import Value
-from ppdm_sql.privacy.printing import BARE_NAME, BARE_VALUE
+from ppdm_sql.privacy.quoting import BARE_NAME, BARE_VALUE, Value
 
 _SPACE = re.compile(r"\s*")
 _NAME = re.compile(rf'"(?:[^"]|"")*+"|{BARE_NAME.pattern}')

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ppdm_sql.privacy.model import Requirement, Template
+from ppdm_sql.privacy.models.template import Template
+from ppdm_sql.privacy.requirement import Requirement
 
 
 @dataclass(frozen=True)

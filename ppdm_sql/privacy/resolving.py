@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ppdm_sql.engine.names import resolve as resolve_name
 from ppdm_sql.engine.names import resolve_all
-from ppdm_sql.privacy.model import Asked, KAnonymity, Measure, Requirement, Template
+from ppdm_sql.privacy.requirement import Asked, Measure, Requirement
 
 
 def resolve_measure(asked: Asked, columns: Sequence[str], *, table: str) -> Asked:
@@ -34,15 +33,6 @@ def resolve(requirement: Requirement, columns: Sequence[str], *, table: str) -> 
         >>> str(resolve(parse("k >= 4 on sex, JOB"), ["Job", "Sex"], table="people"))
         'k >= 4 on Sex, Job'
     """
-    if isinstance(requirement, Template):
-        channel = resolve_all(requirement.channel, columns, table=table)
-        return replace(
-            requirement,
-            channel=channel,
-            sensitive=resolve_name(requirement.sensitive, columns, table=table),
-        )
-    grouping = resolve_all(requirement.quasi_identifier, columns, table=table)
-    if isinstance(requirement, KAnonymity):
-        return replace(requirement, quasi_identifier=grouping)
-    sensitive = resolve_name(requirement.sensitive, columns, table=table)
-    return replace(requirement, quasi_identifier=grouping, sensitive=sensitive)
+    attributes = resolve_all(requirement.attributes, columns, table=table)
+    sensitive = [resolve_name(name, columns, table=table) for name in requirement.sensitive_columns]
+    return requirement.over(attributes, tuple(sensitive))

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from sqlglot import exp
 
 from ppdm_sql.engine.names import Table
-from ppdm_sql.privacy.model import Requirement
+from ppdm_sql.privacy import Requirement
 
 Bound = Literal["lower bound", "upper bound"]
 Changed = Literal["suppressed", "generalized", "swapped", "randomized", "discretized", "pseudonym"]

@@ -13,7 +13,7 @@ from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import column
 from ppdm_sql.engine.types import plain_type
 from ppdm_sql.errors import GuaranteeNotMet
-from ppdm_sql.privacy.model import KAnonymity, LDiversity, Template
+from ppdm_sql.privacy import requirement_of
 from ppdm_sql.release import ddl as texts
 from ppdm_sql.release.catalogue import NOTICES, SHAPE, ReleasePlace, check_free
 from ppdm_sql.release.draft import Draft
@@ -107,21 +107,13 @@ def refused(name: str, broken: list[Finding]) -> GuaranteeNotMet:
     """Say which requirement the rows break, what was asked and what was reached."""
     first, rest = broken[0], len(broken) - 1
     more = f" (and {rest} more)" if rest else ""
+    asked = requirement_of(first.requirement)
     return GuaranteeNotMet(
-        f"The rows of {name!r} break {str(first.requirement)!r}{more}: {_said(first, first.reached)} where "
-        f"{_said(first, first.limit)} is the limit, in {first.violating_classes} of {first.classes} classes; "
+        f"The rows of {name!r} break {str(asked)!r}{more}: {asked.amount(first.reached)} where "
+        f"{asked.amount(first.limit)} is the limit, in {first.violating_classes} of {first.classes} classes; "
         "nothing was published.",
         "Ask for less, or report this if the method said that the requirement can be met.",
     )
-
-
-def _said(finding: Finding, number: float) -> str:
-    """Write a limit or what was reached in the requirement's own unit."""
-    if isinstance(finding.requirement, Template):
-        return f"a confidence of {100 * number:.6g} %"
-    if isinstance(finding.requirement, KAnonymity):
-        return f"a class of {number:g} records"
-    return f"{'l' if isinstance(finding.requirement, LDiversity) else 't'} = {number:.6g}"
 
 
 def _record(engine: Engine, draft: Draft, shape: Shape, notices: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine.names import alias, column
 from ppdm_sql.engine.statements import literal
-from ppdm_sql.privacy.model import Requirement, Template, Value
+from ppdm_sql.privacy import Requirement, Value
 from ppdm_sql.release.draft import ReleasedColumn
 from ppdm_sql.release.interval_labels import bound_beside
 from ppdm_sql.release.labels import has_no_label, joined, labels_at, sources
@@ -64,8 +64,8 @@ def partitions(
 
 def protected_values(requirements: Iterable[Requirement]) -> tuple[tuple[str, Value], ...]:
     """List the sensitive columns and values that templates name, each once, in order."""
-    templates = [r for r in requirements if isinstance(r, Template)]
-    return tuple(dict.fromkeys((t.sensitive, value) for t in templates for value in t.values or ()))
+    asked = [(name, r.protected or ()) for r in requirements for name in r.sensitive_columns]
+    return tuple(dict.fromkeys((name, value) for name, values in asked for value in values))
 
 
 def in_order(query: exp.Select) -> exp.Select:

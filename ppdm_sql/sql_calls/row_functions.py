@@ -10,12 +10,11 @@ import hashlib
 import hmac
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from ppdm_sql.methods.perturbation.noise_draws import NoiseDrawer, Stream
 from ppdm_sql.methods.perturbation.noise_key import Key
-from ppdm_sql.privacy import KAnonymity, LDiversity, Requirement, TCloseness, Template, attributes, parse
+from ppdm_sql.privacy import Requirement, parse
 from ppdm_sql.sql_calls.arrow import Columns
 
 PARTS = (
@@ -129,24 +128,11 @@ def requirement_parts(texts: Any) -> list[dict[str, Any]]:
 
 
 def _parts(requirement: Requirement) -> dict[str, Any]:
-    sensitive = None if isinstance(requirement, KAnonymity) else requirement.sensitive
-    values = requirement.values if isinstance(requirement, Template) else None
-    kind, threshold = _kind(requirement)
-    protected = None if values is None else list(values)
-    read = (kind, list(attributes(requirement)), sensitive, protected, float(threshold), str(requirement))
+    sensitive = next(iter(requirement.sensitive_columns), None)
+    protected = None if requirement.protected is None else list(requirement.protected)
+    grouping, limit = list(requirement.attributes), float(requirement.limit)
+    read = (requirement.form, grouping, sensitive, protected, limit, str(requirement))
     return dict(zip((name for name, _ in PARTS), read, strict=True))
-
-
-def _kind(requirement: Requirement) -> tuple[str, Fraction | int]:
-    match requirement:
-        case Template(threshold=threshold):
-            return "template", threshold
-        case KAnonymity(k=k):
-            return "k", k
-        case LDiversity(kind=kind, l=l):
-            return f"{kind} l", l
-        case TCloseness(t=t):
-            return "t", t
 
 
 # -- macros -----------------------------------------------------------------------------------

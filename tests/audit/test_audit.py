@@ -21,7 +21,7 @@ from ppdm_sql.audit import Audit, Finding, audit, findings
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.statements import text as text_of
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, UnknownColumn, UnknownValue
-from ppdm_sql.privacy.model import KAnonymity, LDiversity, Requirement, TCloseness, Template
+from ppdm_sql.privacy import KAnonymity, LDiversity, Requirement, TCloseness, Template
 
 Row = tuple[Any, ...]
 CUSTOMERS = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import duckdb
 import pytest
-
 from ppdm_sql.audit.class_models import is_ordered as is_ordered_for_the_audit
+
 from ppdm_sql.engine.types import Kind, is_number, is_ordered, kind_of, wide_type
 
 NESTED = ["DECIMAL(8,2)[]", "TIMESTAMP[]", "TIME[2]", "ENUM('a', 'b')[]", "STRUCT(a DATE)", "MAP(DATE, DATE)"]

@@ -19,7 +19,6 @@ from ppdm_sql.privacy import (
     TCloseness,
     Template,
     Value,
-    attributes,
     parse,
     parse_all,
     parse_measure,
@@ -178,7 +177,7 @@ def test_a_template_splits_into_one_per_value() -> None:
 
 
 def test_attributes_are_those_that_group_records() -> None:
-    found = [attributes(parse(text)) for text in ("A, C -> B <= 5%", "k >= 2 on A", "t <= 1 of B on C, A")]
+    found = [parse(text).attributes for text in ("A, C -> B <= 5%", "k >= 2 on A", "t <= 1 of B on C, A")]
     assert found == [("A", "C"), ("A",), ("C", "A")]
 
 

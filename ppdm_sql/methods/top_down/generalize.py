@@ -24,7 +24,6 @@ from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.outcome import Outcome
 from ppdm_sql.methods.top_down.request import GeneralizeRequest
 from ppdm_sql.methods.top_down.run import RefinementRun
-from ppdm_sql.privacy import attributes
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
 from ppdm_sql.taxonomy.matching import leaf_codes, uncovered_values
@@ -92,10 +91,7 @@ class GeneralizationRun(RefinementRun):
                     f"Column {name!r} cannot be both a condition and in a quasi-identifier.",
                     "Name it in one role only.",
                 )
-        if (
-            self.request.method == "hce-tdr"
-            and len({frozenset(attributes(r)) for r in self.requirements}) > 1
-        ):
+        if self.request.method == "hce-tdr" and len({frozenset(r.attributes) for r in self.requirements}) > 1:
             raise InvalidOption(
                 "HCE-TDR takes one quasi-identifier, and the requirements group by different columns.",
                 "Let all of them name the same columns, or use --method tds.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ppdm_sql.methods.top_down.count_tables import CountTable
-from ppdm_sql.methods.top_down.formulas import Formula
+from ppdm_sql.privacy import Formula
 
 
 def _sum(terms: Iterable[str]) -> str:

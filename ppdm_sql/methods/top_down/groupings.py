@@ -24,8 +24,8 @@ from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.count_tables import Counted, CountTable, count_table_of, count_table_sql
 from ppdm_sql.methods.top_down.cuts import Cut, Cuts
-from ppdm_sql.methods.top_down.formulas import Formula
 from ppdm_sql.methods.top_down.grouping_sql import beside_sql, needed, path_sql, sweep_sql, within_sql
+from ppdm_sql.privacy import Formula
 
 KEY_BITS = 62
 """A group key is a mixed-radix BIGINT; attributes that do not fit start another key."""

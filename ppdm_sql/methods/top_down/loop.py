@@ -225,7 +225,7 @@ class Refinement:
         self._gains = gains or InformationGain()
         self._rounding = rounding
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
-        self._bounds = [np.empty((size, len(gauges.gauges))) for size in sizes]
+        self._bounds = [np.empty((size, len(gauges.all))) for size in sizes]
         self._chain, self._width, self._broken = SHORTEST, NARROWEST, False
         self._length, self._used = 1, 1
         (root,) = measure.path([cuts])

@@ -7,16 +7,15 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ppdm_sql.audit.class_models import is_ordered
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, value_counts
-from ppdm_sql.methods.top_down import formulas as readings
 from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Cuts
-from ppdm_sql.methods.top_down.formulas import Formula
+from ppdm_sql.methods.top_down.formulas import class_entropy, squared_size
 from ppdm_sql.methods.top_down.groupings import Grouping
+from ppdm_sql.privacy import Counts, Formula, ValueCounts
 
 MOST_CLASSES = 64
 """Values of the class attribute above which the entropy of the class is not told."""
@@ -88,21 +87,21 @@ class GroupingMeasure:
         classes: int | None = None,
     ) -> None:
         self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
-        self._size = len(gauges.gauges)
+        self._size = len(gauges.all)
         self.watches: list[GroupingFormulas] = []
         self._informative: dict[tuple[int, ...], tuple[MeasuredGrouping, list[Formula]]] = {}
-        for group in _groups(gauges.gauges):
-            self._watch([gauges.gauges[position] for position in group], group)
+        for group in _groups(gauges.all):
+            self._watch([gauges.all[position] for position in group], group)
 
     def _watch(self, gauges: Sequence[Constraint], positions: list[int]) -> None:
         engine, atoms, classes = self._engine, self._atoms, self._classes
         counted: dict[Counted, str] = {}
-        formulas = [_reading(engine, atoms, gauge, counted) for gauge in gauges]
-        told = [readings.squared_size()]
+        formulas = [_formula(engine, atoms, gauge, counted) for gauge in gauges]
+        told = [squared_size()]
         if classes is not None and atoms.coded[classes].size <= MOST_CLASSES:
             labels = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
             names = [counted.setdefault(label, f"p{len(counted)}") for label in labels]
-            told.append(readings.class_entropy(names))
+            told.append(class_entropy(names))
         channel = self.channel(sorted(gauges[0].attributes), list(counted))
         self.watches.append(GroupingFormulas(channel, positions, formulas))
         self._informative.setdefault(tuple(channel.attributes), (channel, told))
@@ -198,37 +197,30 @@ class GroupingMeasure:
             watch.channel.shrink(reachable)
 
 
-def _groups(gauges: Sequence[Constraint]) -> Iterable[list[int]]:
-    """Gather the gauges that one grid can serve: the same attributes, few enough values counted."""
+def _groups(constraints: Sequence[Constraint]) -> Iterable[list[int]]:
+    """Gather the constraints that one table of counts can serve: the same attributes, few values counted."""
     found: dict[object, list[list[int]]] = {}
-    for position, gauge in enumerate(gauges):
-        counts_all = gauge.sensitive if gauge.kind not in ("size", "confidence") else None
-        same = found.setdefault((frozenset(gauge.attributes), counts_all), [[]])
-        protected = sum(gauges[other].kind == "confidence" for other in same[-1])
-        if gauge.kind == "confidence" and protected >= MOST_PROTECTED:
+    for position, constraint in enumerate(constraints):
+        counts = constraint.requirement.counts
+        counts_all = constraint.sensitive if counts is Counts.VALUES else None
+        same = found.setdefault((frozenset(constraint.attributes), counts_all), [[]])
+        protected = sum(constraints[other].protected is not None for other in same[-1])
+        if counts is Counts.PROTECTED and protected >= MOST_PROTECTED:
             same.append([])
         same[-1].append(position)
     return [group for groups in found.values() for group in groups]
 
 
-def _reading(engine: Engine, atoms: Atoms, gauge: Constraint, counted: dict[Counted, str]) -> Formula:
-    """Give the formula of a gauge, and add what it counts."""
-
-    def name(code: int) -> str:
-        assert gauge.sensitive is not None
-        return counted.setdefault((gauge.sensitive, code), f"p{len(counted)}")
-
-    if gauge.kind == "size" or gauge.sensitive is None:
-        return readings.class_size()
-    if gauge.kind == "confidence":
-        return readings.confidence(name(gauge.protected or 0))
-    dictionary = atoms.coded[gauge.sensitive]
-    values = [name(code) for code in range(dictionary.size)]
-    if gauge.kind == "distinct":
-        return readings.distinct_values(values)
-    if gauge.kind == "entropy":
-        return readings.entropy_diversity(values)
-    totals = value_counts(engine, atoms, gauge.sensitive)
-    if is_ordered(dictionary.column.type):
-        return readings.ordered_distance(values, totals)
-    return readings.equal_distance(values, totals)
+def _formula(engine: Engine, atoms: Atoms, constraint: Constraint, counted: dict[Counted, str]) -> Formula:
+    """Give the formula of a constraint, and add what it counts."""
+    sensitive = constraint.sensitive
+    if sensitive is None:
+        return constraint.requirement.formula(ValueCounts())
+    dictionary = atoms.coded[sensitive]
+    codes = range(dictionary.size) if constraint.protected is None else (constraint.protected,)
+    values = ValueCounts(
+        columns=[counted.setdefault((sensitive, code), f"p{len(counted)}") for code in codes],
+        totals=lambda: value_counts(engine, atoms, sensitive).tolist(),
+        type=dictionary.column.type,
+    )
+    return constraint.requirement.formula(values)

@@ -1,4 +1,4 @@
-"""Turns requirements into gauges: finds the codes of the protected values."""
+"""Turns requirements into constraints: finds the codes of the protected values."""
 
 from __future__ import annotations
 
@@ -10,29 +10,18 @@ from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary
 from ppdm_sql.methods.top_down.constraints import Constraint
-from ppdm_sql.privacy import (
-    KAnonymity,
-    LDiversity,
-    Requirement,
-    TCloseness,
-    Template,
-    attributes,
-)
-from ppdm_sql.privacy.limits import MOST_RECORDS, at_most, entropy_limit
-from ppdm_sql.privacy.model import Value
+from ppdm_sql.privacy import Counts, Requirement, Value
 
 NEVER = -1
 """Code of a protected value that the column does not hold; its confidence is 0 throughout."""
 MOST_VALUES = 200
-"""Different sensitive values that l-diversity and t-closeness can watch during a run."""
-FINEST, DISTANCES = 10**7, 10**12
-"""Denominators of limits that floating point still tells apart from all that is measured beside them."""
+"""Different sensitive values that can be counted in every class during a run."""
 
 
 def constraints_of(
     engine: Engine, atoms: Atoms, requirements: Sequence[Requirement]
 ) -> tuple[Constraint, ...]:
-    """Make one gauge per template and protected value, and one per other requirement.
+    """Make one constraint per template and protected value, and one per other requirement.
 
     Where several demand the same of the same attributes, the hardest limit holds and counts once.
 
@@ -42,66 +31,64 @@ def constraints_of(
         requirements: With their names resolved.
 
     Raises:
-        InvalidOption: A protected value cannot be a value of its column, or a sensitive column has too many
-            values for l-diversity or t-closeness.
+        InvalidOption: A protected value cannot be a value of its column, a sensitive column has too many
+            values to count them all, or refinement could repair a violation of a requirement.
     """
     hardest: dict[object, Constraint] = {}
-    for gauge in _all_gauges(engine, atoms, requirements):
-        key = (gauge.kind, frozenset(gauge.attributes), gauge.sensitive, gauge.protected, _absent(gauge))
-        other = hardest.setdefault(key, gauge)
-        if (gauge.limit - other.limit) * gauge.direction < 0:
-            hardest[key] = replace(gauge, attributes=other.attributes)
+    for requirement in requirements:
+        for found in _constraints(engine, atoms, requirement):
+            key = (
+                requirement.form,
+                frozenset(found.attributes),
+                found.sensitive,
+                found.protected,
+                _absent(found),
+            )
+            other = hardest.setdefault(key, found)
+            if (found.limit - other.limit) * found.direction < 0:
+                hardest[key] = replace(found, attributes=other.attributes)
     return tuple(hardest.values())
 
 
-def _absent(gauge: Constraint) -> object:
+def _absent(constraint: Constraint) -> object:
     """Tell apart values that the column does not hold, which have no codes of their own."""
-    return gauge.requirement.values if gauge.protected == NEVER else None  # type: ignore[union-attr]
+    return constraint.requirement.protected if constraint.protected == NEVER else None
 
 
-def _all_gauges(engine: Engine, atoms: Atoms, requirements: Sequence[Requirement]) -> Iterable[Constraint]:
-    for requirement in requirements:
-        grouping = tuple(atoms.position(name) for name in attributes(requirement))
-        if isinstance(requirement, Template):
-            yield from _template_gauges(engine, atoms, requirement, grouping)
-        elif isinstance(requirement, KAnonymity):
-            yield Constraint(requirement, "size", grouping, float(min(requirement.k, MOST_RECORDS)))
-        else:
-            sensitive = _few_enough(atoms, requirement)
-            if isinstance(requirement, TCloseness):
-                limit = float(at_most(requirement.t, DISTANCES))
-                yield Constraint(requirement, "distance", grouping, limit, sensitive)
-            elif requirement.kind == "distinct":
-                limit = float(min(int(requirement.l), MOST_RECORDS))
-                yield Constraint(requirement, "distinct", grouping, limit, sensitive)
-            else:
-                yield Constraint(requirement, "entropy", grouping, entropy_limit(requirement.l), sensitive)
+def _constraints(engine: Engine, atoms: Atoms, requirement: Requirement) -> Iterable[Constraint]:
+    _refuse_repairable(requirement)
+    grouping = tuple(atoms.position(name) for name in requirement.attributes)
+    limit = requirement.search_limit(atoms.records)
+    sensitive = next((atoms.position(name) for name in requirement.sensitive_columns), None)
+    if sensitive is None or requirement.counts is not Counts.PROTECTED:
+        if sensitive is not None:
+            _refuse_many_values(atoms, requirement, sensitive)
+        yield Constraint(requirement, grouping, limit, sensitive)
+        return
+    codes = value_codes(engine, atoms.coded[sensitive], requirement.protected)
+    parts = (requirement,) * len(codes) if requirement.protected is None else requirement.split()
+    for part, code in zip(parts, codes, strict=True):
+        yield Constraint(part, grouping, limit, sensitive, code)
 
 
-def _few_enough(atoms: Atoms, requirement: LDiversity | TCloseness) -> int:
-    """Give the position of the sensitive column, each value of which is counted in every class."""
-    position = atoms.position(requirement.sensitive)
-    size = atoms.coded[position].size
-    if size > MOST_VALUES:
+def _refuse_repairable(requirement: Requirement) -> None:
+    """A descent drops what breaks a limit for good, which is right only where refinement cannot mend it."""
+    if not requirement.monotone:
         raise InvalidOption(
-            f"Column {requirement.sensitive!r} has {size} different values, and {str(requirement)!r} can "
+            f"{str(requirement)!r} drives no run: a finer table may meet it where a coarser one does not.",
+            "Leave it out here, and let `ppdm audit` judge the release by it.",
+        )
+
+
+def _refuse_many_values(atoms: Atoms, requirement: Requirement, sensitive: int) -> None:
+    """Each value of the sensitive column is counted in every class."""
+    column = atoms.coded[sensitive]
+    if column.size > MOST_VALUES:
+        raise InvalidOption(
+            f"Column {column.column.name!r} has {column.size} different values, and {str(requirement)!r} can "
             f"drive a run over at most {MOST_VALUES}.",
             "Release it in coarser values; `ppdm audit` measures any number of them.",
         )
-    return position
-
-
-def _template_gauges(
-    engine: Engine, atoms: Atoms, template: Template, grouping: tuple[int, ...]
-) -> list[Constraint]:
-    sensitive = atoms.position(template.sensitive)
-    codes = value_codes(engine, atoms.coded[sensitive], template.values)
-    parts = template.split() if template.values is not None else (template,) * len(codes)
-    limit = float(at_most(template.threshold, max(FINEST, atoms.records)))
-    return [
-        Constraint(part, "confidence", grouping, limit, sensitive, code)
-        for part, code in zip(parts, codes, strict=True)
-    ]
 
 
 def value_codes(engine: Engine, dictionary: Dictionary, values: Sequence[Value] | None) -> list[int]:

@@ -10,7 +10,7 @@ from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.names import resolve
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.top_down.request import RefinementRequest
-from ppdm_sql.privacy import KAnonymity, Requirement, attributes
+from ppdm_sql.privacy import Requirement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +20,7 @@ class RefinementRoles(Roles):
     Args:
         grouping: Columns that the requirements group by, in order of first appearance.
         masking: Those of them that may be masked.
-        sensitive: Columns that templates, l-diversity and t-closeness protect.
+        sensitive: Columns that requirements protect.
     """
 
     class_column: str
@@ -56,7 +56,7 @@ def assign_roles(
         ColumnRoleError: A column has two roles that exclude each other.
     """
     names = [column.name for column in columns]
-    grouping = tuple(dict.fromkeys(name for r in requirements for name in attributes(r)))
+    grouping = tuple(dict.fromkeys(name for r in requirements for name in r.attributes))
     pseudonyms, dropped = treated_identifiers(request.identifiers, names, table=table)
     roles = RefinementRoles(
         grouping=grouping,
@@ -81,4 +81,4 @@ def assign_roles(
 
 def sensitive_columns(requirements: Sequence[Requirement]) -> tuple[str, ...]:
     """List the columns that requirements protect, in order of first appearance."""
-    return tuple(dict.fromkeys(r.sensitive for r in requirements if not isinstance(r, KAnonymity)))
+    return tuple(dict.fromkeys(name for r in requirements for name in r.sensitive_columns))

@@ -45,7 +45,6 @@ from ppdm_sql.methods.top_down.roles import RefinementRoles, assign_roles, sensi
 from ppdm_sql.privacy import (
     Redundancy,
     Requirement,
-    Template,
     Value,
     parse_all,
     redundancies,
@@ -141,9 +140,9 @@ class RefinementRun(Run[State]):
     def _check_absent(self) -> None:
         """Refuse protected values that their column does not hold, or tell of them if they are meant."""
         absent: dict[str, list[Value]] = {}
-        for gauge in self.constraints.gauges:
-            if gauge.protected == NEVER and isinstance(gauge.requirement, Template):
-                absent.setdefault(gauge.requirement.sensitive, []).extend(gauge.requirement.values or ())
+        for gauge in self.constraints.all:
+            for name in gauge.requirement.sensitive_columns if gauge.protected == NEVER else ():
+                absent.setdefault(name, []).extend(gauge.requirement.protected or ())
         for name, values in absent.items():
             if not self.request.allow_absent:
                 raise unknown_value(name, list(dict.fromkeys(values)))
@@ -299,22 +298,13 @@ class RefinementRun(Run[State]):
         known = not np.isnan(self.detail).any()  # a party that sees its own columns only cannot tell
         after: Floats = self.detail if whole and known else state.measured
         reached: dict[str, tuple[float, float]] = {}
-        for gauge, *numbers in zip(self.constraints.gauges, self.detail, after, strict=True):
-            name = f"{_MEASURED[gauge.kind]}: {gauge.requirement}"
+        for gauge, *numbers in zip(self.constraints.all, self.detail, after, strict=True):
+            name = f"{gauge.requirement.measured}: {gauge.requirement}"
             source, released = (float(number) for number in numbers)
             if name in reached:  # one of several values, of which the most confident counts
                 source, released = max(source, reached[name][0]), max(released, reached[name][1])
             reached[name] = source, released
         return [(name, *numbers) for name, numbers in reached.items()]
-
-
-_MEASURED = {
-    "confidence": "confidence",
-    "size": "smallest class",
-    "distinct": "fewest values",
-    "entropy": "smallest entropy l",
-    "distance": "largest distance",
-}
 
 
 def _redundant(found: Redundancy) -> str:

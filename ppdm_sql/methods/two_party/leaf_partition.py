@@ -24,9 +24,9 @@ from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Cuts
-from ppdm_sql.methods.top_down.formulas import Formula
 from ppdm_sql.methods.top_down.grouping_sql import needed, taken_out
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
+from ppdm_sql.privacy import Formula
 
 LARGEST, RENUMBERED = 2**62, 2**32
 """Numbers of leaves stay below the first; where they would not, the leaves are numbered anew, below the

@@ -9,7 +9,7 @@ from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import resolve, resolve_all
 from ppdm_sql.errors import ColumnRoleError, UnknownColumn
 from ppdm_sql.methods.two_party.request import IntegrateRequest
-from ppdm_sql.privacy import KAnonymity, attributes, parse_all
+from ppdm_sql.privacy import parse_all
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Ownership:
         owns = resolve_all(request.owns, list(local), table=table)
         _check_options(request, list(local), owns, table)
         asked = parse_all(request.require)
-        grouping = [_spelled(name, owns) for requirement in asked for name in attributes(requirement)]
-        sensitive = [r.sensitive for r in asked if not isinstance(r, KAnonymity)]
+        grouping = [_spelled(name, owns) for requirement in asked for name in requirement.attributes]
+        sensitive = [name for requirement in asked for name in requirement.sensitive_columns]
         both = [_held(name, list(local), table) for name in (*sensitive, request.class_column)]
         described = {name: local[name] if name in owns else Column(name, "VARCHAR") for name in grouping}
         described |= {name: local[name] for name in both} | {item.name: item for item in key}

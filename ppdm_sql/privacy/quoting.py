@@ -1,4 +1,4 @@
-"""Prints requirements so that they read back as the same requirement.
+"""Quotes names, values and numbers so that they read back as the same.
 
 What a bare name or value may look like is said here once, for printing and for reading.
 """
@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ppdm_sql.privacy.model import KAnonymity, LDiversity, TCloseness, Template, Value
+Value = str | None
+"""A protected value as it is written, cast to its column's type by the engine; None is SQL NULL."""
 
 _TYPOGRAPHIC_QUOTES = "\u2018\u2019\u201a\u201c\u201d\u201e"
 """Never part of a bare word: a pasted quotation mark would make a value that no record has."""
@@ -21,60 +20,6 @@ BARE_NAME = re.compile(rf"[^\W\d](?:[\w$]|[^\x00-\x7f\s→≤≥{_TYPOGRAPHIC_QU
 
 BARE_VALUE = re.compile(rf"""(?:[^\s,;()'"<=≤{_TYPOGRAPHIC_QUOTES}]|<(?!=))+""")
 """Ends at white space, a comma, a semicolon, a parenthesis, a quote, = or <=."""
-
-
-def template_text(template: Template, *, limit: bool = True) -> str:
-    """Print a template, its threshold in percent, or without it.
-
-    Example:
-        >>> from ppdm_sql.privacy import Template
-        >>> print(template_text(Template(("odd name",), "B", (None, "it's"), Fraction(1, 8))))
-        "odd name" -> B IN (NULL, 'it''s') <= 12.5%
-    """
-    values = tuple(map(quote_value, template.values or ()))
-    protected = f" = {values[0]}" if len(values) == 1 else f" IN ({', '.join(values)})" if values else ""
-    sensitive = quote_name(template.sensitive)
-    bound = f" <= {_percent(template.threshold)}" if limit else ""
-    return f"{_list(template.channel)} -> {sensitive}{protected}{bound}"
-
-
-def k_text(requirement: KAnonymity, *, limit: bool = True) -> str:
-    """Print a k-anonymity requirement, with its limit or without.
-
-    Example:
-        >>> from ppdm_sql.privacy import KAnonymity
-        >>> k_text(KAnonymity(4, ("Sex", "Job")))
-        'k >= 4 on Sex, Job'
-    """
-    bound = f" >= {requirement.k}" if limit else ""
-    return f"k{bound} on {_list(requirement.quasi_identifier)}"
-
-
-def l_text(requirement: LDiversity, *, limit: bool = True) -> str:
-    """Print an l-diversity requirement, with its limit or without.
-
-    Example:
-        >>> from ppdm_sql.privacy import LDiversity
-        >>> l_text(LDiversity("entropy", Fraction(5, 2), "Disease", ("Sex",)))
-        'entropy l >= 2.5 of Disease on Sex'
-    """
-    bound = f" >= {number_text(requirement.l)}" if limit else ""
-    return (
-        f"{requirement.kind} l{bound}"
-        f" of {quote_name(requirement.sensitive)} on {_list(requirement.quasi_identifier)}"
-    )
-
-
-def t_text(requirement: TCloseness, *, limit: bool = True) -> str:
-    """Print a t-closeness requirement, with its limit or without.
-
-    Example:
-        >>> from ppdm_sql.privacy import TCloseness
-        >>> t_text(TCloseness(Fraction(1, 5), "Disease", ("Sex",)))
-        't <= 0.2 of Disease on Sex'
-    """
-    bound = f" <= {number_text(requirement.t)}" if limit else ""
-    return f"t{bound} of {quote_name(requirement.sensitive)} on {_list(requirement.quasi_identifier)}"
 
 
 def quote_name(name: str) -> str:
@@ -124,11 +69,17 @@ def _decimal_places(denominator: int) -> int:
     return max(powers.values()) if denominator == 1 else 0
 
 
-def _percent(share: Fraction) -> str:
-    """Print a share in percent where that is exact, otherwise as a fraction."""
+def percent(share: Fraction) -> str:
+    """Print a share in percent where that is exact, otherwise as a fraction.
+
+    Example:
+        >>> percent(Fraction(1, 8)), percent(Fraction(1, 3))
+        ('12.5%', '1/3')
+    """
     text = number_text(share * 100)
     return number_text(share) if "/" in text else f"{text}%"
 
 
-def _list(names: Iterable[str]) -> str:
+def name_list(names: Iterable[str]) -> str:
+    """Print column names with commas between them."""
     return ", ".join(map(quote_name, names))

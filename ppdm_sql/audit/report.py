@@ -1,0 +1,49 @@
+"""All that an audit measured, together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ppdm_sql.audit import printing
+from ppdm_sql.audit.model import ClassSizes, Finding, Group, Identifiable, Inferences, Risk, Titled
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All that an audit measured.
+
+    Args:
+        findings: One per requirement, in the order given.
+        worst: The worst groups of each requirement, worst first; empty unless asked for.
+        class_sizes: One per quasi-identifier.
+        risks: Three attackers per quasi-identifier.
+        inferences: One per channel.
+        identifiable: One per confidential column.
+    """
+
+    findings: tuple[Finding, ...]
+    worst: tuple[Group, ...]
+    class_sizes: tuple[ClassSizes, ...]
+    risks: tuple[Risk, ...]
+    inferences: tuple[Inferences, ...]
+    identifiable: tuple[Identifiable, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether every requirement holds."""
+        return all(finding.holds for finding in self.findings)
+
+    def tables(self) -> list[Titled]:
+        """Give everything as tables for printing: title, column names, rows; empty ones are left out."""
+        heads = printing.Heads(self.findings)
+        found = [
+            printing.lay_out_findings(self.findings, heads),
+            *printing.lay_out_worst(self.worst, heads),
+        ]
+        for sizes in self.class_sizes:
+            on = heads.columns(sizes.quasi_identifier)
+            risks = [risk for risk in self.risks if risk.quasi_identifier == sizes.quasi_identifier]
+            found += [printing.lay_out_class_sizes(sizes, on), printing.lay_out_risks(risks, on)]
+        found += [printing.lay_out_inferences(item, heads.columns(item.channel)) for item in self.inferences]
+        found += [table for item in self.identifiable for table in printing.lay_out_identifiable(item)]
+        return [table for table in found if table[2]]

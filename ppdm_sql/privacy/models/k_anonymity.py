@@ -1,0 +1,101 @@
+"""k-anonymity: ``k >= 4 on Sex, Job``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.privacy import grammar
+from ppdm_sql.privacy.formula import Formula, ValueCounts
+from ppdm_sql.privacy.limits import MOST_RECORDS
+from ppdm_sql.privacy.quoting import name_list
+from ppdm_sql.privacy.requirement import (
+    Audited,
+    AuditStep,
+    ClassRequirement,
+    Counts,
+    check_columns,
+    check_reachable,
+)
+
+if TYPE_CHECKING:
+    from ppdm_sql.privacy.reader import Reader
+
+_OPENING = re.compile(r"k(?=\s*[<>=≤≥]|\s+on(?![\w$]))", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class KAnonymity(ClassRequirement):
+    """Every existing value of the quasi-identifier is shared by at least ``k`` records.
+
+    Args:
+        k: The smallest class size allowed, in records, at least 1.
+        quasi_identifier: Column names in the order given.
+
+    Raises:
+        InvalidOption: k is out of range, or the list is empty.
+        ColumnRoleError: A column is named twice.
+
+    Source: Samarati, Sweeney 1998. Classes only shrink under refinement (Fung, Wang, Yu 2005).
+
+    Example:
+        >>> str(KAnonymity(4, ("Sex", "Job")))
+        'k >= 4 on Sex, Job'
+    """
+
+    k: int
+    quasi_identifier: tuple[str, ...]
+
+    counts = Counts.RECORDS
+    worst = "min"
+    form = "k"
+    measured = "smallest class"
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise InvalidOption(f"k = {self.k} is below 1.", "Give a whole number such as k >= 4.")
+        check_reachable("k", self.k)
+        check_columns(self)
+
+    @classmethod
+    def read(cls, reader: Reader) -> KAnonymity | None:
+        """Read ``k >= 4 on Sex, Job``."""
+        if not reader.accept(_OPENING):
+            return None
+        reader.example = "k >= 4 on Sex, Job"
+        k = reader.whole() if grammar.bounded(reader, grammar.AT_LEAST, "'>='", grammar.ON) else 1
+        return cls(k, grammar.quasi_identifier(reader))
+
+    def written(self, *, limit: bool = True) -> str:
+        """Write it down, with its limit or without."""
+        bound = f" >= {self.k}" if limit else ""
+        return f"k{bound} on {name_list(self.quasi_identifier)}"
+
+    @property
+    def limit(self) -> int:
+        return self.k
+
+    def over(self, attributes: tuple[str, ...], sensitive_columns: tuple[str, ...]) -> KAnonymity:
+        return replace(self, quasi_identifier=attributes)
+
+    def formula(self, values: ValueCounts) -> Formula:
+        """The records of the smallest class."""
+        return Formula(self.worst, ("n",), lambda c: f"nullif({c['n']}, 0)")
+
+    def search_limit(self, records: int) -> float:
+        return float(min(self.k, MOST_RECORDS))
+
+    def audit_step(self, table: Audited) -> AuditStep:
+        return AuditStep("k_anonymity", ("classes",), {"k": self.k})
+
+    def amount(self, number: float) -> str:
+        return f"a class of {number:g} records"
+
+    def against(self, number: float, limit: float) -> str:
+        return f"{number:.0f} of {limit:.0f} records"
+
+    def unmet(self, reached: float) -> tuple[str, str]:
+        still = f"the smallest class still has only {reached:.0f} records."
+        return still, f"Ask for k <= {reached:.0f}"

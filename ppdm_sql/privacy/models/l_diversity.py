@@ -1,0 +1,140 @@
+"""l-diversity: ``distinct l >= 3 of Disease on Sex, Job``, ``entropy l >= 2.5 of Disease on Sex, Job``."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.privacy import grammar
+from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts, sum_of
+from ppdm_sql.privacy.limits import MOST_RECORDS, entropy_limit
+from ppdm_sql.privacy.quoting import number_text
+from ppdm_sql.privacy.requirement import (
+    Audited,
+    AuditStep,
+    DistributionRequirement,
+    check_columns,
+    check_reachable,
+)
+
+if TYPE_CHECKING:
+    from ppdm_sql.privacy.reader import Reader
+
+_WITHOUT_KIND = re.compile(r"l(?=\s*[<>=≤≥])", re.IGNORECASE)
+_WITHOUT_LIMIT = re.compile(r"l(?=\s+of(?![\w$]))", re.IGNORECASE)
+_OPENING = re.compile(r"(distinct|entropy)(?=\s+l(?![\w$]))", re.IGNORECASE)
+_LETTER = re.compile("l", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class LDiversity(DistributionRequirement):
+    """Every equivalence class holds at least ``l`` well-represented sensitive values.
+
+    Args:
+        kind: ``distinct`` counts values; ``entropy`` takes exp of the class's entropy.
+        l: The smallest diversity allowed, at least 1; whole for ``distinct``.
+        sensitive: The sensitive column, outside the quasi-identifier.
+        quasi_identifier: Column names in the order given.
+
+    Raises:
+        InvalidOption: l is out of range, or the list is empty.
+        ColumnRoleError: A column is named twice, or the sensitive one groups records too.
+
+    Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam 2006. A part of a class has no more different
+    values than the class, and some part has no more entropy, since entropy is concave.
+
+    Example:
+        >>> str(LDiversity("distinct", Fraction(3), "Disease", ("Sex", "Job")))
+        'distinct l >= 3 of Disease on Sex, Job'
+    """
+
+    kind: Literal["distinct", "entropy"]
+    l: Fraction  # noqa: E741 - the field's own name for it
+    sensitive: str
+    quasi_identifier: tuple[str, ...]
+
+    worst = "min"
+
+    def __post_init__(self) -> None:
+        if self.l < 1:
+            raise InvalidOption(f"l = {number_text(self.l)} is below 1.", "Give a number such as l >= 3.")
+        if self.kind == "distinct" and self.l.denominator != 1:
+            raise InvalidOption(
+                f"distinct l = {number_text(self.l)} is not a whole number.",
+                "Give a whole number such as distinct l >= 3, or ask for entropy l.",
+            )
+        check_reachable("l", self.l)
+        check_columns(self)
+
+    @classmethod
+    def read(cls, reader: Reader) -> LDiversity | None:
+        """Read ``distinct l >= 3 of Disease on Sex``; without a limit, ``distinct`` may be left out."""
+        kind: Literal["distinct", "entropy"] = "distinct"
+        if not (reader.limitless and reader.follows(_WITHOUT_LIMIT)):
+            word = reader.accept(_OPENING)
+            if word is None:
+                return cls._refused_without_kind(reader)
+            kind = "distinct" if word.lower() == "distinct" else "entropy"
+        reader.example = "distinct l >= 3 of Disease on Sex, Job"
+        reader.expect(_LETTER, "'l'")
+        limited = grammar.bounded(reader, grammar.AT_LEAST, "'>='", grammar.OF)
+        least = reader.fraction() if limited else Fraction(1)
+        return cls(kind, least, grammar.sensitive(reader), grammar.quasi_identifier(reader))
+
+    @staticmethod
+    def _refused_without_kind(reader: Reader) -> None:
+        """Ask which kind is meant, where the text opens like l-diversity without one."""
+        if reader.follows(_WITHOUT_KIND) or reader.follows(_WITHOUT_LIMIT):
+            reader.example = "distinct l >= 3 of Disease on Sex, Job"
+            raise reader.error("'distinct' or 'entropy'")
+
+    @property
+    def form(self) -> str:
+        return f"{self.kind} l"
+
+    def bound(self) -> str:
+        return f" >= {number_text(self.l)}"
+
+    @property
+    def limit(self) -> Fraction:
+        return self.l
+
+    def formula(self, values: ValueCounts) -> Formula:
+        """The fewest different values of a class, or the smallest exp(entropy) of them."""
+
+        def distinct(c: Columns) -> str:
+            return f"nullif({sum_of(f'({c[v]} > 0)::INTEGER' for v in values.columns)}, 0)"
+
+        def entropy(c: Columns) -> str:
+            weighted = sum_of(f"{c[v]} * ln(greatest({c[v]}, 1))" for v in values.columns)
+            return f"exp(ln(nullif({c['n']}, 0)) - ({weighted}) / nullif({c['n']}, 0))"
+
+        of_class = distinct if self.kind == "distinct" else entropy
+        return Formula(self.worst, ("n", *values.columns), of_class)
+
+    def search_limit(self, records: int) -> float:
+        return float(min(int(self.l), MOST_RECORDS)) if self.kind == "distinct" else entropy_limit(self.l)
+
+    def audit_step(self, table: Audited) -> AuditStep:
+        least = int(self.l) if self.kind == "distinct" else entropy_limit(self.l)
+        return AuditStep(f"{self.kind}_l_diversity", ("cells",), {"l": least})
+
+    @property
+    def measured(self) -> str:
+        return "fewest values" if self.kind == "distinct" else "smallest entropy l"
+
+    def amount(self, number: float) -> str:
+        return f"l = {number:.6g}"
+
+    def against(self, number: float, limit: float) -> str:
+        return f"{number:.4g} of {limit:.4g} values"
+
+    def unmet(self, reached: float) -> tuple[str, str]:
+        if self.kind == "distinct":
+            return f"a class still has only {reached:.0f} different values.", f"Ask for l <= {reached:.0f}"
+        still = f"the entropy of a class still allows only l = {reached:.4g}."
+        return still, f"Ask for l <= {math.floor(reached * 1000) / 1000:g}"

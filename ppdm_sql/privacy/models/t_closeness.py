@@ -1,0 +1,130 @@
+"""t-closeness: ``t <= 0.2 of Disease on Sex, Job``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from ppdm_sql.engine.types import is_ordered
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.privacy import grammar
+from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts, sum_of
+from ppdm_sql.privacy.limits import DISTANCES, LARGEST, at_most, rounded_up
+from ppdm_sql.privacy.quoting import number_text
+from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement, check_columns
+
+if TYPE_CHECKING:
+    from ppdm_sql.privacy.reader import Reader
+
+_OPENING = re.compile(r"t(?=\s*[<>=≤≥]|\s+of(?![\w$]))", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class TCloseness(DistributionRequirement):
+    """In every equivalence class the sensitive values are distributed as in the whole table, within ``t``.
+
+    Args:
+        t: The largest earth mover's distance allowed, in [0, 1].
+        sensitive: The sensitive column, outside the quasi-identifier.
+        quasi_identifier: Column names in the order given.
+
+    Raises:
+        InvalidOption: t is out of range, or the list is empty.
+        ColumnRoleError: A column is named twice, or the sensitive one groups records too.
+
+    Source: Li, Li, Venkatasubramanian 2007. The table's distribution is fixed and the distance is convex, so
+    some part of a class is at least as far from it as the class.
+
+    Example:
+        >>> str(TCloseness(Fraction(1, 5), "Disease", ("Sex", "Job")))
+        't <= 0.2 of Disease on Sex, Job'
+    """
+
+    t: Fraction
+    sensitive: str
+    quasi_identifier: tuple[str, ...]
+
+    worst = "max"
+    form = "t"
+    measured = "largest distance"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.t <= 1:
+            raise InvalidOption(
+                f"t = {number_text(self.t)} is outside [0, 1].", "Give a fraction such as t <= 0.2."
+            )
+        check_columns(self)
+
+    @classmethod
+    def read(cls, reader: Reader) -> TCloseness | None:
+        """Read ``t <= 0.2 of Disease on Sex, Job``."""
+        if not reader.accept(_OPENING):
+            return None
+        reader.example = "t <= 0.2 of Disease on Sex, Job"
+        limited = grammar.bounded(reader, grammar.AT_MOST, "'<='", grammar.OF)
+        most = reader.share() if limited else Fraction(1)
+        return cls(most, grammar.sensitive(reader), grammar.quasi_identifier(reader))
+
+    def bound(self) -> str:
+        return f" <= {number_text(self.t)}"
+
+    @property
+    def limit(self) -> Fraction:
+        return self.t
+
+    def formula(self, values: ValueCounts) -> Formula:
+        """The largest distance: the ordered one for numbers and dates, else all values equally far apart."""
+        return (_ordered_distance if is_ordered(values.type) else _equal_distance)(values)
+
+    def search_limit(self, records: int) -> float:
+        return float(at_most(self.t, DISTANCES))
+
+    def audit_step(self, table: Audited) -> AuditStep:
+        rows, records = table.size()
+        # The step compares whole numbers up to twice the records squared, for each value.
+        t = at_most(self.t, max(LARGEST // max(4 * records * records * rows, 1), 1))
+        limit = {"t_numerator": t.numerator, "t_denominator": t.denominator}
+        if not is_ordered(table.type):
+            return AuditStep("equal_t_closeness", ("cells",), limit)
+        prepared = {"value_ranks": ("cells",), "class_runs": ("cells", "value_ranks")}
+        return AuditStep("ordered_t_closeness", ("class_runs", "value_ranks"), limit, prepared)
+
+    def amount(self, number: float) -> str:
+        return f"t = {number:.6g}"
+
+    def against(self, number: float, limit: float) -> str:
+        return f"{100 * number:.4g}% of {100 * limit:.4g}%"
+
+    def unmet(self, reached: float) -> tuple[str, str]:
+        still = f"the distance of a class is still {reached:.4g}."
+        return still, f"Ask for t >= {rounded_up(reached, 1000):g}"
+
+
+def _equal_distance(values: ValueCounts) -> Formula:
+    """The distance where all values are equally far apart (section 4.2)."""
+    totals = values.totals()
+    records = sum(totals)
+
+    def formula(c: Columns) -> str:
+        pairs = zip(values.columns, totals, strict=True)
+        moved = sum_of(f"abs({c[v]} * {records} - {total} * {c['n']})" for v, total in pairs)
+        return f"({moved}) / nullif({c['n']} * {2 * records}, 0)"
+
+    return Formula("max", ("n", *values.columns), formula)
+
+
+def _ordered_distance(values: ValueCounts) -> Formula:
+    """The distance by the order of the values (section 4.1)."""
+    totals = values.totals()
+    records, steps = sum(totals), max(len(totals) - 1, 1)
+
+    def formula(c: Columns) -> str:
+        up_to = accumulate((c[v] for v in values.columns[:-1]), lambda before, after: f"{before} + {after}")
+        pairs = zip(up_to, accumulate(totals), strict=False)
+        moved = sum_of(f"abs(({some}) * {records} - {total} * {c['n']})" for some, total in pairs)
+        return f"({moved}) / nullif({c['n']} * {records * steps}, 0)"
+
+    return Formula("max", ("n", *values.columns), formula)

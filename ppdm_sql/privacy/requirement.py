@@ -1,0 +1,259 @@
+"""What every privacy model says of itself, once: language, counts, formula, audit step, words.
+
+A model is a class derived from :class:`Requirement` in a module of its own in ``ppdm_sql/privacy/models/``,
+found there by :func:`ppdm_sql.privacy.models.models`. The search measures it by its :class:`Formula`; the
+audit judges it by the step file that it names, which shares nothing with the formula.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+
+from ppdm_sql.errors import ColumnRoleError, InvalidOption
+from ppdm_sql.privacy.limits import MOST_ASKED
+from ppdm_sql.privacy.quoting import Value, name_list, quote_name
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from ppdm_sql.privacy.formula import Formula, ValueCounts
+    from ppdm_sql.privacy.reader import Reader
+
+
+class Counts(Enum):
+    """What a model counts in each group of records, beside the records themselves."""
+
+    RECORDS = "records alone: its number is the size of the smallest group"
+    VALUES = "the records of every sensitive value"
+    PROTECTED = "the records of each protected value, one at a time"
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What a model may ask about the table that an audit reads.
+
+    Args:
+        size: Gives the number of collapsed rows and of records; one scan, so only at need.
+        type: Of the sensitive column; empty where there is none.
+    """
+
+    size: Callable[[], tuple[int, int]]
+    type: str
+
+
+@dataclass(frozen=True)
+class AuditStep:
+    """The step of ``sql/audit/`` that judges every class.
+
+    It gives ``requirement, position, class, class_records, reached, violates``, a row a class.
+
+    Args:
+        name: Of the step.
+        inputs: Tables that it reads: ``classes``, ``cells``, ``protected_values`` or what is prepared.
+        values: Its parameters, beside ``requirement``, the number of the requirement.
+        prepared: Steps to run before it, each with the tables that it reads.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    values: Mapping[str, int | float | bool] = field(default_factory=dict)
+    prepared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class Requirement(ABC):
+    """One demand on a release; the base of all privacy models.
+
+    A requirement that makes no sense cannot be made: numbers out of range, a column named twice and a
+    sensitive column among those that group the records are refused.
+    """
+
+    counts: ClassVar[Counts]
+    """What is counted in each group of records."""
+    worst: ClassVar[Literal["min", "max"]]
+    """Whether the lowest or the highest number of a class is the worst, and what the release is judged by."""
+    monotone: ClassVar[bool] = True
+    """Whether refinement moves the number towards the limit only, so that it never repairs a violation."""
+    reads_anything: ClassVar[bool] = False
+    """Whether the form has no word that it opens with, so that every other form is tried before it."""
+
+    # -- the language
+
+    @classmethod
+    @abstractmethod
+    def read(cls, reader: Reader) -> Self | None:
+        """Read one, or give None and stay where the text does not open like one."""
+
+    @abstractmethod
+    def written(self, *, limit: bool = True) -> str:
+        """Write it down so that it reads back, with its limit or without."""
+
+    def __str__(self) -> str:
+        return self.written()
+
+    # -- what it demands
+
+    @property
+    @abstractmethod
+    def form(self) -> str:
+        """The name of the form, such as ``distinct l``; those of one form can be compared."""
+
+    @property
+    @abstractmethod
+    def limit(self) -> Fraction | int:
+        """The worst number allowed."""
+
+    @property
+    @abstractmethod
+    def attributes(self) -> tuple[str, ...]:
+        """The columns by which records are grouped: the inference channel, or the quasi-identifier."""
+
+    @property
+    def sensitive_columns(self) -> tuple[str, ...]:
+        """The sensitive column, if there is one."""
+        return ()
+
+    @property
+    def protected(self) -> tuple[Value, ...] | None:
+        """The protected values; None where it has none of its own."""
+        return None
+
+    @abstractmethod
+    def over(self, attributes: tuple[str, ...], sensitive_columns: tuple[str, ...]) -> Self:
+        """Give the same demand over other columns, or over the same ones spelled as the table does."""
+
+    def split(self) -> tuple[Self, ...]:
+        """Give one requirement per protected value, or itself where it protects all values alike."""
+        return (self,)
+
+    # -- how it is measured
+
+    @abstractmethod
+    def formula(self, values: ValueCounts) -> Formula:
+        """Give the formula by which the search measures it."""
+
+    @abstractmethod
+    def search_limit(self, records: int) -> float:
+        """Give the limit for what the formula measures over so many records, rounded to the strict side."""
+
+    @abstractmethod
+    def audit_step(self, table: Audited) -> AuditStep:
+        """Give the step by which the audit judges it; its limits are exact, or on the strict side."""
+
+    # -- its words
+
+    @property
+    @abstractmethod
+    def measured(self) -> str:
+        """What its number is called in the measures of a release, such as ``smallest class``."""
+
+    @abstractmethod
+    def amount(self, number: float) -> str:
+        """Write a number in its unit, such as ``a class of 3 records``."""
+
+    @abstractmethod
+    def against(self, number: float, limit: float) -> str:
+        """Write a number against its limit, such as ``7 of 5 records``."""
+
+    @abstractmethod
+    def unmet(self, reached: float) -> tuple[str, str]:
+        """Say what is still so with every value masked, and what to ask for instead."""
+
+
+class ClassRequirement(Requirement):
+    """A demand on every equivalence class of a quasi-identifier."""
+
+    quasi_identifier: tuple[str, ...]
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The quasi-identifier."""
+        return self.quasi_identifier
+
+
+class DistributionRequirement(ClassRequirement):
+    """A demand on how the values of a sensitive column are distributed in every equivalence class."""
+
+    counts = Counts.VALUES
+    sensitive: str
+
+    @property
+    def sensitive_columns(self) -> tuple[str, ...]:
+        """The sensitive column."""
+        return (self.sensitive,)
+
+    def over(self, attributes: tuple[str, ...], sensitive_columns: tuple[str, ...]) -> Self:
+        """Give the same demand over other columns."""
+        (sensitive,) = sensitive_columns
+        return cast(Self, replace(cast(Any, self), quasi_identifier=attributes, sensitive=sensitive))
+
+    def written(self, *, limit: bool = True) -> str:
+        """Write it down, with its limit or without."""
+        of = f"of {quote_name(self.sensitive)} on {name_list(self.quasi_identifier)}"
+        return f"{self.form}{self.bound() if limit else ''} {of}"
+
+    @abstractmethod
+    def bound(self) -> str:
+        """Write the sign and the limit, such as `` >= 3``."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A requirement without its limit: an audit measures it, and no table breaks it.
+
+    Args:
+        of: The requirement, with the limit that every table keeps.
+
+    Example:
+        >>> from ppdm_sql.privacy import KAnonymity
+        >>> str(Measure(KAnonymity(1, ("Sex", "Job"))))
+        'k on Sex, Job'
+    """
+
+    of: Requirement
+
+    def __str__(self) -> str:
+        return self.of.written(limit=False)
+
+
+Asked = Requirement | Measure
+"""What an audit can be asked."""
+
+
+def requirement_of(asked: Asked) -> Requirement:
+    """Give the requirement; that of a measure holds on every table."""
+    return asked.of if isinstance(asked, Measure) else asked
+
+
+def check_reachable(name: str, limit: int | Fraction) -> None:
+    """Refuse a number that no table can reach."""
+    if limit > MOST_ASKED:
+        raise InvalidOption(
+            f"No table is large enough for the {name} that is asked for.",
+            f"Give a number such as {name} >= 4.",
+        )
+
+
+def check_columns(requirement: Requirement) -> None:
+    """Refuse a column in two roles, a column named twice, and an empty list."""
+    grouping = requirement.attributes
+    if not grouping:
+        raise InvalidOption(
+            "A requirement names no column to group records by.",
+            "Name at least one, as in Job -> Bankruptcy <= 75%, or k >= 4 on Job.",
+        )
+    for sensitive in requirement.sensitive_columns:
+        if sensitive in grouping:
+            raise ColumnRoleError(
+                f"Column {sensitive!r} is sensitive and groups the records too, in: {requirement}.",
+                "Name it in one of the two places.",
+            )
+    twice = next((name for name in grouping if grouping.count(name) > 1), None)
+    if twice is not None:
+        raise ColumnRoleError(
+            f"Column {twice!r} is named twice, in: {requirement}.", "Name each column once."
+        )
