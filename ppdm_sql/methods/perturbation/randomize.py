@@ -5,7 +5,8 @@ Source: Agrawal, Srikant 2000, "Privacy-Preserving Data Mining", SIGMOD, section
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.pseudonyms import pseudonym
 from ppdm_sql.methods.base.source import read_source
-from ppdm_sql.methods.perturbation.column_statistics import source_rows
+from ppdm_sql.methods.perturbation.column_statistics import moments_of, source_rows
 from ppdm_sql.methods.perturbation.correlated_noise import mixing
 from ppdm_sql.methods.perturbation.key_reuse import key_notices, repeated_notices
 from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, as_json, as_text
@@ -35,7 +36,6 @@ from ppdm_sql.methods.perturbation.spectral_attack import deviation, filtered
 from ppdm_sql.methods.top_down.outcome import without_enum
 from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn, check_free, publish
-from ppdm_sql.release.randomized import moments_of
 
 Matrix = NDArray[np.float64]
 
@@ -204,16 +204,18 @@ class RandomizeRun:
         working |= {name: f"k{place}" for place, name in enumerate(kept)}
         names = [name for name in self.columns if name in working]
         noises = {it.column.name: it.noise for it in noisy}
+        parameters = self._parameters(noises, key)
+        columns = tuple(self._released(name, noises.get(name)) for name in names)
         return Draft(
             name=request.into,
             method="randomize",
             source=self.source,
             requirements=(),
-            parameters=self._parameters(noises, key),
+            parameters=parameters,
             stopped="complete",
             select=released_rows(table, [(working[name], name) for name in names]),
             count=None,
-            columns=tuple(self._released(name, noises.get(name)) for name in names),
+            columns=columns,
             symbol="",
             rows=records,
             steps=None,
@@ -221,7 +223,7 @@ class RandomizeRun:
             measures=tuple(self._measures(table, noisy, records, mixed)),
             marginals=self._marginals(table, noisy),
             moments=self._moments(table, noisy),
-            accept=lambda rows: self._accepted(rows, noisy),
+            accept=lambda rows: self._accepted(rows, columns, parameters),
         )
 
     def _released(self, name: str, noise: Noise | None) -> ReleasedColumn:
@@ -258,7 +260,7 @@ class RandomizeRun:
 
     def _moments(self, table: Table, noisy: Sequence[NoisyColumn]) -> dict[str, Moments]:
         places = {it.column.name: f"r{place}" for place, it in enumerate(noisy) if it.added is not None}
-        found = moments_of(self.engine, exp.select("*").from_(table.expression()), list(places.values()))
+        found = moments_of(self.engine, table, list(places.values()))
         return {name: found[working] for name, working in places.items()}
 
     # -- measures and the audit -----------------------------------------------------------------
@@ -282,13 +284,15 @@ class RandomizeRun:
                 self.progress.warn(attack.warning)
         return measures
 
-    def _accepted(self, rows: exp.Select, noisy: Sequence[NoisyColumn]) -> list[Measure]:
+    def _accepted(
+        self, rows: exp.Select, released: Sequence[ReleasedColumn], parameters: Mapping[str, Any]
+    ) -> list[Measure]:
         """Let the audit compare source and release, and give the moments that it found."""
         promise = RandomizedPromise(
-            noises={it.column.name: it.noise for it in noisy},
+            noises={item.name: item.noise for item in released if item.noise is not None},
+            parameters=parameters["noise"],
             columns=self.columns,
             carried=self._carried,
-            decimals={it.column.name: it.decimals for it in noisy if it.decimals is not None},
         )
         audit = accept_randomized(self.engine, self.rows, rows, promise)
         if audit.unjudged:
