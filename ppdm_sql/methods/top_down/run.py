@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from sqlglot import exp
 
+from ppdm_sql.audit.masking import MaskedColumn, MaskingPromise, accept_masked
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, column, resolve_all
@@ -26,7 +29,7 @@ from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Codes, Counts, Cut, Floats
 from ppdm_sql.methods.top_down.interrupt import stop_on_interrupt
 from ppdm_sql.methods.top_down.loop import Gains, InformationGain, Refinement, Rounding, State
-from ppdm_sql.methods.top_down.maskings import Fixed, Masking
+from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Masking
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.outcome import (
     Move,
@@ -88,6 +91,7 @@ class Run(ABC):
     """Columns at full detail that gains depend on, beside those of the requirements."""
     atoms: Atoms
     gauges: Constraints
+    rows: Table
     measure: GroupingMeasure
     recodings: list[Masking]
 
@@ -165,7 +169,7 @@ class Run(ABC):
         for found in redundancies(self.requirements):
             progress.notice(_redundant(found))
         try:
-            with self.engine.workspace():
+            with self.engine.workspace(), self.steady():
                 progress.start(f"collapsing {self.source}")
                 self._collapse()
                 self._check_absent(progress)
@@ -211,15 +215,18 @@ class Run(ABC):
         return [name for name in self.roles.masking if self.shows_symbol(name)]
 
     def read(self) -> Atoms:
-        """Read the source, all of it as it is at one moment; everything after works on what comes out."""
+        """Read the source; everything after works on what comes out, but for the audit."""
         engine, count, roles = self.engine, self.roles.count, self.roles
         masked, symbol = self.beside_symbol, self.options.symbol
         coded = [item.name for item in self.coded]
         needed = {*coded, *roles.kept, *roles.pseudonyms, *([] if count is None else [count])}
-        with engine.snapshot():
-            columns = [item for item in engine.columns(self.table) if item.name in needed]
-            source = read_source(engine, self.table, columns)
-            return collapse(engine, source, self.coded, self._kept, count, masked=masked, symbol=symbol)
+        columns = [item for item in engine.columns(self.table) if item.name in needed]
+        self.rows = read_source(engine, self.table, columns)
+        return collapse(engine, self.rows, self.coded, self._kept, count, masked=masked, symbol=symbol)
+
+    def steady(self) -> AbstractContextManager[None]:
+        """Hold the source as it is until the audit has compared the release with it."""
+        return self.engine.snapshot()
 
     def _collapse(self) -> None:
         """Make everything on which the descent works."""
@@ -280,6 +287,8 @@ class Run(ABC):
         outcome = self.outcome(cuts, moves)
         tops = top_labels(engine, outcome)
         outputs = self._outputs()
+        columns = tuple(self._released(outcome, tops, output) for output in outputs)
+        recorded = cut_rows(engine, outcome)
         return Draft(
             name=options.into,
             method=self.method,
@@ -289,14 +298,41 @@ class Run(ABC):
             stopped=state.stopped or "complete",
             select=released_rows(engine, outcome, outputs),
             count=self.roles.count,
-            columns=tuple(self._released(outcome, tops, output) for output in outputs),
+            columns=columns,
             symbol=options.symbol,
             rows=self.atoms.records,
             steps=step_rows(engine, outcome, moves),
-            cuts=cut_rows(engine, outcome),
+            cuts=recorded,
             taxonomies=tree_rows(engine, outcome),
             measures=(*self.reached(state, outcome), *self.said(outcome)),
+            accept=lambda rows: self._accepted(rows, columns, recorded),
         )
+
+    def _accepted(
+        self, rows: exp.Select, released: Sequence[ReleasedColumn], cuts: Table
+    ) -> Sequence[information.Row]:
+        """Let the audit compare source and release."""
+        hidden = {*self.roles.masking, *self.roles.pseudonyms, self.roles.count}
+        carried = [
+            self.columns[item.name] for item in released if item.of is None and item.name not in hidden
+        ]
+        promise = MaskingPromise(
+            masked=[self._masked(name) for name in self.roles.masking],
+            carried=carried,
+            pseudonyms=self.roles.pseudonyms,
+            count=self.roles.count,
+            cuts=cuts,
+        )
+        accept_masked(self.engine, self.rows, rows, promise)
+        return ()
+
+    def _masked(self, name: str) -> MaskedColumn:
+        """Say what the audit is to hold a masked column against: what the owner gave."""
+        recoding = self.recodings[self.attributes.index(name)]
+        if isinstance(recoding, Generalization):
+            taxonomy = recoding.taxonomy
+            return MaskedColumn(name, taxonomy.labels[0], False, taxonomy, recoding.by_interval)
+        return MaskedColumn(name, self.options.symbol, recoding.treatment == "suppressed")
 
     def outcome(self, cuts: Sequence[Cut], moves: Sequence[Move]) -> Outcome:
         """Gather what the release needs to know."""
