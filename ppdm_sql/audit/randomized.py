@@ -14,15 +14,14 @@ from typing import Any
 
 from sqlglot import exp
 
+from ppdm_sql.audit.bins import binned_values, join_bin
+from ppdm_sql.audit.moments import Moments
+from ppdm_sql.audit.noise import NoiseModel, impossible_values, noise_models
 from ppdm_sql.audit.swaps import plain_column
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import GuaranteeNotMet
-from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, Uniform
-from ppdm_sql.release.bins import bin_label
-from ppdm_sql.release.draft import Moments
-from ppdm_sql.release.randomized import impossible
 
 ERRORS = 6.0
 """Standard errors that a mean, a variance or a frequency may be off."""
@@ -39,21 +38,16 @@ class RandomizedPromise:
     """What a randomized release promises.
 
     Args:
-        noises: The noise of each randomized column.
+        noises: The noise of each randomized column, as the release will record it.
+        parameters: The same as the parameters of the release will record it.
         columns: The columns of the source, by name.
         carried: Columns that are released as they are.
-        decimals: To how many decimals the noisy values of a column are rounded, where they are.
     """
 
-    noises: Mapping[str, Noise]
+    noises: Mapping[str, str]
+    parameters: Mapping[str, Mapping[str, Any]]
     columns: Mapping[str, Column]
     carried: Sequence[str]
-    decimals: Mapping[str, int]
-
-    @property
-    def added(self) -> dict[str, Gaussian | Uniform]:
-        """The columns to which noise is added."""
-        return {name: noise for name, noise in self.noises.items() if isinstance(noise, Gaussian | Uniform)}
 
 
 @dataclass(frozen=True)
@@ -79,6 +73,7 @@ class RandomizedAudit:
     """What an audit of a randomized release found.
 
     Args:
+        models: The noise of each randomized column, as its record is read.
         before: What the source holds.
         after: What the release holds.
         impossible: By column, the records with a value that its noise cannot give.
@@ -86,6 +81,7 @@ class RandomizedAudit:
         unjudged: Columns with too few values to judge their variance.
     """
 
+    models: Mapping[str, NoiseModel]
     before: Side
     after: Side
     impossible: dict[str, int]
@@ -107,25 +103,25 @@ class RandomizedAudit:
         found += [
             (n, f"{n} values of {name!r} cannot come of its noise") for name, n in self.impossible.items()
         ]
-        for name, noise in promise.added.items():
-            found += self._noise_faults(name, noise, promise.decimals.get(name))
-        found += [self._frequency_fault(name, promise.noises[name]) for name in self.frequencies]
+        for name, model in self.models.items():
+            recorded = model.is_recorded(promise.parameters[name])
+            found.append((not recorded, f"the noise of {name!r} is recorded in two ways"))
+            if model.added:
+                found += self._noise_faults(name, model)
+        found += [self._frequency_fault(name, self.models[name]) for name in self.frequencies]
         return [words for wrong, words in found if wrong]
 
-    def _frequency_fault(self, name: str, noise: Noise) -> tuple[object, str]:
-        assert isinstance(noise, Retain)
+    def _frequency_fault(self, name: str, noise: NoiseModel) -> tuple[object, str]:
         counts = [(before, after) for _, before, after in self.frequencies[name]]
         values = sum(before for before, _ in counts)
         off = sum(not _plausible(before, after, noise, values) for before, after in counts)
         return off, f"{off} values of {name!r} are not as frequent as their noise makes them"
 
-    def _noise_faults(
-        self, name: str, noise: Gaussian | Uniform, decimals: int | None
-    ) -> list[tuple[object, str]]:
+    def _noise_faults(self, name: str, noise: NoiseModel) -> list[tuple[object, str]]:
         before, after = self.before.moments[name], self.after.moments[name]
         if not before.values:
             return []
-        variance, fourth = noise_moments(noise, decimals)
+        variance, fourth = noise.moments()
         error = math.sqrt(variance / before.values)
         many = not noise.rounded or before.values >= MANY_FOR_ROUNDED
         same = many and self.before.fingerprints[name] == self.after.fingerprints[name]
@@ -177,49 +173,26 @@ def audit_randomized(
 
     Cost: one scan of both tables, and a GROUP BY of both for each column of categories.
     """
-    plain = source.expression()
-    plain.set("alias", exp.TableAlias(this=exp.to_identifier("s")))
-    before = _side(engine, plain, promise, _cells_of_source(promise))
-    labels = [column(name, "s") for name, noise in promise.noises.items() if isinstance(noise, Cells)]
-    after = _side(engine, released.subquery("s"), promise, labels)
-    frequencies = {
-        name: _frequencies(engine, plain, released, name)
-        for name, noise in promise.noises.items()
-        if isinstance(noise, Retain)
-    }
-    few = [name for name, found in before.moments.items() if found.values < MANY_FOR_VARIANCE]
-    strays = _impossible(engine, released, promise.noises)
-    return RandomizedAudit(before, after, strays, frequencies, tuple(few))
+    with engine.workspace():
+        types = {name: promise.columns[name].type for name in promise.noises}
+        models = noise_models(engine, promise.noises, types)
+        shown = engine.overlay(released)
+        before = _side(engine, source, promise, models, _cells_of_source(engine, source, models))
+        after = _side(engine, shown, promise, models, {})
+        frequencies = {
+            name: _frequencies(engine, source, shown, name)
+            for name, model in models.items()
+            if model.kind == "retain"
+        }
+        few = [name for name, found in before.moments.items() if found.values < MANY_FOR_VARIANCE]
+        strays = impossible_values(engine, shown, models)
+    return RandomizedAudit(models, before, after, strays, frequencies, tuple(few))
 
 
-def noise_moments(noise: Gaussian | Uniform, decimals: int | None) -> tuple[float, float]:
-    """Give variance and fourth central moment of noise, that of rounding included.
-
-    Args:
-        noise: The noise; rounded noise is at least as wide as the grid.
-        decimals: Of the grid of the original, to which noisy values are rounded; None where they are not.
-
-    Example:
-        >>> from ppdm_sql.methods.perturbation.noise import Domain
-        >>> noise_moments(Uniform(1.0, Domain(0, 9, whole=True), rounded=True), 0)[0]
-        0.5
-    """
-    unit = 0.0 if decimals is None else 10.0**-decimals
-    if isinstance(noise, Gaussian):
-        variance = noise.scale**2 + unit**2 / 12
-        return variance, 3 * variance**2
-    if not unit:
-        return noise.scale**2 / 3, noise.scale**4 / 5
-    reach = noise.scale / unit
-    last = math.floor(reach + 0.5)
-    whole = (last - 1) * last * (2 * last - 1) / 6 + last**2 * (reach - last + 0.5)
-    return unit**2 * whole / reach, (noise.scale + unit / 2) ** 4 / 5
-
-
-def _plausible(before: int, after: int, noise: Retain, records: int) -> bool:
+def _plausible(before: int, after: int, noise: NoiseModel, records: int) -> bool:
     """Tell whether so many records may show a value that so many have."""
-    other = (1 - noise.probability) / len(noise.values)
-    own = noise.probability + other
+    other = (1 - noise.amount) / len(noise.labels)
+    own = noise.amount + other
     expected = before * own + (records - before) * other
     variance = before * own * (1 - own) + (records - before) * other * (1 - other)
     return abs(after - expected) <= ERRORS * math.sqrt(variance) + RARE
@@ -233,29 +206,39 @@ def _last_digits(found: Moments) -> float:
 # -- statements -------------------------------------------------------------------------------
 
 
-def _cells_of_source(promise: RandomizedPromise) -> list[exp.Expression]:
-    """Give the labels of the cells in which the originals lie, by both bounds of each."""
-    return [
-        bin_label(_double(name), noise.labels, "DOUBLE")
-        for name, noise in promise.noises.items()
-        if isinstance(noise, Cells)
-    ]
+def _cells_of_source(engine: Engine, source: Table, models: Mapping[str, NoiseModel]) -> dict[str, Table]:
+    """Work out the cells in which the originals lie, by both bounds of each."""
+    return {
+        name: binned_values(engine, source, _double(name), model.labels)
+        for name, model in models.items()
+        if model.kind == "cells"
+    }
 
 
 def _side(
-    engine: Engine, rows: exp.Expression, promise: RandomizedPromise, cells: Sequence[exp.Expression]
+    engine: Engine,
+    rows: Table,
+    promise: RandomizedPromise,
+    models: Mapping[str, NoiseModel],
+    cells: Mapping[str, Table],
 ) -> Side:
-    """Measure source or release, under the alias ``s``, in one scan."""
+    """Measure source or release in one scan; where cells are not given, the rows show them."""
+    query = exp.select().from_(exp.alias_(rows.expression(), "s", table=True))
+    labels: list[exp.Expression] = []
+    for place, name in enumerate(name for name, model in models.items() if model.kind == "cells"):
+        labels.append(column("label", f"b{place}") if name in cells else column(name, "s"))
+        if name in cells:
+            query.append("joins", join_bin(_double(name), cells[name], f"b{place}"))
     missing = [column(name, "s").is_(exp.null()) for name in promise.noises]
     carried = [plain_column(promise.columns[name]) for name in promise.carried]
-    whole = _sum_of_fingerprints([*missing, *carried, *cells])
-    added = list(promise.added)
+    whole = _sum_of_fingerprints([*missing, *carried, *labels])
+    added = [name for name, model in models.items() if model.added]
     measures = [measure for name in added for measure in _measures(name)]
     named = [
         alias(measure, f"m{place}")
         for place, measure in enumerate((exp.Count(this=exp.Star()), whole, *measures))
     ]
-    (found,) = engine.query(render(exp.select(*named).from_(rows.copy())), step="audit sums")
+    (found,) = engine.query(render(query.select(*named)), step="audit sums")
     records, fingerprint, *rest = found
     parts = {name: rest[4 * place : 4 * place + 4] for place, name in enumerate(added)}
     return Side(
@@ -290,24 +273,9 @@ def _double(name: str) -> exp.Expression:
     return exp.cast(column(name, "s"), "DOUBLE")
 
 
-def _impossible(engine: Engine, released: exp.Select, noises: Mapping[str, Noise]) -> dict[str, int]:
-    """Count what the noise of a column cannot give; one scan of the release."""
-    counts = [
-        exp.Filter(
-            this=exp.Count(this=exp.Star()), expression=exp.Where(this=impossible(column(name, "s"), noise))
-        )
-        for name, noise in noises.items()
-    ]
-    query = exp.select(*counts).from_(released.subquery("s"))
-    (found,) = engine.query(render(query), step="impossible values")
-    return dict(zip(noises, map(int, found), strict=True))
-
-
-def _frequencies(
-    engine: Engine, source: exp.Expression, released: exp.Select, name: str
-) -> list[tuple[str, int, int]]:
+def _frequencies(engine: Engine, source: Table, released: Table, name: str) -> list[tuple[str, int, int]]:
     """Count the records of each value, NULL aside, before and after."""
-    sides = [_counted(rows, name, side) for side, rows in enumerate((source.copy(), released.subquery("s")))]
+    sides = [_counted(rows, name, side) for side, rows in enumerate((source, released))]
     both = exp.union(*sides, distinct=False).subquery("b")
     sums = [exp.cast(exp.Sum(this=column(side, "b")), "BIGINT") for side in ("before", "after")]
     query: Any = exp.select(column("value", "b"), *sums).from_(both)
@@ -315,10 +283,11 @@ def _frequencies(
     return [(value, before, after) for value, before, after in rows if value is not None]
 
 
-def _counted(rows: exp.Expression, name: str, side: int) -> exp.Select:
+def _counted(rows: Table, name: str, side: int) -> exp.Select:
     counts = [exp.Literal.number(0), exp.Literal.number(0)]
     numbers: list[exp.Expression] = [*counts]
     numbers[side] = exp.Count(this=exp.Star())
     named = [alias(count, label) for count, label in zip(numbers, ("before", "after"), strict=True)]
     value = exp.cast(column(name, "s"), "TEXT")
-    return exp.select(alias(value, "value"), *named).from_(rows).group_by(value.copy())
+    read = exp.alias_(rows.expression(), "s", table=True)
+    return exp.select(alias(value, "value"), *named).from_(read).group_by(value.copy())

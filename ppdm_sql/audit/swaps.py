@@ -8,12 +8,11 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from ppdm_sql.audit.bins import binned_values, comparable, join_bin
 from ppdm_sql.engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import Scalar, bind, literal
-from ppdm_sql.engine.types import plain_type
 from ppdm_sql.errors import GuaranteeNotMet
-from ppdm_sql.release.bins import bin_label
 
 _SIDES = ("before", "after")
 PATTERN, CARRIED = "pattern", "carried"
@@ -196,7 +195,7 @@ def _rows(
 
 def _values(engine: Engine, source: Table, released: exp.Select, promise: SwapPromise) -> tuple[Table, int]:
     """Give the values of each pattern, and the number of finer combinations that are not as they were."""
-    sides = _sides(source, released, promise)
+    sides = _sides(engine, source, released, promise)
     if not promise.carried:
         change = exp.Sub(this=_sum("before"), expression=_sum("after"))
         moved = exp.Greatest(this=change, expressions=[literal(0)])
@@ -223,14 +222,17 @@ def _counts() -> list[exp.Expression]:
     return [alias(exp.cast(_sum(side), "BIGINT"), side) for side in _SIDES]
 
 
-def _sides(source: Table, released: exp.Select, promise: SwapPromise) -> exp.Subquery:
+def _sides(engine: Engine, source: Table, released: exp.Select, promise: SwapPromise) -> exp.Subquery:
     """Put the rows of source and release one below the other, with their records on either side."""
     name, type_text = promise.confidential
-    label: exp.Expression = column(name, "s")
-    if promise.bins:
-        label = bin_label(label, promise.bins, type_text)
-    before = _counted(promise, label, 0).from_(exp.alias_(source.expression(), "s", table=True))
-    after = _counted(promise, column(name, "s"), 1).from_(released.subquery("s"))
+    value: exp.Expression = column(name, "s")
+    before = _counted(promise, value if promise.bins is None else column("label", "b0"), 0)
+    before = before.from_(exp.alias_(source.expression(), "s", table=True))
+    if promise.bins is not None:
+        number = comparable(value, type_text, promise.bins)
+        binned = binned_values(engine, source, number, promise.bins)
+        before.append("joins", join_bin(number, binned, "b0"))
+    after = _counted(promise, value, 1).from_(released.subquery("s"))
     if promise.count is not None:
         counted = exp.GT(this=column(promise.count, "s"), expression=literal(0))
         before, after = before.where(counted), after.where(counted.copy())
@@ -257,6 +259,6 @@ def _fingerprint(columns: Sequence[Column]) -> exp.Expression:
 
 
 def plain_column(item: Column) -> exp.Expression:
-    """Give a column, with text in the place of an ENUM, whose numbers differ from table to table."""
+    """Give a column, as text where an ENUM is in it, whose numbers differ from table to table."""
     value: exp.Expression = column(item.name, "s")
-    return exp.cast(value, plain_type(item.type)) if "ENUM(" in item.type else value
+    return exp.cast(value, "TEXT") if "ENUM(" in item.type else value

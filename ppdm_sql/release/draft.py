@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 from sqlglot import exp
 
+from ppdm_sql.audit.moments import Moments
 from ppdm_sql.engine.names import Table
 from ppdm_sql.privacy import Requirement
 
@@ -53,20 +54,6 @@ class Measured(NamedTuple):
     measure: str
     before: float | None
     after: float | None
-
-
-class Moments(NamedTuple):
-    """Of the values of a column that are not NULL.
-
-    Args:
-        values: How many there are.
-        mean: Their mean, 0 where there is none.
-        deviation: Their standard deviation (of the population), 0 where there is none.
-    """
-
-    values: int
-    mean: float
-    deviation: float
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from typing import Any
 
 from sqlglot import exp
 
+from ppdm_sql.audit.moments import Moments
 from ppdm_sql.engine.names import Table, alias, column
-from ppdm_sql.release.draft import Draft, Moments, ReleasedColumn
+from ppdm_sql.release.draft import Draft, ReleasedColumn
 
 SCHEMA = "ppdm"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 import pytest
-from ppdm_sql.audit.class_models import is_ordered as is_ordered_for_the_audit
+from ppdm_sql.audit.judging import is_ordered as is_ordered_for_the_audit
 
 from ppdm_sql.engine.types import Kind, is_number, is_ordered, kind_of, wide_type
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.statements import render
+from ppdm_sql.release import Moments
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,21 @@ def statistics_of(
     return int(records), {
         item.name: ColumnStatistics(*found[5 * i : 5 * i + 5]) for i, item in enumerate(numeric)
     }
+
+
+def moments_of(engine: Engine, table: Table, names: Sequence[str]) -> dict[str, Moments]:
+    """Measure columns of finite numbers, NULL aside; one scan of the table."""
+    if not names:
+        return {}
+    zero = exp.Literal.number(0)
+    numbers: list[exp.Expression] = []
+    for value in (number(name) for name in names):
+        mean: exp.Expression = exp.Anonymous(this="favg", expressions=[value])
+        deviation = exp.StddevPop(this=value.copy())
+        numbers.append(exp.Count(this=value.copy()))
+        numbers += [exp.Coalesce(this=part, expressions=[zero.copy()]) for part in (mean, deviation)]
+    (found,) = engine.query(render(exp.select(*numbers).from_(source_rows(table))), step="moments")
+    return {name: Moments(*found[3 * place : 3 * place + 3]) for place, name in enumerate(names)}
 
 
 def _measures(item: Column) -> list[exp.Expression]:

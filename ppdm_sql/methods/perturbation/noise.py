@@ -217,6 +217,23 @@ def _retain(asked: Asked, values: tuple[str, ...]) -> Retain:
     return Retain(asked.amount, values)
 
 
+def rounding_of(noise: Gaussian | Uniform) -> float:
+    """Give the unit to which noisy values are rounded, or its upper bound where decimals are kept.
+
+    Without rounding to the grid of the original it is a power of two, about a millionth of the scale: enough
+    that the last bits of a sum of floating-point numbers do not tell what was added.
+
+    Source: Mironov 2012, "On Significance of the Least Significant Bits for Differential Privacy".
+
+    Example:
+        >>> rounding_of(Gaussian(1.5, Domain(0, 1))) == 2**-20
+        True
+    """
+    if noise.rounded:
+        return 1.0 if noise.domain.whole else min(1.0, noise.scale)
+    return float(2.0 ** (math.floor(math.log2(noise.scale)) - 20))
+
+
 def as_json(noise: Noise) -> dict[str, Any]:
     """Give the noise as JSON can hold it.
 

@@ -15,10 +15,9 @@ from ppdm_sql.engine.names import Table, alias, column, quoted
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.engine.types import double, plain_type
 from ppdm_sql.methods.perturbation.column_statistics import number, source_rows
-from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Retain, Uniform
+from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Retain, Uniform, rounding_of
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
 from ppdm_sql.methods.perturbation.record_key import RecordKey
-from ppdm_sql.release.randomized import rounding_of
 
 Params = dict[str, object]
 

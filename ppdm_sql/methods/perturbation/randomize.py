@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import read_source
-from ppdm_sql.methods.perturbation.column_statistics import source_rows
+from ppdm_sql.methods.perturbation.column_statistics import moments_of, source_rows
 from ppdm_sql.methods.perturbation.correlated_noise import mixing
 from ppdm_sql.methods.perturbation.key_reuse import key_notices, repeated_notices
 from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, as_json, as_text
@@ -34,7 +35,6 @@ from ppdm_sql.methods.perturbation.roles import RandomizeRoles, assign_randomize
 from ppdm_sql.methods.perturbation.spectral_attack import deviation, filtered
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn
-from ppdm_sql.release.randomized import moments_of
 
 Matrix = NDArray[np.float64]
 
@@ -206,16 +206,18 @@ class RandomizeRun(Run[Randomized]):
         working |= {item.name: f"k{place}" for place, item in enumerate(self.kept)}
         names = [name for name in self.columns if name in working]
         noises = {it.column.name: it.noise for it in noisy}
+        parameters = self._parameters(noises, transformed.key)
+        columns = tuple(self._released(name, noises.get(name)) for name in names)
         return Draft(
             name=self.request.into,
             method="randomize",
             source=self.source,
             requirements=(),
-            parameters=self._parameters(noises, transformed.key),
+            parameters=parameters,
             stopped="complete",
             select=ordered_rows(transformed.table, [(working[name], name) for name in names]),
             count=None,
-            columns=tuple(self._released(name, noises.get(name)) for name in names),
+            columns=columns,
             symbol="",
             rows=transformed.records,
             steps=None,
@@ -223,7 +225,7 @@ class RandomizeRun(Run[Randomized]):
             measures=tuple(transformed.measures),
             marginals=transformed.marginals,
             moments=transformed.moments,
-            accept=lambda rows: self._accepted(rows, noisy),
+            accept=lambda rows: self._accepted(rows, columns, parameters),
         )
 
     def _released(self, name: str, noise: Noise | None) -> ReleasedColumn:
@@ -259,7 +261,7 @@ class RandomizeRun(Run[Randomized]):
 
     def _moments(self, table: Table, noisy: Sequence[NoisyColumn]) -> dict[str, Moments]:
         places = {it.column.name: f"r{place}" for place, it in enumerate(noisy) if it.added is not None}
-        found = moments_of(self.engine, exp.select("*").from_(table.expression()), list(places.values()))
+        found = moments_of(self.engine, table, list(places.values()))
         return {name: found[working] for name, working in places.items()}
 
     # -- measures and the audit -----------------------------------------------------------------
@@ -283,13 +285,15 @@ class RandomizeRun(Run[Randomized]):
                 self.progress.warn(attack.warning)
         return measures
 
-    def _accepted(self, rows: exp.Select, noisy: Sequence[NoisyColumn]) -> list[Measure]:
+    def _accepted(
+        self, rows: exp.Select, released: Sequence[ReleasedColumn], parameters: Mapping[str, Any]
+    ) -> list[Measure]:
         """Let the audit compare source and release, and give the moments that it found."""
         promise = RandomizedPromise(
-            noises={it.column.name: it.noise for it in noisy},
+            noises={item.name: item.noise for item in released if item.noise is not None},
+            parameters=parameters["noise"],
             columns=self.columns,
             carried=self.carried,
-            decimals={it.column.name: it.decimals for it in noisy if it.decimals is not None},
         )
         audit = accept_randomized(self.engine, self.rows, rows, promise)
         if audit.unjudged:

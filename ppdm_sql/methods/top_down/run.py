@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+from sqlglot import exp
 
+from ppdm_sql.audit.masking import MaskedColumn, MaskingPromise, accept_masked
 from ppdm_sql.engine import Column
-from ppdm_sql.engine.names import resolve_all
+from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Atoms, class_counts, collapse
@@ -27,7 +28,7 @@ from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.interrupt import stop_on_interrupt
 from ppdm_sql.methods.top_down.loop import Gains, InformationGain, Refinement, Rounding, State
-from ppdm_sql.methods.top_down.maskings import Fixed, Masking
+from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Masking
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.outcome import (
     Move,
@@ -65,6 +66,7 @@ class RefinementRun(Run[State]):
     """Columns at full detail that gains depend on, beside those of the requirements."""
     atoms: Atoms
     constraints: Constraints
+    rows: Table
     measure: GroupingMeasure
     maskings: list[Masking]
 
@@ -117,10 +119,6 @@ class RefinementRun(Run[State]):
 
     # -- the run --------------------------------------------------------------------------------
 
-    def reading(self) -> AbstractContextManager[None]:
-        """Only :meth:`read` needs a snapshot: the descent works on what came out, and may take long."""
-        return nullcontext()
-
     def publish(self) -> Release:
         """Tell of requirements that follow from others, then do all of it."""
         for found in redundancies(self.requirements):
@@ -170,15 +168,14 @@ class RefinementRun(Run[State]):
         return [name for name in self.roles.masking if self.shows_symbol(name)]
 
     def read(self) -> Atoms:
-        """Read the source, all of it as it is at one moment; everything after works on what comes out."""
+        """Read the source; everything after works on what comes out, but for the audit."""
         engine, count, roles = self.engine, self.roles.count, self.roles
         masked, symbol = self.beside_symbol, self.request.symbol
         coded = [item.name for item in self.coded]
         needed = {*coded, *roles.kept, *roles.pseudonyms, *([] if count is None else [count])}
-        with engine.snapshot():
-            columns = [item for item in engine.columns(self.table) if item.name in needed]
-            source = read_source(engine, self.table, columns)
-            return collapse(engine, source, self.coded, self.kept, count, masked=masked, symbol=symbol)
+        columns = [item for item in engine.columns(self.table) if item.name in needed]
+        self.rows = read_source(engine, self.table, columns)
+        return collapse(engine, self.rows, self.coded, self.kept, count, masked=masked, symbol=symbol)
 
     def _collapse(self) -> None:
         """Make everything on which the descent works."""
@@ -239,6 +236,8 @@ class RefinementRun(Run[State]):
         outcome = self.outcome(cuts, moves)
         masked, outputs = outcome.masked, self.outputs(outcome.atoms)
         tops = top_labels(engine, outcome)
+        columns = tuple(self._released(masked, tops, output) for output in outputs)
+        recorded = cut_rows(engine, outcome)
         return Draft(
             name=request.into,
             method=self.method,
@@ -248,14 +247,41 @@ class RefinementRun(Run[State]):
             stopped=state.stopped or "complete",
             select=released_rows(engine, masked, outputs),
             count=self.roles.count,
-            columns=tuple(self._released(masked, tops, output) for output in outputs),
+            columns=columns,
             symbol=request.symbol,
             rows=self.atoms.records,
             steps=step_rows(engine, outcome, moves),
-            cuts=cut_rows(engine, outcome),
+            cuts=recorded,
             taxonomies=tree_rows(engine, outcome),
             measures=(*self.reached(state, outcome), *self.release_measures(outcome)),
+            accept=lambda rows: self._accepted(rows, columns, recorded),
         )
+
+    def _accepted(
+        self, rows: exp.Select, released: Sequence[ReleasedColumn], cuts: Table
+    ) -> Sequence[information.Row]:
+        """Let the audit compare source and release."""
+        hidden = {*self.roles.masking, *self.roles.pseudonyms, self.roles.count}
+        carried = [
+            self.columns[item.name] for item in released if item.of is None and item.name not in hidden
+        ]
+        promise = MaskingPromise(
+            masked=[self._masked(name) for name in self.roles.masking],
+            carried=carried,
+            pseudonyms=self.roles.pseudonyms,
+            count=self.roles.count,
+            cuts=cuts,
+        )
+        accept_masked(self.engine, self.rows, rows, promise)
+        return ()
+
+    def _masked(self, name: str) -> MaskedColumn:
+        """Say what the audit is to hold a masked column against: what the owner gave."""
+        masking = self.maskings[self.attributes.index(name)]
+        if isinstance(masking, Generalization):
+            taxonomy = masking.taxonomy
+            return MaskedColumn(name, taxonomy.labels[0], False, taxonomy, masking.by_interval)
+        return MaskedColumn(name, self.request.symbol, masking.treatment == "suppressed")
 
     def outcome(self, cuts: Sequence[Cut], moves: Sequence[Move]) -> Outcome:
         """Gather what the release needs to know."""

@@ -6,6 +6,7 @@ Source: Wang, Fung, Dong 2005, "Integrating private databases for data analysis"
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 
@@ -120,6 +121,10 @@ class IntegrationRun(GeneralizationRun):
     def shows_symbol(self, name: str) -> bool:
         """The partner looks after its own columns."""
         return name in self._ownership.own and super().shows_symbol(name)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Keep no transaction open while the partner works."""
+        return nullcontext()
 
     def read(self) -> Atoms:
         """Agree with the partner on terms and records, and code the records in their common order."""

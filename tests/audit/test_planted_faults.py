@@ -1,0 +1,339 @@
+"""A fault planted in what a method uses is refused by the audit, which uses none of it.
+
+Left out, since nothing that is promised changes: `is_packed` and the order of codes (how rows are stored),
+the dictionaries of the collapse (any numbering of the values will do), how noise is resolved from what was
+asked (the release records, and keeps, what was made of it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from sqlglot import exp
+
+import ppdm_sql
+from ppdm_sql.engine.names import Table
+from ppdm_sql.errors import GuaranteeNotMet
+
+METHODS = "ppdm_sql.methods."
+Plant = Callable[[Any], Any]
+"""Makes a faulty function of the true one."""
+
+
+@pytest.fixture
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    """People of whom 200 are alone with their age and sex, and 120 stand in groups that share their pay."""
+    with duckdb.connect() as opened:
+        opened.execute(
+            """
+            CREATE TABLE t AS SELECT
+                i AS id, 'person ' || i AS name, if(i < 200, i, 200 + i % 30) AS age,
+                ['f', 'm'][1 + i % 2]::ENUM ('m', 'f') AS sex,
+                if(i < 200, [0, 5, 10, 15, 20][1 + (hash(i) % 5)::INTEGER], 5 * (i % 30 % 5)) AS pay,
+                ['cook', 'nurse', 'lawyer', 'it''s, well'][1 + if(i % 10 < 8, 0, i % 4)] AS job,
+                ((i * 17) % 10000 / 100)::DECIMAL(8, 2) AS share, i % 101 / 7 AS hours,
+                ['yes', 'no'][1 + i % 3 % 2] AS class
+            FROM range(320) AS r (i)
+            """
+        )
+        yield opened
+
+
+def swapped(db: ppdm_sql.Database) -> ppdm_sql.Release:
+    return db.swap(
+        "t", confidential="pay", by=["age"], keep=["sex", "job"], bins={"pay": [-5, 5, 10, 15, 25]},
+        into="safe", proportion=0.5, seed=1,
+    )  # fmt: skip
+
+
+def randomized(db: ppdm_sql.Database) -> ppdm_sql.Release:
+    noise = {
+        "age": "uniform 30 on 0,229 whole rounded",
+        "hours": "gaussian 5 on 0,15",
+        "pay": "cells 0,5,10,15,20",
+        "job": "retain 0.5 of cook,nurse,lawyer,'it''s, well'",
+    }
+    return db.randomize("t", noise=noise, keep=["sex"], class_column="class", into="safe", seed=1)
+
+
+def suppressed(db: ppdm_sql.Database) -> ppdm_sql.Release:
+    people = {"name": "pseudonym", "id": "drop"}
+    return db.suppress(
+        "t",
+        ["k >= 4 on age"],
+        class_column="class",
+        keep=["sex", "hours"],
+        identifiers=people,
+        into="safe",
+    )
+
+
+def generalized(db: ppdm_sql.Database) -> ppdm_sql.Release:
+    trees: dict[str, Any] = {
+        "job": {"ANY": {"hands": ["cook", "nurse"], "head": ["lawyer", "it's, well"]}},
+        "age": {"[0, 300)": {"[0, 150)": ["[0, 75)", "[75, 150)"], "[150, 300)": []}},
+    }
+    return db.generalize(
+        "t", ["k >= 20 on pay, job, age"], class_column="class", keep=["sex"], taxonomies=trees, into="safe",
+        interval_columns=True,
+    )  # fmt: skip
+
+
+RUNS: dict[str, Callable[[ppdm_sql.Database], ppdm_sql.Release]] = {
+    "swap": swapped,
+    "randomize": randomized,
+    "suppress": suppressed,
+    "generalize": generalized,
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault planted in one function.
+
+    Args:
+        run: The method that uses it.
+        place: Module, below the methods, and name.
+        plant: What becomes of it.
+        words: What the audit says.
+    """
+
+    run: str
+    place: str
+    plant: Plant
+    words: str = "not what was promised"
+
+
+def shifted(real: Any) -> Any:
+    """Bins whose bounds are off by one."""
+    return lambda value, *rest: real(
+        exp.Paren(this=exp.Sub(this=value.copy(), expression=exp.convert(1))), *rest
+    )
+
+
+def without_rows(real: Any) -> Any:
+    """Rows of which one in a hundred is dropped, the last one twice written."""
+    return lambda *given: f"SELECT * FROM ({real(*given)}) AS r WHERE random() < 0.99"
+
+
+def other_order(real: Any) -> Any:
+    """A column whose ENUM is read in another order: m for f."""
+
+    def faulty(value: exp.Expression, *rest: Any) -> exp.Expression:
+        arguments = [exp.cast(value, "TEXT"), exp.convert("fm"), exp.convert("mf")]
+        return exp.Anonymous(this="translate", expressions=arguments)
+
+    return faulty
+
+
+def no_lower_bound(real: str) -> str:
+    return real.replace("'[' || lower", "'[1' || lower")
+
+
+def other_leaves(real: Any) -> Any:
+    return lambda *given, **named: np.roll(real(*given, **named), 1)
+
+
+def other_tops(real: Any) -> Any:
+    return lambda *given: dict.fromkeys(real(*given), "top")
+
+
+def rewritten(change: str) -> Plant:
+    """A table in which something was changed after it was made."""
+
+    def plant(real: Any) -> Any:
+        def faulty(engine: Any, *given: Any, **named: Any) -> Any:
+            made = real(engine, *given, **named)
+            table = made if isinstance(made, Table) else made.table
+            changed = engine.materialize("faulty", f"SELECT * REPLACE ({change}) FROM {table}")
+            return changed if isinstance(made, Table) else replace(made, table=changed)
+
+        return faulty
+
+    return plant
+
+
+def one_less(real: Any) -> Any:
+    """Counts of which one is short by a record."""
+
+    def faulty(*given: Any) -> Any:
+        counts = real(*given)
+        name, inner = next(iter(counts.items()))
+        if isinstance(inner, dict):
+            first = next(iter(inner))
+            return counts | {name: inner | {first: inner[first] - 1}}
+        return counts | {name: inner - 1}
+
+    return faulty
+
+
+def times(factor: float) -> Plant:
+    return lambda real: (
+        lambda value: real(value * factor) if isinstance(value, float) else real(value) * factor
+    )
+
+
+def rolled(real: Any) -> Any:
+    """A mapping of codes that is off by one."""
+    return lambda name, numbers, *rest: real(name, np.roll(numbers, 1), *rest)
+
+
+def other_text(old: str, new: str) -> Plant:
+    return lambda real: lambda *given: real(*given).replace(old, new)
+
+
+def same_pseudonym(real: Any) -> Any:
+    return lambda value, *rest: real(exp.Anonymous(this="left", expressions=[value, exp.convert(8)]), *rest)
+
+
+def other_code(real: Any) -> Any:
+    """A collapse that takes the second value for the first."""
+    return lambda *given: exp.Greatest(
+        this=real(*given), expressions=[exp.cast(exp.convert(1), "USMALLINT", dialect="duckdb")]
+    )
+
+
+def other_moments(real: Any) -> Any:
+    def faulty(*given: Any) -> Any:
+        return {
+            name: found._replace(deviation=found.deviation * 1.01) for name, found in real(*given).items()
+        }
+
+    return faulty
+
+
+def all_values_one_bin_on(real: Any) -> Any:
+    return lambda noise, *rest: real(replace(noise, edges=tuple(edge + 5 for edge in noise.edges)), *rest)
+
+
+def other_scale(real: Any) -> Any:
+    return lambda noise: real(replace(noise, scale=2 * noise.scale) if hasattr(noise, "scale") else noise)
+
+
+def other_probability(real: Any) -> Any:
+    return lambda noise: real(replace(noise, probability=0.95) if hasattr(noise, "probability") else noise)
+
+
+def other_values(real: Any) -> Any:
+    return lambda noise: real(
+        replace(noise, values=noise.values[::-1]) if hasattr(noise, "values") else noise
+    )
+
+
+def other_edges(real: Any) -> Any:
+    return lambda noise: real(
+        replace(noise, edges=(0, 6, *noise.edges[2:])) if hasattr(noise, "edges") else noise
+    )
+
+
+def always_kept(real: Any) -> Any:
+    return lambda it, value, draw, params: real(it, value, f"({draw} / 2)", params)
+
+
+def finer(real: Any) -> Any:
+    return lambda noise: real(noise) / 1024
+
+
+OTHER_LABELS = (
+    "CASE label "
+    "WHEN 'hands' THEN 'head' WHEN 'head' THEN 'hands' "
+    "WHEN '[0, 150)' THEN '[150, 300)' WHEN '[150, 300)' THEN '[0, 150)' "
+    "WHEN '[0, 75)' THEN '[75, 150)' WHEN '[75, 150)' THEN '[0, 75)' "
+    "ELSE label END AS label"
+)
+"""Nodes that exchange their labels."""
+SWAPS = {
+    "a bound of the bins": Fault("swap", "swapping.bins:bin_label", shifted),
+    "a column read in the wrong order": Fault("swap", "swapping.swap:without_enum", other_order),
+    "a code of the collapse": Fault("swap", "base.collapse:_code", other_code),
+    "a swapped row": Fault("swap", "swapping.swap:swapped", rewritten("(c0 // 2)::USMALLINT AS c0")),
+    "rows": Fault("swap", "swapping.swap:released_rows", without_rows, "promised"),
+    "a marginal": Fault("swap", "swapping.swap:SwapRun._marginal", one_less, "would not verify"),
+}
+RANDOMIZED = {
+    "a bound of the cells": Fault("randomize", "perturbation.noisy_rows:_cell", all_values_one_bin_on),
+    "the scale of the noise": Fault("randomize", "perturbation.noisy_rows:_double", times(3.0)),
+    "the unit of rounding": Fault("randomize", "perturbation.noisy_rows:rounding_of", finer),
+    "the share of categories kept": Fault("randomize", "perturbation.noisy_rows:_retained", always_kept),
+    "the scale in the record": Fault("randomize", "perturbation.randomize:as_text", other_scale),
+    "the probability in the record": Fault("randomize", "perturbation.randomize:as_text", other_probability),
+    "the edges in the record": Fault("randomize", "perturbation.randomize:as_text", other_edges),
+    "the scale in the parameters": Fault("randomize", "perturbation.randomize:as_json", other_scale),
+    "the values in the parameters": Fault("randomize", "perturbation.randomize:as_json", other_values),
+    "a column read in the wrong order": Fault(
+        "randomize", "perturbation.randomize:without_enum", other_order
+    ),
+    "rows": Fault("randomize", "perturbation.randomize:released_rows", without_rows, "promised"),
+    "moments": Fault(
+        "randomize", "perturbation.randomize:moments_of", other_moments, "would not verify .*deviations"
+    ),
+    "a marginal": Fault(
+        "randomize", "perturbation.randomize:RandomizeRun._marginals", one_less, "would not verify"
+    ),
+}  # fmt: skip
+MASKED = {
+    "a code of the collapse": Fault("suppress", "base.collapse:_code", other_code),
+    "a column read in the wrong order": Fault("suppress", "top_down.run:without_enum", other_order),
+    "labels of values": Fault(
+        "suppress", "top_down.outcome:label_table", rewritten("if(label = '205', '206', label) AS label")
+    ),
+    "codes of labels": Fault("suppress", "top_down.outcome:recoded", rolled, "promised|break"),
+    "rows": Fault("suppress", "top_down.run:released_rows", without_rows, "promised|break"),
+    "pseudonyms": Fault("suppress", "top_down.run:pseudonym", same_pseudonym),
+    "the recorded cut": Fault(
+        "suppress", "top_down.run:cut_rows", rewritten("'cook' AS generalized"), "recorded otherwise"
+    ),
+}
+GENERALIZED = {
+    "labels of nodes": Fault(
+        "generalize", "top_down.outcome:label_table",
+        rewritten(OTHER_LABELS),
+    ),
+    "bounds of grown intervals": Fault(
+        "generalize", "top_down.label_table:_INTERVALS", no_lower_bound, "promised|verify"
+    ),
+    "leaves": Fault("generalize", "top_down.generalize:leaf_codes", other_leaves),
+    "codes of nodes": Fault("generalize", "top_down.outcome:recoded", rolled, "promised|break"),
+    "bounds beside labels": Fault(
+        "generalize", "top_down.outcome:label_table", rewritten("upper AS lower"), "would not verify"
+    ),
+    "tops": Fault("generalize", "top_down.run:top_labels", other_tops, "would not verify"),
+    "the recorded cut": Fault(
+        "generalize", "top_down.run:cut_rows", rewritten("'hands' AS generalized"), "recorded otherwise"
+    ),
+}  # fmt: skip
+FAULTS = {
+    f"{it.run}: {name}": it for part in (SWAPS, RANDOMIZED, MASKED, GENERALIZED) for name, it in part.items()
+}
+
+
+def planted(monkeypatch: pytest.MonkeyPatch, fault: Fault) -> None:
+    module, names = fault.place.split(":")
+    *path, name = names.split(".")
+    holder: Any = import_module(METHODS + module)
+    for part in path:
+        holder = getattr(holder, part)
+    monkeypatch.setattr(holder, name, fault.plant(getattr(holder, name)))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_refused(
+    con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    planted(monkeypatch, FAULTS[name])
+    with pytest.raises(GuaranteeNotMet, match=FAULTS[name].words):
+        RUNS[FAULTS[name].run](ppdm_sql.open(con))
+    assert ppdm_sql.open(con).releases() == []
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", RUNS)
+def test_without_a_fault_the_same_runs_publish_and_verify(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    assert RUNS[name](ppdm_sql.open(con)).verify().holds
