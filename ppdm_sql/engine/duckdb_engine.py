@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import random
 import secrets
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import duckdb
 from sqlglot import exp
 
 from ppdm_sql.engine import statements
 from ppdm_sql.engine.faults import explained, is_interrupt
+from ppdm_sql.engine.locks import lock_of
 from ppdm_sql.engine.name_lookup import match, spellings
 from ppdm_sql.engine.names import Table, table_name
 from ppdm_sql.engine.quiet import held_back, on_commit
@@ -31,16 +30,11 @@ if TYPE_CHECKING:
 
 Rows = list[tuple[Any, ...]]
 Fetched = TypeVar("Fetched")
-Given = ParamSpec("Given")
 logger = logging.getLogger("ppdm_sql")
 sql_logger = logging.getLogger("ppdm_sql.sql")
 
 MOST_TRIES = 5
 SECONDS_TO_NEXT_TRY = 0.2
-
-_locks: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, threading.RLock] = weakref.WeakKeyDictionary()
-"""One for each connection, whatever the number of engines on it."""
-_locks_lock = threading.Lock()
 
 _TABLES = "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal"
 _VIEWS = "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal"
@@ -97,7 +91,7 @@ class Engine:
         self._inside = False
         self._settling = 0
         self._switch = threading.Lock()
-        self._lock = _lock_of(connection)
+        self._lock = lock_of(connection)
         self._in_snapshot = False
         self._writes_in_snapshot = False
 
@@ -398,7 +392,11 @@ class Engine:
         """
         if self._in_snapshot:
             self._writes_in_snapshot = True
+            if self.dry:  # what is shown reads like what is run
+                self.write("BEGIN TRANSACTION", step="begin")
             yield
+            if self.dry:
+                self.write("COMMIT", step="commit")
             return
         with self._lock:
             self.write("BEGIN TRANSACTION", step="begin")
@@ -480,18 +478,6 @@ def type_title(type_text: str) -> str:
     return "ENUM" if "ENUM(" in type_text else type_text
 
 
-def alone(method: Callable[Given, Fetched]) -> Callable[Given, Fetched]:
-    """Make a method of what has an ``engine`` use its connection :meth:`Engine.alone`."""
-
-    @functools.wraps(method)
-    def wrapper(*args: Given.args, **kwargs: Given.kwargs) -> Fetched:
-        owner: Any = args[0]
-        engine: Engine = owner.engine
-        return engine.alone(lambda: method(*args, **kwargs))
-
-    return wrapper
-
-
 def _row_count(sql: str, result: object) -> int:
     """Count the rows that a statement gave or, if it makes a table, wrote."""
     if isinstance(result, dict):
@@ -505,9 +491,3 @@ def _row_count(sql: str, result: object) -> int:
 def _setting(name: str, value: object) -> str:
     literal = statements.render(statements.literal(value))  # type: ignore[arg-type]
     return f"SET {name} = {literal}"
-
-
-def _lock_of(connection: duckdb.DuckDBPyConnection) -> threading.RLock:
-    """Give the lock of a connection, which all engines on it share."""
-    with _locks_lock:
-        return _locks.setdefault(connection, threading.RLock())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import duckdb
 import pytest
-from ppdm_sql.audit.judging import is_ordered as is_ordered_for_the_audit
 
 from ppdm_sql.engine.types import Kind, is_number, is_ordered, kind_of, wide_type
 
@@ -40,10 +39,6 @@ def test_numbers_and_times_have_a_kind(types: list[str]) -> None:
         assert is_number(name) == (
             plain and ("INT" in name.replace("INTERVAL", "") or name[:3] in ("FLO", "DOU", "DEC", "BIG"))
         )
-
-
-def test_the_audit_and_the_methods_call_the_same_types_ordered(types: list[str]) -> None:
-    assert [name for name in types if is_ordered(name) != is_ordered_for_the_audit(name)] == []
 
 
 def test_intervals_have_an_order_but_no_bounds_between_them(types: list[str]) -> None:
