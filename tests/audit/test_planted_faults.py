@@ -249,8 +249,8 @@ OTHER_LABELS = (
 )
 """Nodes that exchange their labels."""
 SWAPS = {
-    "a bound of the bins": Fault("swap", "swapping.bins:bin_label", shifted),
-    "a column read in the wrong order": Fault("swap", "swapping.swap:without_enum", other_order),
+    "a bound of the bins": Fault("swap", "swapping.discretization:bin_label", shifted),
+    "a column read in the wrong order": Fault("swap", "base.run:without_enum", other_order),
     "a code of the collapse": Fault("swap", "base.collapse:_code", other_code),
     "a swapped row": Fault("swap", "swapping.swap:swapped", rewritten("(c0 // 2)::USMALLINT AS c0")),
     "rows": Fault("swap", "swapping.swap:released_rows", without_rows, "promised"),
@@ -267,9 +267,9 @@ RANDOMIZED = {
     "the scale in the parameters": Fault("randomize", "perturbation.randomize:as_json", other_scale),
     "the values in the parameters": Fault("randomize", "perturbation.randomize:as_json", other_values),
     "a column read in the wrong order": Fault(
-        "randomize", "perturbation.randomize:without_enum", other_order
+        "randomize", "base.run:without_enum", other_order
     ),
-    "rows": Fault("randomize", "perturbation.randomize:released_rows", without_rows, "promised"),
+    "rows": Fault("randomize", "perturbation.randomize:ordered_rows", without_rows, "promised"),
     "moments": Fault(
         "randomize", "perturbation.randomize:moments_of", other_moments, "would not verify .*deviations"
     ),
@@ -279,13 +279,13 @@ RANDOMIZED = {
 }  # fmt: skip
 MASKED = {
     "a code of the collapse": Fault("suppress", "base.collapse:_code", other_code),
-    "a column read in the wrong order": Fault("suppress", "top_down.run:without_enum", other_order),
+    "a column read in the wrong order": Fault("suppress", "base.run:without_enum", other_order),
     "labels of values": Fault(
         "suppress", "top_down.outcome:label_table", rewritten("if(label = '205', '206', label) AS label")
     ),
-    "codes of labels": Fault("suppress", "top_down.outcome:recoded", rolled, "promised|break"),
+    "codes of labels": Fault("suppress", "base.released_rows:recoded", rolled, "promised|break"),
     "rows": Fault("suppress", "top_down.run:released_rows", without_rows, "promised|break"),
-    "pseudonyms": Fault("suppress", "top_down.run:pseudonym", same_pseudonym),
+    "pseudonyms": Fault("suppress", "base.run:pseudonym", same_pseudonym),
     "the recorded cut": Fault(
         "suppress", "top_down.run:cut_rows", rewritten("'cook' AS generalized"), "recorded otherwise"
     ),
@@ -299,7 +299,7 @@ GENERALIZED = {
         "generalize", "top_down.label_table:_INTERVALS", no_lower_bound, "promised|verify"
     ),
     "leaves": Fault("generalize", "top_down.generalize:leaf_codes", other_leaves),
-    "codes of nodes": Fault("generalize", "top_down.outcome:recoded", rolled, "promised|break"),
+    "codes of nodes": Fault("generalize", "base.released_rows:recoded", rolled, "promised|break"),
     "bounds beside labels": Fault(
         "generalize", "top_down.outcome:label_table", rewritten("upper AS lower"), "would not verify"
     ),

@@ -62,15 +62,15 @@ def test_words_find_the_placeholders_that_a_tree_finds(step: str) -> None:
 
 def test_what_is_bound_keeps_its_layout_and_its_file() -> None:
     sql = bind(
-        "top_down/dictionary", tables={"source": Table('a "b')}, columns={"attribute": ["FROM source"]}
+        "base/dictionary", tables={"source": Table('a "b')}, columns={"attribute": ["FROM source"]}
     )
     assert 'SELECT DISTINCT\n        "FROM source" AS value\n    FROM "a ""b" AS s' in sql
-    assert file_of(sql) == "top_down/dictionary"
+    assert file_of(sql) == "base/dictionary"
 
 
 def test_several_columns_only_where_a_list_stands() -> None:
     with pytest.raises(TypeError, match="one column"):
-        bind("top_down/dictionary", tables={}, columns={"attribute": ["a", "b"]})
+        bind("base/dictionary", tables={}, columns={"attribute": ["a", "b"]})
     sql = bind("audit/classes", tables={}, columns={"qi": ["a", "b"]})
     assert re.search(r'"a", "b"', sql)
 

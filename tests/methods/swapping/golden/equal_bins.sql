@@ -2,9 +2,9 @@ CREATE TEMPORARY TABLE value_counts AS
 SELECT
   d.value,
   CAST(SUM(a.n) AS BIGINT) AS records
-FROM atoms AS a, dictionary AS d
-WHERE
-  d.code = "c1"
+FROM atoms AS a
+JOIN dictionary AS d
+  ON d.code = "c1"
 GROUP BY
   d.value;
 
@@ -23,12 +23,12 @@ WITH sized_values AS (
     SUM(z.records) OVER (PARTITION BY z.is_heavy ORDER BY z.value) - z.records AS records_before,
     SUM(z.records) OVER (PARTITION BY z.is_heavy) AS records,
     GREATEST(2 - SUM(CAST(z.is_heavy AS INT)) OVER (), 1) AS runs
-  FROM "sized_values" AS z
+  FROM sized_values AS z
 )
 SELECT
   MIN(r.value) AS lower,
   MAX(r.value) AS upper
-FROM "running_values" AS r
+FROM running_values AS r
 GROUP BY
   r.heavy_so_far,
   r.is_heavy,
@@ -63,9 +63,11 @@ FROM labelled AS l;
 
 SELECT
   CAST(COALESCE(SUM(a.n), 0) AS BIGINT) AS records
-FROM atoms AS a, binned_codes AS b
+FROM atoms AS a
+JOIN binned_codes AS b
+  ON b.code = "c1"
 WHERE
-  b.code = "c1" AND b.label IS NULL;
+  b.label IS NULL;
 
 CREATE TEMPORARY TABLE discretized AS
 SELECT

@@ -26,9 +26,11 @@ FROM labelled AS l;
 
 SELECT
   CAST(COALESCE(SUM(a.n), 0) AS BIGINT) AS records
-FROM atoms AS a, binned_codes AS b
+FROM atoms AS a
+JOIN binned_codes AS b
+  ON b.code = "c1"
 WHERE
-  b.code = "c1" AND b.label IS NULL;
+  b.label IS NULL;
 
 CREATE TEMPORARY TABLE discretized AS
 SELECT
