@@ -67,7 +67,8 @@ def test_all_options_are_read(survey: Path) -> None:
     columns = ["--column", "pay", "--column", "job", "--column", "age"]
     more = ["--kernel", "midpoint", "--categorical", "inversion", "--fraction", "0", "--max-iterations", "4"]
     result = reconstruct(survey, *noise, *columns, *more, "--intervals", "6", "--quiet", "--format", "json")
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.exit_code == 0
+    assert all(line.startswith("Warning: ") for line in result.stderr.splitlines())  # the cap was reached
     runs = {row["column"]: row for row in json.loads(result.stdout)["Reconstruction"]}
     assert list(runs) == ["pay", "job", "age"]
     stops = {name: (row["iterations"], row["stopped by"], row["cells"]) for name, row in runs.items()}

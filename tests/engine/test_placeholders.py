@@ -61,9 +61,7 @@ def test_words_find_the_placeholders_that_a_tree_finds(step: str) -> None:
 
 
 def test_what_is_bound_keeps_its_layout_and_its_file() -> None:
-    sql = bind(
-        "base/dictionary", tables={"source": Table('a "b')}, columns={"attribute": ["FROM source"]}
-    )
+    sql = bind("base/dictionary", tables={"source": Table('a "b')}, columns={"attribute": ["FROM source"]})
     assert 'SELECT DISTINCT\n        "FROM source" AS value\n    FROM "a ""b" AS s' in sql
     assert file_of(sql) == "base/dictionary"
 

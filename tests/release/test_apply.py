@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 import staff
-from drafts import Tree, make_draft, quote
+from drafts import Tree, make_draft, publish_as_it_is, quote
 from staff import AGE, CITY, HIRED, JOB, MASKED, PAY
 
 import ppdm_sql
@@ -130,7 +130,7 @@ def test_columns_that_the_table_lacks_are_left_out_and_others_spelled_as_release
 def test_pseudonyms_are_left_out_and_sensitive_and_kept_columns_stay(engine: Engine) -> None:
     columns = [("who", "pseudonym"), ("job", "suppressed"), ("ill", "sensitive"), ("town", "kept")]
     select = "SELECT 'x' AS who, '*' AS job, 'yes' AS ill, 'Ulm' AS town"
-    publish(engine, make_draft(engine, select, columns, 1, trees=Tree("*").rows("job", ["*"])))
+    publish_as_it_is(engine, make_draft(engine, select, columns, 1, trees=Tree("*").rows("job", ["*"])))
     engine.connection.execute(
         "CREATE TABLE new AS SELECT 'Ann' AS who, 'ill'::ENUM('ill', 'secret') AS town, 1 AS job, [2] AS ill"
     )
@@ -177,7 +177,7 @@ def labels(engine: Engine, tree: Tree, values: str, kind: str = "generalized") -
     leaves = [label for label in tree.parents if label not in inner] or [tree.root]
     columns = [("x", kind, False, tree.root), ("id", "kept")]
     select = "SELECT 'any' AS x, 1 AS id"
-    publish(engine, make_draft(engine, select, columns, 1, trees=tree.rows("x", leaves)))
+    publish_as_it_is(engine, make_draft(engine, select, columns, 1, trees=tree.rows("x", leaves)))
     engine.connection.execute(f"CREATE TABLE new AS SELECT x, x::VARCHAR AS id FROM ({values}) AS v(x)")
     ppdm_sql.Database(engine).apply("safe", "new", into="made")
     return engine.connection.execute("SELECT id, x FROM made ORDER BY ALL").fetchall()

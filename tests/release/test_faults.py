@@ -44,9 +44,10 @@ last_line, pause_at = int(sys.argv[2]), int(sys.argv[3])
 class Fuse(logging.Handler):
     burnt = 0
     def emit(self, record):
-        Fuse.burnt += record.name == "ppdm_sql"
-        if Fuse.burnt == last_line:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if record.name == "ppdm_sql":
+            Fuse.burnt += 1
+            if Fuse.burnt == last_line:
+                os.kill(os.getpid(), signal.SIGKILL)
 
 class Pause(ppdm_sql.progress.SilentProgress):
     def update(self, **measures):

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 import staff
-from drafts import Label, Refinement, Tree, make_draft, quote, shown_at, working
+from drafts import Label, Refinement, Tree, make_draft, publish_as_it_is, quote, shown_at, working
 from staff import AGE, CITY, JOB, MASKED, PAY, REFINEMENTS
 
 from ppdm_sql.engine import Engine
@@ -86,7 +86,7 @@ def test_steps_that_contradict_one_another_end_and_show_the_top(engine: Engine) 
     steps: list[Refinement] = [("a", "x", ["y"]), ("a", "y", ["x"]), ("a", "z", ["z"])]
     columns = [("a", "generalized", False, "top")]
     rows = "SELECT * FROM (VALUES ('x'), ('y'), ('z')) AS v(a)"
-    release = publish(engine, make_draft(engine, rows, columns, 3, refinements=steps))
+    release = publish_as_it_is(engine, make_draft(engine, rows, columns, 3, refinements=steps))
     assert release.at(0).fetchall() == [("top",)] * 3
     assert release.at(1).fetchall() == [("top",), ("y",), ("y",)]
 
