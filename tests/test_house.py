@@ -22,14 +22,14 @@ LONG_FUNCTIONS = {
     "cli/reconstruct.py run": 76,
     "cli/swap.py run": 94,
     "cli/train.py run": 80,
-    "database.py generalize": 92,
+    "database.py generalize": 93,
     "database.py randomize": 83,
     "database.py reconstruct": 75,
     "database.py suppress": 67,
     "database.py swap": 100,
     "database.py train": 83,
 }
-LONG_FILES = {"database.py": 960}
+LONG_FILES = {"database.py": 961}
 CALLED_ALIKE = {"Measure": 2, "Session": 2}
 
 

@@ -80,7 +80,7 @@ TranscriptFile = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Session:
+class RunSettings:
     """What both sides take beside the options of the release."""
 
     cert: Certificate
@@ -119,7 +119,7 @@ def serve(
     database: DatabasePath,
     given: Given,
     listen: Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help="Where to wait.")],
-    session: Session,
+    session: RunSettings,
     wait: Annotated[
         float | None,
         typer.Option("--wait", metavar="SECONDS", help="For the partner to join; else for ever."),
@@ -139,7 +139,7 @@ def join(
     database: DatabasePath,
     given: Given,
     peer: Annotated[str, typer.Option("--peer", metavar="HOST:PORT", help="Where the partner waits.")],
-    session: Session,
+    session: RunSettings,
 ) -> None:
     """Call the partner that waits, and publish with it one release of both tables.
 

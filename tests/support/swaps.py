@@ -11,7 +11,7 @@ from oracle_swap import Record, Row, records
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.collapse import collapse
-from ppdm_sql.methods.swapping.identification import Identifiable, identify
+from ppdm_sql.methods.swapping.identification import IdentifiableRecords, identify
 from ppdm_sql.methods.swapping.planning import Plan, SwapOptions, swap_plan
 from ppdm_sql.progress import SilentProgress
 
@@ -32,7 +32,7 @@ def names(rows: Sequence[Row]) -> list[str]:
 
 
 @contextmanager
-def identified(rows: Sequence[Row], threads: int = 1) -> Iterator[tuple[Engine, Identifiable]]:
+def identified(rows: Sequence[Row], threads: int = 1) -> Iterator[tuple[Engine, IdentifiableRecords]]:
     """Collapse rows and identify what their last column gives away."""
     with duckdb.connect(config={"threads": threads}) as con:
         listed = ", ".join('"' + name.replace('"', '""') + '" VARCHAR' for name in names(rows))
@@ -49,7 +49,7 @@ def identified(rows: Sequence[Row], threads: int = 1) -> Iterator[tuple[Engine, 
             yield engine, identify(engine, atoms, range(len(coded) - 1), len(coded) - 1)
 
 
-def patterns(engine: Engine, found: Identifiable) -> dict[tuple[int, ...], Row]:
+def patterns(engine: Engine, found: IdentifiableRecords) -> dict[tuple[int, ...], Row]:
     """Give each key's pattern in the values of the source."""
     coded = found.atoms.coded
     joins = " ".join(f"JOIN {coded[i].table} AS d{i} ON d{i}.code = a.c{i}" for i in found.by)

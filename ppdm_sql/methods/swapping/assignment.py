@@ -16,7 +16,7 @@ from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates
 
 
 @dataclass(frozen=True)
-class Assignment:
+class RecordAssignment:
     """The records that change.
 
     Args:
@@ -34,7 +34,7 @@ class Assignment:
 
 def assign(
     engine: Engine, candidates: Candidates, prices: Prices, ties: Table, moved: Counts, seed: bytes
-) -> Assignment:
+) -> RecordAssignment:
     """Let every record do what is best at the prices, and share the ties out by a keyed hash.
 
     Args:
@@ -78,28 +78,13 @@ def changes(candidates: Candidates, prices: Prices, ties: Table, chosen: Table) 
               true_posterior - CASE category WHEN 0 THEN p0 WHEN 1 THEN p1 END
             ) AS BIGINT) AS cost
           FROM (
-            SELECT
-              w0,
-              kind,
-              true_posterior,
-              p0,
-              p1,
-              CASE best_entry WHEN worth_0 THEN 0 ELSE 1 END AS category
-            FROM (
-              ...
-            ) AS f
+            ...
             ANTI JOIN "ties"
               USING (w0)
             WHERE
               best_entry > worth_stay
             UNION ALL
-            SELECT
-              w0,
-              kind,
-              true_posterior,
-              p0,
-              p1,
-              category
+            ...
             FROM "candidates"
             JOIN "chosen"
               USING (w0)
@@ -158,9 +143,9 @@ def _chosen(engine: Engine, candidates: Candidates, ties: Table, moved: Counts, 
     )
 
 
-def _counted(engine: Engine, moves: Table, size: int) -> Assignment:
+def _counted(engine: Engine, moves: Table, size: int) -> RecordAssignment:
     rows = engine.query(statements.bind("swapping/flows", tables={"moves": moves}), step="flows")
     flows = np.zeros((2 * size, size), dtype=np.int64)
     for kind, category, records, _ in rows:
         flows[kind, category] = records
-    return Assignment(moves, flows[:size], flows[size:], sum(int(row[3]) for row in rows) / SCALE)
+    return RecordAssignment(moves, flows[:size], flows[size:], sum(int(row[3]) for row in rows) / SCALE)

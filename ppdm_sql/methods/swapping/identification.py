@@ -17,7 +17,7 @@ Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Identifiable:
+class IdentifiableRecords:
     """The identifiable records of a collapsed source.
 
     Args:
@@ -67,7 +67,7 @@ class Identifiable:
         return tuple(word.replace("c", f"{alias}.c") for word in self.words)
 
 
-def identify(engine: Engine, atoms: Atoms, by: Sequence[int], confidential: int) -> Identifiable:
+def identify(engine: Engine, atoms: Atoms, by: Sequence[int], confidential: int) -> IdentifiableRecords:
     """Find the identifiable records: those whose non-confidential pattern occurs with one value only.
 
     Args:
@@ -96,7 +96,9 @@ def identify(engine: Engine, atoms: Atoms, by: Sequence[int], confidential: int)
         _by_category(rows["category"], rows[name], atoms.coded[confidential].size)
         for name in ("unique", "groups", "grouped")
     )
-    return Identifiable(atoms, tuple(by), confidential, packs, words, patterns, unique, groups, records)
+    return IdentifiableRecords(
+        atoms, tuple(by), confidential, packs, words, patterns, unique, groups, records
+    )
 
 
 def _by_category(codes: NDArray[np.uint16], counts: Counts, categories: int) -> Counts:

@@ -13,7 +13,7 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError, InvalidOption
-from ppdm_sql.methods.swapping.assignment import Assignment, assign
+from ppdm_sql.methods.swapping.assignment import RecordAssignment, assign
 from ppdm_sql.methods.swapping.changed_shares import (
     Share,
     bounds,
@@ -23,7 +23,7 @@ from ppdm_sql.methods.swapping.changed_shares import (
 )
 from ppdm_sql.methods.swapping.exact import ExactSearch, Solution
 from ppdm_sql.methods.swapping.greedy import greedy
-from ppdm_sql.methods.swapping.identification import Counts, Identifiable
+from ppdm_sql.methods.swapping.identification import Counts, IdentifiableRecords
 from ppdm_sql.methods.swapping.lagrangian_prices import SwapConstraints
 from ppdm_sql.methods.swapping.marginal_deviation import (
     Demand,
@@ -110,7 +110,9 @@ class Plan:
     rounds: int
 
 
-def swap_plan(engine: Engine, identified: Identifiable, options: SwapOptions, progress: Progress) -> Plan:
+def swap_plan(
+    engine: Engine, identified: IdentifiableRecords, options: SwapOptions, progress: Progress
+) -> Plan:
     """Choose which records change, and to what.
 
     Args:
@@ -235,7 +237,7 @@ def _feasible(demand: Demand, deviation: int, progress: Progress) -> tuple[float
     return feasible
 
 
-def _check(assignment: Assignment, demand: Demand, deviation: int) -> None:
+def _check(assignment: RecordAssignment, demand: Demand, deviation: int) -> None:
     """Compare what was done with what was asked; a difference is a fault of this package."""
     left = assignment.unique.sum(axis=1)
     kept = (
@@ -250,7 +252,7 @@ def _check(assignment: Assignment, demand: Demand, deviation: int) -> None:
 
 
 def _plan(
-    assignment: Assignment,
+    assignment: RecordAssignment,
     solution: Solution,
     demand: Demand,
     share: Share,

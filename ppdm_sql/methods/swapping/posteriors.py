@@ -23,7 +23,7 @@ from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.collapse import value_counts
 from ppdm_sql.methods.swapping.gumbel_noise import gumbel_noise
-from ppdm_sql.methods.swapping.identification import Counts, Identifiable
+from ppdm_sql.methods.swapping.identification import Counts, IdentifiableRecords
 from ppdm_sql.methods.swapping.packed_patterns import Pack
 
 SCALE = 10**9
@@ -63,7 +63,7 @@ class Candidates:
 
 def candidates(
     engine: Engine,
-    identified: Identifiable,
+    identified: IdentifiableRecords,
     *,
     per_group: int | Fraction,
     smoothing: float,
@@ -108,7 +108,9 @@ def candidates(
     )
 
 
-def _conditionals(engine: Engine, identified: Identifiable, totals: Sequence[int], smoothing: float) -> Table:
+def _conditionals(
+    engine: Engine, identified: IdentifiableRecords, totals: Sequence[int], smoothing: float
+) -> Table:
     """Estimate P(value | category) for all attributes: ``attribute, v, likelihood_0, ...``."""
     packed = " UNION ALL ".join(
         f"SELECT {place} AS pack, {pack.code} AS code, c{identified.confidential} AS category, "
@@ -173,7 +175,12 @@ def _wanted(per_group: int | Fraction) -> str:
 
 
 def _weighted(
-    identified: Identifiable, lookups: Sequence[Table], totals: Sequence[int], wanted: str, *, logs: bool
+    identified: IdentifiableRecords,
+    lookups: Sequence[Table],
+    totals: Sequence[int],
+    wanted: str,
+    *,
+    logs: bool,
 ) -> str:
     """Give SQL for the patterns with a likelihood for each category, proportional to the posterior."""
     columns = ", ".join(f"i.{key}" for key in identified.keys)

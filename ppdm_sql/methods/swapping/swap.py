@@ -23,7 +23,7 @@ from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.swapping.correlation import cramers_v
 from ppdm_sql.methods.swapping.discretization import discretized, requested_bins
-from ppdm_sql.methods.swapping.identification import Identifiable, identify
+from ppdm_sql.methods.swapping.identification import IdentifiableRecords, identify
 from ppdm_sql.methods.swapping.planning import Method, PhaseOne, Plan, SwapOptions, swap_plan
 from ppdm_sql.methods.swapping.request import (
     METHODS,
@@ -87,7 +87,7 @@ class Swapped:
 
     name: str
     proportion: Fraction
-    identified: Identifiable
+    identified: IdentifiableRecords
     plan: Plan | None
 
 

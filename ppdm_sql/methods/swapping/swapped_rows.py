@@ -12,10 +12,10 @@ from dataclasses import replace
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.collapse import Atoms
-from ppdm_sql.methods.swapping.identification import Identifiable
+from ppdm_sql.methods.swapping.identification import IdentifiableRecords
 
 
-def swapped(engine: Engine, atoms: Atoms, identified: Identifiable, moves: Table, key: bytes) -> Atoms:
+def swapped(engine: Engine, atoms: Atoms, identified: IdentifiableRecords, moves: Table, key: bytes) -> Atoms:
     """Give the atoms after the moves; combinations may occur in several rows.
 
     Args:
@@ -36,7 +36,7 @@ class _Writer:
     """The statements of one attribute. Only codes and names of our own stand in them."""
 
     def __init__(
-        self, engine: Engine, atoms: Atoms, identified: Identifiable, moves: Table, key: bytes
+        self, engine: Engine, atoms: Atoms, identified: IdentifiableRecords, moves: Table, key: bytes
     ) -> None:
         self.engine, self.atoms, self.moves, self.key = engine, atoms, moves, key
         self.changed = f"c{identified.confidential}"

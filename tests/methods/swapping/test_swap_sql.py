@@ -19,7 +19,7 @@ from ppdm_sql.methods.swapping import posteriors
 from ppdm_sql.methods.swapping.assignment import assign
 from ppdm_sql.methods.swapping.correlation import cramers_v
 from ppdm_sql.methods.swapping.discretization import discretized
-from ppdm_sql.methods.swapping.identification import Identifiable, identify
+from ppdm_sql.methods.swapping.identification import IdentifiableRecords, identify
 from ppdm_sql.methods.swapping.lagrangian_prices import FixedFlows, Prices, SwapConstraints
 from ppdm_sql.methods.swapping.marginal_deviation import Demand
 from ppdm_sql.methods.swapping.modelling_attacker import attacker_share
@@ -41,19 +41,19 @@ CONSTRAINTS = SwapConstraints(
 )
 
 
-def some_candidates(engine: Engine, found: Identifiable) -> Candidates:
+def some_candidates(engine: Engine, found: IdentifiableRecords) -> Candidates:
     return candidates(engine, found, per_group=1, smoothing=0.0, blur=0.0, seed=b"s")
 
 
-def identification(engine: Engine, found: Identifiable) -> None:
+def identification(engine: Engine, found: IdentifiableRecords) -> None:
     identify(engine, found.atoms, found.by, found.confidential)
 
 
-def blurred(engine: Engine, found: Identifiable) -> None:
+def blurred(engine: Engine, found: IdentifiableRecords) -> None:
     candidates(engine, found, per_group=Fraction(1, 2), smoothing=0.5, blur=0.25, seed=b"s")
 
 
-def exact(engine: Engine, found: Identifiable) -> None:
+def exact(engine: Engine, found: IdentifiableRecords) -> None:
     """One step of each kind, at prices that are given: those of a solver differ from version to version."""
     with recorded(engine):  # apart: another golden file has these
         records = some_candidates(engine, found)
@@ -65,7 +65,7 @@ def exact(engine: Engine, found: Identifiable) -> None:
     assign(engine, records, PRICES, ties, np.array([[0, 1, 0, 1]]), b"s")
 
 
-def greedy(engine: Engine, found: Identifiable) -> None:
+def greedy(engine: Engine, found: IdentifiableRecords) -> None:
     with recorded(engine):  # apart: another golden file has these
         records = some_candidates(engine, found)
     ties = tied(engine, records.table, records.keys, Prices.zero(3), 10**14, every=True)
@@ -77,11 +77,11 @@ def greedy(engine: Engine, found: Identifiable) -> None:
     swapped(engine, found.atoms, found, moves, b"key")
 
 
-def measures(engine: Engine, found: Identifiable) -> None:
+def measures(engine: Engine, found: IdentifiableRecords) -> None:
     cramers_v(engine, found.atoms, 0, found.confidential)
 
 
-def logarithms(engine: Engine, found: Identifiable) -> None:
+def logarithms(engine: Engine, found: IdentifiableRecords) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(posteriors, "MOST_PRODUCTS", 0)
         some_candidates(engine, found)
@@ -97,7 +97,7 @@ def policies() -> list[Row]:
     "run", [identification, some_candidates, blurred, logarithms, exact, greedy, measures]
 )
 def test_the_sql_is_that_of_the_golden_file(
-    policies: list[Row], run: Callable[[Engine, Identifiable], object]
+    policies: list[Row], run: Callable[[Engine, IdentifiableRecords], object]
 ) -> None:
     with identified(policies) as (engine, found), recorded(engine) as run_statements:
         run(engine, found)
