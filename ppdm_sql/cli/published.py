@@ -9,10 +9,12 @@ from typing import Any
 
 import typer
 
-from ppdm_sql.cli.output import Titled, notice, print_tables
+from ppdm_sql.audit.printing import LONG
+from ppdm_sql.cli.output import Format, Titled, notice, print_tables
 from ppdm_sql.cli.parameters import Common, Given
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.perturbation.noise_syntax import written_name
+from ppdm_sql.privacy import parse, quote_name
 from ppdm_sql.release import Release, ReleasedColumn
 from ppdm_sql.release.catalogue import SHAPE
 from ppdm_sql.starting import INTERRUPTED_EXIT
@@ -28,14 +30,40 @@ def publish(
     with common.opened(database) as db:
         release: Release = getattr(db, method)(**given, progress=common.progress())
         if not common.sql:
-            print_tables([measures_table(release)], common.form)
+            print_tables(measures_tables(release, common.form), common.form)
             announce(release, database, quiet=common.quiet)
             accept_early(release, accepted=accept_partial)
 
 
-def measures_table(release: Release) -> Titled:
-    """Give what the release's measures were in the source and are now."""
-    return "measures", MEASURES, release.measures()
+def measures_table(release: Release, form: Format = Format.table) -> Titled:
+    """Give what the release's measures were in the source and are now; for readers, long names by number."""
+    rows = [tuple(row) for row in release.measures()]
+    for long, short in short_names(release).items() if form is Format.table else ():
+        rows = [(str(name).replace(long, short), *rest) for name, *rest in rows]
+    return "measures", MEASURES, rows
+
+
+def measures_tables(release: Release, form: Format) -> list[Titled]:
+    """Give the measures, after a list of the requirements where the measures call them by number."""
+    rows = list(enumerate(release.row().requirements, start=1))
+    listed = form is Format.table and bool(short_names(release))
+    return [
+        *([("requirements", ("number", "requirement"), rows)] if listed else []),
+        measures_table(release, form),
+    ]
+
+
+def short_names(release: Release) -> dict[str, str]:
+    """Give the numbers by which long requirements, and long lists of their columns, are called."""
+    requirements = release.row().requirements
+    if all(len(text) <= LONG for text in requirements):
+        return {}
+    shorter = {text: f"requirement {number}" for number, text in enumerate(requirements, start=1)}
+    for text, short in list(shorter.items()):
+        columns = ", ".join(map(quote_name, parse(text).attributes))
+        if len(columns) > LONG:
+            shorter.setdefault(columns, f"the columns of {short}")
+    return shorter
 
 
 def steps_table(release: Release) -> Titled:

@@ -12,7 +12,7 @@ import ppdm_sql
 from ppdm_sql.cli.cuts import cut_table, print_cut
 from ppdm_sql.cli.options import DatabasePath, Debug, OutputFormat, PublishedName
 from ppdm_sql.cli.output import Format, Titled, notice, print_tables
-from ppdm_sql.cli.published import measures_table, noise_option, rows_table
+from ppdm_sql.cli.published import measures_table, noise_option, rows_table, short_names
 from ppdm_sql.cli.trained import print_model, release_or_model
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.release import Release, ReleasedColumn
@@ -80,7 +80,7 @@ def _print_shape(release: Release, limit: int) -> None:
 
 def _print_all(release: Release, limit: int, form: Format) -> None:
     """Print facts, measures, the cut if the release has its trees, and the first rows."""
-    facts, measures = _facts(release), measures_table(release)
+    facts, measures = _facts(release), measures_table(release, form)
     rows, nodes = rows_table("rows", release.relation(), limit), release.cut()
     if not nodes or form is not Format.table:
         print_tables([facts, measures, *([cut_table(nodes)] if nodes else []), rows], form)
@@ -95,12 +95,15 @@ def _facts(release: Release, *, by_treatment: bool = False) -> Titled:
     row = release.row()
     elsewhere = (SHAPE, NOTICES, "noise")
     options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
-    columns = [ReleasedColumn(*item) for item in row.parameters[SHAPE]["columns"]]
+    columns, named = (
+        [ReleasedColumn(*item) for item in row.parameters[SHAPE]["columns"]],
+        short_names(release),
+    )
     facts: list[tuple[str, object]] = [
         ("release", row.release),
         ("method", f"{row.method} (ppdm-sql {row.version})"),
         ("source", row.source),
-        *(("requirement", requirement) for requirement in row.requirements),
+        *((named.get(text, "requirement"), text) for text in row.requirements),
         *options.items(),
         *(_treatments(columns) if by_treatment else _columns(columns)),
         ("records", row.rows),

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, type_title
+from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import bind, literal, render, text
 from ppdm_sql.engine.types import read, read_exactly, wide_type
@@ -111,7 +112,9 @@ class _Mapping:
     def of(self, item: ReleasedColumn, found: Column, *, has_intervals: bool) -> Mapped:
         """Map one column, which the table spells and types as found."""
         types = self._types(item.name, found.type, has_intervals=has_intervals)
-        cell = column(found.name, "t") if wide_type(found.type) else exp.cast(column(found.name, "t"), "TEXT")
+        cell: exp.Expression = column(found.name, "t")
+        if not wide_type(found.type):
+            cell = exp.cast(self._exactly(found), "TEXT")
         labels = self._labels(item, cell, types)
         query = bind("release/unseen", tables={"mapped_values": labels})
         ((unseen, any_value, any_matched),) = self.engine.query(query, step="unseen")
@@ -122,6 +125,11 @@ class _Mapping:
                 "Cast it, in a view, to the type that the column had when the release was made.",
             )
         return Mapped(item.name, cell, labels, int(unseen))
+
+    def _exactly(self, found: Column) -> exp.Expression:
+        """Read a column so that values are equal only where their texts are, whatever its collation."""
+        value = exact_values(self.engine, self.source, [found])[found.name].copy()
+        return value.transform(lambda node: column(found.name, "t") if isinstance(node, exp.Column) else node)
 
     def _labels(self, item: ReleasedColumn, cell: exp.Expression, types: _Types) -> Table:
         tables = {

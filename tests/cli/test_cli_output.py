@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
 from commands import ppdm
 
@@ -79,3 +80,20 @@ def test_progress_of_a_terminal_goes_to_stderr_and_away(capsys: pytest.CaptureFi
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "Note: [odd] text" in printed.err
+
+
+def test_measures_call_long_requirements_by_number_and_list_them_once(tmp_path: Path) -> None:
+    names = [f"a long column name {number}" for number in range(4)]
+    file = tmp_path / "wide.duckdb"
+    with duckdb.connect(file) as connection:
+        values = ", ".join(f'(i % {place + 2})::VARCHAR AS "{name}"' for place, name in enumerate(names))
+        connection.execute(f"CREATE TABLE t AS SELECT {values}, (i % 2)::VARCHAR AS y FROM range(240) r(i)")
+    require = "k >= 2 on " + ", ".join(f'"{name}"' for name in names)
+    made = ppdm("suppress", file, "t", "--require", require, "--class", "y", "--into", "x")
+    assert made.stdout.count(require) == 1
+    assert "smallest class: requirement 1" in made.stdout
+    shown = ppdm("show", file, "x")
+    assert shown.stdout.count(require) == 1
+    assert "smallest class: requirement 1" in shown.stdout
+    rows = json.loads(ppdm("show", file, "x", "--format", "json").stdout)["measures"]
+    assert f"smallest class: {require}" in [row["measure"] for row in rows]

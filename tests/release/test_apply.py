@@ -453,3 +453,18 @@ def test_a_column_that_is_shown_as_its_root_alone_has_no_unseen_values() -> None
         connection.execute("CREATE TABLE o AS SELECT * FROM (VALUES (9::DOUBLE, 'g'), (NULL, 'g')) v(A, C)")
         assert db.apply("r", "o", into="recoded", unseen="refuse").unseen == {"A": 0}
         assert connection.sql("SELECT DISTINCT A FROM recoded").fetchall() == [("*",)]
+
+
+def test_a_collation_does_not_merge_values_of_the_table() -> None:
+    with ppdm_sql.open(":memory:") as db:
+        connection = db.engine.connection
+        connection.execute(
+            "CREATE TABLE t AS SELECT if(i < 60, 'ABC', 'Abc' || (i % 9)) AS name, (i % 2)::VARCHAR AS y "
+            "FROM range(69) r(i)"
+        )
+        db.suppress("t", ["k >= 5 on name"], class_column="y", into="safe")
+        connection.execute("CREATE TABLE others (name VARCHAR COLLATE NOCASE, y VARCHAR)")
+        connection.execute("INSERT INTO others VALUES ('ABC', 'a'), ('abc', 'b'), ('Abc1', 'c')")
+        db.apply("safe", "others", into="shown")
+        rows = connection.execute("SELECT name, y FROM shown ORDER BY y").fetchall()
+        assert rows == [("ABC", "a"), ("*", "b"), ("*", "c")]
