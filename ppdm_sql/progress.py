@@ -60,7 +60,7 @@ class WarningProgress(SilentProgress):
     """Turns notices into warnings of Python, at the line that called this package.
 
     Example:
-        >>> with warnings.catch_warnings(record=True) as caught:
+        >>> with warnings.catch_warnings(record=True, action="always") as caught:
         ...     WarningProgress().notice("The key is thrown away.")
         >>> caught[0].category.__name__, str(caught[0].message)
         ('PpdmWarning', 'The key is thrown away.')

@@ -212,7 +212,7 @@ def test_ctrl_c_during_the_imports_is_one_word() -> None:
         sys.argv[:] = ["/usr/bin/ppdm", "--version"]
         class Press:
             def find_spec(self, name, path=None, target=None):
-                if name == "numpy":
+                if name == "typer":
                     os.kill(os.getpid(), signal.SIGINT)
         sys.meta_path.insert(0, Press())
         from ppdm_sql.cli import main

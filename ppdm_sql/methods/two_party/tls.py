@@ -39,7 +39,7 @@ class Address:
 
         Example:
             >>> Address.parse("--listen", "[::1]:8815")
-            Place(host='::1', port=8815)
+            Address(host='::1', port=8815)
         """
         found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})", text.strip())
         if found is None or int(found[3]) > 65535:
