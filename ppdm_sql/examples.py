@@ -1,6 +1,8 @@
-"""The example tables of the papers, each a readable file of ``sql/examples``."""
+"""The example tables of the papers, and one of our own, each a readable file of ``sql/examples``."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from sqlglot import exp
 
@@ -42,3 +44,20 @@ def creation(name: str) -> str:
     rows = statements.tree(f"examples/{name}").copy()
     target = Table(name).expression()
     return statements.render(exp.Create(this=target, kind="TABLE", expression=rows))
+
+
+def write_visits(engine: Engine, file: Path) -> None:
+    """Write a CSV file of 1,000 made-up stays in a hospital, for whoever has no table at hand.
+
+    Args:
+        engine: Any database; nothing is left in it.
+        file: The file; one that is there is replaced.
+
+    Example:
+        >>> import duckdb, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_visits(Engine(duckdb.connect()), Path(folder) / "visits.csv")
+        ...     print((Path(folder) / "visits.csv").read_text().splitlines()[1])
+        P0001,male,48,02140,psychiatry,depression,19,no
+    """
+    engine.connection.sql(statements.render(statements.tree("examples/visits"))).write_csv(str(file))

@@ -24,7 +24,7 @@ from ppdm_sql.methods.trees.storing import accuracy
 from ppdm_sql.taxonomy import Taxonomy, write_taxonomy
 
 EXAMPLES = ("ppdm demo", "ppdm demo papers --force")
-FILE = "demo.duckdb"
+FILE, VISITS = "demo.duckdb", "visits.csv"
 
 
 def run(
@@ -35,7 +35,7 @@ def run(
     """Write the papers' example tables into DIR/demo.duckdb and run every method on them."""
     file = folder / FILE
     _create(file, force=force)
-    typer.echo(f"Wrote {file} with the tables {', '.join(examples.TABLES)}.")
+    typer.echo(f"Wrote {file} with the tables {', '.join(examples.TABLES)}, and {folder / VISITS}.")
     with ppdm_sql.open(file) as db:
         for chapter in CHAPTERS:
             typer.echo()
@@ -55,6 +55,7 @@ def _create(file: Path, *, force: bool) -> None:
     engine = Engine(connect(file, create=True), owned=True)
     try:
         examples.write(engine)
+        examples.write_visits(engine, file.with_name(VISITS))
     finally:
         engine.close()
 
