@@ -14,42 +14,32 @@ from ppdm_sql.cli.failures import Command
 from ppdm_sql.version import __version__
 
 COMMANDS = {
-    "demo": "Write the papers' example tables into DIR/demo.duckdb and run every method on them.",
-    "audit": "Measure any table or view: requirements, class sizes, risk, inferences, identifiable records.",
-    "suppress": "Suppress values until every requirement holds, and publish what is left (PDA).",
-    "generalize": "Generalize as little as the requirements allow, and publish the outcome (TDS, HCE-TDR).",
-    "swap": "Exchange confidential values of records that their other columns give away (Li, Sarkar).",
-    "randomize": "Distort values by noise before anyone mines them (Agrawal, Srikant).",
-    "privacy": "Compute the privacy level of noise, or the noise for a level (Agrawal, Srikant, Table 1).",
-    "reconstruct": "Estimate the distribution behind the noise of randomized columns (Agrawal, Srikant).",
-    "train": "Grow a decision tree, and store it with a macro MODEL_predict in plain SQL (Agrawal, Srikant).",
-    "predict": "Make a table of the records of another, with the class that a model predicts for each.",
+    "demo": "Create example tables in DIR and run every method on them.",
+    "audit": "Measure a table: class sizes, risk, requirements, inferences.",
+    "suppress": "Suppress values until all requirements hold (PDA).",
+    "generalize": "Generalize values until all requirements hold (TDS, HCE-TDR).",
+    "swap": "Exchange confidential values of identifiable records.",
+    "randomize": "Add noise to values before anyone mines them.",
+    "privacy": "Compute the privacy level of noise, or the noise for a level.",
+    "reconstruct": "Estimate the original distributions of randomized columns.",
+    "train": "Grow a decision tree, even from randomized values.",
+    "predict": "Copy a table and add the class that a model predicts.",
     "releases": "List the releases of a database.",
     "models": "List the trained models of a database.",
-    "show": (
-        "Show a release: what it is, what it cost, its cut, its first rows; or its partitions, or a step."
-    ),
-    "steps": "List what a release disclosed, in which order, with its scores.",
-    "verify": "Audit a published release afresh, by SQL over that table alone.",
-    "apply": "Generalize and suppress other records as those of a release, into an ordinary table.",
-    "evaluate": (
-        "Measure the classification error on the original, on the release, with the attributes removed."
-    ),
-    "export": "Write a release into a fresh Parquet, CSV or DuckDB file, which holds nothing else.",
-    "drop": (
-        "Remove a release or a model: its view, macros, tables, steps or nodes, and its row in the catalogue."
-    ),
-    "install": "Put the audit macros into a file: pure SQL, which any DuckDB client can call without Python.",
-    "uninstall": (
-        "Remove the macros that ppdm install put into a file; yours of such names stay, and so do releases."
-    ),
-    "sql": "Run SQL with every method as a call: CALL ppdm_suppress('TABLE', into := 'NAME', ...).",
-    "sql-path": "Print the folder of the SQL files, for `.read` in the DuckDB shell.",
-    "taxonomy": "Show, store and draft taxonomies: which values a column groups together.",
-    "generate": "Make tables of synthetic records, to try the methods on.",
-    "integrate": (
-        "Integrate the tables of two parties into one release; neither sees the other's table (TDS2P)."
-    ),
+    "show": "Show a release or a model.",
+    "steps": "List the steps of a release in order, with their scores.",
+    "verify": "Audit a published release again, by SQL over its table alone.",
+    "apply": "Recode other records by the cut of a release.",
+    "evaluate": "Measure what a release costs a classifier.",
+    "export": "Write a release into a fresh Parquet, CSV or DuckDB file.",
+    "drop": "Remove a release or a model, with all that belongs to it.",
+    "install": "Put the audit macros into a file, for any DuckDB client.",
+    "uninstall": "Remove the audit macros from a file.",
+    "sql": "Run SQL with every method as a call.",
+    "sql-path": "Print the folder of the SQL files.",
+    "taxonomy": "Show, store and draft taxonomies (value hierarchies).",
+    "generate": "Create tables of synthetic records to try the methods on.",
+    "integrate": "Integrate two parties' tables without sharing them (TDS2P).",
 }
 """The commands in the order of the help, each with the first sentence of its own.
 
@@ -92,7 +82,7 @@ def _command(name: str) -> click.Command:
 app = typer.Typer(
     name="ppdm",
     cls=Commands,
-    help="Release data from DuckDB so that what must not be inferred cannot be, and prove it in SQL.",
+    help="Publish tables from which protected facts cannot be inferred, yet classifiers can still be trained.",
     epilog="Exit codes: 0 done, 1 a requirement does not hold, 2 usage, 3 no usable database, 130 stopped.",
     no_args_is_help=True,
     add_completion=False,

@@ -15,7 +15,7 @@ EXAMPLES = (
 
 @takes("apply")
 def run(database: DatabasePath, given: Given, common: Common) -> None:
-    """Generalize and suppress other records as those of a release, into an ordinary table.
+    """Recode other records by the cut of a release.
 
     The cut keeps no promise for new records by itself, so the requirements are measured on the table.
     """

@@ -29,10 +29,10 @@ def run(
     database: DatabasePath,
     given: Given,
     show_groups: Annotated[
-        bool, typer.Option("--show-groups", help="Name the worst groups by their values.")
+        bool, typer.Option("--show-groups", help="Print the worst groups with their values.")
     ] = False,
     groups: Annotated[
-        int, typer.Option("--groups", min=1, metavar="N", help="How many --show-groups names.")
+        int, typer.Option("--groups", min=1, metavar="N", help="How many groups --show-groups prints.")
     ] = 5,
     form: OutputFormat = Format.table,
     sql: options.Sql = False,
@@ -40,7 +40,7 @@ def run(
     threads: options.Threads = None,
     memory_limit: options.MemoryLimit = None,
 ) -> None:
-    """Measure any table or view: requirements, class sizes, risk, inferences, identifiable records.
+    """Measure a table: class sizes, risk, requirements, inferences.
 
     A requirement without a limit, such as 'k on Sex, Job', is only measured. Exit code 1 if one with a limit
     does not hold. The table is only read.

@@ -28,11 +28,13 @@ FILE, VISITS = "demo.duckdb", "visits.csv"
 
 
 def run(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the file goes.")] = Path("ppdm-demo"),
-    force: Annotated[bool, typer.Option("--force", help="Replace a demo file that is there.")] = False,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder for the files.")] = Path(
+        "ppdm-demo"
+    ),
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing demo file.")] = False,
     debug: Debug = False,
 ) -> None:
-    """Write the papers' example tables into DIR/demo.duckdb and run every method on them."""
+    """Create example tables in DIR and run every method on them."""
     file = folder / FILE
     _create(file, force=force)
     typer.echo(f"Wrote {file} with the tables {', '.join(examples.TABLES)}, and {folder / VISITS}.")

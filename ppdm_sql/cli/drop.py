@@ -19,7 +19,7 @@ def run(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Remove a release or a model: its view, macros, tables, steps or nodes, and its row in the catalogue."""
+    """Remove a release or a model, with all that belongs to it."""
     with ppdm_sql.open(database, read_only=sql) as db, traced(db, on=sql):
         release_or_model(db, name).drop()
     notice(f"Dropped {name}.", quiet=quiet or sql)

@@ -25,7 +25,7 @@ def run(
     threads: options.Threads = None,
     memory_limit: options.MemoryLimit = None,
 ) -> None:
-    """Measure the classification error on the original, on the release, with the attributes removed.
+    """Measure what a release costs a classifier.
 
     A decision tree predicts the class; errors are per cent of the tested records. Needs scikit-learn.
     """

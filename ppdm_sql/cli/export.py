@@ -24,7 +24,7 @@ def run(
     threads: options.Threads = None,
     memory_limit: options.MemoryLimit = None,
 ) -> None:
-    """Write a release into a fresh Parquet, CSV or DuckDB file, which holds nothing else."""
+    """Write a release into a fresh Parquet, CSV or DuckDB file."""
     with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
         db.release(given.pop("release")).export(**given, progress=progress(quiet=quiet))
     notice(f"Wrote {given['path']}.", quiet=quiet)

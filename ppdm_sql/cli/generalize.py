@@ -16,7 +16,7 @@ EXAMPLES = (
 
 @takes("generalize")
 def run(database: DatabasePath, given: Given, common: Common, accept_partial: AcceptPartial = False) -> None:
-    """Generalize as little as the requirements allow, and publish the outcome (TDS, HCE-TDR).
+    """Generalize values until all requirements hold (TDS, HCE-TDR).
 
     The columns of the requirements are masked: by their taxonomy; numbers, dates and times without one by
     intervals that are grown during the run; all others by suppression. A column that no option names is not

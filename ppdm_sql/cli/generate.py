@@ -15,7 +15,7 @@ EXAMPLES = (
 )
 
 group = typer.Typer(
-    help="Make tables of synthetic records, to try the methods on.",
+    help="Create tables of synthetic records to try the methods on.",
     epilog="\b\nExamples:\n  " + "\n  ".join(EXAMPLES),
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -23,13 +23,13 @@ EXAMPLES = (
 def run(
     database: DatabasePath,
     no_short_names: Annotated[
-        bool, typer.Option("--no-short-names", help="Only in the schema ppdm, called as ppdm.ppdm_risk(...).")
+        bool, typer.Option("--no-short-names", help="Install into the schema ppdm only: ppdm.ppdm_risk(...).")
     ] = False,
     sql: options.Sql = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Put the audit macros into a file: pure SQL, which any DuckDB client can call without Python.
+    """Put the audit macros into a file, for any DuckDB client.
 
     Installing again changes nothing; macros of an older ppdm-sql are replaced. ppdm uninstall removes them.
     """

@@ -41,7 +41,7 @@ def _epilog(number: int) -> str:
 
 
 group = typer.Typer(
-    help="Integrate the tables of two parties into one release; neither sees the other's table (TDS2P).",
+    help="Integrate two parties' tables without sharing them (TDS2P).",
     epilog="\b\nExamples:\n  " + "\n".join(EXAMPLES).replace("\n", "\n  "),
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -58,7 +58,7 @@ Authority = Annotated[
     typer.Option(
         "--authority",
         metavar="FILE",
-        help="Certificate of who signed the partner's, PEM.",
+        help="Certificate of the authority that signed the partner's, PEM.",
         show_default=False,
     ),
 ]
@@ -67,15 +67,16 @@ PeerName = Annotated[
     typer.Option("--peer-name", metavar="NAME", help="The name that the partner's certificate must have."),
 ]
 Secret = Annotated[
-    Path | None, typer.Option("--secret", metavar="FILE", help="For hashed: what both hold and nobody else.")
+    Path | None,
+    typer.Option("--secret", metavar="FILE", help="For hashed: a secret that only both parties have."),
 ]
 Timeout = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", help="That the partner may take for a message.")
+    float, typer.Option("--timeout", metavar="SECONDS", help="How long to wait for a message of the partner.")
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that broke off; on both sides.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue a run that broke off; on both sides.")]
 TranscriptFile = Annotated[
     Path | None,
-    typer.Option("--transcript", metavar="FILE", help="Write what crosses, a line of JSON a message."),
+    typer.Option("--transcript", metavar="FILE", help="Write what is sent, one line of JSON per message."),
 ]
 
 
@@ -118,11 +119,13 @@ class RunSettings:
 def serve(
     database: DatabasePath,
     given: Given,
-    listen: Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help="Where to wait.")],
+    listen: Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help="Where to listen.")],
     session: RunSettings,
     wait: Annotated[
         float | None,
-        typer.Option("--wait", metavar="SECONDS", help="For the partner to join; else for ever."),
+        typer.Option(
+            "--wait", metavar="SECONDS", help="How long to wait for the partner; by default indefinitely."
+        ),
     ] = None,
 ) -> None:
     """Wait for the partner, and publish with it one release of both tables.
@@ -138,7 +141,7 @@ def serve(
 def join(
     database: DatabasePath,
     given: Given,
-    peer: Annotated[str, typer.Option("--peer", metavar="HOST:PORT", help="Where the partner waits.")],
+    peer: Annotated[str, typer.Option("--peer", metavar="HOST:PORT", help="Where the partner listens.")],
     session: RunSettings,
 ) -> None:
     """Call the partner that waits, and publish with it one release of both tables.
@@ -151,10 +154,14 @@ def join(
 
 @group.command(cls=Command, epilog=_epilog(0), no_args_is_help=True)
 def keygen(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the files go.", show_default=False)],
-    name: Annotated[list[str], typer.Option("--name", metavar="NAME", help="Of a party; give two.")],
-    days: Annotated[int, typer.Option("--days", min=1, help="How long they are valid.")] = TRIAL_DAYS,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The folder for the files.", show_default=False)
+    ],
+    name: Annotated[list[str], typer.Option("--name", metavar="NAME", help="Name of a party; give two.")],
+    days: Annotated[
+        int, typer.Option("--days", min=1, help="Days until the certificates expire.")
+    ] = TRIAL_DAYS,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -174,10 +181,12 @@ def transcript(
     release: ReleaseName,
     other: Annotated[
         Path | None,
-        typer.Option("--check", metavar="OTHER.duckdb", help="Check it against the partner's file."),
+        typer.Option(
+            "--check", metavar="OTHER.duckdb", help="Check the transcript against the partner's file."
+        ),
     ] = None,
     other_name: Annotated[
-        str | None, typer.Option("--check-name", metavar="NAME", help="The release's name there.")
+        str | None, typer.Option("--check-name", metavar="NAME", help="Name of the release in that file.")
     ] = None,
     form: OutputFormat = Format.table,
     debug: options.Debug = False,

@@ -14,7 +14,7 @@ TableName = Annotated[
     str, typer.Argument(metavar="TABLE", help="A table or view: NAME or SCHEMA.NAME.", show_default=False)
 ]
 ReleaseName = Annotated[
-    str, typer.Argument(metavar="RELEASE", help="A release; see ppdm releases.", show_default=False)
+    str, typer.Argument(metavar="RELEASE", help="A release; ppdm releases lists them.", show_default=False)
 ]
 PublishedName = Annotated[
     str,
@@ -24,18 +24,21 @@ PublishedName = Annotated[
 ]
 Count = Annotated[
     str | None,
-    typer.Option("--count", metavar="COLUMN", help="Rows are collapsed; this column says how many records."),
+    typer.Option("--count", metavar="COLUMN", help="Column that says how many records a row stands for."),
 ]
 OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How tables are printed.")]
 Sql = Annotated[bool, typer.Option("--sql", help="Print the statements; change nothing.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="On stderr only what is not as asked.")]
-Debug = Annotated[bool, typer.Option("--debug", help="With an error, the traceback and the engine's words.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes; warnings stay.")]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="Print the traceback and the engine's message with an error.")
+]
 Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Number of threads; without it, the engine's choice.")
+    int | None, typer.Option("--threads", min=1, help="Number of threads; by default the engine decides.")
 ]
 MemoryLimit = Annotated[
-    str | None, typer.Option("--memory-limit", metavar="SIZE", help="Such as 2GB; else the engine's choice.")
+    str | None,
+    typer.Option("--memory-limit", metavar="SIZE", help="Such as 2GB; by default the engine decides."),
 ]
 AcceptPartial = Annotated[
-    bool, typer.Option("--accept-partial", help="Exit with 0, not 130, when Ctrl-C stopped the run early.")
+    bool, typer.Option("--accept-partial", help="Exit with 0 instead of 130 if Ctrl-C ended the run early.")
 ]

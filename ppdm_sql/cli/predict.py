@@ -14,7 +14,7 @@ EXAMPLES = (
 
 @takes("predict")
 def run(database: DatabasePath, given: Given, common: Common) -> None:
-    """Make a table of the records of another, with the class that a model predicts for each.
+    """Copy a table and add the class that a model predicts.
 
     All columns are taken over, or those of --keep. Give records as they are: a model that was trained on
     randomized values predicts for true ones.

@@ -33,12 +33,14 @@ UNITS = {"cells": "width of a cell", "uniform": "2a, the width of the noise", "g
 def run(
     kind: Annotated[
         str | None,
-        typer.Argument(metavar="[gaussian|uniform|cells]", help="The noise; nothing prints Table 1."),
+        typer.Argument(
+            metavar="[gaussian|uniform|cells]", help="Kind of noise; without it, Table 1 is printed."
+        ),
     ] = None,
     scale: Annotated[
         float | None,
         typer.Option(
-            "--scale", metavar="X", help="Sigma, half the width of uniform noise, or of a cell all."
+            "--scale", metavar="X", help="Sigma, half the width of uniform noise, or the width of a cell."
         ),
     ] = None,
     level: Annotated[
@@ -48,12 +50,12 @@ def run(
         str | None, typer.Option("--range", metavar="LOW,HIGH", help="All possible values of the column.")
     ] = None,
     confidence: Annotated[
-        str, typer.Option("--confidence", metavar="P", help="At which levels are stated.")
+        str, typer.Option("--confidence", metavar="P", help="Confidence at which levels are stated.")
     ] = "95%",
     form: OutputFormat = Format.table,
     debug: Debug = False,
 ) -> None:
-    """Compute the privacy level of noise, or the noise for a level (Agrawal, Srikant, Table 1).
+    """Compute the privacy level of noise, or the noise for a level.
 
     If a value can be told with a confidence to lie in an interval, the width of this interval is the privacy
     at that confidence; the level is its share of the range.

@@ -16,7 +16,7 @@ EXAMPLES = (
 
 @takes("randomize")
 def run(database: DatabasePath, given: Given, common: Common) -> None:
-    """Distort values by noise before anyone mines them (Agrawal, Srikant).
+    """Add noise to values before anyone mines them.
 
     The release tells what the noise is, so that distributions and classifiers can be had from it; see
     ppdm reconstruct and ppdm train. NULL stays NULL. A column that no option names is not released.

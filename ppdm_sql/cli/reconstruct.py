@@ -17,7 +17,7 @@ EXAMPLES = (
 
 @takes("reconstruct")
 def run(database: DatabasePath, given: Given, common: Common) -> None:
-    """Estimate the distribution behind the noise of randomized columns (Agrawal, Srikant).
+    """Estimate the original distributions of randomized columns.
 
     TABLE is a release, or any table or view of distorted values whose noise --noise and --range give.
     """

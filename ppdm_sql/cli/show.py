@@ -31,14 +31,14 @@ def run(
     database: DatabasePath,
     name: PublishedName,
     partitions: Annotated[
-        bool, typer.Option("--partitions", help="The groups of equal records, with their sizes.")
+        bool, typer.Option("--partitions", help="Print the groups of equal records with their sizes.")
     ] = False,
-    step: Annotated[int | None, typer.Option("--step", min=0, help="As it stood after this step.")] = None,
+    step: Annotated[int | None, typer.Option("--step", min=0, help="The state after this step.")] = None,
     limit: Annotated[
-        int, typer.Option("--limit", min=0, help="Print at most so many rows, and nodes below one.")
+        int, typer.Option("--limit", min=0, help="Print at most this many rows, and children of a node.")
     ] = 20,
     test: Annotated[
-        str | None, typer.Option("--test", metavar="TABLE", help="Of a model: try it on this table.")
+        str | None, typer.Option("--test", metavar="TABLE", help="For a model: test it on this table.")
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help=f"Show a release of more than {WIDE} columns whole, too.")
@@ -46,7 +46,7 @@ def run(
     form: OutputFormat = Format.table,
     debug: Debug = False,
 ) -> None:
-    """Show a release: what it is, what it cost, its cut, its first rows; or its partitions, or a step.
+    """Show a release or a model.
 
     Of a wide release, the table format shows the shape only; --all and the other formats show the rest.
     Of a trained model, show the tree, and how often it is right on a test table.

@@ -30,24 +30,24 @@ def run(
     database: DatabasePath,
     statement: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[SQL]...", help="Statements; without any, those of --file or standard input."
-        ),
+        typer.Argument(metavar="[SQL]...", help="Statements; without any, --file or standard input is read."),
     ] = None,
     file: Annotated[
         Path | None, typer.Option("--file", metavar="FILE", help="Run the statements of a file.")
     ] = None,
     write: Annotated[
-        bool, typer.Option("--write", help="Open the file for writing; it is made where it does not exist.")
+        bool, typer.Option("--write", help="Open the file for writing, and create it if it does not exist.")
     ] = False,
-    no_history: Annotated[bool, typer.Option("--no-history", help="Keep no history of the prompt.")] = False,
+    no_history: Annotated[
+        bool, typer.Option("--no-history", help="Do not store the history of the prompt.")
+    ] = False,
     form: OutputFormat = Format.table,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
     threads: options.Threads = None,
     memory_limit: options.MemoryLimit = None,
 ) -> None:
-    """Run SQL with every method as a call: CALL ppdm_suppress('TABLE', into := 'NAME', ...).
+    """Run SQL with every method as a call.
 
     The file is opened read-only unless --write is given. The first statement that fails ends the run. Without
     statements and on a terminal there is a prompt, with history and completion.

@@ -10,7 +10,7 @@ EXAMPLES = ("ppdm sql-path", 'duckdb < "$(ppdm sql-path)/walkthroughs/pda.sql"')
 
 
 def run() -> None:
-    """Print the folder of the SQL files, for `.read` in the DuckDB shell.
+    """Print the folder of the SQL files.
 
     It holds the step files, the macros, and in `walkthroughs` the papers' examples, to be run from top to
     bottom.

@@ -13,7 +13,7 @@ EXAMPLES = ("ppdm steps bank.duckdb customers_safe", "ppdm steps bank.duckdb cus
 def run(
     database: DatabasePath, name: ReleaseName, form: OutputFormat = Format.table, debug: Debug = False
 ) -> None:
-    """List what a release disclosed, in which order, with its scores."""
+    """List the steps of a release in order, with their scores."""
     with ppdm_sql.open(database, read_only=True) as db:
         release = db.release(name)
         _, columns, rows = steps_table(release)

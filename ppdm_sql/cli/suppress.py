@@ -16,7 +16,7 @@ EXAMPLES = (
 
 @takes("suppress")
 def run(database: DatabasePath, given: Given, common: Common, accept_partial: AcceptPartial = False) -> None:
-    """Suppress values until every requirement holds, and publish what is left (PDA).
+    """Suppress values until all requirements hold (PDA).
 
     A column that no option names is not released. Ctrl-C stops the run and publishes the state reached.
     """

@@ -16,7 +16,7 @@ EXAMPLES = (
 
 @takes("swap")
 def run(database: DatabasePath, given: Given, common: Common) -> None:
-    """Exchange confidential values of records that their other columns give away (Li, Sarkar).
+    """Exchange confidential values of identifiable records.
 
     Frequencies and what the columns tell of each other are kept as far as possible. A column that no option
     names is not released.

@@ -31,13 +31,15 @@ EXAMPLES = (
 COLUMNS = ("node", "parent", "label", "depth", "leaf")
 
 group = typer.Typer(
-    help="Show, store and draft taxonomies: which values a column groups together.",
+    help="Show, store and draft taxonomies (value hierarchies).",
     epilog="\b\nExamples:\n  " + "\n  ".join(EXAMPLES),
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-Delimiter = Annotated[str, typer.Option("--delimiter", metavar="CHARACTER", help="Between the file's cells.")]
+Delimiter = Annotated[
+    str, typer.Option("--delimiter", metavar="CHARACTER", help="Character between the file's cells.")
+]
 
 
 @group.command(cls=Command, epilog=f"Example: {EXAMPLES[2]}", no_args_is_help=True)
@@ -59,7 +61,7 @@ def show(
 @group.command(cls=Command, epilog=f"Example: {EXAMPLES[1]}", no_args_is_help=True)
 def add(
     database: DatabasePath,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The table to make.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The table to create.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV file: value;group;...;*")],
     delimiter: Delimiter = ";",
     sql: options.Sql = False,
@@ -80,11 +82,15 @@ def suggest(
     table: TableName,
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="The column to generalize.")],
     levels: Annotated[
-        int | None, typer.Option("--levels", min=1, help="Levels below the root; see the documentation.")
+        int | None, typer.Option("--levels", min=1, help="Number of levels below the root.")
     ] = None,
-    fanout: Annotated[int, typer.Option("--fanout", min=2, help="Intervals that make a wider one.")] = FANOUT,
+    fanout: Annotated[
+        int, typer.Option("--fanout", min=2, help="How many intervals are merged into a wider one.")
+    ] = FANOUT,
     count: Count = None,
-    into: Annotated[Path | None, typer.Option("--into", metavar="FILE", help="Write it there.")] = None,
+    into: Annotated[
+        Path | None, typer.Option("--into", metavar="FILE", help="Write the draft to this file.")
+    ] = None,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
     threads: options.Threads = None,

@@ -21,7 +21,7 @@ EXAMPLES = (
 
 @takes("train")
 def run(database: DatabasePath, given: Given, common: Common) -> None:
-    """Grow a decision tree, and store it with a macro MODEL_predict in plain SQL (Agrawal, Srikant).
+    """Grow a decision tree, even from randomized values.
 
     TABLE is a release, or any table or view. The model predicts for true values, whatever it was grown from.
     """

@@ -17,7 +17,7 @@ def run(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Remove the macros that ppdm install put into a file; yours of such names stay, and so do releases."""
+    """Remove the audit macros from a file."""
     with ppdm_sql.open(database, read_only=sql) as db, traced(db, on=sql):
         names = db.uninstall()
     said = f"Removed {', '.join(names)}." if names else f"No macros of ppdm-sql are in {database}."

@@ -20,7 +20,7 @@ def run(
     threads: options.Threads = None,
     memory_limit: options.MemoryLimit = None,
 ) -> None:
-    """Audit a published release afresh, by SQL over that table alone.
+    """Audit a published release again, by SQL over its table alone.
 
     Exit code 1 if a requirement does not hold.
     """

@@ -40,36 +40,40 @@ _AUDIT = (
     Option(
         "quasi_identifier",
         Form.names,
-        "Class sizes and risks are over these.",
+        "Columns over which class sizes and risks are computed.",
         "['Job', 'Country']",
         metavar="A,B",
     ),
     Option(
         "thresholds",
         Form.thresholds,
-        "Count inferences above it.",
+        "Count the inferences with a confidence above SHARE.",
         "[0.5, 0.75]",
         sql="threshold",
         metavar="SHARE",
     ),
     Option(
-        "population", Form.text, "The population, for the journalist's risk.", "'citizens'", metavar="TABLE"
+        "population",
+        Form.text,
+        "The table of the population, for the journalist risk.",
+        "'citizens'",
+        metavar="TABLE",
     ),
     Option(
         "groups",
         Form.whole,
-        "How many of the worst groups to name by their values.",
+        "How many of the worst groups to print with their values.",
         "5",
         metavar="N",
         default=0,
     ),
-    replace(CONFIDENTIAL, help="Whose values do the columns of --by give away?", default=()),
+    replace(CONFIDENTIAL, help="Count records whose value here follows from --by.", default=()),
     replace(BY, metavar="X,Y", help="Columns that others may know.", default=()),
     ALLOW_ABSENT,
 )
 _SUPPRESS = (
     *(TABLE, INTO, REQUIRE, CLASS, COUNT, KEEP, IDENTIFIERS),
-    replace(MAX_STEPS, help="Stop after so many disclosures."),
+    replace(MAX_STEPS, help="Stop after this many disclosures."),
     *(SYMBOL, ALLOW_ABSENT),
 )
 _GENERALIZE = (
@@ -79,7 +83,7 @@ _GENERALIZE = (
     Option(
         "condition",
         Form.names,
-        "For hce-tdr: further columns that tell of the class.",
+        "For hce-tdr: further condition attributes, released unchanged.",
         "['workclass']",
         metavar="P,Q",
         default=(),
@@ -89,7 +93,7 @@ _GENERALIZE = (
     Option(
         "interval_columns",
         Form.flag,
-        "Add the bounds of intervals as A_lower, A_upper.",
+        "Add the bounds of intervals as columns A_lower, A_upper.",
         "true",
         default=False,
     ),
@@ -101,7 +105,7 @@ _SWAP = (
     Option(
         "proportion",
         Form.shares,
-        "Share of the unique records to change.",
+        "Share of the uniquely identifiable records to change.",
         "0.5",
         metavar="[A=]P",
         default=REQUIRED,
@@ -109,32 +113,37 @@ _SWAP = (
     replace(
         METHOD,
         metavar="exact|greedy",
-        help="How records to change are chosen.",
+        help="How the records to change are chosen.",
         example="'exact'",
         default="exact",
     ),
     Option(
         "phase1",
         Form.text,
-        "Keep frequencies over all, or as the paper does.",
+        "Preserve frequencies over all records, or as in the paper.",
         "'joint'",
         metavar="joint|separate",
         default="joint",
     ),
     Option(
-        "per_group", Form.share, "Members of each group to change.", "'50%'", metavar="N|SHARE", default=1
+        "per_group",
+        Form.share,
+        "How many records of each group to change.",
+        "'50%'",
+        metavar="N|SHARE",
+        default=1,
     ),
     Option(
         "share",
         Form.bounds,
-        "Changed share of every value; 0,1 sets no bounds.",
+        "Bounds on the changed share of every value; 0,1: none.",
         "[0.4, 0.6]",
         metavar="LOW,HIGH",
     ),
     Option(
         "blur",
         Form.number,
-        "Noise on the costs, against attackers with models.",
+        "Noise on the costs, against attackers with a model.",
         "0.1",
         metavar="TAU",
         default=0.0,
@@ -142,7 +151,7 @@ _SWAP = (
     Option(
         "smoothing",
         Form.number,
-        "Records added to every count of the estimates.",
+        "Records added to every count behind the costs.",
         "1",
         metavar="N",
         default=0.0,
@@ -155,7 +164,7 @@ _SWAP = (
         metavar="N|A=0,10,20",
     ),
     SEED,
-    replace(CLASS, help="What ppdm evaluate predicts, if not the first of them.", default=None),
+    replace(CLASS, help="What ppdm evaluate predicts, if not the first one.", default=None),
     *(COUNT, KEEP, IDENTIFIERS),
 )
 _RANDOMIZE = (
@@ -166,10 +175,12 @@ _RANDOMIZE = (
         help="gaussian|uniform 100%|SCALE [at 95%] [rounded], cells N|EDGES, retain P.",
         default=REQUIRED,
     ),
-    replace(RANGES, help="All possible values of a column."),
-    replace(CLASS, help="What a miner will want to predict; as it is.", default=None),
+    replace(RANGES, help="The range of all possible values of a column."),
+    replace(CLASS, help="What the recipient wants to predict; released unchanged.", default=None),
     *(KEEP, IDENTIFIERS),
-    Option("record", Form.text, "Tells records apart, if not by the rows of a table.", "'id'", metavar="ID"),
+    Option(
+        "record", Form.text, "Column that identifies records, instead of row numbers.", "'id'", metavar="ID"
+    ),
     Option(
         "key_file",
         Form.path,
@@ -177,8 +188,10 @@ _RANDOMIZE = (
         "'customers.key'",
         metavar="FILE",
     ),
-    replace(SEED, help="For tests: makes the noise removable."),
-    Option("correlated", Form.flag, "Correlate Gaussian noise as the columns are.", "true", default=False),
+    replace(SEED, help="For tests only: a seed makes the noise removable."),
+    Option(
+        "correlated", Form.flag, "Give Gaussian noise the correlations of the columns.", "true", default=False
+    ),
     replace(COUNT, hidden=True),
 )
 _RECONSTRUCT = (
@@ -192,12 +205,12 @@ _RECONSTRUCT = (
         metavar="A",
         default=(),
     ),
-    Option("by_class", Form.text, "A distribution for each value of C.", "'rating'", metavar="C"),
+    Option("by_class", Form.text, "Reconstruct a distribution for each value of C.", "'rating'", metavar="C"),
     *(INTERVALS, NOISE, RANGES),
     Option(
         "kernel",
         Form.text,
-        "Exact, or the approximation of the paper.",
+        "Exact, or the paper's approximation.",
         "'cell'",
         metavar="cell|midpoint",
         default="cell",
@@ -205,7 +218,7 @@ _RECONSTRUCT = (
     Option(
         "categorical",
         Form.text,
-        "How distributions of categories are estimated.",
+        "How the distributions of categories are estimated.",
         "'bayes'",
         metavar="bayes|inversion",
         default="bayes",
@@ -213,12 +226,12 @@ _RECONSTRUCT = (
     Option(
         "fraction",
         Form.number,
-        "Of the chi-square quantile, below which the iteration stops.",
+        "Stop below this fraction of the chi-square quantile.",
         "0.01",
         default=0.01,
     ),
     Option(
-        "max_iterations", Form.whole, "Stop after so many iterations.", "10000", metavar="N", default=10_000
+        "max_iterations", Form.whole, "Stop after this many iterations.", "10000", metavar="N", default=10_000
     ),
 )
 _TRAIN = (
@@ -226,7 +239,7 @@ _TRAIN = (
     Option(
         "mode",
         Form.text,
-        "Take values as they are, or reconstruct: over all, by class, by class in every node.",
+        "Use values as they are, or reconstruct: for all, by class, by class in every node.",
         "'byclass'",
         metavar="original|randomized|global|byclass|local",
         default="byclass",
@@ -234,39 +247,41 @@ _TRAIN = (
     Option(
         "columns",
         Form.names,
-        "What may be split; by default all that can.",
+        "Columns to split on; by default all that can be split.",
         "['age', 'salary']",
         metavar="A,B",
         default=(),
     ),
-    replace(INTERVALS, help="Of a number; by default 100 records an interval, 10 to 100."),
-    Option("max_depth", Form.whole, "Most splits above a node.", "10", metavar="D"),
+    replace(INTERVALS, help="Intervals per number; by default one per 100 records, 10 to 100."),
+    Option("max_depth", Form.whole, "Greatest depth of the tree.", "10", metavar="D"),
     Option(
         "min_split",
         Form.whole,
-        "Split no smaller node; by default 20, or a record in 1,000.",
+        "Smallest node to split; by default 20, or 1 record in 1,000.",
         "20",
         metavar="N",
     ),
     Option(
         "prune",
         Form.flag,
-        "Keep splits that are not worth their bits.",
+        "Keep splits that cost more bits than they save.",
         "false",
         flag="--no-prune",
         default=True,
     ),
     *(NOISE, RANGES),
-    replace(TEST, help="Count right predictions on true values."),
+    replace(TEST, help="A table of true values, to count right predictions."),
 )
 _PREDICT = (
-    replace(RELEASE, name="model", metavar="MODEL", help="A model; see ppdm models.", example="'ratings'"),
+    replace(
+        RELEASE, name="model", metavar="MODEL", help="A model; ppdm models lists them.", example="'ratings'"
+    ),
     *(TABLE, NEW_TABLE),
-    replace(KEEP, help="Columns to take over; by default all.", default=None),
+    replace(KEEP, help="Columns to copy; by default all.", default=None),
     Option(
         "column",
         Form.text,
-        "The column with the predicted class.",
+        "Name of the column with the predicted class.",
         "'class'",
         metavar="NAME",
         default="predicted",
@@ -277,7 +292,7 @@ _APPLY = (
     Option(
         "unseen",
         Form.text,
-        "Values that the release does not know: show the most general label, or make nothing.",
+        "For values that the release does not know: show the most general label, or stop.",
         "'refuse'",
         metavar="nearest|refuse",
         default="nearest",
@@ -286,8 +301,8 @@ _APPLY = (
 _EVALUATE = (
     *(RELEASE, TEST),
     Option("folds", Form.whole, "Folds of the cross-validation.", "10", metavar="N", default=10),
-    Option("seeds", Form.whole, "Repeat so often, each by its lot.", "5", metavar="N", default=5),
-    Option("sample", Form.whole, "Draw at most so many records.", "200000", metavar="N", default=200_000),
+    Option("seeds", Form.whole, "Repeat with this many seeds.", "5", metavar="N", default=5),
+    Option("sample", Form.whole, "Draw at most this many records.", "200000", metavar="N", default=200_000),
 )
 _EXPORT = (
     RELEASE,
@@ -301,21 +316,32 @@ _EXPORT = (
         metavar="FILE",
         default=REQUIRED,
     ),
-    Option("force", Form.flag, "Replace the file if it exists; a regular file only.", "true", default=False),
-    Option("format", Form.text, "parquet, csv or duckdb, where the name does not say.", "'parquet'"),
+    Option("force", Form.flag, "Replace the file if it exists (regular files only).", "true", default=False),
+    Option("format", Form.text, "parquet, csv or duckdb, if the file name does not say.", "'parquet'"),
     Option(
-        "formula_safe", Form.flag, "CSV that a spreadsheet does not take for formulas.", "true", default=False
+        "formula_safe",
+        Form.flag,
+        "Write CSV that spreadsheets do not read as formulas.",
+        "true",
+        default=False,
     ),
 )
 _GENERATE_AGRAWAL = (
     replace(NEW_TABLE, example="'people'"),
-    Option("function", Form.whole, "What decides on the class.", "2", metavar="1-5", default=REQUIRED),
+    Option(
+        "function",
+        Form.whole,
+        "The function that determines the class.",
+        "2",
+        metavar="1-5",
+        default=REQUIRED,
+    ),
     Option("rows", Form.whole, "Number of records.", "10000", metavar="N", default=REQUIRED),
-    replace(SEED, help="Makes the same table again; else one is drawn."),
+    replace(SEED, help="Reproduces a table; without it a seed is drawn."),
     Option(
         "balanced",
         Form.flag,
-        "As many records of one class as of the other.",
+        "Equal numbers of records of both classes.",
         "false",
         flag="--balanced/--no-balanced",
         default=True,
@@ -323,12 +349,12 @@ _GENERATE_AGRAWAL = (
 )
 
 _INTEGRATE = (
-    *(TABLE, replace(REQUIRE, help="What must hold; the same on both sides.")),
-    replace(CLASS, help="What a miner will predict; both tables have it."),
+    *(TABLE, replace(REQUIRE, help="A requirement; the same on both sides.")),
+    replace(CLASS, help="What the recipient wants to predict; in both tables."),
     Option(
         "key",
         Form.names,
-        "What names a person in both tables; not released.",
+        "What identifies a person in both tables; not released.",
         "['ssn']",
         metavar="A,B",
         default=REQUIRED,
@@ -342,9 +368,9 @@ _INTEGRATE = (
         default=REQUIRED,
     ),
     replace(INTO, help="Name of the release, in this file."),
-    replace(TAXONOMIES, help="An own column's taxonomy."),
-    replace(GROWN_RANGES, help="An own grown column's range."),
-    replace(SUPPRESS, help="Own columns to suppress, not to grow."),
+    replace(TAXONOMIES, help="Taxonomy of a column of this side."),
+    replace(GROWN_RANGES, help="Range of a column of this side, for grown intervals."),
+    replace(SUPPRESS, help="Columns of this side to suppress, not to grow."),
     SYMBOL,
     Option(
         "match",
@@ -355,25 +381,29 @@ _INTEGRATE = (
         default="plain",
     ),
     Option(
-        "secret", Form.path, "For hashed: what both hold and nobody else.", "'secret.txt'", metavar="FILE"
+        "secret",
+        Form.path,
+        "For hashed: a secret that only both parties have.",
+        "'secret.txt'",
+        metavar="FILE",
     ),
     Option(
         "intersect",
         Form.flag,
-        "Use the common records, if the partner says so too.",
+        "Use the common records, if the partner agrees.",
         "true",
         default=False,
     ),
     Option(
         "score_bits",
         Form.whole,
-        "Tell scores in so many bits only, such as 8.",
+        "Send scores in only this many bits, such as 8.",
         "8",
         metavar="N",
         least=1,
     ),
     MAX_STEPS,
-    replace(SHOW_VALUES, help="Name the own values that a taxonomy lacks."),
+    replace(SHOW_VALUES, help="Print this side's values that a taxonomy lacks."),
     ALLOW_ABSENT,
 )
 

@@ -19,18 +19,18 @@ TABLE = Option(
 RELEASE = Option(
     "release",
     Form.text,
-    "A release; see ppdm releases.",
+    "A release; ppdm releases lists them.",
     "'customers_safe'",
     flag="",
     metavar="RELEASE",
     default=REQUIRED,
 )
 INTO = Option("into", Form.text, "Name of the release.", "'customers_safe'", metavar="NAME", default=REQUIRED)
-NEW_TABLE = replace(INTO, help="Name of the table to make.")
+NEW_TABLE = replace(INTO, help="Name of the table to create.")
 REQUIRE = Option(
     "require",
     Form.texts,
-    "What must hold.",
+    "A requirement, such as k >= 5 on sex, zip.",
     "['k >= 4 on Job, Country']",
     flag="--require/-r",
     metavar="TEXT",
@@ -39,7 +39,7 @@ REQUIRE = Option(
 CLASS = Option(
     "class_column",
     Form.text,
-    "What a miner will want to predict.",
+    "What the recipient wants to predict.",
     "'Rating'",
     sql="class",
     metavar="COLUMN",
@@ -48,28 +48,28 @@ CLASS = Option(
 COUNT = Option(
     "count_column",
     Form.text,
-    "Rows are collapsed; this column says how many records.",
+    "Column that says how many records a row stands for.",
     "'n'",
     sql="count",
     metavar="COLUMN",
 )
 KEEP = Option(
-    "keep", Form.names, "Further columns to release as they are.", "['Child']", metavar="A,B", default=()
+    "keep", Form.names, "Further columns to release unchanged.", "['Child']", metavar="A,B", default=()
 )
 IDENTIFIERS = Option(
     "identifiers",
     Form.identifiers,
-    "Direct identifier to drop or replace.",
+    "Direct identifier to drop, or to replace by a pseudonym.",
     "{'name': 'drop', 'id': 'pseudonym'}",
     sql="identifier",
     metavar="A[=pseudonym]",
 )
-MAX_STEPS = Option("max_steps", Form.whole, "Stop after so many steps.", "10", least=0)
-SYMBOL = Option("symbol", Form.text, "What stands for a suppressed value.", "'?'", default="*")
+MAX_STEPS = Option("max_steps", Form.whole, "Stop after this many steps.", "10", least=0)
+SYMBOL = Option("symbol", Form.text, "Text that stands for a suppressed value.", "'?'", default="*")
 ALLOW_ABSENT = Option(
     "allow_absent",
     Form.flag,
-    "Protected values may be such that their column lacks them.",
+    "Accept protected values that do not occur in their column.",
     "true",
     default=False,
 )
@@ -84,20 +84,24 @@ RANGES = Option(
 NOISE = Option(
     "noise",
     Form.noises,
-    "The noise, where the table does not know it.",
+    "The noise, if the table does not state it.",
     "{'salary': 'gaussian 100%'}",
     metavar="A=TEXT",
     default=(),
 )
-SEED = Option("seed", Form.whole, "Repeat a run exactly; keep it to yourself.", "1", metavar="N")
+SEED = Option("seed", Form.whole, "Makes the run repeatable; keep it secret.", "1", metavar="N")
 METHOD = Option(
     "method", Form.text, "How the next step is chosen.", "'tds'", metavar="tds|hce-tdr", default="tds"
 )
 INTERVALS = Option(
-    "intervals", Form.whole, "How many; by default 100 records an interval, 10 to 100.", "50", metavar="M"
+    "intervals",
+    Form.whole,
+    "Number of intervals; by default one per 100 records, 10 to 100.",
+    "50",
+    metavar="M",
 )
 TEST = Option(
-    "test", Form.text, "Test on this table, instead of cross-validation.", "'people_test'", metavar="TABLE"
+    "test", Form.text, "Test on this table instead of cross-validating.", "'people_test'", metavar="TABLE"
 )
 CONFIDENTIAL = Option(
     "confidential",
@@ -110,7 +114,7 @@ CONFIDENTIAL = Option(
 BY = Option(
     "by",
     Form.names,
-    "Columns that others may know; released as they are.",
+    "Columns that others may know; released unchanged.",
     "['Age', 'Gender']",
     metavar="X,Y,Z",
     default=REQUIRED,
@@ -118,15 +122,22 @@ BY = Option(
 TAXONOMIES = Option(
     "taxonomies",
     Form.taxonomies,
-    "A column's taxonomy: an ARX CSV file, or a table child, parent.",
+    "A column's taxonomy: an ARX CSV file, or a table (child, parent).",
     "{'job': 'job.csv'}",
     sql="taxonomy",
     metavar="COL=FILE",
 )
-GROWN_RANGES = replace(RANGES, metavar="COL=1,99", help="A grown column's range, without its end.")
+GROWN_RANGES = replace(
+    RANGES, metavar="COL=1,99", help="Range of a column with grown intervals, end excluded."
+)
 SUPPRESS = Option(
-    "suppress", Form.names, "Columns to suppress, not to grow.", "['zip']", metavar="A,B", default=()
+    "suppress",
+    Form.names,
+    "Numeric columns to suppress instead of growing intervals.",
+    "['zip']",
+    metavar="A,B",
+    default=(),
 )
 SHOW_VALUES = Option(
-    "show_values", Form.flag, "Name the values that a taxonomy lacks.", "true", default=False
+    "show_values", Form.flag, "Print the values that a taxonomy lacks.", "true", default=False
 )
