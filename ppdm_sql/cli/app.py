@@ -82,7 +82,9 @@ def _command(name: str) -> click.Command:
 app = typer.Typer(
     name="ppdm",
     cls=Commands,
-    help="Publish tables from which protected facts cannot be inferred, yet classifiers can still be trained.",
+    help=(
+        "Publish tables from which protected facts cannot be inferred, yet classifiers can still be trained."
+    ),
     epilog="Exit codes: 0 done, 1 a requirement does not hold, 2 usage, 3 no usable database, 130 stopped.",
     no_args_is_help=True,
     add_completion=False,
