@@ -87,6 +87,10 @@ def suggest(
     fanout: Annotated[
         int, typer.Option("--fanout", min=2, help="How many intervals are merged into a wider one.")
     ] = FANOUT,
+    rule: Annotated[
+        str | None,
+        typer.Option("--rule", metavar="RULE", help="dates [month,year], prefixes [1,3], or ranges 5,10,20."),
+    ] = None,
     count: Count = None,
     into: Annotated[
         Path | None, typer.Option("--into", metavar="FILE", help="Write the draft to this file.")
@@ -100,9 +104,13 @@ def suggest(
 
     The draft lists values of the column: it is the owner's, not to be given away. Numbers, dates and times
     become intervals of about equal numbers of records, codes are masked from the right, rare texts grouped.
+    With --rule, days are grouped into months, quarters, years and decades, codes by their prefixes, numbers
+    into ranges of round widths; ppdm generalize takes such a rule as a taxonomy, too.
     """
     with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
-        found = suggested(db.engine, table, column, levels=levels, fanout=fanout, count_column=count)
+        found = suggested(
+            db.engine, table, column, levels=levels, fanout=fanout, count_column=count, rule=rule
+        )
     found.to_csv(sys.stdout if into is None else into)
     if into is not None:
         notice(f"Wrote {into}: {len(found.leaves)} leaves. It lists values of {column}.", quiet=quiet)

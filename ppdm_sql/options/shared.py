@@ -122,7 +122,7 @@ BY = Option(
 TAXONOMIES = Option(
     "taxonomies",
     Form.taxonomies,
-    "A column's taxonomy: an ARX CSV file, or a table (child, parent).",
+    "A column's taxonomy: a CSV file, a table (child, parent), or a rule such as ranges 5,10.",
     "{'job': 'job.csv'}",
     sql="taxonomy",
     metavar="COL=FILE",

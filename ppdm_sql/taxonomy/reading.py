@@ -1,4 +1,4 @@
-"""Reads a taxonomy from whatever the user names: a taxonomy, a mapping, a file, or a table."""
+"""Reads a taxonomy from whatever the user names: a taxonomy, a mapping, a file, a table, or a rule."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from sqlglot import exp
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column, resolve, table_name
 from ppdm_sql.engine.statements import render
-from ppdm_sql.errors import UnknownTable, said
+from ppdm_sql.errors import PpdmError, UnknownTable, said
+from ppdm_sql.taxonomy.derived import EXAMPLES, DerivedTaxonomy
 from ppdm_sql.taxonomy.model import Taxonomy
 
 POSITION = "position"
@@ -50,8 +51,41 @@ def read_taxonomy(engine: Engine, given: Taxonomy | Mapping[str, Any] | str | Pa
     try:
         table = engine.find(given)
     except UnknownTable as error:
-        raise UnknownTable(f"There is neither a file nor a table {said(given)}.", error.remedy) from None
+        raise UnknownTable(
+            f"There is neither a file nor a table {said(given)}.",
+            f"{error.remedy} Or name a rule: {EXAMPLES}.",
+        ) from None
     return _read_table(engine, table, given)
+
+
+def read_taxonomy_or_rule(
+    engine: Engine, given: Taxonomy | Mapping[str, Any] | str | Path
+) -> Taxonomy | DerivedTaxonomy:
+    """Read a taxonomy, or the rule that makes one of a column's values, such as ``ranges 5,10,20``.
+
+    A file or a table of that name comes first.
+
+    Raises:
+        PpdmError: As :func:`read_taxonomy`.
+
+    Example:
+        >>> import duckdb
+        >>> read_taxonomy_or_rule(Engine(duckdb.connect()), "dates month,year")
+        DerivedTaxonomy(name='dates', levels=('month', 'year'))
+    """
+    if isinstance(given, str) and not os.path.isfile(given) and not _is_table(engine, given):
+        rule = DerivedTaxonomy.of_text(given)
+        if rule is not None:
+            return rule
+    return read_taxonomy(engine, given)
+
+
+def _is_table(engine: Engine, name: str) -> bool:
+    try:
+        engine.find(name)
+    except PpdmError:
+        return False
+    return True
 
 
 def _read_table(engine: Engine, table: Table, name: str) -> Taxonomy:

@@ -12,6 +12,7 @@ from ppdm_sql.engine.names import Table, resolve
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import MOMENTS, is_number, is_ordered, kind_of
 from ppdm_sql.errors import InvalidOption, InvalidSource
+from ppdm_sql.taxonomy.derived import DerivedTaxonomy
 from ppdm_sql.taxonomy.model import ROOT, Taxonomy
 from ppdm_sql.taxonomy.rounding import roundest
 
@@ -31,6 +32,7 @@ def suggest(
     levels: int | None = None,
     fanout: int = FANOUT,
     count_column: str | None = None,
+    rule: str | None = None,
 ) -> Taxonomy:
     """Suggest a taxonomy from the values of a column.
 
@@ -48,6 +50,8 @@ def suggest(
             square root of the number of texts for the number of groups.
         fanout: Intervals that make a wider one, at least 2.
         count_column: Where rows are collapsed, the column that says how many records each stands for.
+        rule: Instead of a draft by frequencies, ``dates``, ``prefixes`` or ``ranges 5,10,20``, as for
+            :class:`ppdm_sql.taxonomy.derived.DerivedTaxonomy`.
 
     Returns:
         The taxonomy; its labels are values of the column or say what they are.
@@ -75,6 +79,8 @@ def suggest(
     count = _checked_count(engine, source, count_column, columns, table)
     with engine.workspace():
         values = _value_counts(engine, source, name, count)
+        if rule is not None:
+            return DerivedTaxonomy.named(rule).of_values(engine, values, found, table=table)
         ordered = found.type == "TIME" or _is_moment(found.type) or _is_bounded_number(found.type)
         paths = (_interval_paths if ordered else _text_paths)(engine, values, found, levels, fanout)
     if not paths:

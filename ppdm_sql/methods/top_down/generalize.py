@@ -26,9 +26,10 @@ from ppdm_sql.methods.top_down.request import GeneralizeRequest
 from ppdm_sql.methods.top_down.run import RefinementRun
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
+from ppdm_sql.taxonomy.derived import DerivedTaxonomy
 from ppdm_sql.taxonomy.matching import leaf_codes, uncovered_values
 from ppdm_sql.taxonomy.model import Taxonomy
-from ppdm_sql.taxonomy.reading import read_taxonomy
+from ppdm_sql.taxonomy.reading import read_taxonomy_or_rule
 
 METHODS: Mapping[str, str] = {"tds": "TDS", "hce-tdr": "HCE-TDR"}
 MOST_CLASSES = 200
@@ -79,7 +80,7 @@ class GeneralizationRun(RefinementRun):
         self._check_condition()
         self._recoded = self._resolved(names)
         self._taxonomies = {
-            name: read_taxonomy(engine, given) for name, given in self._recoded["taxonomy"].items()
+            name: read_taxonomy_or_rule(engine, given) for name, given in self._recoded["taxonomy"].items()
         }
         self._check_bound_names()
 
@@ -150,7 +151,7 @@ class GeneralizationRun(RefinementRun):
         """By its taxonomy, by grown intervals where it has an order, else by suppression."""
         dictionary, symbol = self.atoms.coded[position], self.request.symbol
         if name in self._taxonomies:
-            taxonomy = self._taxonomies[name]
+            taxonomy = self._taxonomy(name, dictionary)
             leaves = self._leaves(dictionary, taxonomy)
             return Generalization(dictionary, counts, taxonomy, leaves, self._by_interval(name))
         if self._grows(name):
@@ -163,7 +164,17 @@ class GeneralizationRun(RefinementRun):
 
     def _by_interval(self, name: str) -> bool:
         """Whether a column of other values than texts has a taxonomy whose leaves are intervals."""
-        return self._taxonomies[name].is_interval and not _is_text(self.columns[name].type)
+        taxonomy, type_text = self._taxonomies[name], self.columns[name].type
+        if isinstance(taxonomy, DerivedTaxonomy):
+            return taxonomy.is_interval(type_text)
+        return taxonomy.is_interval and not _is_text(type_text)
+
+    def _taxonomy(self, name: str, dictionary: Dictionary) -> Taxonomy:
+        """Give the taxonomy of a column; a rule makes it of the column's values."""
+        given = self._taxonomies[name]
+        if isinstance(given, Taxonomy):
+            return given
+        return given.of_values(self.engine, dictionary.table, dictionary.column, table=self.source)
 
     def _leaves(self, dictionary: Dictionary, taxonomy: Taxonomy) -> Codes:
         """Find the leaf of every value; each must have one."""

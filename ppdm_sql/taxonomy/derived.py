@@ -1,0 +1,217 @@
+"""Taxonomies that a rule derives from the values of a column: calendar dates, prefixes, round ranges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.duckdb_engine import type_title
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import bind
+from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of
+from ppdm_sql.errors import InvalidOption, InvalidSource, said
+from ppdm_sql.taxonomy.model import ROOT, Taxonomy
+
+LEVELS = ("month", "quarter", "year", "decade")
+"""What days are grouped into; each of them ends where one of the next ends."""
+MOST_RANGES, MOST_PREFIXES = 10_000, 100_000
+"""Leaves that ranges may have, and codes."""
+MASK = "*"
+_WORDS = re.compile(r"(dates|prefixes|ranges)(?:\s+([\w.,\s]+))?")
+EXAMPLES = "dates, dates month,year, prefixes, prefixes 1,3, or ranges 5,10,20"
+
+
+@dataclass(frozen=True)
+class DerivedTaxonomy:
+    """A rule by which the values of a column make a taxonomy.
+
+    Args:
+        name: ``dates``: days, months, quarters, years, decades; ``prefixes``: codes, masked from the right;
+            ``ranges``: intervals of round widths.
+        levels: For dates the groups wanted (all by default), for prefixes their lengths (all by default), for
+            ranges the widths, narrowest first.
+
+    Example:
+        >>> DerivedTaxonomy.of_text("ranges 5, 10, 20")
+        DerivedTaxonomy(name='ranges', levels=('5', '10', '20'))
+        >>> DerivedTaxonomy.of_text("jobs.csv") is None
+        True
+    """
+
+    name: str
+    levels: tuple[str, ...] = ()
+
+    @classmethod
+    def of_text(cls, text: str) -> DerivedTaxonomy | None:
+        """Read a rule; None where the text names none, as the name of a file or a table does not.
+
+        Raises:
+            InvalidOption: The levels cannot be used.
+        """
+        found = _WORDS.fullmatch(text.strip().lower())
+        if found is None:
+            return None
+        levels = [part.strip() for part in (found[2] or "").split(",") if part.strip()]
+        check = {"dates": _checked_dates, "prefixes": _checked_lengths, "ranges": _checked_widths}[found[1]]
+        return cls(found[1], check(levels))
+
+    @classmethod
+    def named(cls, text: str) -> DerivedTaxonomy:
+        """Read a rule.
+
+        Raises:
+            InvalidOption: The text names none, or its levels cannot be used.
+        """
+        found = cls.of_text(text)
+        if found is None:
+            raise InvalidOption(f"There is no rule {said(text)}.", f"Give one such as {EXAMPLES}.")
+        return found
+
+    def is_interval(self, type_text: str) -> bool:
+        """Whether the leaves over a column of a type are intervals rather than values."""
+        return self.name == "ranges" or (self.name == "dates" and kind_of(type_text) is not Kind.DATE)
+
+    def of_values(self, engine: Engine, values: Table, column: Column, *, table: str) -> Taxonomy:
+        """Make the taxonomy of the values of a column.
+
+        Args:
+            engine: Where the values are.
+            values: Working table with a column ``value``, one row per distinct value.
+            column: The column.
+            table: The column's table, for messages.
+
+        Returns:
+            A taxonomy whose root is ``*``. NULL is no part of it, and neither are NaN and infinity.
+
+        Raises:
+            InvalidSource: The column is of another type, holds no value, or too many.
+
+        Cost: one scan of the values.
+
+        Example:
+            >>> import duckdb
+            >>> engine = Engine(duckdb.connect())
+            >>> zips = engine.materialize("zips", "SELECT unnest(['02138', '02139', '02446']) AS value")
+            >>> DerivedTaxonomy("prefixes", ("3",)).of_values(
+            ...     engine, zips, Column("zip", "VARCHAR"), table="people"
+            ... ).paths()
+            [('02138', '021**', '*'), ('02139', '021**', '*'), ('02446', '*')]
+        """
+        make = {"dates": self._dates, "prefixes": self._prefixes, "ranges": self._ranges}[self.name]
+        paths = list(make(engine, values, column))
+        if not paths:
+            raise InvalidSource(
+                f"Column {column.name!r} of table {table} holds no value.", "Name another column."
+            )
+        return Taxonomy.from_paths(paths)
+
+    def _dates(self, engine: Engine, values: Table, column: Column) -> Iterator[list[str]]:
+        """Give a path for each day; the day of a timestamp is an interval."""
+        kind = kind_of(column.type)
+        if kind not in MOMENTS:
+            raise self._unfit(column, "dates or timestamps")
+        rows = engine.query(bind("taxonomy/days", tables={"column_values": values}), step="days")
+        for day, following, *groups in rows:
+            wanted = [label for level, label in zip(LEVELS, groups, strict=True) if level in self.levels]
+            leaf = day if kind is Kind.DATE else f"[{day}, {following})"
+            yield [leaf, *wanted, ROOT]
+
+    def _prefixes(self, engine: Engine, values: Table, column: Column) -> Iterator[list[str]]:
+        """Give a path for each code; where lengths differ, a mask only says that something may follow."""
+        query = bind("taxonomy/texts", tables={"value_counts": values})
+        texts = [text for (text,) in engine.query(query, step="texts")]
+        if len(texts) > MOST_PREFIXES:
+            raise InvalidSource(
+                f"Column {column.name!r} holds {len(texts)} different codes, too many for a taxonomy.",
+                "Derive a coarser column in a view.",
+            )
+        longest = max(map(len, texts), default=0)
+        width = longest if min(map(len, texts), default=0) == longest else 0
+        lengths = sorted(map(int, self.levels), reverse=True) or range(longest - 1, 0, -1)
+        for text in texts:
+            # A code that is a prefix of others, such as A00 of A00.1, stands below its own group.
+            kept = [length for length in lengths if length < len(text) + (not width)]
+            yield [text, *((text[:length] + MASK).ljust(width, MASK) for length in kept), ROOT]
+
+    def _ranges(self, engine: Engine, values: Table, column: Column) -> Iterator[list[str]]:
+        """Give a path for each of the narrowest intervals from the smallest value to the largest."""
+        if not is_number(column.type):
+            raise self._unfit(column, "numbers")
+        widths = [Decimal(width) for width in self.levels]
+        query = bind("taxonomy/extremes", tables={"column_values": values})
+        ((least, greatest),) = engine.query(query, step="extremes")
+        if least is None:
+            return
+        first, last = (Decimal(bound) // widths[0] for bound in (least, greatest))
+        # Decimal division truncates, and an interval begins below its values.
+        first -= Decimal(least) < first * widths[0]
+        last -= Decimal(greatest) < last * widths[0]
+        if last - first >= MOST_RANGES:
+            raise InvalidSource(
+                f"Ranges of {widths[0]} over column {column.name!r} would be more than {MOST_RANGES}.",
+                "Give wider ones, such as --taxonomy age='ranges 10,20'.",
+            )
+        for place in range(int(first), int(last) + 1):
+            lower = place * widths[0]
+            yield [*(_interval(_floor(lower, width), width) for width in widths), ROOT]
+
+    def _unfit(self, column: Column, what: str) -> InvalidSource:
+        return InvalidSource(
+            f"Column {column.name!r} holds {type_title(column.type)}, not {what}, which {self.name} are for.",
+            f"Cast it in a view, or give another taxonomy: a file, a table, or {EXAMPLES}.",
+        )
+
+
+def _floor(value: Decimal, width: Decimal) -> Decimal:
+    """Give the multiple of a width at or below a value.
+
+    Example:
+        >>> _floor(Decimal(-5), Decimal(10)), _floor(Decimal("2.5"), Decimal("0.5"))
+        (Decimal('-10'), Decimal('2.5'))
+    """
+    down = value // width * width
+    return down - width if down > value else down
+
+
+def _interval(lower: Decimal, width: Decimal) -> str:
+    return f"[{_plain(lower)}, {_plain(lower + width)})"
+
+
+def _plain(number: Decimal) -> str:
+    """Write a number without an exponent and without zeros that say nothing."""
+    text = f"{number:f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-0", "0", text == "-0")
+
+
+def _checked_dates(levels: Sequence[str]) -> tuple[str, ...]:
+    unknown = [level for level in levels if level.rstrip("s") not in LEVELS]
+    if unknown:
+        raise InvalidOption(
+            f"Dates have no level {unknown[0]!r}.",
+            f"Give some of: {', '.join(LEVELS)}.",
+        )
+    wanted = {level.rstrip("s") for level in levels} or set(LEVELS)
+    return tuple(level for level in LEVELS if level in wanted)
+
+
+def _checked_lengths(levels: Sequence[str]) -> tuple[str, ...]:
+    if not all(level.isdecimal() and int(level) > 0 for level in levels):
+        raise InvalidOption("A length of a prefix is not a whole number.", "Write it as: prefixes 1,3.")
+    return tuple(levels)
+
+
+def _checked_widths(levels: Sequence[str]) -> tuple[str, ...]:
+    readable = bool(levels) and all(re.fullmatch(r"\d+(\.\d+)?", level) for level in levels)
+    widths = [Decimal(level) for level in levels] if readable else [Decimal(0)]
+    if min(widths) <= 0:
+        raise InvalidOption("Ranges need widths above 0.", "Write them as: ranges 5,10,20.")
+    if any(wide % narrow or wide == narrow for narrow, wide in pairwise(widths)):
+        raise InvalidOption(
+            f"Ranges of {', '.join(levels)} do not nest: each width must be a multiple of the one before.",
+            "Write them as: ranges 5,10,20.",
+        )
+    return tuple(levels)
