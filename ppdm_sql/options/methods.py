@@ -31,6 +31,7 @@ from ppdm_sql.options.shared import (
     TABLE,
     TAXONOMIES,
     TEST,
+    TYPES,
 )
 
 _AUDIT = (
@@ -65,12 +66,12 @@ _AUDIT = (
     ),
     replace(CONFIDENTIAL, help="Whose values do the columns of --by give away?", default=()),
     replace(BY, metavar="X,Y", help="Columns that others may know.", default=()),
-    ALLOW_ABSENT,
+    *(ALLOW_ABSENT, TYPES),
 )
 _SUPPRESS = (
     *(TABLE, INTO, REQUIRE, CLASS, COUNT, KEEP, IDENTIFIERS),
     replace(MAX_STEPS, help="Stop after so many disclosures."),
-    *(SYMBOL, ALLOW_ABSENT),
+    *(SYMBOL, ALLOW_ABSENT, TYPES),
 )
 _GENERALIZE = (
     *(TABLE, INTO, REQUIRE, CLASS, METHOD),
@@ -94,7 +95,7 @@ _GENERALIZE = (
         default=False,
     ),
     SHOW_VALUES,
-    *(MAX_STEPS, SYMBOL, ALLOW_ABSENT),
+    *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, TYPES),
 )
 _SWAP = (
     *(TABLE, INTO, CONFIDENTIAL, BY),
@@ -156,7 +157,7 @@ _SWAP = (
     ),
     SEED,
     replace(CLASS, help="What ppdm evaluate predicts, if not the first of them.", default=None),
-    *(COUNT, KEEP, IDENTIFIERS),
+    *(COUNT, KEEP, IDENTIFIERS, TYPES),
 )
 _RANDOMIZE = (
     *(TABLE, INTO),
@@ -179,7 +180,7 @@ _RANDOMIZE = (
     ),
     replace(SEED, help="For tests: makes the noise removable."),
     Option("correlated", Form.flag, "Correlate Gaussian noise as the columns are.", "true", default=False),
-    replace(COUNT, hidden=True),
+    *(replace(COUNT, hidden=True), TYPES),
 )
 _RECONSTRUCT = (
     *(TABLE, NEW_TABLE),
@@ -220,6 +221,7 @@ _RECONSTRUCT = (
     Option(
         "max_iterations", Form.whole, "Stop after so many iterations.", "10000", metavar="N", default=10_000
     ),
+    TYPES,
 )
 _TRAIN = (
     *(TABLE, replace(INTO, help="Name of the model."), replace(CLASS, help="What to predict.")),
@@ -257,7 +259,7 @@ _TRAIN = (
         default=True,
     ),
     *(NOISE, RANGES),
-    replace(TEST, help="Count right predictions on true values."),
+    *(replace(TEST, help="Count right predictions on true values."), TYPES),
 )
 _PREDICT = (
     replace(RELEASE, name="model", metavar="MODEL", help="A model; see ppdm models.", example="'ratings'"),
@@ -271,6 +273,7 @@ _PREDICT = (
         metavar="NAME",
         default="predicted",
     ),
+    TYPES,
 )
 _APPLY = (
     *(RELEASE, TABLE, NEW_TABLE),
@@ -282,12 +285,14 @@ _APPLY = (
         metavar="nearest|refuse",
         default="nearest",
     ),
+    TYPES,
 )
 _EVALUATE = (
     *(RELEASE, TEST),
     Option("folds", Form.whole, "Folds of the cross-validation.", "10", metavar="N", default=10),
     Option("seeds", Form.whole, "Repeat so often, each by its lot.", "5", metavar="N", default=5),
     Option("sample", Form.whole, "Draw at most so many records.", "200000", metavar="N", default=200_000),
+    TYPES,
 )
 _EXPORT = (
     RELEASE,
