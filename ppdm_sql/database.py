@@ -19,6 +19,7 @@ from ppdm_sql.engine.names import by_name, listed
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.progress import Progress, WarningProgress
+from ppdm_sql.sources import Source, attach, detach, read_again, takes_sources
 
 if TYPE_CHECKING:
     from ppdm_sql.audit import Audit
@@ -41,10 +42,15 @@ class Database:
 
     Args:
         engine: The engine on an open connection.
+
+    Attributes:
+        progress: Told what is read by methods that are given no progress of their own.
     """
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self.progress: Progress | None = None
+        self._attached: list[str] = []
 
     def __enter__(self) -> Database:
         return self
@@ -59,27 +65,59 @@ class Database:
 
     def close(self) -> None:
         """Close the file if :func:`ppdm_sql.open` opened it; a connection of yours stays open."""
+        for name in self._attached:
+            detach(self.engine, name)
+        self._attached.clear()
         self.engine.close()
 
     @alone
+    def attach(self, name: str, database: str | os.PathLike[str]) -> None:
+        """Attach another database read-only, so that its tables can be released into this one.
+
+        Args:
+            name: What its tables are called by, as in ``name.schema.table``.
+            database: Path of a DuckDB file, or what DuckDB's extensions know: ``sqlite:FILE``,
+                ``postgres:dbname=...``, ``s3://...``. Passwords in it are neither shown nor stored.
+
+        Raises:
+            NameTaken: A database has the name.
+            DatabaseUnavailable: It cannot be opened.
+
+        Cost: no scan.
+
+        Example:
+            >>> import os, tempfile, ppdm_sql
+            >>> with tempfile.TemporaryDirectory() as folder, ppdm_sql.open(":memory:") as db:
+            ...     with ppdm_sql.open(os.path.join(folder, "shop.duckdb"), create=True) as shop:
+            ...         _ = shop.generate_agrawal("people", function=1, rows=4, seed=1)
+            ...     db.attach("shop", os.path.join(folder, "shop.duckdb"))
+            ...     db.audit("shop.people", ["k on zipcode"]).findings[0].classes <= 4
+            True
+        """
+        attach(self.engine, name, database)
+        self._attached.append(name)
+
+    @takes_sources("table", "population")
+    @alone
     def audit(
         self,
-        table: str,
+        table: Source,
         require: Sequence[str | Asked] = (),
         *,
         count_column: str | None = None,
         quasi_identifier: Sequence[str] | None = None,
         thresholds: Sequence[float | Fraction] | None = None,
-        population: str | None = None,
+        population: Source | None = None,
         groups: int = 0,
         confidential: str | Sequence[str] = (),
         by: Sequence[str] = (),
         allow_absent: bool = False,
+        types: Mapping[str, str] | None = None,
     ) -> Audit:
         """Measure any table or view: requirements, class sizes, risk, inferences, identifiable records.
 
         Args:
-            table: Table or view, qualified and quoted where needed.
+            table: Table or view, file or frame.
             require: Requirements to check; one without a limit (``k on Sex, Job``) is only measured.
             count_column: Where rows are collapsed, the column that says how many records each stands for.
             quasi_identifier: Columns whose class sizes and risk are wanted; by default those of ``require``.
@@ -89,6 +127,7 @@ class Database:
             confidential: Columns whose values those of ``by`` may give away.
             by: Columns that others may know; given with ``confidential``, and only then.
             allow_absent: Whether a template may protect values that its column does not hold.
+            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
 
         Raises:
             UnknownValue: A column does not hold a value that a template protects.
@@ -122,10 +161,11 @@ class Database:
             allow_absent=allow_absent,
         )
 
+    @takes_sources("table")
     @alone
     def suppress(
         self,
-        table: str,
+        table: Source,
         require: Sequence[str | Requirement],
         *,
         class_column: str,
@@ -136,12 +176,13 @@ class Database:
         max_steps: int | None = None,
         symbol: str = "*",
         allow_absent: bool = False,
+        types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Release:
         """Suppress values (PDA) until every requirement holds, and publish the verified release.
 
         Args:
-            table: Table or view to release, qualified and quoted where needed.
+            table: Table or view, file or frame to release.
             require: Templates and k-anonymity; their columns are masked, whole values at a time.
             class_column: The column that a classifier is to predict; released as it is.
             into: Name of the release, a view.
@@ -153,6 +194,7 @@ class Database:
             max_steps: Stop after this many disclosures, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
+            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             progress: Told what the run is doing.
 
         Returns:
@@ -191,10 +233,11 @@ class Database:
         )
         return suppress(self.engine, table, request, progress or WarningProgress())
 
+    @takes_sources("table")
     @alone
     def generalize(
         self,
-        table: str,
+        table: Source,
         require: Sequence[str | Requirement],
         *,
         class_column: str,
@@ -212,6 +255,7 @@ class Database:
         max_steps: int | None = None,
         symbol: str = "*",
         allow_absent: bool = False,
+        types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Release:
         """Generalize (TDS, HCE-TDR) as little as the requirements allow, and publish the verified release.
@@ -220,7 +264,7 @@ class Database:
         times without one by intervals that are grown during the run; all others by suppression.
 
         Args:
-            table: Table or view to release, qualified and quoted where needed.
+            table: Table or view, file or frame to release.
             require: k-anonymity over one or more quasi-identifiers, templates, l-diversity, t-closeness.
             class_column: The column that a classifier is to predict; released as it is.
             into: Name of the release, a view.
@@ -239,6 +283,7 @@ class Database:
             max_steps: Stop after this many steps, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
+            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             progress: Told what the run is doing.
 
         Returns:
@@ -286,10 +331,11 @@ class Database:
         )
         return generalize(self.engine, table, request, progress or WarningProgress())
 
+    @takes_sources("table")
     @alone
     def swap(
         self,
-        table: str,
+        table: Source,
         *,
         confidential: str | Sequence[str],
         by: Sequence[str],
@@ -307,6 +353,7 @@ class Database:
         count_column: str | None = None,
         keep: Sequence[str] = (),
         identifiers: Mapping[str, str] | None = None,
+        types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Release:
         """Exchange confidential values of identifiable records, and publish the verified release.
@@ -317,7 +364,7 @@ class Database:
         tell of each other as far as it is.
 
         Args:
-            table: Table or view to release, qualified and quoted where needed.
+            table: Table or view, file or frame to release.
             confidential: The confidential columns; several are swapped in turn.
             by: The non-confidential columns that others may know; released as they are.
             proportion: Share of the uniquely identifiable records to change, in (0, 1], for all confidential
@@ -341,6 +388,7 @@ class Database:
                 the release is collapsed too.
             keep: Further columns to release as they are. Columns that nobody names are not released.
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
+            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             progress: Told what the run is doing.
 
         Returns:
@@ -388,10 +436,11 @@ class Database:
         )
         return swap(self.engine, table, request, progress or WarningProgress())
 
+    @takes_sources("table")
     @alone
     def randomize(
         self,
-        table: str,
+        table: Source,
         *,
         noise: Mapping[str, str] | Sequence[str],
         into: str,
@@ -404,6 +453,7 @@ class Database:
         seed: int | None = None,
         correlated: bool = False,
         count_column: str | None = None,
+        types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Release:
         """Distort the values of columns, each record for itself, and publish the verified release.
@@ -417,7 +467,7 @@ class Database:
         the noise.
 
         Args:
-            table: Table or view to release, qualified and quoted where needed.
+            table: Table or view, file or frame to release.
             noise: For each column its noise, or texts such as ``"salary=gaussian 100%"``.
             into: Name of the release, a view.
             ranges: Least and largest possible value of columns of numbers; without it those in the data,
@@ -433,6 +483,7 @@ class Database:
             seed: Makes the key instead, in tests; whoever knows it can take the noise away.
             correlated: Correlate Gaussian noise as the columns are, so that no filter can tell them apart.
             count_column: Always refused: a row for several records cannot be randomized.
+            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             progress: Told what the run is doing.
 
         Returns:
@@ -473,10 +524,11 @@ class Database:
         )
         return randomize(self.engine, table, request, progress or WarningProgress())
 
+    @takes_sources("table")
     @alone
     def reconstruct(
         self,
-        table: str,
+        table: Source,
         *,
         into: str,
         columns: str | Sequence[str] = (),
@@ -488,6 +540,7 @@ class Database:
         categorical: str = "bayes",
         fraction: float = 0.01,
         max_iterations: int = 10_000,
+        types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Reconstruction:
         """Estimate the distributions behind randomized columns, and write them into an ordinary table.
@@ -498,7 +551,7 @@ class Database:
         any value of the range counts to the end interval; an unknown category is left out.
 
         Args:
-            table: Release, table or view of distorted values, qualified and quoted where needed.
+            table: Release, table, view, file or frame of distorted values.
             into: Name of the table to make.
             columns: The columns; by default all whose noise is known.
             by_class: Column whose values, at most 1,000 and NULL among them, get a distribution each.
@@ -513,6 +566,7 @@ class Database:
             fraction: The iteration stops once the change is below this share of the 95 % quantile of
                 chi-square; at least 0. Less follows the sample more closely than its size warrants.
             max_iterations: It stops after this many steps in any case, at least 1.
+            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             progress: Told what the run is doing.
 
         Returns:
@@ -550,15 +604,17 @@ class Database:
         )
         return reconstruct(self.engine, table, options, progress or WarningProgress())
 
+    @takes_sources("test")
     @alone
     def evaluate(
         self,
         release: str | Release,
         *,
-        test: str | None = None,
+        test: Source | None = None,
         folds: int = 10,
         seeds: int = 5,
         sample: int = 200_000,
+        types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Evaluation:
         """Measure what a release is still worth for classification, in errors of a decision tree.
@@ -574,6 +630,7 @@ class Database:
             seeds: Number of repetitions, at least 1. A seed deals out the folds and decides between splits
                 that are equally good.
             sample: How many records each repetition draws at most, of each table.
+            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             progress: Told what the run is doing.
 
         Returns:
@@ -599,22 +656,34 @@ class Database:
         """
         from ppdm_sql.evaluation import EvaluateOptions, evaluate
         from ppdm_sql.release import Release
+        from ppdm_sql.release.catalogue import READ
 
         found = release if isinstance(release, Release) else self.release(release)
-        options = EvaluateOptions(test, folds, seeds, sample)
-        return evaluate(self.engine, found, options, progress or WarningProgress())
+        options, row = EvaluateOptions(test, folds, seeds, sample), found.row()
+        with read_again(self.engine, row.source, row.parameters.get(READ, {}), row.release):
+            return evaluate(self.engine, found, options, progress or WarningProgress())
 
+    @takes_sources("table")
     @alone
-    def apply(self, release: str | Release, table: str, *, into: str, unseen: str = "nearest") -> Applied:
+    def apply(
+        self,
+        release: str | Release,
+        table: Source,
+        *,
+        into: str,
+        unseen: str = "nearest",
+        types: Mapping[str, str] | None = None,
+    ) -> Applied:
         """Apply the cut of a release to the records of another table, such as new or test records.
 
         Args:
             release: The release, or its name.
-            table: Table or view with at least the masked columns, qualified and quoted where needed.
+            table: Table or view, file or frame with at least the masked columns.
             into: Name of the table to make. It has the release's columns, masked ones as text, in its order;
                 what the table lacks of the others and pseudonyms are left out.
             unseen: ``nearest`` shows the most general label for values that the release does not know;
                 ``refuse`` makes nothing if there are any.
+            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
 
         Returns:
             What was made, and the release's requirements measured on it: the cut keeps no promise for new
@@ -701,10 +770,11 @@ class Database:
             progress=progress or WarningProgress(),
         )
 
+    @takes_sources("table", "test")
     @alone
     def train(
         self,
-        table: str,
+        table: Source,
         *,
         class_column: str,
         into: str,
@@ -716,7 +786,8 @@ class Database:
         prune: bool = True,
         noise: Mapping[str, str] | Sequence[str] = (),
         ranges: Mapping[str, tuple[object, object]] | None = None,
-        test: str | None = None,
+        test: Source | None = None,
+        types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Model:
         """Grow a decision tree from original or randomized values, and store it with a macro that predicts.
@@ -731,7 +802,7 @@ class Database:
         right. A number that is NULL goes with the larger side. Records without a class are left out.
 
         Args:
-            table: Release, table or view to learn from, qualified and quoted where needed.
+            table: Release, table, view, file or frame to learn from.
             class_column: The column to predict, of at most 256 values.
             into: Name of the model.
             mode: ``original``, ``randomized``, ``global``, ``byclass`` or ``local``.
@@ -748,6 +819,7 @@ class Database:
             ranges: Least and largest original value of columns; by default the observed ones where there is
                 no noise.
             test: Table to count right and wrong predictions on; it holds values as they are.
+            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             progress: Told what the run is doing.
 
         Returns:
@@ -786,15 +858,17 @@ class Database:
         )
         return train(self.engine, table, request, progress or WarningProgress())
 
+    @takes_sources("table")
     @alone
     def predict(
         self,
         model: str | Model,
-        table: str,
+        table: Source,
         *,
         into: str,
         keep: Sequence[str] | None = None,
         column: str = "predicted",
+        types: Mapping[str, str] | None = None,
     ) -> Predicted:
         """Make a table of the records of another with the class that a model predicts for each.
 
@@ -803,10 +877,11 @@ class Database:
 
         Args:
             model: The model, or its name.
-            table: Table or view with the columns that the tree uses, qualified and quoted where needed.
+            table: Table or view, file or frame with the columns that the tree uses.
             into: Name of the table to make.
             keep: The columns to take over; by default all.
             column: The column with the predicted class, in the type of the training table's.
+            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
 
         Returns:
             The records by predicted class.
@@ -919,19 +994,22 @@ class Database:
 
 
 def open_database(
-    database: str | os.PathLike[str] | duckdb.DuckDBPyConnection,
+    database: str | os.PathLike[str] | duckdb.DuckDBPyConnection = ":memory:",
     *,
     read_only: bool = False,
     create: bool = False,
+    attach: Mapping[str, str | os.PathLike[str]] | None = None,
     threads: int | None = None,
     memory_limit: str | None = None,
 ) -> Database:
     """Open a DuckDB file, or use a connection that is open already.
 
     Args:
-        database: Path of the file, ``:memory:``, or a connection; a connection keeps its settings.
+        database: Path of the file, ``:memory:``, or a connection; a connection keeps its settings. While a
+            result of yours is streamed from it, calls run beside it and see no temporary tables.
         read_only: Open the file without the right to write.
         create: Make the file where it does not exist.
+        attach: Other databases to read from, by the names that they get; see :meth:`Database.attach`.
         threads: Number of threads, at least 1; None leaves the engine's choice.
         memory_limit: Such as ``2GB``; None leaves the engine's choice.
 
@@ -944,7 +1022,7 @@ def open_database(
         []
     """
     if isinstance(database, duckdb.DuckDBPyConnection):
-        return Database(Engine(database))
+        return _with_attached(Database(Engine(database)), attach)
     spill = SpillFolder()
     try:
         connection = connect(
@@ -958,4 +1036,15 @@ def open_database(
     except BaseException:
         spill.close()
         raise
-    return Database(Engine(connection, spill=spill, owned=True))
+    return _with_attached(Database(Engine(connection, spill=spill, owned=True)), attach)
+
+
+def _with_attached(db: Database, attached: Mapping[str, str | os.PathLike[str]] | None) -> Database:
+    """Attach databases; where one cannot be, nothing stays open."""
+    try:
+        for name, path in by_name(attached, "attach").items():
+            db.attach(name, path)
+    except BaseException:
+        db.close()
+        raise
+    return db

@@ -126,6 +126,10 @@ class Conflict(EngineError):
     """A transaction that failed, with nothing written, since another connection changed the same."""
 
 
+class OpenResult(EngineError):
+    """A statement that DuckDB does not run while a result on the same connection is still read."""
+
+
 def kind_of(value: object) -> str:
     """Name what was given by its type, never by its contents, which may be cells.
 

@@ -22,14 +22,15 @@ LONG_FUNCTIONS = {
     "cli/reconstruct.py run": 76,
     "cli/swap.py run": 94,
     "cli/train.py run": 80,
-    "database.py generalize": 93,
-    "database.py randomize": 83,
-    "database.py reconstruct": 75,
-    "database.py suppress": 67,
-    "database.py swap": 100,
-    "database.py train": 83,
+    "database.py audit": 61,
+    "database.py generalize": 95,
+    "database.py randomize": 85,
+    "database.py reconstruct": 77,
+    "database.py suppress": 69,
+    "database.py swap": 102,
+    "database.py train": 85,
 }
-LONG_FILES = {"database.py": 961}
+LONG_FILES = {"database.py": 1050}
 CALLED_ALIKE = {"Measure": 2, "Session": 2}
 
 

@@ -23,11 +23,23 @@ PLACES: dict[str, Callable[..., Any]] = {"integrate": Party, "export": ppdm_sql.
 COMMANDS = {"generate_agrawal": ("generate agrawal",), "integrate": ("integrate serve", "integrate join")}
 ELSEWHERE = {("audit", "groups"), ("integrate", "secret")}
 """Options that a command gives a form of its own: --show-groups beside --groups, the file of a secret."""
-EVERYWHERE = {"--format", "-f", "--sql", "--quiet", "-q", "--debug", "--threads", "--memory-limit"}
+EVERYWHERE = {
+    "--format",
+    "-f",
+    "--sql",
+    "--quiet",
+    "-q",
+    "--debug",
+    "--threads",
+    "--memory-limit",
+    "--attach",
+}
 ALONE = {
     "audit": {"--show-groups", "--groups"},
-    "suppress": {"--accept-partial"},
-    "generalize": {"--accept-partial"},
+    "suppress": {"--accept-partial", "--export", "--force"},
+    "generalize": {"--accept-partial", "--export", "--force"},
+    "swap": {"--export", "--force"},
+    "randomize": {"--export", "--force"},
     "integrate": {
         *("--accept-partial", "--listen", "--peer", "--peer-name", "--cert", "--private-key", "--authority"),
         *("--secret", "--timeout", "--wait", "--resume", "--transcript"),

@@ -10,7 +10,8 @@ import ppdm_sql
 from ppdm_sql.cli import options
 from ppdm_sql.cli.options import DatabasePath, OutputFormat
 from ppdm_sql.cli.output import Format, print_tables
-from ppdm_sql.cli.parameters import Given, takes
+from ppdm_sql.cli.parameters import Given, attached, takes
+from ppdm_sql.cli.progress import progress
 from ppdm_sql.cli.trace import traced
 from ppdm_sql.privacy import requirement_of
 from ppdm_sql.privacy.absent import said_absent
@@ -21,6 +22,7 @@ EXAMPLES = (
     "ppdm audit bank.duckdb customers_safe --quasi-identifier Job,Country --format json",
     "ppdm audit bank.duckdb customers --count n --require 'distinct l of Bankruptcy on Job'",
     "ppdm audit bank.duckdb policies --confidential Amount --by Age,Gender,Location",
+    "ppdm audit visits.csv --types zip=VARCHAR --require 'k on sex, zip'",
 )
 
 
@@ -37,6 +39,7 @@ def run(
     form: OutputFormat = Format.table,
     sql: options.Sql = False,
     debug: options.Debug = False,
+    attach: options.Attach = None,
     threads: options.Threads = None,
     memory_limit: options.MemoryLimit = None,
 ) -> None:
@@ -46,9 +49,12 @@ def run(
     does not hold. The table is only read.
     """
     with (
-        ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db,
+        ppdm_sql.open(
+            database, read_only=True, attach=attached(attach), threads=threads, memory_limit=memory_limit
+        ) as db,
         traced(db, on=sql),
     ):
+        db.progress = progress(quiet=sql)
         audit = db.audit(**given, groups=groups if show_groups else 0)
     if not sql:
         print_tables(audit.tables(), form)

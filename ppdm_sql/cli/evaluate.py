@@ -6,7 +6,7 @@ import ppdm_sql
 from ppdm_sql.cli import options
 from ppdm_sql.cli.options import DatabasePath, OutputFormat
 from ppdm_sql.cli.output import Format, print_tables
-from ppdm_sql.cli.parameters import Given, takes
+from ppdm_sql.cli.parameters import Given, attached, takes
 from ppdm_sql.cli.progress import progress
 
 EXAMPLES = (
@@ -22,6 +22,7 @@ def run(
     form: OutputFormat = Format.table,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
+    attach: options.Attach = None,
     threads: options.Threads = None,
     memory_limit: options.MemoryLimit = None,
 ) -> None:
@@ -29,6 +30,8 @@ def run(
 
     A decision tree predicts the class; errors are per cent of the tested records. Needs scikit-learn.
     """
-    with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
+    with ppdm_sql.open(
+        database, read_only=True, attach=attached(attach), threads=threads, memory_limit=memory_limit
+    ) as db:
         evaluation = db.evaluate(**given, progress=progress(quiet=quiet))
     print_tables(evaluation.tables(), form)

@@ -7,12 +7,14 @@ import sys
 import traceback
 from typing import Any
 
+import click
 import typer
 from typer.core import TyperCommand
 
 from ppdm_sql.errors import HIDDEN_WORDS, MORE_MEMORY, EngineError, PpdmError
 
 PIPE_CLOSED_EXIT, UNEXPECTED_EXIT = 141, 3
+IN_MEMORY = ":memory:"
 _COMMIT_OFTEN = ("demo", "sql")
 """Commands that are not done with their first commit."""
 _WITH_OPTIONS = {
@@ -24,6 +26,17 @@ _WITH_OPTIONS = {
 
 class Command(TyperCommand):
     """A command whose errors are two sentences, with no traceback and no cell of the data."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words; a file of records alone needs no database."""
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.MissingParameter as missing:
+            alone = str(ctx.params.get("database") or "")
+            if missing.param is None or missing.param.name != "table" or not _holds_records(alone):
+                raise
+        return super().parse_args(ctx, [IN_MEMORY, *words])
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override, unused-ignore]
         """Run the command; turn what goes wrong into a message and an exit code."""
@@ -45,6 +58,12 @@ class Command(TyperCommand):
                 code = stopped.say() if stopped.number else tell(error, debug=debug)
                 raise typer.Exit(code) from None
             return result
+
+
+def _holds_records(path: str) -> bool:
+    from ppdm_sql.sources import is_data_file  # it brings the engine, which no help needs
+
+    return is_data_file(path)
 
 
 def tell(error: Exception, *, debug: bool) -> int:

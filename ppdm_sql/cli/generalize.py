@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from ppdm_sql.cli.options import AcceptPartial, DatabasePath
 from ppdm_sql.cli.parameters import Common, Given, takes
-from ppdm_sql.cli.published import publish
+from ppdm_sql.cli.published import Exported, publish
 
 EXAMPLES = (
+    "ppdm generalize bank.duckdb visits.csv --class disease --require 'k >= 5 on sex, zip' \\\n"
+    "    --types zip=VARCHAR --into visits_safe --export visits_safe.csv",
     "ppdm generalize bank.duckdb customers --class Rating --into customers_k4 \\\n"
     "    --require 'k >= 4 on Job, Age' --taxonomy Job=job.csv --range Age=1,99",
     "ppdm generalize adult.duckdb adult --class income --into adult_safe --method hce-tdr \\\n"
@@ -15,11 +17,17 @@ EXAMPLES = (
 
 
 @takes("generalize")
-def run(database: DatabasePath, given: Given, common: Common, accept_partial: AcceptPartial = False) -> None:
+def run(
+    database: DatabasePath,
+    given: Given,
+    common: Common,
+    exported: Exported,
+    accept_partial: AcceptPartial = False,
+) -> None:
     """Generalize values until all requirements hold (TDS, HCE-TDR).
 
     The columns of the requirements are masked: by their taxonomy; numbers, dates and times without one by
     intervals that are grown during the run; all others by suppression. A column that no option names is not
     released. Ctrl-C stops the run and publishes the state reached.
     """
-    publish("generalize", database, given, common, accept_partial=accept_partial)
+    publish("generalize", database, given, common, exported, accept_partial=accept_partial)

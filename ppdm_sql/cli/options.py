@@ -9,7 +9,9 @@ import typer
 
 from ppdm_sql.cli.output import Format
 
-DatabasePath = Annotated[Path, typer.Argument(metavar="DATABASE", help="A DuckDB file.", show_default=False)]
+DatabasePath = Annotated[
+    Path, typer.Argument(metavar="DATABASE", help="A DuckDB file, or :memory:.", show_default=False)
+]
 TableName = Annotated[
     str, typer.Argument(metavar="TABLE", help="A table or view: NAME or SCHEMA.NAME.", show_default=False)
 ]
@@ -26,6 +28,19 @@ Count = Annotated[
     str | None,
     typer.Option("--count", metavar="COLUMN", help="Column that says how many records a row stands for."),
 ]
+Attach = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--attach",
+        metavar="'PATH AS NAME'",
+        help="A database to read from: its tables are NAME.TABLE; repeatable.",
+    ),
+]
+Export = Annotated[
+    Path | None,
+    typer.Option("--export", metavar="FILE", help="Write the release there, too: .parquet, .csv or .duckdb."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace the file of --export.")]
 OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How tables are printed.")]
 Sql = Annotated[bool, typer.Option("--sql", help="Print the statements; change nothing.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes; warnings stay.")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -14,12 +15,13 @@ import typer
 
 import ppdm_sql
 from ppdm_sql.cli import reading
-from ppdm_sql.cli.options import Debug, MemoryLimit, OutputFormat, Quiet, Sql, Threads
-from ppdm_sql.cli.output import Format
+from ppdm_sql.cli.options import Attach, Debug, MemoryLimit, OutputFormat, Quiet, Sql, Threads
+from ppdm_sql.cli.output import Format, notice
 from ppdm_sql.cli.progress import progress
 from ppdm_sql.cli.trace import traced
 from ppdm_sql.options import OPTIONS, Form, Option
 from ppdm_sql.progress import Progress
+from ppdm_sql.sources import attachment, is_data_file
 
 Run = Callable[..., None]
 
@@ -36,22 +38,72 @@ class Common:
     sql: Sql = False
     quiet: Quiet = False
     debug: Debug = False
+    attach: Attach = None
     threads: Threads = None
     memory_limit: MemoryLimit = None
 
     @contextmanager
-    def opened(self, database: str | Path, *, create: bool = False) -> Iterator[ppdm_sql.Database]:
-        """Open a file; with ``--sql`` only to print the statements that would change it."""
+    def opened(
+        self, database: str | Path, *, source: str | None = None, create: bool = False
+    ) -> Iterator[ppdm_sql.Database]:
+        """Open a file; with ``--sql`` only to print the statements that would change it.
+
+        Args:
+            database: The file.
+            source: What is read. Where that is no table of the file, a file that is not there is made, and
+                removed again where the command fails.
+            create: Make a file that is not there in any case.
+        """
         limits = {"threads": self.threads, "memory_limit": self.memory_limit}
+        new = (create or _is_elsewhere(source, self.attach)) and _is_missing(database)
+        place = ":memory:" if new and self.sql else database
         with (
-            ppdm_sql.open(database, read_only=self.sql, create=create, **limits) as db,  # type: ignore[arg-type]
+            ppdm_sql.open(
+                place,
+                read_only=self.sql,
+                create=new,
+                attach=attached(self.attach),
+                **limits,  # type: ignore[arg-type]
+            ) as db,
+            _made(db, Path(database), on=new and not self.sql, quiet=self.quiet),
             traced(db, on=self.sql),
         ):
+            db.progress = self.progress()
             yield db
 
     def progress(self) -> Progress:
         """Give what shows how far the method is."""
         return progress(quiet=self.quiet or self.sql)
+
+
+def attached(texts: Sequence[str] | None) -> dict[str, str]:
+    """Read what ``--attach`` was given, by name."""
+    return dict(attachment(text) for text in texts or ())
+
+
+def _is_elsewhere(source: str | None, attach: Sequence[str] | None) -> bool:
+    """Tell whether what is read need not be in the file of the command."""
+    return source is not None and (is_data_file(source) or bool(attach))
+
+
+def _is_missing(database: str | Path) -> bool:
+    return str(database) != ":memory:" and not os.path.lexists(database)
+
+
+@contextmanager
+def _made(db: ppdm_sql.Database, file: Path, *, on: bool, quiet: bool) -> Iterator[None]:
+    """Say that a file was made; where nothing came into it, it is removed."""
+    if on:
+        notice(f"Made {file}.", quiet=quiet)
+    try:
+        yield
+    except BaseException:
+        if on and not any(table.catalog != "temp" for table in db.engine.tables()):
+            db.close()
+            for left in (file, file.with_name(f"{file.name}.wal")):
+                left.unlink(missing_ok=True)
+            notice(f"Removed {file} again: nothing was kept in it.", quiet=quiet)
+        raise
 
 
 _TYPES: dict[Form, Any] = {
@@ -68,6 +120,7 @@ _TYPES: dict[Form, Any] = {
     Form.noises: list[str],
     Form.taxonomies: list[str],
     Form.bins: list[str],
+    Form.types: list[str],
 }
 """What typer takes for an option; a text for those of other forms."""
 

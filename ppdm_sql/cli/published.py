@@ -2,36 +2,125 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from ppdm_sql.audit.printing import LONG
+from ppdm_sql.cli.options import Export, Force
 from ppdm_sql.cli.output import Format, Titled, notice, print_tables
 from ppdm_sql.cli.parameters import Common, Given
 from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.quiet import on_commit
+from ppdm_sql.errors import InvalidOption, PpdmError
 from ppdm_sql.methods.perturbation.noise_syntax import written_name
 from ppdm_sql.privacy import parse, quote_name
 from ppdm_sql.release import Release, ReleasedColumn
 from ppdm_sql.release.catalogue import SHAPE
+from ppdm_sql.release.exporting import check_target
 from ppdm_sql.starting import INTERRUPTED_EXIT
 
 MEASURES = ("measure", "before", "after")
 STEPS = ("step", "attribute", "parent", "children", "score", "gain", "loss")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """Where a release is written to by the command that makes it."""
+
+    export: Export = None
+    force: Force = False
+
+    def check(self, database: Path, source: str, *, shown: bool) -> None:
+        """Refuse early what would fail after the run.
+
+        Args:
+            database: Where the release is kept.
+            source: What is read.
+            shown: Whether statements are only shown.
+
+        Raises:
+            PpdmError: The file is there, is the source, or cannot be written; or there is none and nothing
+                would be kept.
+        """
+        if self.export is not None:
+            if any(os.path.exists(file) and _is_same(file, self.export) for file in (source, *glob(source))):
+                raise InvalidOption(
+                    f"{self.export} is the file that the release is made from.", "Give --export another file."
+                )
+            check_target(self.export, force=self.force)
+        elif is_memory(database) and not shown:
+            raise InvalidOption(
+                "With :memory: nothing is kept, so the release would be lost.",
+                "Write it into a file with --export FILE, or name a database file to keep it in.",
+            )
+
+    @contextmanager
+    def awaited(self) -> Iterator[None]:
+        """Take the command to be done with the file, not with the commit, where there is a file to write."""
+        token = on_commit.set(None) if self.export is not None else None
+        try:
+            yield
+        finally:
+            if token is not None:
+                on_commit.reset(token)
+
+    def write(self, release: Release, database: Path, common: Common) -> None:
+        """Write the file after the release is committed.
+
+        Raises:
+            PpdmError: The file cannot be written; where the release is kept, the message says so.
+        """
+        if self.export is None:
+            return
+        words = ["ppdm", "export", str(database), release.name, str(self.export)]
+        again = shlex.join(words + ["--force"] * self.force)
+        kept = "" if is_memory(database) else f"The release {release.name} is kept; export it with: {again}"
+        try:
+            release.export(self.export, force=self.force, progress=common.progress())
+        except PpdmError as error:
+            error.remedy = f"{error.remedy} {kept}".strip()
+            raise
+        except KeyboardInterrupt:
+            if kept:
+                notice(kept)
+            raise
+        notice(f"Wrote {self.export}.", quiet=common.quiet)
+
+
+def _is_same(one: str, other: Path) -> bool:
+    return os.path.exists(other) and os.path.samefile(one, other)
+
+
+def is_memory(database: Path) -> bool:
+    """Tell whether nothing is kept."""
+    return str(database) == ":memory:"
+
+
 def publish(
-    method: str, database: Path, given: Given, common: Common, *, accept_partial: bool = False
+    method: str,
+    database: Path,
+    given: Given,
+    common: Common,
+    exported: Exported,
+    *,
+    accept_partial: bool = False,
 ) -> None:
-    """Run a method that publishes a release, print the release's measures, and say what to type next."""
-    with common.opened(database) as db:
+    """Run a method that publishes a release, print its measures, export it, and say what to type next."""
+    exported.check(database, given["table"], shown=common.sql)
+    with exported.awaited(), common.opened(database, source=given["table"]) as db:
         release: Release = getattr(db, method)(**given, progress=common.progress())
         if not common.sql:
             print_tables(measures_tables(release, common.form), common.form)
             announce(release, database, quiet=common.quiet)
+            exported.write(release, database, common)
             accept_early(release, accepted=accept_partial)
 
 
@@ -100,6 +189,9 @@ def announce(release: Release, database: Path, *, quiet: bool) -> None:
     """Say on stderr what was published and what to type next."""
     row, steps = release.row(), len(release.steps())
     descent = f", {steps} steps, {row.stopped}" if is_stepwise(release) else ""
+    if is_memory(database):
+        notice(f"Made {release.name}: {row.rows} records{descent}.", quiet=quiet)
+        return
     notice(f"Published {release.name}: {row.rows} records{descent}.", quiet=quiet)
     notice("Next:", quiet=quiet)
     for command in next_commands(database, release.name):

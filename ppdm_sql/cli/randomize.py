@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ppdm_sql.cli.options import DatabasePath
 from ppdm_sql.cli.parameters import Common, Given, takes
-from ppdm_sql.cli.published import publish
+from ppdm_sql.cli.published import Exported, publish
 
 EXAMPLES = (
     "ppdm randomize shop.duckdb customers --noise 'salary=gaussian 100%' --range salary=20000,150000 \\\n"
@@ -15,10 +15,10 @@ EXAMPLES = (
 
 
 @takes("randomize")
-def run(database: DatabasePath, given: Given, common: Common) -> None:
+def run(database: DatabasePath, given: Given, common: Common, exported: Exported) -> None:
     """Add noise to values before anyone mines them.
 
     The release tells what the noise is, so that distributions and classifiers can be had from it; see
     ppdm reconstruct and ppdm train. NULL stays NULL. A column that no option names is not released.
     """
-    publish("randomize", database, given, common)
+    publish("randomize", database, given, common, exported)

@@ -11,6 +11,8 @@ from ppdm_sql.errors import InvalidOption
 from ppdm_sql.options import Form
 from ppdm_sql.privacy import parse_names
 
+_TYPE = re.compile(r'(?:"[^"]*"|\([^)]*\)|[^,"(])+')
+
 
 def names(text: str | None) -> tuple[str, ...]:
     """Read ``A, "odd name"``; no text gives no names."""
@@ -131,6 +133,20 @@ def _bounds(flag: str, text: str) -> tuple[str, str]:
     return low, high
 
 
+def types(flag: str, texts: Sequence[str]) -> dict[str, str]:
+    """Read ``A=TYPE,B=TYPE``; commas within the brackets of a type part nothing.
+
+    Raises:
+        InvalidOption: A part is not of that form.
+
+    Example:
+        >>> types("--types", ["zip=VARCHAR,amount=DECIMAL(8,2)"])
+        {'zip': 'VARCHAR', 'amount': 'DECIMAL(8,2)'}
+    """
+    parts = [part for text in texts for part in _TYPE.findall(text) if part.strip()]
+    return dict(assignment(flag, part) for part in parts)
+
+
 def _by_column(read: Callable[[str, str], tuple[str, Any]]) -> Callable[[str, Sequence[str]], dict[str, Any]]:
     return lambda flag, texts: dict(read(flag, text) for text in texts)
 
@@ -145,5 +161,6 @@ _READERS: Mapping[Form, Callable[[str, Any], Any]] = {
     Form.identifiers: _identifiers,
     Form.taxonomies: _by_column(assignment),
     Form.bins: _by_column(_bins),
+    Form.types: types,
 }
 """How a value is read; those of other forms are taken as typer gives them."""

@@ -21,7 +21,7 @@ def run(database: DatabasePath, given: Given, common: Common) -> None:
 
     TABLE is a release, or any table or view of distorted values whose noise --noise and --range give.
     """
-    with common.opened(database) as db:
+    with common.opened(database, source=given["table"]) as db:
         found = db.reconstruct(**given, progress=common.progress())
     if not common.sql:
         print_tables(found.tables(), common.form)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ppdm_sql.cli.options import AcceptPartial, DatabasePath
 from ppdm_sql.cli.parameters import Common, Given, takes
-from ppdm_sql.cli.published import publish
+from ppdm_sql.cli.published import Exported, publish
 
 EXAMPLES = (
     "ppdm suppress bank.duckdb customers --class Rating --count n --into customers_safe \\\n"
@@ -15,9 +15,15 @@ EXAMPLES = (
 
 
 @takes("suppress")
-def run(database: DatabasePath, given: Given, common: Common, accept_partial: AcceptPartial = False) -> None:
+def run(
+    database: DatabasePath,
+    given: Given,
+    common: Common,
+    exported: Exported,
+    accept_partial: AcceptPartial = False,
+) -> None:
     """Suppress values until all requirements hold (PDA).
 
     A column that no option names is not released. Ctrl-C stops the run and publishes the state reached.
     """
-    publish("suppress", database, given, common, accept_partial=accept_partial)
+    publish("suppress", database, given, common, exported, accept_partial=accept_partial)

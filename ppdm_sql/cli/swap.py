@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ppdm_sql.cli.options import DatabasePath
 from ppdm_sql.cli.parameters import Common, Given, takes
-from ppdm_sql.cli.published import publish
+from ppdm_sql.cli.published import Exported, publish
 
 EXAMPLES = (
     "ppdm swap bank.duckdb policies --confidential Amount --by Age,Gender,Location \\\n"
@@ -15,10 +15,10 @@ EXAMPLES = (
 
 
 @takes("swap")
-def run(database: DatabasePath, given: Given, common: Common) -> None:
+def run(database: DatabasePath, given: Given, common: Common, exported: Exported) -> None:
     """Exchange confidential values of identifiable records.
 
     Frequencies and what the columns tell of each other are kept as far as possible. A column that no option
     names is not released.
     """
-    publish("swap", database, given, common)
+    publish("swap", database, given, common, exported)

@@ -25,7 +25,7 @@ def run(database: DatabasePath, given: Given, common: Common) -> None:
 
     TABLE is a release, or any table or view. The model predicts for true values, whatever it was grown from.
     """
-    with common.opened(database) as db:
+    with common.opened(database, source=given["table"]) as db:
         model = db.train(**given, progress=common.progress())
         if not common.sql:
             print_model(model, None, common.form)

@@ -15,15 +15,17 @@ import duckdb
 from sqlglot import exp
 
 from ppdm_sql.engine import statements
+from ppdm_sql.engine.beside import beside
 from ppdm_sql.engine.faults import explained, is_interrupt
 from ppdm_sql.engine.locks import lock_of
-from ppdm_sql.engine.name_lookup import match, spellings
+from ppdm_sql.engine.name_lookup import match, shown_name, spellings
 from ppdm_sql.engine.names import Table, table_name
 from ppdm_sql.engine.quiet import held_back, on_commit
 from ppdm_sql.engine.redacting import redacted
+from ppdm_sql.engine.settings import ORDINARY, setting
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.engine.statements import Statement
-from ppdm_sql.errors import Conflict, EngineError, UnknownTable, choices
+from ppdm_sql.errors import Conflict, EngineError, OpenResult, UnknownTable, choices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,16 +40,6 @@ SECONDS_TO_NEXT_TRY = 0.2
 
 _TABLES = "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal"
 _VIEWS = "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal"
-
-
-ORDINARY = {
-    "integer_division": False,
-    "default_order": "ASCENDING",
-    "default_null_order": "NULLS_LAST",
-    "default_collation": "",
-    "preserve_insertion_order": True,
-}
-"""Settings that change what a statement means, with the values under which ours are written."""
 
 
 class Column(NamedTuple):
@@ -80,6 +72,9 @@ class Engine:
         self.tracer: Callable[[Statement], None] | None = None
         self.dry = False
         self.committed = False
+        self.given: dict[str, Table] = {}  # loaded files and frames, by the names that the user has for them
+        self.read_as: dict[str, Mapping[str, object]] = {}  # how they are read again
+        self.place: tuple[str, str] | None = None
         self._spill = spill
         self._owned = owned
         self._run = secrets.token_hex(4)
@@ -125,11 +120,16 @@ class Engine:
         return self._fetched(sql, params, step, duckdb.DuckDBPyConnection.fetchnumpy)
 
     def materialize(
-        self, step: str, select: exp.Expression | str, params: Mapping[str, object] | None = None
+        self,
+        step: str,
+        select: exp.Expression | str,
+        params: Mapping[str, object] | None = None,
+        *,
+        name: str | None = None,
     ) -> Table:
         """Write the rows of a SELECT into a temporary working table of this run and give its name."""
-        self._working.append(f"ppdm_{self._run}_{len(self._working)}_{step}")
-        table = Table(self._working[-1])
+        self._working.append(name or f"ppdm_{self._run}_{len(self._working)}_{step}")
+        table = Table(self._working[-1]) if name is None else Table(name, "main", "temp")
         text = select if isinstance(select, str) else statements.render(select)
         between = "\n" if "\n" in text else " "
         create = Statement(f"CREATE TEMP TABLE {table} AS{between}{text}", file=statements.file_of(text))
@@ -240,21 +240,38 @@ class Engine:
             Conflict: Other connections interfered each time; nothing was written.
             KeyboardInterrupt: Ctrl-C stopped it; its text says so where all was committed before.
         """
-        with self._lock:
-            for left in reversed(range(MOST_TRIES)):
-                self.committed = False
-                try:
-                    return work()
-                except Conflict:
-                    if not left or self._inside:
-                        raise
-                    logger.info("another connection changed the same; trying again")
-                except KeyboardInterrupt:
-                    if not self.committed:
-                        raise
-                    raise KeyboardInterrupt("Ctrl-C came after the commit; what was asked is done.") from None
-                time.sleep(SECONDS_TO_NEXT_TRY * random.random())
+        return self.unblocked(lambda: self._repeated(work))
+
+    def _repeated(self, work: Callable[[], Fetched]) -> Fetched:
+        for left in reversed(range(MOST_TRIES)):
+            self.committed = False
+            try:
+                return work()
+            except Conflict:
+                if not left or self._inside:
+                    raise
+                logger.info("another connection changed the same; trying again")
+            except KeyboardInterrupt:
+                if not self.committed:
+                    raise
+                raise KeyboardInterrupt("Ctrl-C came after the commit; what was asked is done.") from None
+            time.sleep(SECONDS_TO_NEXT_TRY * random.random())
         raise AssertionError
+
+    def unblocked(self, work: Callable[[], Fetched]) -> Fetched:
+        """Do work while no other thread uses the connection; beside it where a result on it is still read.
+
+        Args:
+            work: Runs a statement before it does anything that cannot be done again.
+        """
+        with self._lock:
+            try:
+                return work()
+            except OpenResult:
+                if self._depth or self._inside:
+                    raise
+            with beside(self):
+                return work()
 
     def refuses(self, sql: str, beginning: str) -> bool:
         """Tell whether the engine refuses a statement with words that begin so.
@@ -304,9 +321,9 @@ class Engine:
     def _tidy(self, first: tuple[int, int, int], chosen: Mapping[str, object]) -> None:
         """Give settings back what was chosen, and drop working tables, types and views from a number on."""
         table, type_, view = first
-        tidying = [_setting(name, value) for name, value in chosen.items()]
+        tidying = [setting(name, value) for name, value in chosen.items()]
         tidying += [f"DROP VIEW IF EXISTS {Table(name)}" for name in self._views[view:]]
-        tidying += [f"DROP TABLE IF EXISTS {Table(name)}" for name in self._working[table:]]
+        tidying += [f"DROP TABLE IF EXISTS {Table(name, 'main', 'temp')}" for name in self._working[table:]]
         tidying += [f"DROP TYPE IF EXISTS {Table(name)}" for name in self._types[type_:]]
         for sql in tidying:
             self._try(sql)
@@ -343,7 +360,7 @@ class Engine:
         found = dict(zip(ORDINARY, values, strict=True))
         chosen = {name: value for name, value in found.items() if value != ORDINARY[name]}
         for name in chosen:
-            self._run_statement(_setting(name, ORDINARY[name]), None, "settings")
+            self._run_statement(setting(name, ORDINARY[name]), None, "settings")
         return chosen
 
     def require_autocommit(self) -> None:
@@ -433,6 +450,7 @@ class Engine:
     def current(self) -> tuple[str, str]:
         """Give the current database and schema, in which releases are published."""
         ((catalog, schema),) = self.look_up("SELECT current_catalog(), current_schema()", step="current")
+        self.place = catalog, schema
         return catalog, schema
 
     def tables(self) -> list[Table]:
@@ -452,6 +470,8 @@ class Engine:
             InvalidOption: What is given is no name.
         """
         name = table_name(name)
+        if name in self.given:
+            return self.given[name]
         current, wanted_names = self.current(), spellings(name)
         existing: list[Table] = []
         for query in (_TABLES, _VIEWS):
@@ -459,23 +479,13 @@ class Engine:
             for wanted in wanted_names:
                 if found := match(wanted, existing, current):
                     return found
-        names = [table.name for table in existing if table.schema != "ppdm"]
+        names = [shown_name(table, current[0]) for table in existing if table.schema != "ppdm"]
         known = f"Tables here: {choices(name, names)}." if names else "The database has no tables."
         raise UnknownTable(f"There is no table or view {name!r}.", known)
 
     def columns(self, table: Table) -> list[Column]:
         """Give the columns of a table that :meth:`find` returned, in their order."""
         return [Column(*row[:2]) for row in self.look_up(f"DESCRIBE {table}", step="columns")]
-
-
-def type_title(type_text: str) -> str:
-    """Name a type in a message; the text of an ENUM type lists values, so it is left out.
-
-    Example:
-        >>> type_title("DECIMAL(8,2)"), type_title("ENUM('ill', 'well')")
-        ('DECIMAL(8,2)', 'ENUM')
-    """
-    return "ENUM" if "ENUM(" in type_text else type_text
 
 
 def _row_count(sql: str, result: object) -> int:
@@ -486,8 +496,3 @@ def _row_count(sql: str, result: object) -> int:
     if rows and sql.startswith("CREATE TEMP TABLE"):
         return int(rows[0][0])
     return len(rows)
-
-
-def _setting(name: str, value: object) -> str:
-    literal = statements.render(statements.literal(value))  # type: ignore[arg-type]
-    return f"SET {name} = {literal}"

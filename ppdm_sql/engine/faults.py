@@ -7,7 +7,7 @@ import re
 import duckdb
 
 from ppdm_sql.engine.space import out_of_space
-from ppdm_sql.errors import HIDDEN_WORDS, MORE_MEMORY, Conflict, DatabaseUnavailable, EngineError
+from ppdm_sql.errors import HIDDEN_WORDS, MORE_MEMORY, Conflict, DatabaseUnavailable, EngineError, OpenResult
 
 _QUOTES_NO_CELL = (
     duckdb.BinderException,
@@ -81,7 +81,7 @@ def _known(step: str, cause: duckdb.Error, *, inside: bool) -> EngineError | Non
             "Run it again.",
         )
     if "open result" in text:
-        return EngineError(
+        return OpenResult(
             "A result on this connection is not read to its end; until then DuckDB runs no other statement.",
             "Read or close it first, or open a cursor of the connection.",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ppdm_sql.engine.names import Table, parse_table
+from ppdm_sql.engine.names import Table, parse_table, quoted
 from ppdm_sql.errors import InvalidOption
 
 
@@ -38,3 +38,19 @@ def _exactly(table: Table, place: tuple[str | None, str | None], name: str) -> b
 def _casefolded(table: Table, place: tuple[str | None, str | None], name: str) -> bool:
     parts = (table.catalog, table.schema, table.name), (*place, name)
     return [str(p).lower() for p in parts[0]] == [str(p).lower() for p in parts[1]]
+
+
+def shown_name(table: Table, catalog: str) -> str:
+    """Write the name of a table for a message: with its database where that is an attached one.
+
+    Example:
+        >>> shown_name(Table("visits", "main", "o"), "bank"), shown_name(Table("t", "main", "bank"), "bank")
+        ('o.main.visits', 't')
+    """
+    if table.catalog in (catalog, "temp", None):
+        return table.name
+    return ".".join(_as_written(part) for part in (table.catalog, table.schema, table.name) if part)
+
+
+def _as_written(name: str) -> str:
+    return name if name.isidentifier() and name.isascii() else quoted(name)

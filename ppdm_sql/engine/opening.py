@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 from pathlib import Path
 from typing import Any
@@ -102,9 +103,20 @@ def _check_file(file: Path, *, read_only: bool, create: bool) -> None:
 
 def _check_missing(file: Path, *, create: bool) -> None:
     if not create:
-        raise DatabaseUnavailable(f"There is no database file {file}.", "Check the path.")
+        raise missing(file)
     if not file.parent.is_dir():
         raise DatabaseUnavailable(f"There is no folder {file.parent}.", "Make it, or check the path.")
+
+
+def missing(file: Path) -> DatabaseUnavailable:
+    """Say that a file is not there, and how one is made."""
+    place = shlex.quote(str(file))
+    return DatabaseUnavailable(
+        f"There is no database file {_shortened(file)}.",
+        f"Check the path, or make it from a file of yours: ppdm sql {place} --write "
+        "\"CREATE TABLE visits AS FROM read_csv('visits.csv')\"; "
+        "a command that takes a TABLE also takes visits.csv itself.",
+    )
 
 
 def _shortened(file: Path, most: int = 80) -> str:

@@ -165,3 +165,13 @@ def double(value: float) -> exp.Expression:
         "CAST('0.1' AS DOUBLE)"
     """
     return exp.cast(exp.Literal.string(repr(float(value))), "DOUBLE")
+
+
+def type_title(type_text: str) -> str:
+    """Name a type in a message; the text of an ENUM type lists values, so it is left out.
+
+    Example:
+        >>> type_title("DECIMAL(8,2)"), type_title("ENUM('ill', 'well')")
+        ('DECIMAL(8,2)', 'ENUM')
+    """
+    return "ENUM" if "ENUM(" in type_text else type_text

@@ -31,6 +31,7 @@ from ppdm_sql.options.shared import (
     TABLE,
     TAXONOMIES,
     TEST,
+    TYPES,
 )
 
 _AUDIT = (
@@ -69,12 +70,12 @@ _AUDIT = (
     ),
     replace(CONFIDENTIAL, help="Count records whose value here follows from --by.", default=()),
     replace(BY, metavar="X,Y", help="Columns that others may know.", default=()),
-    ALLOW_ABSENT,
+    *(ALLOW_ABSENT, TYPES),
 )
 _SUPPRESS = (
     *(TABLE, INTO, REQUIRE, CLASS, COUNT, KEEP, IDENTIFIERS),
     replace(MAX_STEPS, help="Stop after this many disclosures."),
-    *(SYMBOL, ALLOW_ABSENT),
+    *(SYMBOL, ALLOW_ABSENT, TYPES),
 )
 _GENERALIZE = (
     *(TABLE, INTO, REQUIRE, CLASS, METHOD),
@@ -98,7 +99,7 @@ _GENERALIZE = (
         default=False,
     ),
     SHOW_VALUES,
-    *(MAX_STEPS, SYMBOL, ALLOW_ABSENT),
+    *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, TYPES),
 )
 _SWAP = (
     *(TABLE, INTO, CONFIDENTIAL, BY),
@@ -165,7 +166,7 @@ _SWAP = (
     ),
     SEED,
     replace(CLASS, help="What ppdm evaluate predicts, if not the first one.", default=None),
-    *(COUNT, KEEP, IDENTIFIERS),
+    *(COUNT, KEEP, IDENTIFIERS, TYPES),
 )
 _RANDOMIZE = (
     *(TABLE, INTO),
@@ -192,7 +193,7 @@ _RANDOMIZE = (
     Option(
         "correlated", Form.flag, "Give Gaussian noise the correlations of the columns.", "true", default=False
     ),
-    replace(COUNT, hidden=True),
+    *(replace(COUNT, hidden=True), TYPES),
 )
 _RECONSTRUCT = (
     *(TABLE, NEW_TABLE),
@@ -233,6 +234,7 @@ _RECONSTRUCT = (
     Option(
         "max_iterations", Form.whole, "Stop after this many iterations.", "10000", metavar="N", default=10_000
     ),
+    TYPES,
 )
 _TRAIN = (
     *(TABLE, replace(INTO, help="Name of the model."), replace(CLASS, help="What to predict.")),
@@ -270,7 +272,7 @@ _TRAIN = (
         default=True,
     ),
     *(NOISE, RANGES),
-    replace(TEST, help="A table of true values, to count right predictions."),
+    *(replace(TEST, help="A table of true values, to count right predictions."), TYPES),
 )
 _PREDICT = (
     replace(
@@ -286,6 +288,7 @@ _PREDICT = (
         metavar="NAME",
         default="predicted",
     ),
+    TYPES,
 )
 _APPLY = (
     *(RELEASE, TABLE, NEW_TABLE),
@@ -297,12 +300,14 @@ _APPLY = (
         metavar="nearest|refuse",
         default="nearest",
     ),
+    TYPES,
 )
 _EVALUATE = (
     *(RELEASE, TEST),
     Option("folds", Form.whole, "Folds of the cross-validation.", "10", metavar="N", default=10),
     Option("seeds", Form.whole, "Repeat with this many seeds.", "5", metavar="N", default=5),
     Option("sample", Form.whole, "Draw at most this many records.", "200000", metavar="N", default=200_000),
+    TYPES,
 )
 _EXPORT = (
     RELEASE,

@@ -9,7 +9,7 @@ from ppdm_sql.options.option import REQUIRED, Form, Option
 TABLE = Option(
     "table",
     Form.text,
-    "A table or view: NAME or SCHEMA.NAME.",
+    "A table or view, or a file: NAME, visits.csv.",
     "'customers'",
     sql="tbl",
     flag="",
@@ -140,4 +140,11 @@ SUPPRESS = Option(
 )
 SHOW_VALUES = Option(
     "show_values", Form.flag, "Print the values that a taxonomy lacks.", "true", default=False
+)
+TYPES = Option(
+    "types",
+    Form.types,
+    "Types of columns, as for codes in a CSV file.",
+    "{'zip': 'VARCHAR'}",
+    metavar="A=TYPE,...",
 )

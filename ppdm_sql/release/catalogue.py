@@ -20,6 +20,9 @@ SHAPE = "published"
 NOTICES = "notices"
 """Key under which they keep what the user was told, where that is anything."""
 
+READ = "read"
+"""Key under which they say how a source is read again that is no table of the file."""
+
 REPORT = "release_report"
 """The view of all releases with their measures; a release called ``report`` would need this name."""
 
@@ -34,7 +37,8 @@ class CatalogueRow:
         source: The source table as the user wrote it.
         requirements: What holds on the release, as text.
         parameters: Options of the method; under ``published`` the released columns and their treatment,
-            under ``notices`` what the user was told, if anything.
+            under ``notices`` what the user was told, if anything, under ``read`` how a source is read again
+            that is no table of the file.
         rows: Number of records.
         verified: Whether the audit accepted it; always so.
         stopped: ``complete``, ``max-steps`` or ``interrupted``.

@@ -73,6 +73,19 @@ def write_file(
             _finish(part, path, force=force)
 
 
+def check_target(path: Path, *, force: bool) -> None:
+    """Refuse a file that no release can be written to, before there is a release.
+
+    Raises:
+        NameTaken: The file exists and ``force`` is not given.
+        InvalidOption: Its name does not tell the format, the folder cannot be written, or what has the name
+            is no regular file.
+    """
+    _format(path, None, formula_safe=False)
+    _check_name(path)
+    _refuse_existing(path, force=force)
+
+
 @contextlib.contextmanager
 def _words_for(path: Path, form: str) -> Iterator[None]:
     """Turn what the system or the engine says of a file into a sentence."""
@@ -96,7 +109,7 @@ def _format(path: Path, form: str | None, *, formula_safe: bool) -> str:
     found = form.lower() if form is not None else _SUFFIXES.get(path.suffix.lower())
     if found not in _SUFFIXES.values():
         what = f"{form!r} is not a format" if form is not None else f"{path.name!r} does not tell the format"
-        raise InvalidOption(f"{what} of an export.", "Give --format parquet, csv or duckdb.")
+        raise InvalidOption(f"{what} of an export.", "Give a name that ends in .parquet, .csv or .duckdb.")
     if formula_safe and found != "csv":
         raise InvalidOption(
             f"Formulas are a matter of CSV, not of {found}.",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sqlglot import exp
 
@@ -15,7 +16,7 @@ from ppdm_sql.engine.types import plain_type
 from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.privacy import requirement_of
 from ppdm_sql.release import ddl as texts
-from ppdm_sql.release.catalogue import NOTICES, SHAPE, ReleasePlace, check_free
+from ppdm_sql.release.catalogue import NOTICES, READ, SHAPE, ReleasePlace, check_free
 from ppdm_sql.release.draft import Draft
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.verification import reading, shown
@@ -127,12 +128,16 @@ def _record(engine: Engine, draft: Draft, shape: Shape, notices: Sequence[str]) 
         measures, before, after = (list(part) for part in zip(*draft.measures, strict=True))
         values = {**name, "measures": measures, "before": before, "after": after}
         engine.write(statements.text("release/insert_measures"), values, step="insert measures")
-    facts = _facts(draft, shape, notices)
+    facts = _facts(draft, shape, notices, engine.read_as.get(draft.source))
     engine.write(statements.text("release/insert_release"), facts, step="insert release")
 
 
-def _facts(draft: Draft, shape: Shape, notices: Sequence[str]) -> dict[str, object]:
-    told = {NOTICES: list(notices)} if notices else {}
+def _facts(
+    draft: Draft, shape: Shape, notices: Sequence[str], read_as: Mapping[str, Any] | None
+) -> dict[str, object]:
+    told: dict[str, object] = {NOTICES: list(notices)} if notices else {}
+    if read_as is not None:
+        told[READ] = dict(read_as)
     return {
         "release": draft.name,
         "method": draft.method,

@@ -125,6 +125,11 @@ def identifiers(value: object) -> dict[str, str]:
     return dict.fromkeys(names(value), "drop")
 
 
+def types(value: object) -> dict[str, str]:
+    """Read the types of columns."""
+    return {name: text(item) for name, item in _fields(value).items()}
+
+
 def noises(value: object) -> dict[str, str]:
     """Read the noise of columns."""
     return {name: text(item) for name, item in _fields(value).items()}
@@ -165,4 +170,5 @@ _READERS: Mapping[Form, Callable[[Any], Any]] = {
     Form.noises: noises,
     Form.taxonomies: taxonomies,
     Form.bins: bins,
+    Form.types: types,
 }

@@ -1,0 +1,227 @@
+"""Reads CSV files: every row or none, the first line as names, texts in types that lose nothing of them."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.errors import EngineError, InvalidSource
+from ppdm_sql.sources.column_types import (
+    TypeSaid,
+    kept_as_text,
+    resolved_types,
+    shown_types,
+    typed,
+)
+from ppdm_sql.sources.files import without_secrets
+
+_DELIMITERS = (",", ";", "\t", "|")
+_NOT_IN_TEXT = "\x01"
+_IS_DATA = re.compile(
+    r"[+-]?(\d+([.,]\d+)*|[.,]\d+)([eE][+-]?\d+)?%?|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}.*|\S+@\S+\.\S+|true|false|null",
+    re.IGNORECASE,
+)
+"""What is no name of a column, as far as can be told: a number, a date, an address, a truth value."""
+_LINE = re.compile(r"CSV Error on Line: (\d+)")
+_WIDTH = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
+_FILE = re.compile(r"^\s*file = (.+)$", re.MULTILINE)
+
+
+class CsvForm(NamedTuple):
+    """How the files are written."""
+
+    delimiter: str
+    names: tuple[str, ...]
+
+
+def read_csv(
+    engine: Engine, files: Sequence[str], said: Mapping[str, TypeSaid], shown: str, *, strict: bool
+) -> tuple[exp.Select, dict[str, TypeSaid], list[str]]:
+    """Read CSV files into a working table of texts, and find the types.
+
+    Args:
+        engine: Where the working table is made; it lasts as long as the workspace.
+        files: The files, which have the same columns in the same order.
+        said: The types that the user says.
+        shown: What the files are called in messages.
+        strict: Whether each column of which something is said must be there.
+
+    Returns:
+        A SELECT of the records in their types, the types, and what the user should know.
+
+    Raises:
+        InvalidSource: A row does not fit, the first line is none of names, or the text is not UTF-8; the
+            message tells the line, never what stands there.
+
+    Cost: one scan of the files, and two or three of the working table.
+    """
+    form, notices = _form(files, engine, said, shown)
+    texts = _texts(engine, files, form, shown)
+    columns = engine.columns(texts)
+    chosen = resolved_types(said, columns, table=shown, strict=strict)
+    free = [item.name for item in columns if item.type == "VARCHAR" and item.name not in chosen]
+    types = chosen | shown_types(engine, texts, free)
+    notices += kept_as_text(engine, texts, [name for name in free if name not in types], shown)
+    notices += _without_records(engine, texts, shown)
+    return typed(engine, texts, columns, types, shown), types, notices
+
+
+def _without_records(engine: Engine, texts: Table, shown: str) -> list[str]:
+    counted = exp.select(exp.Count(this=exp.Star())).from_(texts.expression())
+    ((records,),) = engine.query(render(counted), step="records")
+    return [] if records else [f"{shown} holds no records, only names."]
+
+
+# -- the first line ---------------------------------------------------------------------------
+
+
+def _form(
+    files: Sequence[str], engine: Engine, said: Mapping[str, TypeSaid], shown: str
+) -> tuple[CsvForm, list[str]]:
+    """Read the first line of each file; all must have the same names."""
+    forms: dict[CsvForm, str] = {}
+    for file in files:
+        forms.setdefault(_form_of(_first_line(engine, file), file), file)
+    if len(forms) > 1:
+        one, other = list(forms.values())[:2]
+        raise InvalidSource(
+            f"{without_secrets(other)} does not have the columns of {without_secrets(one)}, in their order.",
+            "Read files of one form at a time, or load them with DuckDB's read_csv and union_by_name = true.",
+        )
+    (form,) = forms
+    _refuse_data(form.names, said, shown)
+    return _named(form, shown)
+
+
+def _first_line(engine: Engine, file: str) -> str:
+    """Read the line that names the columns; DuckDB reads packed and distant files, too."""
+    options: dict[str, str | bool] = {
+        "auto_detect": False,
+        "header": False,
+        "delim": _NOT_IN_TEXT,
+        "quote": "",
+        "escape": "",
+    }
+    options |= {"comment": "", "strict_mode": False, "null_padding": True, "ignore_errors": True}
+    query = exp.select("line").from_(_reader([file], options, ("line",))).limit(1)
+    try:
+        rows = engine.look_up(render(query), step="first line")
+    except EngineError as cause:
+        raise _unreadable(cause.engine_text, without_secrets(file)) from None
+    if not rows or not (rows[0][0] or "").strip():
+        raise InvalidSource(
+            f"{without_secrets(file)} is empty, or its first line is.",
+            "The first line must hold the names of the columns.",
+        )
+    return str(rows[0][0]).removeprefix("\ufeff")
+
+
+def _form_of(line: str, file: str) -> CsvForm:
+    """Find the character that parts the names: the one of which there are most outside of quotes."""
+    bare = re.sub(r'"(?:[^"]|"")*"', "", line)
+    if '"' in bare:
+        raise InvalidSource(
+            f"A name in the first line of {without_secrets(file)} has a quote that is not closed.",
+            "Mend the first line: a name holds no line break, and a quote in it is doubled.",
+        )
+    counts = {delimiter: bare.count(delimiter) for delimiter in _DELIMITERS}
+    best = max(_DELIMITERS, key=lambda delimiter: counts[delimiter])  # the first of those that are even
+    (names,) = csv.reader([line], delimiter=best, quotechar='"', doublequote=True)
+    return CsvForm(best, tuple(name.strip() for name in names))
+
+
+def _refuse_data(names: Sequence[str], said: Mapping[str, TypeSaid], shown: str) -> None:
+    """Refuse a first line that holds values, not names; it is not quoted, since they may be somebody's."""
+    known = {name.lower() for name in said}
+    if any(_IS_DATA.fullmatch(name) and name.lower() not in known for name in names):
+        raise InvalidSource(
+            f"The first line of {shown} looks like a record, not like the names of its columns.",
+            "Put a line with the names before it; if they are names, say a type of each, as in "
+            "--types '2024=DOUBLE'.",
+        )
+
+
+def _named(form: CsvForm, shown: str) -> tuple[CsvForm, list[str]]:
+    """Give columns without a name one; refuse names that stand twice."""
+    names = [name or f"column{place}" for place, name in enumerate(form.names)]
+    lowered = [name.lower() for name in names]
+    for name in names:
+        if lowered.count(name.lower()) > 1:
+            raise InvalidSource(
+                f"{shown} has two columns called {name!r}.",
+                "Give each column a name of its own in the first line.",
+            )
+    notices = [
+        f"The column at place {place + 1} of {shown} has no name, so it is called {names[place]}."
+        for place, name in enumerate(form.names)
+        if not name
+    ]
+    return CsvForm(form.delimiter, tuple(names)), notices
+
+
+# -- the rows ---------------------------------------------------------------------------------
+
+
+def _texts(engine: Engine, files: Sequence[str], form: CsvForm, shown: str) -> Table:
+    """Read every row as texts into a working table; a row that does not fit is an error."""
+    options: dict[str, str | bool] = {
+        "auto_detect": False,
+        "header": True,
+        "delim": form.delimiter,
+        "quote": '"',
+        "escape": '"',
+    }
+    options |= {"comment": "", "strict_mode": True, "null_padding": False, "ignore_errors": False}
+    query = exp.select("*").from_(_reader(files, options, form.names))
+    try:
+        return engine.materialize("texts", query)
+    except EngineError as cause:
+        raise _unreadable(cause.engine_text, shown) from None
+
+
+def _reader(files: Sequence[str], options: Mapping[str, str | bool], names: Sequence[str]) -> exp.Expression:
+    """Write a call of DuckDB's reader."""
+    listed = exp.Array(expressions=[literal(file) for file in files])
+    kinds = exp.Struct(
+        expressions=[exp.PropertyEQ(this=literal(name), expression=literal("VARCHAR")) for name in names]
+    )
+    given = {name: literal(value) for name, value in options.items()} | {"columns": kinds}
+    arguments = [exp.EQ(this=exp.column(name), expression=value) for name, value in given.items()]
+    call = exp.Anonymous(this="read_csv", expressions=[listed, *arguments])
+    return exp.Table(this=call)
+
+
+def _unreadable(text: str, shown: str) -> InvalidSource:
+    """Say where a file cannot be read and why; what the engine says quotes the line."""
+    line, width, file = _LINE.search(text), _WIDTH.search(text), _FILE.search(text)
+    named = without_secrets(file[1].strip()) if file and os.path.basename(file[1].strip()) else shown
+    where = f"Line {line[1]} of {named}" if line else named
+    if width:
+        return InvalidSource(
+            f"{where} holds {width[2]} value(s), where the first line names {width[1]} column(s).",
+            'Mend the line (a value that holds the delimiter stands in "quotes"), or load the file yourself '
+            "with DuckDB's read_csv, which can leave lines out.",
+        )
+    if "unicode" in text or "utf-8" in text.lower():
+        return InvalidSource(
+            f"{where} is not UTF-8.",
+            "Convert the file first, such as: iconv -f LATIN1 -t UTF-8 FILE > NEW.csv.",
+        )
+    if "quote" in text.lower() and line:
+        return InvalidSource(
+            f"{where} has a quote that is not closed, or text behind a closing one.",
+            "Mend the line; a quote within a quoted value is doubled.",
+        )
+    return InvalidSource(
+        f"{where} cannot be read as CSV.",
+        'Check that lines end alike and values with delimiters stand in "quotes", or load the file yourself '
+        "with DuckDB's read_csv.",
+    )

@@ -1,0 +1,172 @@
+"""Which texts name files of records, which files those are, and what files that hold none are instead."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.foreign import MARK, MARK_AT
+from ppdm_sql.errors import EngineError, InvalidSource, UnknownTable
+
+KINDS = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".txt": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+}
+"""What a file holds, by its suffix."""
+PACKED = (".gz", ".zst")
+_SHEETS = (".xlsx", ".xls", ".ods")
+_WILDCARDS = re.compile(r"[*?\[]")
+_MOST_FILES = 5
+
+
+def kind_of_file(path: str) -> str | None:
+    """Tell by its suffix what a file holds: ``csv``, ``parquet``, ``json``; None where it does not say.
+
+    Example:
+        >>> kind_of_file("visits.csv.gz"), kind_of_file("s3://b/*.parquet"), kind_of_file("visits")
+        ('csv', 'parquet', None)
+    """
+    name = os.path.basename(urlsplit(path).path if is_remote(path) else path).lower()
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    return KINDS.get(os.path.splitext(name)[1])
+
+
+def is_remote(path: str) -> bool:
+    """Tell whether a path is an address, such as ``s3://bucket/visits.parquet``."""
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path) is not None
+
+
+def is_data_file(text: str) -> bool:
+    """Tell whether a text names a file of records, or several by wildcards.
+
+    Example:
+        >>> is_data_file("visits.csv"), is_data_file("orders/*.parquet"), is_data_file("bank.duckdb")
+        (True, True, False)
+    """
+    return kind_of_file(text) is not None or (_has_wildcard(text) and not os.path.exists(text))
+
+
+def without_secrets(path: str) -> str:
+    """Give a path as it may be stored and printed: without the user and the query of an address.
+
+    Example:
+        >>> without_secrets("https://ann:pw@example.org/visits.csv?token=1"), without_secrets("a?.csv")
+        ('https://example.org/visits.csv', 'a?.csv')
+    """
+    if not is_remote(path):
+        return path
+    parts = urlsplit(path)
+    if parts.scheme not in ("http", "https"):  # a query means nothing there, and ? is a wildcard
+        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+
+
+def files_of(engine: Engine, path: str) -> tuple[str, list[str]]:
+    """Give the files that a path or pattern names, and what they hold.
+
+    Raises:
+        UnknownTable: There is no such file.
+        InvalidSource: The files are of several kinds, or of none that is known.
+    """
+    found = [path] if not is_remote(path) and os.path.exists(path) else _expanded(engine, path)
+    if not found:
+        raise UnknownTable(f"There is no file {without_secrets(path)!r}.", f"Check the path.{alike(path)}")
+    kinds = {kind_of_file(path) or kind_of_file(file) for file in found}
+    if len(kinds) > 1 or (kind := kinds.pop()) is None:
+        raise InvalidSource(
+            f"The files of {without_secrets(path)!r} are not all CSV, Parquet or JSON files of one kind.",
+            "Write the suffix behind the wildcard, such as 'visits/*.parquet'.",
+        )
+    return kind, found
+
+
+def _expanded(engine: Engine, path: str) -> list[str]:
+    """Let DuckDB expand a pattern; an address that takes none stands for itself."""
+    if is_remote(path) and not _has_wildcard(urlsplit(path).path):
+        return [path]
+    try:
+        rows = engine.look_up("SELECT file FROM glob($path) ORDER BY file", {"path": path}, step="files")
+    except EngineError:
+        raise InvalidSource(
+            f"The files of {without_secrets(path)!r} cannot be listed.",
+            "Check the address, and that the connection's secret for it is set (CREATE SECRET).",
+        ) from None
+    return [file for (file,) in rows]
+
+
+def _has_wildcard(text: str) -> bool:
+    return _WILDCARDS.search(text) is not None
+
+
+def refuse_other(text: str) -> None:
+    """Say what a file or folder is that holds no records as they can be read.
+
+    Raises:
+        InvalidSource: There is a file or folder of that name: a database, a spreadsheet, or another file.
+    """
+    file = Path(text)
+    try:
+        if file.is_dir():
+            raise InvalidSource(
+                f"{text!r} is a folder.", f"Name the files in it, such as '{text.rstrip('/')}/*.parquet'."
+            )
+        with file.open("rb") as opened:
+            first = opened.read(16)
+    except (OSError, ValueError):
+        return
+    if first[MARK_AT : MARK_AT + len(MARK)] == MARK or first.startswith(b"SQLite format 3\0"):
+        raise InvalidSource(
+            f"{text!r} is a database, not a table.",
+            f"Attach it with --attach '{text} AS other' (in Python attach={{'other': '{text}'}}), and name a "
+            "table in it: other.TABLE.",
+        )
+    if file.suffix.lower() in _SHEETS:
+        raise InvalidSource(
+            f"{text!r} is a spreadsheet.", "Save it as CSV (UTF-8) first, and give that file."
+        )
+    if os.path.sep in text or file.suffix:
+        raise InvalidSource(
+            f"{text!r} is a file whose suffix does not say what it holds.",
+            f"Rename it so that it ends in one of: {', '.join(KINDS)}.",
+        )
+
+
+def alike(wanted: str, *, always: bool = False) -> str:
+    """Name the files nearby that could be meant; nothing where there are none.
+
+    Args:
+        wanted: What was given.
+        always: Whether to name files that are spelled otherwise, too.
+    """
+    if is_remote(wanted):
+        return ""
+    folder, name = os.path.split(wanted)
+    try:
+        there = sorted(entry for entry in os.listdir(folder or ".") if kind_of_file(entry) is not None)
+    except (OSError, ValueError):
+        return ""
+    stems: dict[str, list[str]] = {}
+    for entry in there:
+        stems.setdefault(entry.partition(".")[0].lower(), []).append(entry)
+    close = get_close_matches(name.partition(".")[0].lower(), stems, n=3, cutoff=0.6)
+    chosen = [entry for stem in close for entry in stems[stem]] or (there if always else [])
+    return _files_there(folder, chosen)
+
+
+def _files_there(folder: str, chosen: Sequence[str]) -> str:
+    if not chosen:
+        return ""
+    more = f" and {len(chosen) - _MOST_FILES} more" if len(chosen) > _MOST_FILES else ""
+    named = ", ".join(os.path.join(folder, entry) for entry in chosen[:_MOST_FILES])
+    return f" Files here: {named}{more}."

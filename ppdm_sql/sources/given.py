@@ -1,0 +1,249 @@
+"""The one place that decides what is meant where a table's name may stand, and lets it be read as one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from sqlglot import exp
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table, table_name
+from ppdm_sql.engine.statements import literal
+from ppdm_sql.errors import EngineError, InvalidSource, PpdmError, UnknownTable
+from ppdm_sql.progress import Progress
+from ppdm_sql.sources.column_types import TypeSaid, resolved_types, typed, types_said
+from ppdm_sql.sources.csv_files import read_csv
+from ppdm_sql.sources.files import (
+    alike,
+    files_of,
+    is_data_file,
+    is_remote,
+    refuse_other,
+    without_secrets,
+)
+from ppdm_sql.sources.frames import frame_kind, readable, refuse_names, unreadable_frame
+
+Source: TypeAlias = Any
+"""The name of a table or view, the path of a file or pattern of paths, or a frame."""
+
+
+@contextmanager
+def given(
+    engine: Engine,
+    source: Source,
+    types: Mapping[str, str] | None = None,
+    *,
+    strict: bool = True,
+    called: str | None = None,
+    progress: Progress | None = None,
+) -> Iterator[str]:
+    """Give the name under which the engine finds a source, for as long as the context lasts.
+
+    A table or view of the name comes first. Else a text is the path of a file, or a pattern of paths. Files
+    and frames are read once, into a temporary table that is dropped at the end.
+
+    Args:
+        engine: Where it is read.
+        source: The name of a table or view, the path of files, or a frame.
+        types: The types of columns, by their names.
+        strict: Whether each column of which a type is said must be there.
+        called: The name of what files hold, if not their path.
+        progress: Told what is read, and what the user should know of it.
+
+    Raises:
+        UnknownTable: There is no table, view or file of that name.
+        InvalidSource: The file or frame cannot be read whole.
+        InvalidOption: What is given is neither a name nor a frame, or a type is not known.
+
+    Cost: nothing for a table without types, else one scan of the source and some of the copy.
+    """
+    said = types_said(engine, types)
+    kind = frame_kind(source)
+    if kind is None:
+        source = table_name(source)
+        table = _table(engine, source)
+        if table is not None and not said:
+            with _remembered(engine, source, _of_attached(engine, table)):
+                yield source
+            return
+    with engine.workspace():
+        if progress is not None:
+            progress.start(f"reading {without_secrets(source) if kind is None else f'the {kind}'}")
+        if kind is not None:
+            name, how, notices = _free_name(engine, kind), {"kind": kind}, list[str]()
+            _load_frame(engine, name, source, said, kind, strict=strict)
+        elif table is not None:
+            name, how, notices = source, _of_attached(engine, table) | _types_of(said), []
+            _load(engine, name, _typed(engine, table, said, name, strict=strict))
+        else:
+            name = called or without_secrets(source)
+            how, notices = _load_files(engine, name, source, said, strict=strict)
+        with _remembered(engine, name, how):
+            for text in notices if progress is not None else ():
+                progress.notice(text)  # type: ignore[union-attr]
+            yield name
+
+
+@contextmanager
+def read_again(engine: Engine, source: str, how: Mapping[str, Any], release: str) -> Iterator[None]:
+    """Read what a release was made from once more, under the name that the catalogue has for it.
+
+    Args:
+        engine: Where it is read.
+        source: The name.
+        how: What the catalogue says of it under ``read``.
+        release: The release, for messages.
+
+    Raises:
+        InvalidSource: It was a frame, or is not where it was.
+    """
+    kind, types = how.get("kind"), dict(how.get("types", {}))
+    if source in engine.given or (kind in (None, "attached") and not types and _table(engine, source)):
+        yield
+        return
+    if kind == "attached" and not _table(engine, source):
+        name = how.get("database")
+        raise InvalidSource(
+            f"The release {release!r} was made from {source}, in a database that is not attached.",
+            f"Attach it again, such as --attach 'PATH AS {name}'.",
+        )
+    if kind not in (None, "attached", "file"):
+        raise InvalidSource(
+            f"What the release {release!r} was made from, a frame in memory ({kind}), is not kept.",
+            "Make the release from a table or a file, or give the frame to ppdm_sql.evaluate.",
+        )
+    path = how.get("path", source)
+    try:
+        with given(engine, path, types, strict=False, called=source):
+            yield
+    except UnknownTable:
+        raise InvalidSource(
+            f"The file {source} from which {release!r} was made is not where it was.", "Put it back there."
+        ) from None
+
+
+def _table(engine: Engine, name: str) -> Table | None:
+    """Find a table or view; what else the name can be is told in the error.
+
+    Raises:
+        UnknownTable: There is none, and the name is not that of a file of records either.
+        InvalidSource: It is the name of a file that cannot be read as records.
+    """
+    try:
+        return engine.find(name)
+    except UnknownTable as unknown:
+        if is_data_file(name):
+            return None
+        refuse_other(name)
+        none_here = "no tables" in unknown.remedy
+        raise UnknownTable(unknown.problem, unknown.remedy + alike(name, always=none_here)) from None
+
+
+def _of_attached(engine: Engine, table: Table) -> dict[str, Any]:
+    """Remember the database of a table, where it is none of the current one."""
+    catalog, _ = engine.current()
+    return {} if table.catalog in (catalog, "temp", None) else {"kind": "attached", "database": table.catalog}
+
+
+def _types_of(said: Mapping[str, TypeSaid]) -> dict[str, Any]:
+    return {"types": {name: " ".join(kind).strip() for name, kind in said.items()}} if said else {}
+
+
+def _load(engine: Engine, name: str, select: exp.Expression) -> None:
+    """Write rows into a temporary table that the engine finds by a name; it is called so where it can be."""
+    in_use = {table.name.lower() for table in (*engine.tables(), *engine.given.values())}
+    free = name
+    while free.lower() in in_use:
+        free += "_"
+    engine.given[name] = engine.materialize("load", select, name=free)
+
+
+@contextmanager
+def _remembered(engine: Engine, name: str, how: Mapping[str, Any]) -> Iterator[None]:
+    """Let what is published say how its source is read again, until it is gone."""
+    if how:
+        engine.read_as[name] = how
+    try:
+        yield
+    finally:
+        engine.read_as.pop(name, None)
+        engine.given.pop(name, None)
+
+
+def _free_name(engine: Engine, kind: str) -> str:
+    """Find a name for a frame that no table has."""
+    taken = {table.name.lower() for table in engine.tables()} | {name.lower() for name in engine.given}
+    number, name = 1, kind
+    while name.lower() in taken:
+        number += 1
+        name = f"{kind} {number}"
+    return name
+
+
+def _load_frame(
+    engine: Engine, name: str, frame: Any, said: Mapping[str, TypeSaid], kind: str, *, strict: bool
+) -> None:
+    refuse_names(frame, kind)
+    with readable(engine, frame, kind) as view:
+        try:
+            rows = exp.select("*").from_(view.expression())
+            if said:
+                copied = engine.materialize("frame", rows)
+                rows = _typed(engine, copied, said, f"the {kind}", strict=strict)
+            _load(engine, name, rows)
+        except EngineError as cause:
+            raise unreadable_frame(kind, cause) from None
+
+
+def _typed(
+    engine: Engine, table: Table, said: Mapping[str, TypeSaid], shown: str, *, strict: bool
+) -> exp.Select:
+    columns = engine.columns(table)
+    return typed(engine, table, columns, resolved_types(said, columns, table=shown, strict=strict), shown)
+
+
+def _load_files(
+    engine: Engine, name: str, path: str, said: Mapping[str, TypeSaid], *, strict: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Read files, and say how they are read again and what the user should know."""
+    kind, files = files_of(engine, path)
+    notices: list[str] = []
+    if kind == "csv":
+        rows, types, notices = read_csv(engine, files, said, name, strict=strict)
+    else:
+        rows, types = _rows_of(kind, files), dict(said)
+        try:
+            if said:
+                rows = _typed(engine, engine.materialize("rows", rows), said, name, strict=strict)
+        except EngineError:
+            raise _unreadable_files(name, kind) from None
+    try:
+        _load(engine, name, rows)
+    except EngineError as cause:
+        if type(cause) is not EngineError:
+            raise
+        raise _unreadable_files(name, kind) from None
+    place = {} if is_remote(path) else {"path": os.path.abspath(path)}
+    return {"kind": "file", **place, **_types_of(types)}, notices
+
+
+def _rows_of(kind: str, files: list[str]) -> exp.Select:
+    """Write the call of DuckDB's reader of Parquet or JSON."""
+    arguments: list[exp.Expression] = [exp.Array(expressions=[literal(file) for file in files])]
+    if kind == "json":
+        options = {"sample_size": -1, "maximum_sample_files": 1_000_000, "ignore_errors": False}
+        arguments += [
+            exp.EQ(this=exp.column(key), expression=literal(value)) for key, value in options.items()
+        ]
+    return exp.select("*").from_(exp.Table(this=exp.Anonymous(this=f"read_{kind}", expressions=arguments)))
+
+
+def _unreadable_files(shown: str, kind: str) -> PpdmError:
+    title = {"csv": "CSV", "json": "JSON", "parquet": "Parquet"}[kind]
+    return InvalidSource(
+        f"{shown} cannot be read as {title}.",
+        f"Check that DuckDB reads it: duckdb -c \"FROM read_{kind}('FILE')\".",
+    )

@@ -1,0 +1,63 @@
+"""Lets a method take files and frames where it takes a table's name."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from typing import Any, ParamSpec, TypeVar
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.progress import Progress, WarningProgress
+from ppdm_sql.sources.given import given
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def takes_sources(*names: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Make a method of what has an ``engine`` and a ``progress`` read files and frames first.
+
+    They are read once, though the method itself may be run again where another connection interferes.
+
+    Args:
+        names: The parameters that name tables. Of the first, each column of the parameter ``types`` must be
+            there.
+    """
+
+    def taking(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        signature = inspect.signature(method)
+
+        @functools.wraps(method)
+        def wrapper(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            bound = signature.bind(*args, **kwargs)
+            owner: Any = args[0]
+            engine: Engine = owner.engine
+            return engine.unblocked(lambda: _with_sources(engine, method, bound, names, owner.progress))
+
+        return wrapper
+
+    return taking
+
+
+def _with_sources(
+    engine: Engine,
+    method: Callable[..., Result],
+    bound: inspect.BoundArguments,
+    names: tuple[str, ...],
+    listener: Progress | None,
+) -> Result:
+    types: Mapping[str, str] | None = bound.arguments.get("types")
+    progress = bound.arguments.get("progress") or listener or WarningProgress()
+    with ExitStack() as stack:
+        found = {
+            name: stack.enter_context(
+                given(engine, source, types, strict=name == names[0], progress=progress)
+            )
+            for name in names
+            if (source := bound.arguments.get(name)) is not None
+        }
+        named = inspect.BoundArguments(bound.signature, OrderedDict(bound.arguments | found))
+        return method(*named.args, **named.kwargs)

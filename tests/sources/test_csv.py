@@ -1,0 +1,216 @@
+"""CSV files: every row or none, nothing of a value lost, and no cell in a message."""
+
+from __future__ import annotations
+
+import gzip
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ppdm_sql
+from ppdm_sql import Database, InvalidOption, InvalidSource, PpdmError, UnknownColumn
+from ppdm_sql.sources import given
+
+CELL = "Leutheusser"
+
+
+@pytest.fixture
+def db() -> Any:
+    with ppdm_sql.open() as opened:
+        yield opened
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def loaded(db: Database, name: str, types: dict[str, str] | None = None) -> tuple[dict[str, str], list[Any]]:
+    """The types of the columns that a file is read with, and the rows."""
+    with warnings.catch_warnings(), given(db.engine, name, types) as found:
+        table = db.engine.find(found)
+        columns = {column.name: column.type for column in db.engine.columns(table)}
+        return columns, db.engine.query(f"FROM {table}", step="test")
+
+
+def write(folder: Path, text: str, name: str = "t.csv") -> str:
+    (folder / name).write_text(text, encoding="utf-8")
+    return name
+
+
+def test_types_are_those_that_lose_nothing(db: Database, folder: Path) -> None:
+    text = (
+        "n,zip,plus,big,x,day,at,time,yes,name,empty\n"
+        "1,01234,+41,12345678901234567890,1.50,2024-12-31,2024-12-31 12:30:00,08:15,true,Ann,\n"
+        "-20,90210,+1,1,-.5e3,2023-02-28,2024-01-01T00:00:01.5,23:59:59,False,Bob,\n"
+    )
+    columns, _ = loaded(db, write(folder, text))
+    assert columns == {
+        "n": "BIGINT",
+        "zip": "VARCHAR",
+        "plus": "VARCHAR",
+        "big": "VARCHAR",
+        "x": "DOUBLE",
+        "day": "DATE",
+        "at": "TIMESTAMP",
+        "time": "TIME",
+        "yes": "BOOLEAN",
+        "name": "VARCHAR",
+        "empty": "VARCHAR",
+    }
+
+
+@pytest.mark.parametrize("value", ["007", "+5", "9223372036854775808", "0x1F", "1_000", "inf", "-0"])
+def test_one_code_in_fifty_thousand_keeps_a_column_text(db: Database, folder: Path, value: str) -> None:
+    rows = "".join(f"{number}\n" for number in range(50_000))
+    columns, found = loaded(db, write(folder, f"code\n{rows}{value}\n"))
+    if columns["code"] == "VARCHAR":
+        assert found[-1] == (value,)
+    else:  # minus zero is a number
+        assert (value, columns["code"]) == ("-0", "DOUBLE")
+    assert len(found) == 50_001
+
+
+def test_text_is_read_as_it_stands(db: Database, folder: Path) -> None:
+    text = 'id,name\n1,"Ann, ""B"""\n2,"two\nlines"\n3, blank \n4,\n5,"it\'s; $1"\n\n6,5" pipe\n'
+    _, rows = loaded(db, write(folder, text))
+    names = ['Ann, "B"', "two\nlines", " blank ", None, "it's; $1", '5" pipe']
+    assert rows == list(zip(range(1, 7), names, strict=True))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"])
+def test_delimiters_and_line_ends(db: Database, folder: Path, delimiter: str, ends: str) -> None:
+    lines = [delimiter.join(cells) for cells in (("a", '"b,;|"', "c"), ("1", "x", "01"), ("2", "y", "02"))]
+    (folder / "t.csv").write_bytes(b"\xef\xbb\xbf" + ends.join([*lines, ""]).encode())
+    columns, rows = loaded(db, "t.csv")
+    assert list(columns) == ["a", "b,;|", "c"]
+    assert rows == [(1, "x", "01"), (2, "y", "02")]
+
+
+def test_a_packed_file_is_read(db: Database, folder: Path) -> None:
+    with gzip.open("t.csv.gz", "wt") as file:
+        file.write("a\n01\n")
+    assert loaded(db, "t.csv.gz") == ({"a": "VARCHAR"}, [("01",)])
+
+
+def test_odd_names_of_columns_and_files(db: Database, folder: Path) -> None:
+    name = 'it\'s [a] $1;"x".csv'
+    columns, rows = loaded(db, write(folder, 'a b,"say ""x""",sélect,x\'y\n1,2,3,4\n', name))
+    assert list(columns) == ["a b", 'say "x"', "sélect", "x'y"]
+    assert rows == [(1, 2, 3, 4)]
+
+
+MALFORMED = {
+    "too few": (f"id,name,age\n1,Ann,3\n2,{CELL}\n", "Line 3 of t.csv holds 2 value(s)"),
+    "too many": (f"id,name\n1,{CELL},3\n", "Line 2 of t.csv holds 3 value(s)"),
+    "open quote": (f'id,name\n1,"{CELL}\n2,x\n', "Line 2 of t.csv has a quote"),
+    "a title": (f"Report of {CELL}\nid,name\n1,Ann\n", "Line 2 of t.csv holds 2 value(s)"),
+    "no names": (f"17,{CELL}@example.org,Basel\n18,x,y\n", "first line of t.csv looks like a record"),
+    "a date for a name": ("2024-01-31,Ann\n2024-02-01,Bob\n", "looks like a record"),
+    "two of a name": ("Job,job\n1,2\n", "two columns called"),
+    "empty": ("", "is empty"),
+    "a name that is not closed": (f'id,"{CELL}\n1,2\n', "quote that is not closed"),
+}
+
+
+@pytest.mark.parametrize(("text", "problem"), MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_file_is_an_error_without_a_cell(
+    db: Database, folder: Path, text: str, problem: str
+) -> None:
+    with pytest.raises(InvalidSource) as caught:
+        loaded(db, write(folder, text))
+    assert problem in str(caught.value)
+    assert CELL not in str(caught.value)
+    assert caught.value.remedy
+    assert caught.value.__cause__ is None
+    assert db.engine.tables() == []
+
+
+def test_a_late_malformed_row_is_an_error(db: Database, folder: Path) -> None:
+    rows = "".join(f"{number},x\n" for number in range(100_000))
+    with pytest.raises(InvalidSource, match=r"Line 100002 of t\.csv holds 3") as caught:
+        loaded(db, write(folder, f"id,name\n{rows}1,{CELL},2\n"))
+    assert CELL not in str(caught.value)
+
+
+def test_text_that_is_not_utf8_is_an_error(db: Database, folder: Path) -> None:
+    (folder / "t.csv").write_bytes(b"id,name\n1,x\n2,M\xfcller\n")
+    with pytest.raises(InvalidSource, match=r"is not UTF-8\. Convert"):
+        loaded(db, "t.csv")
+
+
+def test_names_that_are_numbers_are_names_where_a_type_says_so(db: Database, folder: Path) -> None:
+    name = write(folder, "id,2024\na,1.5\n")
+    with pytest.raises(InvalidSource, match="looks like a record"):
+        loaded(db, name)
+    assert loaded(db, name, {"2024": "DOUBLE"})[1] == [("a", 1.5)]
+
+
+def test_a_column_without_a_name_gets_one(db: Database, folder: Path) -> None:
+    heard: list[str] = []
+
+    class Listening(ppdm_sql.progress.SilentProgress):
+        def notice(self, text: str) -> None:
+            heard.append(text)
+
+    db.progress = Listening()
+    db.audit(write(folder, ",job\n0,cook\n"), ["k on job"])
+    assert heard == ["The column at place 1 of t.csv has no name, so it is called column0."]
+
+
+# -- types that are said ----------------------------------------------------------------------
+
+
+def test_types_are_as_said(db: Database, folder: Path) -> None:
+    name = write(folder, "zip,n,seen,price\n1234,01,31.12.2024,3\n9,02,01.02.2023,4.25\n")
+    said = {"ZIP": "VARCHAR", "n": "integer", "seen": "DATE %d.%m.%Y", "price": "DECIMAL(8,2)"}
+    columns, rows = loaded(db, name, said)
+    assert columns == {"zip": "VARCHAR", "n": "INTEGER", "seen": "DATE", "price": "DECIMAL(8,2)"}
+    assert [str(value) for value in rows[1]] == ["9", "2", "2023-02-01", "4.25"]
+
+
+@pytest.mark.parametrize(
+    ("types", "problem"),
+    [
+        ({"age": "BIGINT"}, "2 values of column 'age' of t.csv are no BIGINT, the first in record 2"),
+        ({"age": "DATE"}, "'age=DATE %d.%m.%Y'"),
+        ({"age": "DOUBLE"}, "A value of column 'age' of t.csv is no DOUBLE, in record 2"),
+    ],
+)
+def test_a_value_that_is_not_of_its_type_is_an_error(
+    db: Database, folder: Path, types: dict[str, str], problem: str
+) -> None:
+    with pytest.raises(InvalidSource) as caught:
+        loaded(db, write(folder, f"age\n30\n{CELL}\n3.7\n"), types)
+    assert problem in str(caught.value)
+    assert CELL not in str(caught.value)
+
+
+@pytest.mark.parametrize("types", [{"a": "NUMBERS"}, {"a": "INTEGER); DROP TABLE t; --"}, {"a": 3}, "a=DATE"])
+def test_a_type_that_is_none_is_an_error(db: Database, folder: Path, types: Any) -> None:
+    with pytest.raises(InvalidOption):
+        loaded(db, write(folder, "a\n1\n"), types)
+
+
+def test_a_type_of_a_column_that_is_not_there_is_an_error(db: Database, folder: Path) -> None:
+    with pytest.raises(UnknownColumn, match="'zipp'.*Its columns are: zip"):
+        loaded(db, write(folder, "zip\n1\n"), {"zipp": "VARCHAR"})
+
+
+def test_a_table_is_cast_and_not_changed(db: Database) -> None:
+    db.engine.connection.execute("CREATE TABLE t AS SELECT i AS zip FROM range(1000, 1004) r (i)")
+    assert loaded(db, "t", {"zip": "VARCHAR"}) == ({"zip": "VARCHAR"}, [(f"{n}",) for n in range(1000, 1004)])
+    assert db.engine.connection.execute("SELECT typeof(zip) FROM t LIMIT 1").fetchall() == [("BIGINT",)]
+
+
+def test_nothing_stays_behind(db: Database, folder: Path) -> None:
+    name = write(folder, "job\ncook\n")
+    db.audit(name, ["k on job"])
+    with pytest.raises(PpdmError):
+        db.audit(name, ["k on jop"])
+    assert db.engine.tables() == []
+    assert db.engine.given == db.engine.read_as == {}

@@ -1,0 +1,139 @@
+"""What stands where a table's name may stand: tables first, then files; and what else is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import ppdm_sql
+from ppdm_sql import Database, InvalidSource, UnknownTable
+from ppdm_sql.sources.files import without_secrets
+
+ROWS = "SELECT i % 2 AS job, i AS age, 'x' || i % 3 AS good FROM range(30) r (i)"
+
+
+@pytest.fixture
+def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.chdir(tmp_path)
+    with ppdm_sql.open() as opened:
+        for name, form in (
+            ("p.parquet", "parquet"),
+            ("j.json", "json"),
+            ("l.ndjson", "json"),
+            ("c.csv", "csv"),
+        ):
+            opened.engine.connection.execute(f"COPY ({ROWS}) TO '{name}' (FORMAT {form})")
+        yield opened
+
+
+def release(db: Database, source: Any, **options: Any) -> ppdm_sql.Release:
+    return db.suppress(source, ["k >= 2 on job"], class_column="good", into="safe", **options)
+
+
+@pytest.mark.parametrize("name", ["p.parquet", "j.json", "l.ndjson", "c.csv", "./p.parq*t", "[pq].parquet"])
+def test_a_release_is_made_from_a_file(db: Database, name: str) -> None:
+    made = release(db, name)
+    assert made.row().rows == 30
+    assert made.row().source == name
+    assert made.row().parameters["read"]["kind"] == "file"
+
+
+def test_several_files_are_one_table(db: Database, tmp_path: Path) -> None:
+    for year in (2023, 2024):
+        (tmp_path / f"{year}.csv").write_text("job,good\ncook,1\n")
+    assert release(db, "20*.csv").row().rows == 2
+
+
+def test_files_of_several_forms_are_an_error(db: Database, tmp_path: Path) -> None:
+    (tmp_path / "2023.csv").write_text("job,good\ncook,1\n")
+    (tmp_path / "2024.csv").write_text("good,job\ncook,1\n")
+    with pytest.raises(InvalidSource, match=r"2024\.csv does not have the columns of 2023\.csv"):
+        release(db, "20*.csv")
+    with pytest.raises(InvalidSource, match="not all CSV, Parquet or JSON"):
+        release(db, "*")
+
+
+def test_a_table_of_the_name_comes_first(db: Database) -> None:
+    db.engine.connection.execute("""CREATE TABLE "p.parquet" AS SELECT 1 AS job, 2 AS good FROM range(4)""")
+    assert release(db, "p.parquet").row().rows == 4
+
+
+def test_a_damaged_file_is_an_error_without_a_cell(db: Database, tmp_path: Path) -> None:
+    (tmp_path / "d.parquet").write_bytes(b"PAR1 Leutheusser")
+    (tmp_path / "d.json").write_text('{"job": "Leutheusser", }\n{"job": ')
+    for name, form in (("d.parquet", "Parquet"), ("d.json", "JSON")):
+        with pytest.raises(InvalidSource, match=f"cannot be read as {form}") as caught:
+            release(db, name)
+        assert "Leutheusser" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("visit", "There is no table or view 'visit'. Tables here: p. Files here: visits.csv."),
+        ("visits.cvs", "There is no table or view 'visits.cvs'. Tables here: p. Files here: visits.csv."),
+        ("visit.csv", "There is no file 'visit.csv'. Check the path. Files here: visits.csv."),
+        ("sub/visit", "Files here: sub/visits.parquet."),
+        ("*.tsv", "There is no file '*.tsv'."),
+        ("sub", "'sub' is a folder. Name the files in it, such as 'sub/*.parquet'."),
+        ("other.duckdb", "--attach 'other.duckdb AS other'"),
+        ("table.xlsx", "is a spreadsheet. Save it as CSV"),
+        ("table.dat", "a file whose suffix does not say"),
+    ],
+)
+def test_what_is_no_source_is_told_with_what_could_be_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    for name in ("visits.csv", "sub/visits.parquet", "table.xlsx", "table.dat"):
+        (tmp_path / name).write_text("a\n1\n")
+    duckdb.connect("other.duckdb").close()
+    con = duckdb.connect()
+    con.execute("CREATE TABLE p AS SELECT 1 AS a")
+    with pytest.raises(ppdm_sql.PpdmError) as caught:
+        ppdm_sql.open(con).audit(given, ["k on a"])
+    assert words in str(caught.value)
+
+
+def test_a_release_of_a_file_is_evaluated_from_the_file(db: Database, tmp_path: Path) -> None:
+    release(db, "c.csv", types={"job": "VARCHAR"})
+    (tmp_path / "elsewhere").mkdir()
+    before = db.evaluate("safe", folds=2, seeds=1, test="p.parquet", types={"job": "VARCHAR"})
+    assert before.rate("SE").mean >= 0
+    (tmp_path / "c.csv").rename("moved.csv")
+    with pytest.raises(InvalidSource, match=r"c\.csv from which 'safe' was made is not where it was"):
+        db.evaluate("safe")
+    (tmp_path / "c.csv").write_text("job,age,good\n1,2,3\n")
+    with pytest.raises(InvalidSource, match="is not what it was"):
+        db.evaluate("safe")
+
+
+def test_every_method_takes_a_file(db: Database) -> None:
+    assert db.audit("c.csv", ["k on job"], population="p.parquet", quasi_identifier="job").risks
+    db.generalize("c.csv", ["k >= 2 on age"], class_column="good", into="g")
+    db.swap("c.csv", confidential="good", by=["age"], proportion=0.5, into="s")
+    db.randomize("c.csv", noise={"age": "uniform 5"}, into="r")
+    db.reconstruct("c.csv", noise={"age": "uniform 5"}, ranges={"age": (0, 40)}, into="d")
+    model = db.train("c.csv", class_column="good", mode="original", test="p.parquet", into="m")
+    assert db.predict(model, "j.json", into="p").classes
+    assert db.apply("g", "l.ndjson", into="a").rows == 30
+
+
+def test_secrets_in_an_address_are_not_kept() -> None:
+    assert without_secrets("s3://key:secret@b/x*.parquet") == "s3://b/x*.parquet"
+    assert without_secrets("https://h/x.csv?sig=secret#a") == "https://h/x.csv"
+
+
+def test_a_call_in_sql_takes_a_file(db: Database) -> None:
+    con = db.engine.connection
+    ppdm_sql.register(con)
+    call = "FROM ppdm_suppress('p.parquet', 'safe', require := 'k >= 2 on job', class := 'good', types := {})"
+    call = call.replace(", types := {}", ", types := {'job': 'VARCHAR'}")
+    assert con.execute(f"SELECT source, rows {call}").fetchall() == [("p.parquet", 30)]
+    ppdm_sql.unregister(con)
+    with pytest.raises(UnknownTable):
+        db.audit("p.parque", ["k on job"])
