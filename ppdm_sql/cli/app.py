@@ -15,7 +15,7 @@ from ppdm_sql.version import __version__
 
 COMMANDS = {
     "demo": "Write the papers' example tables into DIR/demo.duckdb and run every method on them.",
-    "audit": "Measure any table or view: requirements, class sizes, risk, inferences, identifiable records.",
+    "audit": "Measure any table or view: requirements, class sizes, risk, what columns give away of others.",
     "suppress": "Suppress values until every requirement holds, and publish what is left (PDA).",
     "generalize": "Generalize as little as the requirements allow, and publish the outcome (TDS, HCE-TDR).",
     "swap": "Exchange confidential values of records that their other columns give away (Li, Sarkar).",

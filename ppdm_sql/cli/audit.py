@@ -16,6 +16,8 @@ from ppdm_sql.privacy import requirement_of
 from ppdm_sql.privacy.absent import said_absent
 
 EXAMPLES = (
+    "ppdm audit bank.duckdb customers",
+    "ppdm audit bank.duckdb customers --by Job,Country --sensitive Bankruptcy",
     "ppdm audit bank.duckdb customers --count n \\\n"
     "    --require 'Job, Country -> Bankruptcy = Discharged <= 50%'",
     "ppdm audit bank.duckdb customers_safe --quasi-identifier Job,Country --format json",
@@ -40,10 +42,11 @@ def run(
     threads: options.Threads = None,
     memory_limit: options.MemoryLimit = None,
 ) -> None:
-    """Measure any table or view: requirements, class sizes, risk, inferences, identifiable records.
+    """Measure any table or view: requirements, class sizes, risk, what columns give away of others.
 
-    A requirement without a limit, such as 'k on Sex, Job', is only measured. Exit code 1 if one with a limit
-    does not hold. The table is only read.
+    A table alone gets a first look at each column, and at the pairs of columns that single out most records;
+    --by and --sensitive need no requirement either. A requirement without a limit, such as 'k on Sex, Job',
+    is only measured. Exit code 1 if one with a limit does not hold. The table is only read.
     """
     with (
         ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db,

@@ -63,7 +63,15 @@ _AUDIT = (
         metavar="N",
         default=0,
     ),
-    replace(CONFIDENTIAL, help="Whose values do the columns of --by give away?", default=()),
+    replace(CONFIDENTIAL, help="Which records of it do the columns of --by identify?", default=()),
+    Option(
+        "sensitive",
+        Form.names,
+        "How much do the columns of --by tell of it? No requirement is needed.",
+        "['Bankruptcy']",
+        metavar="A,B",
+        default=(),
+    ),
     replace(BY, metavar="X,Y", help="Columns that others may know.", default=()),
     ALLOW_ABSENT,
 )
