@@ -50,10 +50,9 @@ class Look(StrEnum):
 
 @dataclass(frozen=True)
 class ValueShape:
-    """The shape of a column's values, from a sample of them; all but ``length`` are shares of it.
+    """The shape of a column's values, from a sample of them, as shares of it.
 
     Args:
-        length: Mean number of characters.
         of_one_length: As long as most others.
         identifying: E-mail and IP addresses, UUIDs, IBANs, social security and telephone numbers, links.
         dates: Dates and time stamps.
@@ -63,7 +62,6 @@ class ValueShape:
         sentences: Four words or more.
     """
 
-    length: float = 0.0
     of_one_length: float = 0.0
     identifying: float = 0.0
     dates: float = 0.0
@@ -89,7 +87,7 @@ def looks_like(
 
     Example:
         >>> looks_like("zip", "VARCHAR", records=900, values=80, nulls=0, alone=3,
-        ...     shape=ValueShape(5.0, of_one_length=1.0, numbers=0.9, leading_zeros=0.1, codes=1.0)).value
+        ...     shape=ValueShape(of_one_length=1.0, numbers=0.9, leading_zeros=0.1, codes=1.0)).value
         'code'
     """
     if values <= 1 and not (values and nulls):

@@ -16,12 +16,6 @@ TableName = Annotated[
 ReleaseName = Annotated[
     str, typer.Argument(metavar="RELEASE", help="A release; see ppdm releases.", show_default=False)
 ]
-PublishedName = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME", help="A release or a model; see ppdm releases and ppdm models.", show_default=False
-    ),
-]
 Count = Annotated[
     str | None,
     typer.Option("--count", metavar="COLUMN", help="Rows are collapsed; this column says how many records."),

@@ -21,6 +21,7 @@ from ppdm_sql.options.shared import (
     METHOD,
     NEW_TABLE,
     NOISE,
+    PUBLISHED,
     RANGES,
     RELEASE,
     REQUIRE,
@@ -384,6 +385,16 @@ _INTEGRATE = (
     replace(SHOW_VALUES, help="Name the own values that a taxonomy lacks."),
     ALLOW_ABSENT,
 )
+_INSTALL = (
+    Option(
+        "short_names",
+        Form.flag,
+        "Only in the schema ppdm, called as ppdm.ppdm_risk(...).",
+        "false",
+        flag="--no-short-names",
+        default=True,
+    ),
+)
 
 OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "audit": _AUDIT,
@@ -399,5 +410,13 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "evaluate": _EVALUATE,
     "export": _EXPORT,
     "generate_agrawal": _GENERATE_AGRAWAL,
+    "releases": (),
+    "models": (),
+    "show": (PUBLISHED,),
+    "steps": (RELEASE,),
+    "verify": (RELEASE,),
+    "drop": (PUBLISHED,),
+    "install": _INSTALL,
+    "uninstall": (),
 }
 """The options of each method, in the order in which a call in SQL takes them without their names."""

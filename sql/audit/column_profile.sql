@@ -24,7 +24,6 @@ SELECT
 FROM counts AS c
 CROSS JOIN (
     SELECT
-        avg(length(t.text)) AS length,
         avg(CAST(length(t.text) = mode_length AS INTEGER)) AS of_one_length,
         avg(CAST(regexp_full_match(
             t.text,
