@@ -110,53 +110,53 @@ class Database:
         population: Source | None = None,
         groups: int = 0,
         confidential: str | Sequence[str] = (),
-        by: Sequence[str] = (),
+        sensitive: str | Sequence[str] = (),
+        by: str | Sequence[str] = (),
         allow_absent: bool = False,
         types: Mapping[str, str] | None = None,
     ) -> Audit:
-        """Measure any table or view: requirements, class sizes, risk, inferences, identifiable records.
+        """Measure any table or view: requirements, class sizes, risk, what columns give away of others.
 
         Args:
-            table: Table or view, file or frame.
+            table: Table or view, file or frame; alone, its columns are looked at.
             require: Requirements to check; one without a limit (``k on Sex, Job``) is only measured.
             count_column: Where rows are collapsed, the column that says how many records each stands for.
             quasi_identifier: Columns whose class sizes and risk are wanted; by default those of ``require``.
-            thresholds: Confidences in (0, 1] above which inferences are counted; by default 10 % to 90 %.
+            thresholds: Confidences in (0, 1] above which inferences are counted.
             population: A table of the population with the same quasi-identifier, for the journalist's risk.
             groups: How many of the worst groups to name by their values; 0 names none.
-            confidential: Columns whose values those of ``by`` may give away.
-            by: Columns that others may know; given with ``confidential``, and only then.
+            confidential: Columns whose values ``by`` may give away: counts identifiable records.
+            sensitive: The same; measures diversity, closeness and the confidence of each value.
+            by: Columns that others may know.
             allow_absent: Whether a template may protect values that its column does not hold.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
 
         Raises:
-            UnknownValue: A column does not hold a value that a template protects.
-            PpdmError: A name is unknown, a requirement cannot be read, or the table is empty.
+            PpdmError: A name or protected value is unknown, a text cannot be read, the table is empty.
 
-        Cost: one scan of the table for each group of requirements that share their columns.
+        Cost: one scan of the table; for a table alone a GROUP BY of each column and of at most 20 pairs.
 
         Example:
             >>> import duckdb, ppdm_sql
             >>> con = duckdb.connect()
             >>> _ = con.execute("CREATE TABLE t AS SELECT * FROM (VALUES ('a', 1), ('a', 2)) v(x, y)")
-            >>> ppdm_sql.open(con).audit("t", ["k >= 2 on x"]).holds
-            True
+            >>> ppdm_sql.open(con).audit("t", by="x", sensitive="y").exposure.smallest
+            2
         """
-        from ppdm_sql.audit import THRESHOLDS, audit
-        from ppdm_sql.privacy import parse_measures, resolve_measure
+        from ppdm_sql.audit import audit
+        from ppdm_sql.privacy import parse_measures
 
-        found = self.engine.find(table)
-        names = [column.name for column in self.engine.columns(found)]
         return audit(
             self.engine,
-            found,
-            [resolve_measure(asked, names, table=table) for asked in parse_measures(require)],
+            self.engine.find(table),
+            parse_measures(require),
             count=count_column,
             quasi_identifier=None if quasi_identifier is None else listed(quasi_identifier),
             population=None if population is None else self.engine.find(population),
             groups=groups,
-            thresholds=THRESHOLDS if thresholds is None else tuple(thresholds),
+            thresholds=thresholds,
             confidential=listed(confidential),
+            sensitive=listed(sensitive),
             by=listed(by),
             allow_absent=allow_absent,
         )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain
 
 from ppdm_sql.audit.collapsing import Collapsed
+from ppdm_sql.audit.exposure import exposure
 from ppdm_sql.audit.findings import summed_up, worst_groups
-from ppdm_sql.audit.identifiable import confidential_columns, identifiable
+from ppdm_sql.audit.identifiable import identifiable, known_columns
 from ppdm_sql.audit.judging import judge_classes
 from ppdm_sql.audit.model import Finding, Group
+from ppdm_sql.audit.profiling import profile
 from ppdm_sql.audit.questions import Judged, Question, grouping_columns, questions
 from ppdm_sql.audit.report import Audit
 from ppdm_sql.audit.risks import Population, class_sizes, risks
@@ -20,7 +23,7 @@ from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.privacy import Asked, Counts, Requirement, requirement_of
+from ppdm_sql.privacy import Asked, Counts, Requirement, requirement_of, resolve_measure
 from ppdm_sql.privacy.absent import unknown_value
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -62,7 +65,7 @@ def findings(
     if not requirements:
         return []
     with engine.workspace():
-        return _AuditRun(engine, table, requirements, (), count).findings()
+        return _AuditRun(engine, table, requirements, (), count).findings
 
 
 def audit(
@@ -72,30 +75,33 @@ def audit(
     *,
     count: str | None = None,
     quasi_identifier: Sequence[str] | None = None,
-    thresholds: Sequence[float | Fraction] = THRESHOLDS,
+    thresholds: Sequence[float | Fraction] | None = None,
     population: Table | None = None,
     groups: int = 0,
     risk_threshold: float = 0.2,
     confidential: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
     by: Sequence[str] = (),
     allow_absent: bool = False,
 ) -> Audit:
-    """Measure a table: requirements, class sizes, re-identification risk, inferences, identifiable records.
+    """Measure a table: requirements, class sizes, risk, inferences, what columns give away of others.
 
     Args:
         engine: The engine, on a connection that sees the tables.
-        table: Any table or view, as :meth:`Engine.find` gives it; it is only read.
+        table: Any table or view, as :meth:`Engine.find` gives it; it is only read. Alone, the audit is a
+            first look at its columns.
         requirements: What to check, in any form of the language, or to measure without a limit; may be none.
         count: Column with the number of records of a row, at least 0; None where a row is a record. A
             population that has a column of that name is counted by it too.
         quasi_identifier: Columns whose classes are wanted; None takes those of every requirement.
-        thresholds: Confidences in [0, 1] above which inferences are counted.
+        thresholds: Confidences in [0, 1] above which inferences are counted; None takes 10 % to 90 %.
         population: Table or view with the columns of the quasi-identifiers and everybody in it; None takes
             the table itself.
         groups: How many of the worst groups of each requirement to name by their values; 0 names none.
         risk_threshold: Risk in (0, 1] above which the share of the records is wanted.
         confidential: Columns whose values may be given away by those of ``by``.
-        by: Columns that others may know; needed with ``confidential``, and only then.
+        sensitive: Columns of which the classes of ``by`` may tell too much, measured without a requirement.
+        by: Columns that others may know. Without ``confidential`` their classes are measured.
         allow_absent: Whether protected values may be such that their column does not hold them.
 
     Raises:
@@ -104,9 +110,10 @@ def audit(
         ColumnRoleError: A column is named in two roles.
         InvalidSource: A table has no records, its count column cannot be used, or the population does not
             cover the table.
-        InvalidOption: Nothing to measure, a share out of range, or a value not of its column's type.
+        InvalidOption: A share out of range, a value not of its column's type, or ``by`` is missing.
 
-    Cost: as :func:`findings`, one scan of the population, and scans of the classes.
+    Cost: as :func:`findings`, one scan of the population, and scans of the classes; for a first look as
+    :func:`~ppdm_sql.audit.profiling.profile`.
 
     Example:
         >>> import duckdb
@@ -116,26 +123,22 @@ def audit(
         >>> audit(engine, engine.find("t"), quasi_identifier=["a"]).risks[0].highest
         0.25
     """
-    if not (requirements or quasi_identifier or confidential or by):
-        raise InvalidOption(
-            "There is nothing to measure.", "Give --require, --quasi-identifier, or --confidential and --by."
-        )
+    if not (requirements or quasi_identifier or confidential or sensitive or by):
+        _refuse_population(population)
+        return Audit(profile=profile(engine, table, count))
     with engine.workspace():
-        run = _AuditRun(engine, table, requirements, quasi_identifier or (), count, confidential, by)
-        found = run.findings()
+        asked, given = _spelled(engine, table, requirements), (confidential, sensitive, by)
+        run = _AuditRun(engine, table, asked, quasi_identifier or (), count, given)
         if not allow_absent:
-            _refuse_absent(found)
+            _refuse_absent(run.findings)
         everybody = None if population is None else _population(engine, population, run.groupings, count)
-        return Audit(
-            findings=tuple(found),
-            worst=tuple(run.worst(groups)),
-            class_sizes=tuple(class_sizes(run.collapsed, qi) for qi in run.groupings),
-            risks=tuple(
-                risk for qi in run.groupings for risk in risks(run.collapsed, qi, everybody, risk_threshold)
-            ),
-            inferences=count_inferences(run.collapsed, run.templates, thresholds),
-            identifiable=tuple(identifiable(run.collapsed, name, run.by) for name in run.confidential),
-        )
+        return run.report(everybody, THRESHOLDS if thresholds is None else thresholds, groups, risk_threshold)
+
+
+def _spelled(engine: Engine, table: Table, requirements: Sequence[Asked]) -> list[Asked]:
+    """Give the requirements with their columns spelled as in the table."""
+    names = [item.name for item in engine.columns(table)]
+    return [resolve_measure(asked, names, table=table.name) for asked in requirements]
 
 
 def _refuse_absent(found: Sequence[Finding]) -> None:
@@ -155,26 +158,55 @@ class _AuditRun:
         requirements: Sequence[Asked],
         quasi_identifier: Sequence[str],
         count: str | None,
-        confidential: Sequence[str] = (),
-        by: Sequence[str] = (),
+        given: tuple[Sequence[str], Sequence[str], Sequence[str]] = ((), (), ()),
     ) -> None:
         columns = exact_columns(engine.columns(table))
         names = [item.name for item in columns]
         asked = questions(requirements, names, table=table.name)
         explicit = grouping_columns(quasi_identifier, names, table=table.name) if quasi_identifier else None
-        self.groupings = _groupings(asked, explicit)
-        self.confidential, self.by = confidential_columns(confidential, by, names, table=table.name)
-        used = [*(item.columns for item in asked), *self.groupings, self.by, self.confidential]
+        self.confidential, self.sensitive, self.by = known_columns(*given, names, table=table.name)
+        self._exposes = bool(self.by) and not (self.confidential and not self.sensitive)
+        self.groupings = _groupings(asked, explicit, self.by if self._exposes else ())
+        used = [
+            *(item.columns for item in asked),
+            *self.groupings,
+            self.by,
+            self.confidential,
+            self.sensitive,
+        ]
         counted = count_column(count, columns, table=table.name)
         self.collapsed = Collapsed(engine, table, list(dict.fromkeys(chain(*used))), counted)
         for columns_together in self.groupings:
             self.collapsed.class_count(columns_together)
         self.templates = template_groups(self.collapsed, asked, dict(columns))
-        self._judged = _judged(self.collapsed, asked, self.templates, dict(columns))
+        self._types = dict(columns)
+        self._judged = _judged(self.collapsed, asked, self.templates, self._types)
 
+    @cached_property
     def findings(self) -> list[Finding]:
-        """Sum up the judgements, one finding per requirement."""
+        """The judgements summed up, one finding per requirement."""
         return summed_up(self.collapsed, self._judged)
+
+    def report(
+        self,
+        everybody: Population | None,
+        thresholds: Sequence[float | Fraction],
+        groups: int,
+        risk_threshold: float,
+    ) -> Audit:
+        """Measure all that is asked."""
+        collapsed = self.collapsed
+        return Audit(
+            findings=tuple(self.findings),
+            worst=tuple(self.worst(groups)),
+            class_sizes=tuple(class_sizes(collapsed, qi) for qi in self.groupings),
+            risks=tuple(
+                risk for qi in self.groupings for risk in risks(collapsed, qi, everybody, risk_threshold)
+            ),
+            inferences=count_inferences(collapsed, self.templates, thresholds),
+            identifiable=tuple(identifiable(collapsed, name, self.by) for name in self.confidential),
+            exposure=exposure(collapsed, self.by, self.sensitive, self._types) if self._exposes else None,
+        )
 
     def worst(self, groups: int) -> list[Group]:
         """Name the worst groups of each requirement, at most so many."""
@@ -184,15 +216,23 @@ class _AuditRun:
         return [group for item in judged for group in worst_groups(self.collapsed, item, groups)]
 
 
-def _groupings(asked: Sequence[Question], explicit: tuple[str, ...] | None) -> list[tuple[str, ...]]:
+def _groupings(
+    asked: Sequence[Question], explicit: tuple[str, ...] | None, by: tuple[str, ...]
+) -> list[tuple[str, ...]]:
     """Give the quasi-identifiers to measure, each once, whatever the order of its columns."""
-    if explicit is not None:
-        return [explicit]
+    wanted = [question.requirement.attributes for question in asked] if explicit is None else [explicit]
     found: dict[frozenset[str], tuple[str, ...]] = {}
-    for question in asked:
-        columns = question.requirement.attributes
+    for columns in (*wanted, *([by] if by else [])):
         found.setdefault(frozenset(columns), columns)
     return list(found.values())
+
+
+def _refuse_population(population: Table | None) -> None:
+    """Refuse a population where no class is measured in it."""
+    if population is not None:
+        raise InvalidOption(
+            "A population is given, and no columns to find persons by.", "Give --by Age,Gender."
+        )
 
 
 def _judged(

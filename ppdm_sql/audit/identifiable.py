@@ -14,29 +14,36 @@ MOST_VALUES = 100
 """Confidential values that are listed at most, those with the most identifiable records first."""
 
 
-def confidential_columns(
-    confidential: Sequence[str], by: Sequence[str], columns: Sequence[str], *, table: str
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Find confidential columns and those by which records can be singled out.
+def known_columns(
+    confidential: Sequence[str],
+    sensitive: Sequence[str],
+    by: Sequence[str],
+    columns: Sequence[str],
+    *,
+    table: str,
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Find the columns that others may know, and before them those of which they may tell too much.
 
     Raises:
         UnknownColumn: The table has no such column.
-        ColumnRoleError: A column is named twice.
-        InvalidOption: Only one of the two is given.
+        ColumnRoleError: A column is named twice, or is known and shall not be.
+        InvalidOption: Nothing says what others may know.
     """
-    if bool(confidential) != bool(by):
-        given, missing = ("--confidential", "--by") if confidential else ("--by", "--confidential")
+    if not by and (confidential or sensitive):
+        given = "--confidential" if confidential else "--sensitive"
         raise InvalidOption(
-            f"{given} is given without {missing}.", "Give --confidential Amount --by Age,Gender,Location."
+            f"{given} is given without --by.", "Name what others may know: --by Age,Gender,Location."
         )
-    found = resolve_all(confidential, columns, table=table), resolve_all(by, columns, table=table)
-    for name in found[0]:
-        if name in found[1]:
-            raise ColumnRoleError(
-                f"Column {name!r} cannot be both confidential and known to others.",
-                "Name it in one role only.",
-            )
-    return found
+    known = resolve_all(by, columns, table=table)
+    found = []
+    for role, names in (("confidential", confidential), ("sensitive", sensitive)):
+        found.append(resolve_all(names, columns, table=table))
+        for name in found[-1]:
+            if name in known:
+                raise ColumnRoleError(
+                    f"Column {name!r} cannot be both {role} and known to others.", "Name it in one role only."
+                )
+    return found[0], found[1], known
 
 
 def identifiable(collapsed: Collapsed, confidential: str, by: Sequence[str]) -> Identifiable:

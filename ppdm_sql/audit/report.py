@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ppdm_sql.audit import printing
+from ppdm_sql.audit.exposure import Exposure
 from ppdm_sql.audit.model import ClassSizes, Finding, Group, Identifiable, Inferences, Risk, Titled
+from ppdm_sql.audit.profiling import Profile
 
 
 @dataclass(frozen=True)
@@ -19,14 +21,18 @@ class Audit:
         risks: Three attackers per quasi-identifier.
         inferences: One per channel.
         identifiable: One per confidential column.
+        exposure: What the columns that others may know give away; None unless asked for.
+        profile: A first look at every column; None where anything was asked.
     """
 
-    findings: tuple[Finding, ...]
-    worst: tuple[Group, ...]
-    class_sizes: tuple[ClassSizes, ...]
-    risks: tuple[Risk, ...]
-    inferences: tuple[Inferences, ...]
+    findings: tuple[Finding, ...] = ()
+    worst: tuple[Group, ...] = ()
+    class_sizes: tuple[ClassSizes, ...] = ()
+    risks: tuple[Risk, ...] = ()
+    inferences: tuple[Inferences, ...] = ()
     identifiable: tuple[Identifiable, ...] = ()
+    exposure: Exposure | None = None
+    profile: Profile | None = None
 
     @property
     def holds(self) -> bool:
@@ -39,6 +45,8 @@ class Audit:
         found = [
             printing.lay_out_findings(self.findings, heads),
             *printing.lay_out_worst(self.worst, heads),
+            *(self.exposure.tables(heads.columns(self.exposure.by)) if self.exposure else []),
+            *(self.profile.tables() if self.profile else []),
         ]
         for sizes in self.class_sizes:
             on = heads.columns(sizes.quasi_identifier)

@@ -17,6 +17,8 @@ from ppdm_sql.privacy import requirement_of
 from ppdm_sql.privacy.absent import said_absent
 
 EXAMPLES = (
+    "ppdm audit bank.duckdb customers",
+    "ppdm audit bank.duckdb customers --by Job,Country --sensitive Bankruptcy",
     "ppdm audit bank.duckdb customers --count n \\\n"
     "    --require 'Job, Country -> Bankruptcy = Discharged <= 50%'",
     "ppdm audit bank.duckdb customers_safe --quasi-identifier Job,Country --format json",
@@ -45,8 +47,9 @@ def run(
 ) -> None:
     """Measure a table: class sizes, risk, requirements, inferences.
 
-    A requirement without a limit, such as 'k on Sex, Job', is only measured. Exit code 1 if one with a limit
-    does not hold. The table is only read.
+    A table alone gets a first look at each column, and at the pairs of columns that single out most records;
+    --by and --sensitive need no requirement either. A requirement without a limit, such as 'k on Sex, Job',
+    is only measured. Exit code 1 if one with a limit does not hold. The table is only read.
     """
     with (
         ppdm_sql.open(

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import ppdm_sql
 from ppdm_sql.cli import options
-from ppdm_sql.cli.options import DatabasePath, PublishedName
+from ppdm_sql.cli.options import DatabasePath
 from ppdm_sql.cli.output import notice
+from ppdm_sql.cli.parameters import Given, takes
 from ppdm_sql.cli.trace import traced
-from ppdm_sql.cli.trained import release_or_model
+from ppdm_sql.sql_calls.describing import published
 
 EXAMPLES = ("ppdm drop bank.duckdb customers_safe", "ppdm drop bank.duckdb customers_safe --sql")
 
 
+@takes("drop")
 def run(
     database: DatabasePath,
-    name: PublishedName,
+    given: Given,
     sql: options.Sql = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
     """Remove a release or a model, with all that belongs to it."""
     with ppdm_sql.open(database, read_only=sql) as db, traced(db, on=sql):
-        release_or_model(db, name).drop()
-    notice(f"Dropped {name}.", quiet=quiet or sql)
+        found = published(db, given["name"])
+        found.drop()
+    notice(f"Dropped {found.name}.", quiet=quiet or sql)

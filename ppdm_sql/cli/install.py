@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
-
-import typer
 
 import ppdm_sql
 from ppdm_sql.cli import options
 from ppdm_sql.cli.options import DatabasePath
 from ppdm_sql.cli.output import notice
+from ppdm_sql.cli.parameters import Given, takes
 from ppdm_sql.cli.trace import traced
 
 EXAMPLES = (
@@ -20,11 +18,10 @@ EXAMPLES = (
 )
 
 
+@takes("install")
 def run(
     database: DatabasePath,
-    no_short_names: Annotated[
-        bool, typer.Option("--no-short-names", help="Install into the schema ppdm only: ppdm.ppdm_risk(...).")
-    ] = False,
+    given: Given,
     sql: options.Sql = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
@@ -34,12 +31,12 @@ def run(
     Installing again changes nothing; macros of an older ppdm-sql are replaced. ppdm uninstall removes them.
     """
     with ppdm_sql.open(database, read_only=sql) as db, traced(db, on=sql):
-        done = db.install(short_names=not no_short_names)
+        done = db.install(**given)
     quiet = quiet or sql
     instead = f" in place of {done.replaced}" if done.replaced not in (None, done.version) else ""
     names = ", ".join(done.macros)
     notice(f"Installed the macros of ppdm-sql {done.version}{instead}: {names}.", quiet=quiet)
     notice("Next:", quiet=quiet)
-    name = "ppdm.ppdm_risk" if no_short_names else "ppdm_risk"
+    name = "ppdm_risk" if given["short_names"] else "ppdm.ppdm_risk"
     call = f"FROM {name}('TABLE', ['COLUMN', 'COLUMN'])"
     notice(f'  duckdb {shlex.quote(str(database))} -c "{call}"', quiet=quiet)

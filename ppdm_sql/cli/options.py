@@ -18,12 +18,6 @@ TableName = Annotated[
 ReleaseName = Annotated[
     str, typer.Argument(metavar="RELEASE", help="A release; ppdm releases lists them.", show_default=False)
 ]
-PublishedName = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME", help="A release or a model; see ppdm releases and ppdm models.", show_default=False
-    ),
-]
 Count = Annotated[
     str | None,
     typer.Option("--count", metavar="COLUMN", help="Column that says how many records a row stands for."),

@@ -19,6 +19,9 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
+LONG_LIST = 60
+"""Characters up to which a list stands on one line of a table."""
+
 Titled = tuple[str, Sequence[str], Sequence[Sequence[Any]]]
 """A table to print: title, column names, rows."""
 
@@ -118,8 +121,20 @@ def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
         right = _all_numbers(row[number] for row in rows)
         table.add_column(Text(shown(column)), justify="right" if right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(shown(value)) for value in row))
+        table.add_row(*(Text(_in_lines(value)) for value in row))
     return table
+
+
+def _in_lines(value: object) -> str:
+    """Write a long list of several words each with a line for each of them, everything else as a value."""
+    text = shown(value)
+    if (
+        isinstance(value, (list, tuple))
+        and len(text) > LONG_LIST
+        and any(" " in shown(item) for item in value)
+    ):
+        return "\n".join(map(shown, value))
+    return text
 
 
 def _all_numbers(values: Iterable[object]) -> bool:

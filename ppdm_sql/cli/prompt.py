@@ -33,7 +33,8 @@ _HELP = """\
 
 A statement may take several lines and ends with a semicolon. Every method is a call, such as
     CALL ppdm_suppress('customers', into := 'safe', class := 'Rating', require := ['k >= 4 on Job']);
-FROM ppdm.releases; lists the releases. Ctrl-C stops a statement."""
+CALL ppdm_audit('customers'); takes a first look at a table, CALL ppdm_releases(); lists the releases.
+Ctrl-C stops a statement."""
 _MARKS = "ppdm> ", " ...> "
 _WORD = re.compile(r'"[^"]*|\w+')
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 import ppdm_sql
 from ppdm_sql.cli.cuts import cut_table, print_cut
-from ppdm_sql.cli.options import DatabasePath, Debug, OutputFormat, PublishedName
+from ppdm_sql.cli.options import DatabasePath, Debug, OutputFormat
 from ppdm_sql.cli.output import Format, Titled, notice, print_tables
+from ppdm_sql.cli.parameters import Given, takes
 from ppdm_sql.cli.published import measures_table, noise_option, rows_table, short_names
-from ppdm_sql.cli.trained import print_model, release_or_model
+from ppdm_sql.cli.trained import print_model
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.release import Release, ReleasedColumn
-from ppdm_sql.release.catalogue import NOTICES, SHAPE
+from ppdm_sql.release import Release
+from ppdm_sql.sql_calls.describing import published, release_facts
 
 WIDE = 12
 """Columns up to which a release is shown whole to a reader."""
@@ -27,9 +26,10 @@ EXAMPLES = (
 )
 
 
+@takes("show")
 def run(
     database: DatabasePath,
-    name: PublishedName,
+    given: Given,
     partitions: Annotated[
         bool, typer.Option("--partitions", help="Print the groups of equal records with their sizes.")
     ] = False,
@@ -52,15 +52,15 @@ def run(
     Of a trained model, show the tree, and how often it is right on a test table.
     """
     with ppdm_sql.open(database, read_only=True) as db:
-        release = release_or_model(db, name)
+        release = published(db, given["name"])
         if not isinstance(release, Release):
             if partitions or step is not None:
                 raise InvalidOption(
-                    f"{name!r} is a model, not a release.", "Leave --step and --partitions out."
+                    f"{release.name!r} is a model, not a release.", "Leave --step and --partitions out."
                 )
             print_model(release, test, form)
         elif test is not None:
-            raise InvalidOption(f"{name!r} is a release, not a model.", "Leave --test out.")
+            raise InvalidOption(f"{release.name!r} is a release, not a model.", "Leave --test out.")
         elif partitions:
             print_tables([rows_table("", release.partitions(step))], form)
         elif step is not None:
@@ -92,38 +92,5 @@ def _print_all(release: Release, limit: int, form: Format) -> None:
 
 def _facts(release: Release, *, by_treatment: bool = False) -> Titled:
     """Give what the catalogue says of the release, a line each; columns one by one or by their treatment."""
-    row = release.row()
-    elsewhere = (SHAPE, NOTICES, "noise")
-    options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
-    columns, named = (
-        [ReleasedColumn(*item) for item in row.parameters[SHAPE]["columns"]],
-        short_names(release),
-    )
-    facts: list[tuple[str, object]] = [
-        ("release", row.release),
-        ("method", f"{row.method} (ppdm-sql {row.version})"),
-        ("source", row.source),
-        *((named.get(text, "requirement"), text) for text in row.requirements),
-        *options.items(),
-        *(_treatments(columns) if by_treatment else _columns(columns)),
-        ("records", row.rows),
-        ("stopped", row.stopped),
-        ("verified", row.verified),
-        ("created at", row.created_at),
-        *(("notice", notice) for notice in row.notices),
-    ]
+    facts = release_facts(release, short_names(release), noise_option, by_treatment=by_treatment)
     return "release", ("what", "value"), facts
-
-
-def _columns(columns: Sequence[ReleasedColumn]) -> list[tuple[str, object]]:
-    """Give each column with its treatment, then the noise of each that has some."""
-    noises = [(f"noise {item.name}", noise_option(item)) for item in columns if item.noise]
-    return [*((f"column {item.name}", item.treatment) for item in columns), *noises]
-
-
-def _treatments(columns: Sequence[ReleasedColumn]) -> list[tuple[str, object]]:
-    """Give each treatment with its columns."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for item in columns:
-        found[item.treatment].append(item.name)
-    return [(f"{len(names)} columns {treatment}", names) for treatment, names in found.items()]

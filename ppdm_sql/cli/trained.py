@@ -8,45 +8,25 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from ppdm_sql import Database
 from ppdm_sql.cli.output import Format, Titled, print_tables, shown
-from ppdm_sql.engine.names import Table, quoted
-from ppdm_sql.errors import UnknownRelease, choices
 from ppdm_sql.methods.trees.model import DecisionTree
 from ppdm_sql.methods.trees.printing import words
-from ppdm_sql.methods.trees.storing import KEPT, Matrix, Model, ModelRow, accuracy
-from ppdm_sql.release import Release
+from ppdm_sql.methods.trees.storing import Matrix, Model, accuracy
+from ppdm_sql.sql_calls.describing import model_facts
 
 NODES = ("node", "parent", "side", "depth", "counts", "column", "cut", "values", "null_left")
-
-
-def release_or_model(db: Database, name: str) -> Release | Model:
-    """Find what has a name; no release is called as a model is.
-
-    Raises:
-        UnknownRelease: There is neither; the message lists those that exist, nearest first.
-    """
-    models = [row.model for row in db.models()]
-    try:
-        return db.model(name) if name.lower() in map(str.lower, models) else db.release(name)
-    except UnknownRelease:
-        known = [*(row.release for row in db.releases()), *models]
-        if not models:
-            raise
-        raise UnknownRelease(
-            f"There is no release or model {name!r}.", f"Here are: {choices(name, known)}."
-        ) from None
 
 
 def print_model(model: Model, test: str | None, form: Format) -> None:
     """Print facts, tree and, for a test table or the one of the training, the confusion matrix."""
     row, tree = model.row(), model.tree()
     matrix, tested = (row.confusion, row.test) if test is None else (model.confusion(test), test)
+    facts: Titled = ("model", ("what", "value"), model_facts(row, tree))
     results = [] if matrix is None else confusion_tables(row.classes, matrix, tested or "")
     if form is not Format.table:
-        print_tables([_facts(row, tree), _nodes(tree), *results], form)
+        print_tables([facts, _nodes(tree), *results], form)
         return
-    print_tables([_facts(row, tree)], form)
+    print_tables([facts], form)
     _print_tree(tree)
     if results:
         print_tables(results, form)
@@ -67,30 +47,6 @@ def confusion_tables(classes: tuple[str, ...], matrix: Matrix, test: str) -> lis
 
 def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
-
-
-def call(row: ModelRow, tree: DecisionTree) -> str:
-    """Write how the model's macro is called."""
-    return f"{Table(f'{row.model}_predict')}({', '.join(map(quoted, tree.used))})"
-
-
-def _facts(row: ModelRow, tree: DecisionTree) -> Titled:
-    options = {name: v for name, v in row.parameters.items() if name not in (KEPT, "noise") and v}
-    facts: list[tuple[str, object]] = [
-        ("model", row.model),
-        ("mode", f"{row.mode} (ppdm-sql {row.version})"),
-        ("source", row.source),
-        ("class", row.class_column),
-        *options.items(),
-        *((f"noise of {item.name}", item.noise) for item in tree.attributes if item.noise),
-        ("records", row.rows),
-        ("nodes", len(tree.nodes)),
-        ("leaves", len(tree.leaves)),
-        ("depth", tree.depth),
-        ("predicts", call(row, tree)),
-        ("created at", row.created_at),
-    ]
-    return "model", ("what", "value"), facts
 
 
 def _nodes(tree: DecisionTree) -> Titled:

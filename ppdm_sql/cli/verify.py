@@ -6,15 +6,17 @@ import typer
 
 import ppdm_sql
 from ppdm_sql.cli import options
-from ppdm_sql.cli.options import DatabasePath, OutputFormat, ReleaseName
+from ppdm_sql.cli.options import DatabasePath, OutputFormat
 from ppdm_sql.cli.output import Format, print_tables
+from ppdm_sql.cli.parameters import Given, takes
 
 EXAMPLES = ("ppdm verify bank.duckdb customers_safe",)
 
 
+@takes("verify")
 def run(
     database: DatabasePath,
-    name: ReleaseName,
+    given: Given,
     form: OutputFormat = Format.table,
     debug: options.Debug = False,
     threads: options.Threads = None,
@@ -25,6 +27,6 @@ def run(
     Exit code 1 if a requirement does not hold.
     """
     with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
-        audit = db.release(name).verify()
+        audit = db.release(given["release"]).verify()
     print_tables(audit.tables(), form)
     raise typer.Exit(0 if audit.holds else 1)

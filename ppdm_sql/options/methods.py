@@ -21,6 +21,7 @@ from ppdm_sql.options.shared import (
     METHOD,
     NEW_TABLE,
     NOISE,
+    PUBLISHED,
     RANGES,
     RELEASE,
     REQUIRE,
@@ -69,6 +70,14 @@ _AUDIT = (
         default=0,
     ),
     replace(CONFIDENTIAL, help="Count records whose value here follows from --by.", default=()),
+    Option(
+        "sensitive",
+        Form.names,
+        "Measure how much --by tells of these; no requirement is needed.",
+        "['Bankruptcy']",
+        metavar="A,B",
+        default=(),
+    ),
     replace(BY, metavar="X,Y", help="Columns that others may know.", default=()),
     *(ALLOW_ABSENT, TYPES),
 )
@@ -411,6 +420,16 @@ _INTEGRATE = (
     replace(SHOW_VALUES, help="Print this side's values that a taxonomy lacks."),
     ALLOW_ABSENT,
 )
+_INSTALL = (
+    Option(
+        "short_names",
+        Form.flag,
+        "Install into the schema ppdm only: ppdm.ppdm_risk(...).",
+        "false",
+        flag="--no-short-names",
+        default=True,
+    ),
+)
 
 OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "audit": _AUDIT,
@@ -426,5 +445,13 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "evaluate": _EVALUATE,
     "export": _EXPORT,
     "generate_agrawal": _GENERATE_AGRAWAL,
+    "releases": (),
+    "models": (),
+    "show": (PUBLISHED,),
+    "steps": (RELEASE,),
+    "verify": (RELEASE,),
+    "drop": (PUBLISHED,),
+    "install": _INSTALL,
+    "uninstall": (),
 }
 """The options of each method, in the order in which a call in SQL takes them without their names."""

@@ -21,11 +21,12 @@ has, such as `--format` and `--sql`, are in the help of the commands. This page 
 -m ppdm_sql.options.reference`.
 """
 PLACES = {
-    "audit": ("ppdm audit", "", "Database.audit"),
-    "predict": ("ppdm predict", "", "Database.predict"),
-    "apply": ("ppdm apply", "", "Database.apply"),
     "export": ("ppdm export", "ppdm_export", "Release.export"),
     "generate_agrawal": ("ppdm generate agrawal", "ppdm_generate_agrawal", "Database.generate_agrawal"),
+    "show": ("ppdm show", "ppdm_show", ""),
+    "steps": ("ppdm steps", "ppdm_steps", "Release.steps"),
+    "verify": ("ppdm verify", "ppdm_verify", "Release.verify"),
+    "drop": ("ppdm drop", "ppdm_drop", "Release.drop`, `Model.drop"),
     "integrate": ("ppdm integrate serve`, `ppdm integrate join", "", "integrate.Party"),
 }
 """Command, call and Python of a method, where they are not all called as it is."""
@@ -46,8 +47,10 @@ def _section(name: str) -> Iterator[str]:
     places = PLACES.get(name, (f"ppdm {name}", f"ppdm_{name}", f"Database.{name}"))
     yield f"\n## {name.replace('_', ' ')}\n"
     yield ", ".join(f"`{place}`" for place in places if place) + "\n"
+    if not (shown := [option for option in OPTIONS[name] if not option.hidden]):
+        yield "There are no options.\n"
+        return
     yield _HEADING
-    shown = [option for option in OPTIONS[name] if not option.hidden]
     yield from (_row(option, in_sql=bool(places[1])) for option in shown)
     yield ""
     yield from (f"- `{option.name}`: {option.help}" for option in shown)

@@ -25,6 +25,12 @@ RELEASE = Option(
     metavar="RELEASE",
     default=REQUIRED,
 )
+PUBLISHED = replace(
+    RELEASE,
+    name="name",
+    help="A release or a model; see ppdm releases and ppdm models.",
+    metavar="NAME",
+)
 INTO = Option("into", Form.text, "Name of the release.", "'customers_safe'", metavar="NAME", default=REQUIRED)
 NEW_TABLE = replace(INTO, help="Name of the table to create.")
 REQUIRE = Option(

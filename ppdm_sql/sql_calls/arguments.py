@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from ppdm_sql.errors import InvalidOption, PpdmError
@@ -37,7 +38,7 @@ def value(call: str, option: Option, given: object) -> Any:
         return _READERS[option.form](given)
     except PpdmError:
         raise
-    except (Unfit, ValueError, TypeError):
+    except (Unfit, ValueError, TypeError, ZeroDivisionError):
         raise InvalidOption(
             f"The argument {option.argument} of {call} cannot be used.",
             f"Write it as {sql_name(option)} := {option.example}.",
@@ -106,6 +107,21 @@ def shares(value: object) -> object:
     return {name: share(item) for name, item in value.items()} if isinstance(value, dict) else share(value)
 
 
+def thresholds(value: object) -> list[Fraction]:
+    """Read shares between 0 and 1, as numbers or texts such as ``50%``.
+
+    Example:
+        >>> thresholds(["50%", 0.75])
+        [Fraction(1, 2), Fraction(3, 4)]
+    """
+    given = value if isinstance(value, list) else [value]
+    texts = [str(share(item)).strip() for item in given]
+    found = [Fraction(text.removesuffix("%")) / (100 if text.endswith("%") else 1) for text in texts]
+    if not all(0 <= item <= 1 for item in found):
+        raise Unfit
+    return found
+
+
 def bounds(value: object) -> tuple[Any, Any]:
     """Read a list of two: a lower and an upper bound."""
     if not isinstance(value, list) or len(value) != 2 or None in value:
@@ -164,6 +180,7 @@ _READERS: Mapping[Form, Callable[[Any], Any]] = {
     Form.repeated_names: names,
     Form.share: share,
     Form.shares: shares,
+    Form.thresholds: thresholds,
     Form.bounds: bounds,
     Form.ranges: ranges,
     Form.identifiers: identifiers,

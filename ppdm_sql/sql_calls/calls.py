@@ -1,22 +1,23 @@
-"""The methods as calls in SQL: their arguments, what they run, and the row that they return."""
+"""The methods as calls in SQL: their arguments, what they run, and the rows that they return."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from ppdm_sql.database import Database
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.methods.perturbation.distributions import Reconstruction
-from ppdm_sql.methods.trees.storing import Model
 from ppdm_sql.options import OPTIONS, Option
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
+from ppdm_sql.sql_calls import rows
 from ppdm_sql.sql_calls.arguments import sql_name, value
+from ppdm_sql.sql_calls.describing import listed_models, listed_releases, published
+from ppdm_sql.sql_calls.rows import Columns, Row
 
-Row = tuple[Any, ...]
+Given = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -28,12 +29,14 @@ class Call:
         run: Runs the method with the options, by the names that the method has for them.
         columns: Name and type of each column of what is returned.
         writes: Whether it changes the database.
+        tells: Whether the method tells how far it is.
     """
 
     name: str
-    run: Callable[[Database, dict[str, Any]], list[Row]]
-    columns: tuple[tuple[str, str], ...]
+    run: Callable[[Database, Given], list[Row]]
+    columns: Columns
     writes: bool = True
+    tells: bool = False
 
     @property
     def macro(self) -> str:
@@ -65,92 +68,33 @@ class Call:
         }
 
 
-RELEASES = (
-    ("release", "VARCHAR"),
-    ("method", "VARCHAR"),
-    ("source", "VARCHAR"),
-    ("requirements", "VARCHAR[]"),
-    ("parameters", "VARCHAR"),
-    ("rows", "BIGINT"),
-    ("verified", "BOOLEAN"),
-    ("stopped", "VARCHAR"),
-    ("created_at", "TIMESTAMP"),
-    ("version", "VARCHAR"),
-)
-MODELS = (
-    ("model", "VARCHAR"),
-    ("mode", "VARCHAR"),
-    ("source", "VARCHAR"),
-    ("class", "VARCHAR"),
-    ("classes", "VARCHAR[]"),
-    ("rows", "BIGINT"),
-    ("parameters", "VARCHAR"),
-    ("test", "VARCHAR"),
-    ("confusion", "BIGINT[][]"),
-    ("created_at", "TIMESTAMP"),
-    ("version", "VARCHAR"),
-)
-DISTRIBUTIONS = (
-    ("attribute", "VARCHAR"),
-    ("class", "VARCHAR"),
-    ("lower", "DOUBLE"),
-    ("upper", "DOUBLE"),
-    ("value", "VARCHAR"),
-    ("probability", "DOUBLE"),
-    ("records", "DOUBLE"),
-)
-ERRORS = (
-    ("error", "VARCHAR"),
-    ("of", "VARCHAR"),
-    ("per_cent", "DOUBLE"),
-    ("deviation", "DOUBLE"),
-    ("lowest", "DOUBLE"),
-    ("highest", "DOUBLE"),
-)
-FILES = (("release", "VARCHAR"), ("file", "VARCHAR"), ("rows", "BIGINT"))
-GENERATED = (("class", "VARCHAR"), ("records", "BIGINT"), ("seed", "BIGINT"))
-
-
 # -- runs -------------------------------------------------------------------------------------
 
 
-def _published(method: Callable[..., Release]) -> Callable[[Database, dict[str, Any]], list[Row]]:
-    return lambda db, options: [_catalogue_row(method(db, **options).row())]
+def _publish(method: Callable[..., Release]) -> Callable[[Database, Given], list[Row]]:
+    return lambda db, given: [rows.published(method(db, **given))]
 
 
-def _train(db: Database, options: dict[str, Any]) -> list[Row]:
-    model: Model = db.train(**options)
-    return [_catalogue_row(model.row())]
-
-
-def _catalogue_row(row: Any) -> Row:
-    """Give a row of the catalogue as it stands there."""
-    return tuple(_stored(getattr(row, field.name)) for field in fields(row))
-
-
-def _stored(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value
-
-
-def _reconstruct(db: Database, options: dict[str, Any]) -> list[Row]:
-    done: Reconstruction = db.reconstruct(**options)
+def _reconstruct(db: Database, given: Given) -> list[Row]:
     return [
-        (found.attribute, found.class_value, *row) for found in done.distributions for row in found.rows()
+        (found.attribute, found.class_value, *row)
+        for found in db.reconstruct(**given).distributions
+        for row in found.rows()
     ]
 
 
-def _evaluate(db: Database, options: dict[str, Any]) -> list[Row]:
-    return [tuple(row) for _, _, rows in db.evaluate(**options).tables() for row in rows]
+def _evaluate(db: Database, given: Given) -> list[Row]:
+    return [tuple(row) for _, _, table in db.evaluate(**given).tables() for row in table]
 
 
-def _export(db: Database, options: dict[str, Any]) -> list[Row]:
-    release = db.release(options.pop("release"))
-    release.export(**options)
-    return [(release.name, options["path"], release.row().rows)]
+def _export(db: Database, given: Given) -> list[Row]:
+    release = db.release(given.pop("release"))
+    release.export(**given)
+    return [(release.name, given["path"], release.row().rows)]
 
 
-def _generate_agrawal(db: Database, options: dict[str, Any]) -> list[Row]:
-    made = db.generate_agrawal(**options)
+def _generate_agrawal(db: Database, given: Given) -> list[Row]:
+    made = db.generate_agrawal(**given)
     return [(label, records, made.seed) for label, records in made.classes.items()]
 
 
@@ -161,20 +105,36 @@ def run(call: Call, db: Database, given: str, progress: Progress) -> list[Row]:
         PpdmError: What the method raises, or an argument cannot be used.
     """
     options = call.options(json.loads(given))
-    return call.run(db, options | {"progress": progress})
+    return call.run(db, options | ({"progress": progress} if call.tells else {}))
 
 
 # -- the calls --------------------------------------------------------------------------------
 
 CALLS = (
-    Call("suppress", _published(Database.suppress), RELEASES),
-    Call("generalize", _published(Database.generalize), RELEASES),
-    Call("swap", _published(Database.swap), RELEASES),
-    Call("randomize", _published(Database.randomize), RELEASES),
-    Call("reconstruct", _reconstruct, DISTRIBUTIONS),
-    Call("train", _train, MODELS),
-    Call("evaluate", _evaluate, ERRORS, writes=False),
-    Call("export", _export, FILES, writes=False),
-    Call("generate_agrawal", _generate_agrawal, GENERATED),
+    Call("audit", lambda db, given: rows.audited(db.audit(**given)), rows.AUDITED, writes=False),
+    Call("suppress", _publish(Database.suppress), rows.PUBLISHED, tells=True),
+    Call("generalize", _publish(Database.generalize), rows.PUBLISHED, tells=True),
+    Call("swap", _publish(Database.swap), rows.PUBLISHED, tells=True),
+    Call("randomize", _publish(Database.randomize), rows.PUBLISHED, tells=True),
+    Call("reconstruct", _reconstruct, rows.DISTRIBUTIONS, tells=True),
+    Call("train", lambda db, given: [rows.trained(db.train(**given))], rows.TRAINED, tells=True),
+    Call("predict", lambda db, given: rows.predicted(db.predict(**given)), rows.PREDICTED),
+    Call("releases", lambda db, _: listed_releases(db), rows.RELEASES, writes=False),
+    Call("models", lambda db, _: listed_models(db), rows.MODELS, writes=False),
+    Call("show", lambda db, given: rows.shown(published(db, **given)), rows.FACTS, writes=False),
+    Call("steps", lambda db, given: rows.steps(db.release(given["release"])), rows.STEPS, writes=False),
+    Call(
+        "verify",
+        lambda db, given: rows.verified(db.release(given["release"]).verify()),
+        rows.VERIFIED,
+        writes=False,
+    ),
+    Call("apply", lambda db, given: [rows.applied(db.apply(**given))], rows.APPLIED),
+    Call("evaluate", _evaluate, rows.ERRORS, writes=False, tells=True),
+    Call("export", _export, rows.FILES, writes=False, tells=True),
+    Call("drop", lambda db, given: [rows.dropped(published(db, **given))], rows.DROPPED),
+    Call("generate_agrawal", _generate_agrawal, rows.GENERATED, tells=True),
+    Call("install", lambda db, given: rows.installed(db.install(**given)), rows.MACROS),
+    Call("uninstall", lambda db, _: rows.uninstalled(db), rows.MACROS),
 )
 """All calls, in the order in which users meet them."""

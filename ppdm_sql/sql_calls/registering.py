@@ -6,6 +6,7 @@ import contextlib
 import secrets
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -24,6 +25,7 @@ from ppdm_sql.sql_calls.calls import CALLS, Call, run
 from ppdm_sql.sql_calls.generalizing import generalizing
 from ppdm_sql.sql_calls.row_functions import FUNCTIONS
 from ppdm_sql.sql_calls.transactions import HARMLESS, UNNUMBERED, TransactionWatch
+from ppdm_sql.sql_calls.wording import in_sql
 
 _registered: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, Registration] = weakref.WeakKeyDictionary()
 _turns = CallOrder()
@@ -40,9 +42,12 @@ def register(connection: duckdb.DuckDBPyConnection, *, progress: Progress | None
     """Make every method a call in SQL on a connection, and add the functions of a row that need Python.
 
     ``CALL ppdm_suppress('customers', 'customers_safe', require := ['k >= 4 on Job'], class := 'Rating')`` and
-    likewise ``ppdm_generalize``, ``ppdm_swap``, ``ppdm_randomize``, ``ppdm_reconstruct``, ``ppdm_train``,
-    ``ppdm_evaluate``, ``ppdm_export`` and ``ppdm_generate_agrawal``; they take the options of the command
-    line by name, and return the row of the catalogue of what they made. ``ppdm_generalize_value``,
+    likewise ``ppdm_audit``, ``ppdm_generalize``, ``ppdm_swap``, ``ppdm_randomize``, ``ppdm_reconstruct``,
+    ``ppdm_train``, ``ppdm_predict``, ``ppdm_releases``, ``ppdm_models``, ``ppdm_show``, ``ppdm_steps``,
+    ``ppdm_verify``, ``ppdm_apply``, ``ppdm_evaluate``, ``ppdm_export``, ``ppdm_drop``,
+    ``ppdm_generate_agrawal``, ``ppdm_install`` and ``ppdm_uninstall``; they take the options of the command
+    line by name, and return a few columns to read: everything else is in ``ppdm.releases``, ``ppdm.measures``
+    and the other tables of the schema. ``ppdm_generalize_value``,
     ``ppdm_gaussian_noise``, ``ppdm_uniform_noise``, ``ppdm_randomized_response``, ``ppdm_pseudonym`` and
     ``ppdm_parse_requirement`` are functions of a row. The audit macros of :meth:`Database.install` are added
     where the file does not hold them. All are temporary: nothing is left in the file.
@@ -144,7 +149,8 @@ class Registration:
         where = self._function(connection, "where", check, _CHECKED, "VARCHAR", early=True)
         for call in CALLS:
             rows = row_by_row(self._runner(call))
-            run = answers(rows, arrow_type(call.columns, listed=True), self._problem)
+            problem = partial(self._problem, call=call)
+            run = answers(rows, arrow_type(call.columns, listed=True), problem)
             name = self._function(
                 connection, call.macro, run, _GIVEN, _answered(f"{struct_text(call.columns)}[]")
             )
@@ -186,8 +192,9 @@ class Registration:
         connection.execute(text).fetchall()
         self._macros.append((kind, name))
 
-    def _problem(self, error: Exception) -> str:
-        self._failure = known = _foreseen(error)
+    def _problem(self, error: Exception, call: Call | None = None) -> str:
+        known = _foreseen(error)
+        self._failure = known = known if call is None else in_sql(known, call.arguments)
         return str(known)
 
     # -- what runs ----------------------------------------------------------------------------

@@ -9,10 +9,9 @@ from decimal import Decimal
 from itertools import pairwise
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.duckdb_engine import type_title
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
-from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of
+from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of, type_title
 from ppdm_sql.errors import InvalidOption, InvalidSource, said
 from ppdm_sql.taxonomy.model import ROOT, Taxonomy
 

@@ -105,7 +105,9 @@ def test_of_many_values_those_most_at_risk_are_listed(con: duckdb.DuckDBPyConnec
     ("kind", "options"),
     [
         (InvalidOption, {"confidential": "Amount"}),
-        (InvalidOption, {"by": ["Age"]}),
+        (InvalidOption, {"sensitive": "Amount"}),
+        (UnknownColumn, {"sensitive": "Amuont", "by": ["Age"]}),
+        (ColumnRoleError, {"sensitive": "Amount", "by": ["Age", "Amount"]}),
         (UnknownColumn, {"confidential": "Amuont", "by": ["Age"]}),
         (UnknownColumn, {"confidential": "Amount", "by": ["Aeg"]}),
         (ColumnRoleError, {"confidential": "Amount", "by": ["Age", "age"]}),

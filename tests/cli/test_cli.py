@@ -144,6 +144,25 @@ def test_audit_takes_thresholds_as_percent_or_fraction(bank: Path) -> None:
     assert ppdm(*asked, "--threshold", "60%").stdout == ppdm(*asked, "--threshold", "0.6").stdout
 
 
+def test_audit_looks_at_a_table_without_any_requirement(bank: Path) -> None:
+    result = ppdm("audit", bank, "customers", "--count", "n", "--format", "json")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    columns = {row["column"]: row for row in found["Columns of 24 records"]}
+    assert (columns["Job"]["values"], columns["Job"]["looks like"]) == (5, "category")
+    assert len(found["Pairs of columns that single out most of the 24 records"]) == 10
+    assert not any(cell in result.stdout for cell in CELLS)
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json", "jsonl", "markdown"])
+def test_audit_measures_what_columns_tell_of_others_in_every_format(bank: Path, form: str) -> None:
+    asked = ("--count", "n", "--by", "Job,Country", "--sensitive", "Bankruptcy")
+    result = ppdm("audit", bank, "customers", *asked, "--format", form)
+    assert result.exit_code == 0, result.stderr
+    for word in ("smallest class (k)", "distinct l", "Discharged", "0.8", "prosecutor"):
+        assert word in result.stdout
+
+
 def test_audit_shows_its_sql(bank: Path) -> None:
     result = ppdm("audit", bank, "customers", "--count", "n", "--require", TEMPLATE, "--sql")
     assert result.exit_code == 0

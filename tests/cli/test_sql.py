@@ -41,7 +41,7 @@ def test_a_statement_is_printed_in_every_format(bank: Path) -> None:
 
 def test_a_call_with_into_makes_a_release(bank: Path) -> None:
     (made,) = rows(ppdm("sql", bank, "--write", CALL, "--format", "json"))
-    assert (made["release"], made["verified"]) == ("safe", True)
+    assert (made["release"], made["verdict"]) == ("safe", "verified")
     assert commands.execute(bank, "SELECT sum(n) FROM safe") == [(24,)]
 
 
@@ -230,7 +230,7 @@ def test_the_prompt_knows_the_dot_commands_of_a_shell(bank: Path, tmp_path: Path
     terminal = Terminal(bank, tmp_path, "--no-history")
     terminal.expect("ppdm>")
     terminal.type(".help\r")
-    terminal.expect("FROM ppdm.releases; lists the releases.")
+    terminal.expect("CALL ppdm_releases(); lists the releases.")
     terminal.type(".tables\r")
     terminal.expect("customers")
     terminal.type(".read x.sql\r")

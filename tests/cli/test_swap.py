@@ -161,9 +161,8 @@ def test_an_audit_of_a_swap_finds_no_group_left(swapped: Path) -> None:
     assert [row["records"] for row in rows] == [6, 0, 10]
 
 
-def test_an_audit_needs_both_kinds_of_columns(bank: Path) -> None:
+def test_an_audit_of_confidential_columns_needs_those_that_others_know(bank: Path) -> None:
     assert_explained(ppdm("audit", bank, "policies", *NAMED[:2]), code=2, problem="without --by")
-    assert_explained(ppdm("audit", bank, "policies", *NAMED[2:]), code=2, problem="without --confidential")
 
 
 # -- the documentation ------------------------------------------------------------------------------

@@ -92,10 +92,18 @@ def row_of(con: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Any]:
 # -- every call -------------------------------------------------------------------------------
 
 
-def test_suppress_returns_the_row_of_the_catalogue(con: duckdb.DuckDBPyConnection) -> None:
+def test_suppress_returns_what_it_made_and_the_measures_that_matter(con: duckdb.DuckDBPyConnection) -> None:
     made = row_of(con, f"CALL {SUPPRESS}")
-    assert made == row_of(con, "FROM ppdm.releases WHERE release = 'safe'")
-    assert (made["method"], made["rows"], made["verified"]) == ("PDA", 24, True)
+    assert list(made) == ["release", "method", "rows", "verdict", "measures"]
+    assert list(made.values())[:4] == ["safe", "PDA", 24, "verified"]
+    ((hidden,),) = rows(con, "SELECT after FROM ppdm.measures WHERE measure = 'suppressed cells'")
+    confidence = "confidence: Job, Country -> Bankruptcy = Discharged <= 50%: 0.8 -> 0.5"
+    assert made["measures"] == [confidence, f"suppressed cells: 0 -> {hidden:.6g}"]
+
+
+def test_a_call_says_that_a_run_was_stopped_early(con: duckdb.DuckDBPyConnection) -> None:
+    made = row_of(con, f"CALL {SUPPRESS.removesuffix(')')}, max_steps := 1)")
+    assert made["verdict"] == "verified, stopped early (max-steps)"
 
 
 def test_a_call_makes_what_the_method_of_python_makes(con: duckdb.DuckDBPyConnection) -> None:
@@ -151,8 +159,16 @@ def test_randomize_reconstruct_and_train_follow_each_other(con: duckdb.DuckDBPyC
     assert [row[0] for row in found] == ["salary"] * 4
     assert [row[5] for row in found] == [row[0] for row in rows(con, "SELECT probability FROM salaries")]
     made = row_of(con, "CALL ppdm_train('noisy', 'm', class := 'class', test := 'people', prune := false)")
-    assert made == row_of(con, "FROM ppdm.models")
-    assert sum(map(sum, made["confusion"])) == 400
+    model = ppdm_sql.open(con).model("m")
+    (first, a), (b, second) = model.row().confusion or ((0, 0), (0, 0))
+    assert first + a + b + second == 400
+    assert made == {
+        "model": "m",
+        "mode": "byclass",
+        "rows": 400,
+        "leaves": len(model.tree().leaves),
+        "accuracy": (first + second) / 400,
+    }
 
 
 def test_evaluate_returns_its_table(con: duckdb.DuckDBPyConnection) -> None:

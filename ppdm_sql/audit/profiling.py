@@ -1,0 +1,231 @@
+"""A first look at a table: what its columns look like, and which pairs of them single out most records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from sqlglot import exp
+
+from ppdm_sql.audit.column_kinds import Look, ValueShape, looks_like
+from ppdm_sql.audit.model import Titled
+from ppdm_sql.engine import Column, Engine, type_title
+from ppdm_sql.engine.count_column import check_counts, count_column
+from ppdm_sql.engine.exact import exact_values
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.statements import bind, render, text
+from ppdm_sql.errors import InvalidSource
+
+SAMPLE = 1000
+"""Values of a column whose shape is looked at."""
+PAIRS = 10
+"""Pairs that are shown."""
+COUNTED_PAIRS = 20
+"""Pairs that are counted exactly, those with the most classes."""
+PAIRED_COLUMNS = 30
+"""Columns that are paired at most, those with the most values."""
+MOST_ALONE = 0.5
+"""A column that singles out more than this share of the records by itself needs no second one."""
+_UNPAIRED = (Look.identifier, Look.text, Look.constant, Look.empty)
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """What there is to know of a column before anything is decided; it holds no cell.
+
+    Args:
+        column: Its name.
+        type: Its type, without the values of an ENUM.
+        values: Different values, NULL aside.
+        nulls: Records with NULL.
+        alone: Records whose value, or NULL, no other record has.
+        share_alone: Those as a share of all records, in [0, 1].
+        looks_like: ``direct identifier``, ``code``, ``date``, ``number``, ``category``, ``free text``,
+            ``constant``, ``empty`` or ``other``.
+    """
+
+    column: str
+    type: str
+    values: int
+    nulls: int
+    alone: int
+    share_alone: float
+    looks_like: str
+
+
+@dataclass(frozen=True)
+class ColumnPair:
+    """How far two columns together single records out.
+
+    Args:
+        columns: Both.
+        classes: Combinations of their values.
+        alone: Records whose combination no other record has.
+        share_alone: Those as a share of all records, in [0, 1].
+    """
+
+    columns: tuple[str, str]
+    classes: int
+    alone: int
+    share_alone: float
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A first look at a table.
+
+    Args:
+        records: Of the table.
+        columns: One for each column, in the order of the table.
+        pairs: The pairs of columns that single out most records, at most ten, most first. Columns that look
+            like direct identifiers or free text, constants, and columns that single out more than half of
+            the records by themselves are in none.
+    """
+
+    records: int
+    columns: tuple[ColumnProfile, ...]
+    pairs: tuple[ColumnPair, ...]
+
+    def tables(self) -> list[Titled]:
+        """Give title, column names and rows of the tables to print."""
+        heading = ("column", "type", "values", "NULLs", "unique records", "share", "looks like")
+        rows: list[tuple[object, ...]] = [
+            (c.column, c.type, c.values, c.nulls, c.alone, c.share_alone, c.looks_like) for c in self.columns
+        ]
+        pairs: list[tuple[object, ...]] = [
+            (*p.columns, p.classes, p.alone, p.share_alone) for p in self.pairs
+        ]
+        title = f"Pairs of columns that single out most of the {self.records} records"
+        together = ("column", "and", "classes", "unique records", "share")
+        return [(f"Columns of {self.records} records", heading, rows), (title, together, pairs)]
+
+
+def profile(engine: Engine, table: Table, count: str | None = None) -> Profile:
+    """Look at a table for the first time.
+
+    Args:
+        engine: The engine, on a connection that sees the table.
+        table: Any table or view, as :meth:`Engine.find` gives it; it is only read.
+        count: Column with the number of records of a row, at least 0; None where a row is a record.
+
+    Raises:
+        UnknownColumn: The table lacks the count column.
+        InvalidSource: The table has no records, or its count column cannot be used.
+
+    Cost: one GROUP BY of each column, one scan that estimates the classes of every pair, one GROUP BY of each
+    of at most 20 pairs. What is no table is copied first.
+    Source: for the estimates Heule, Nunkesser, Hall 2013 (HyperLogLog).
+
+    Example:
+        >>> import duckdb
+        >>> con = duckdb.connect()
+        >>> _ = con.execute("CREATE TABLE t AS SELECT i % 4 AS a, i % 5 AS b, 'x' AS c FROM range(20) r (i)")
+        >>> engine = Engine(con)
+        >>> found = profile(engine, engine.find("t"))
+        >>> [item.looks_like for item in found.columns], found.pairs[0].alone
+        (['category', 'category', 'constant'], 20)
+    """
+    with engine.workspace():
+        return _Profiling(engine, table, count).profile()
+
+
+class _Profiling:
+    """One first look: the rows to read, and what to read of each column."""
+
+    def __init__(self, engine: Engine, table: Table, count: str | None) -> None:
+        self._engine, self._table = engine, table
+        everything = engine.columns(table)
+        counted = count_column(count, everything, table=table.name)
+        if counted is not None:
+            check_counts(engine, table, counted)
+        self._columns = [item for item in everything if item.name != counted]
+        codes = {item.name: f"c{place}" for place, item in enumerate(self._columns)}
+        values = exact_values(engine, table, self._columns)
+        rows = exp.select(*(alias(values[name], code) for name, code in codes.items()))
+        self._records: exp.Expression = exp.Count(this=exp.Star())
+        rows = rows.from_(exp.alias_(table.expression(), "s", table=True))
+        if counted is not None:
+            self._records = exp.cast(exp.Sum(this=column("records")), "BIGINT")
+            rows = rows.select(alias(column(counted, "s"), "records"))
+            rows = rows.where(exp.GT(this=column(counted, "s"), expression=exp.convert(0)))
+        self._codes = codes
+        self._rows = engine.overlay(rows) if self._is_stored() else engine.materialize("rows", rows)
+
+    def _is_stored(self) -> bool:
+        """Tell whether reading the source again costs no more than reading a copy of it."""
+        table = self._table
+        where = {"name": table.name, "schema": table.schema, "catalog": table.catalog}
+        ((stored,),) = self._engine.look_up(text("engine/stable_tables"), where, step="stable_tables")
+        return bool(stored)
+
+    def profile(self) -> Profile:
+        """Look at the columns, then at the pairs of those that matter."""
+        found = [self._column(item) for item in self._columns]
+        records = max((records for records, _ in found), default=0)
+        if not records:
+            raise InvalidSource(
+                f"Table {self._table.name} has no records.",
+                "Give a table with at least one; rows with a count of 0 stand for none.",
+            )
+        columns = tuple(item for _, item in found)
+        return Profile(records, columns, tuple(self._pairs(_paired(columns), records)))
+
+    def _column(self, item: Column) -> tuple[int, ColumnProfile]:
+        """Look at one column; give the number of records too."""
+        values = self._grouped([item.name], ["value"])
+        text = bind(
+            "audit/column_profile",
+            tables={"column_values": self._engine.overlay(values)},
+            values={"sample": SAMPLE},
+        )
+        ((records, count, nulls, alone, *shape),) = self._engine.query(text, step="column_profile")
+        known = {"records": int(records), "values": count, "nulls": int(nulls), "alone": alone}
+        look = looks_like(item.name, item.type, shape=ValueShape(*(part or 0.0 for part in shape)), **known)
+        share = alone / int(records) if records else 0.0
+        seen = ColumnProfile(item.name, type_title(item.type), count, int(nulls), alone, share, look.value)
+        return int(records), seen
+
+    def _pairs(self, names: Sequence[str], records: int) -> list[ColumnPair]:
+        """Count the pairs that have most classes, and give those that single out most."""
+        pairs = list(combinations(names, 2))
+        if len(pairs) > COUNTED_PAIRS:
+            classes = self._estimated(pairs)
+            pairs = sorted(pairs, key=lambda pair: -classes[pair])[:COUNTED_PAIRS]
+        found = []
+        for pair in pairs:
+            grouped = self._grouped(pair, ["a", "b"]).subquery("g")
+            alone = exp.Filter(this=_count(), expression=exp.Where(this=exp.column("records").eq(1)))
+            query = exp.select(_count(), alone).from_(grouped)
+            ((classes, single),) = self._engine.query(render(query), step="column_pair")
+            found.append(ColumnPair(pair, classes, single, single / records))
+        return sorted(found, key=lambda item: (-item.alone, -item.classes))[:PAIRS]
+
+    def _estimated(self, pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
+        """Estimate the classes of pairs, all in one scan."""
+        hashes = [
+            exp.ApproxDistinct(
+                this=exp.Anonymous(this="hash", expressions=[column(self._codes[name]) for name in pair])
+            )
+            for pair in pairs
+        ]
+        query = exp.select(*(alias(item, f"p{place}") for place, item in enumerate(hashes)))
+        (row,) = self._engine.query(render(query.from_(self._rows.expression())), step="pair_estimates")
+        return dict(zip(pairs, row, strict=True))
+
+    def _grouped(self, names: Sequence[str], called: Sequence[str]) -> exp.Select:
+        """Write the combinations of columns with their numbers of records."""
+        keys = [alias(column(self._codes[name]), new) for name, new in zip(names, called, strict=True)]
+        query = exp.select(*keys, alias(self._records.copy(), "records")).from_(self._rows.expression())
+        return query.group_by(*(exp.convert(place) for place in range(1, len(keys) + 1)))
+
+
+def _count() -> exp.Expression:
+    return exp.Count(this=exp.Star())
+
+
+def _paired(columns: Sequence[ColumnProfile]) -> list[str]:
+    """Name the columns to pair, in their order."""
+    apt = [c for c in columns if c.looks_like not in _UNPAIRED and c.share_alone <= MOST_ALONE]
+    most = sorted(apt, key=lambda item: -item.values)[:PAIRED_COLUMNS]
+    return [item.column for item in apt if item in most]

@@ -1,0 +1,134 @@
+"""What there is to say of what is published: facts for a reader, the same for a command and for a call."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+from ppdm_sql.database import Database
+from ppdm_sql.engine.names import Table, quoted
+from ppdm_sql.errors import UnknownRelease, choices
+from ppdm_sql.methods.trees.model import DecisionTree
+from ppdm_sql.methods.trees.storing import KEPT, Model, ModelRow, accuracy
+from ppdm_sql.release import Release, ReleasedColumn
+from ppdm_sql.release.catalogue import NOTICES, SHAPE
+
+Facts = list[tuple[str, object]]
+"""What is said, and the value; in the order of reading."""
+
+LISTED_RELEASES = ("release", "method", "source", "requirements", "rows", "stopped", "created_at")
+LISTED_MODELS = ("model", "mode", "source", "class", "rows", "test", "accuracy", "created_at")
+
+
+def published(db: Database, name: str) -> Release | Model:
+    """Find what has a name; no release is called as a model is.
+
+    Raises:
+        UnknownRelease: There is neither; the message lists those that exist, nearest first.
+    """
+    models = [row.model for row in db.models()]
+    try:
+        return db.model(name) if name.lower() in map(str.lower, models) else db.release(name)
+    except UnknownRelease:
+        known = [*(row.release for row in db.releases()), *models]
+        if not models:
+            raise
+        raise UnknownRelease(
+            f"There is no release or model {name!r}.", f"Here are: {choices(name, known)}."
+        ) from None
+
+
+def listed_releases(db: Database) -> list[tuple[object, ...]]:
+    """Give the releases, a row each, under :data:`LISTED_RELEASES`."""
+    return [tuple(getattr(row, name) for name in LISTED_RELEASES) for row in db.releases()]
+
+
+def listed_models(db: Database) -> list[tuple[object, ...]]:
+    """Give the models, a row each, under :data:`LISTED_MODELS`."""
+    return [
+        (m.model, m.mode, m.source, m.class_column, m.rows, m.test, right(m), m.created_at)
+        for m in db.models()
+    ]
+
+
+def right(row: ModelRow) -> float | None:
+    """Give the share of right predictions on the test table, if there was one."""
+    return None if row.confusion is None else accuracy(row.confusion)
+
+
+# -- releases ---------------------------------------------------------------------------------
+
+
+def release_facts(
+    release: Release,
+    named: Mapping[str, str],
+    noise: Callable[[ReleasedColumn], str],
+    *,
+    by_treatment: bool = False,
+) -> Facts:
+    """Give what the catalogue says of a release.
+
+    Args:
+        release: The release.
+        named: What long requirements are called; others are called requirement.
+        noise: Writes the option that tells others of a column's noise.
+        by_treatment: Whether columns are given by their treatment, not one by one.
+    """
+    row = release.row()
+    elsewhere = (SHAPE, NOTICES, "noise")
+    options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
+    columns = [ReleasedColumn(*item) for item in row.parameters[SHAPE]["columns"]]
+    return [
+        ("release", row.release),
+        ("method", f"{row.method} (ppdm-sql {row.version})"),
+        ("source", row.source),
+        *((named.get(text, "requirement"), text) for text in row.requirements),
+        *options.items(),
+        *(_treatments(columns) if by_treatment else _columns(columns, noise)),
+        ("records", row.rows),
+        ("stopped", row.stopped),
+        ("verified", row.verified),
+        ("created at", row.created_at),
+        *(("notice", notice) for notice in row.notices),
+    ]
+
+
+def _columns(columns: Sequence[ReleasedColumn], noise: Callable[[ReleasedColumn], str]) -> Facts:
+    """Give each column with its treatment, then the noise of each that has some."""
+    noises = [(f"noise {item.name}", noise(item)) for item in columns if item.noise]
+    return [*((f"column {item.name}", item.treatment) for item in columns), *noises]
+
+
+def _treatments(columns: Sequence[ReleasedColumn]) -> Facts:
+    """Give each treatment with its columns."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for item in columns:
+        found[item.treatment].append(item.name)
+    return [(f"{len(names)} columns {treatment}", names) for treatment, names in found.items()]
+
+
+# -- models -----------------------------------------------------------------------------------
+
+
+def model_facts(row: ModelRow, tree: DecisionTree) -> Facts:
+    """Give what the catalogue says of a model."""
+    options = {name: v for name, v in row.parameters.items() if name not in (KEPT, "noise") and v}
+    return [
+        ("model", row.model),
+        ("mode", f"{row.mode} (ppdm-sql {row.version})"),
+        ("source", row.source),
+        ("class", row.class_column),
+        *options.items(),
+        *((f"noise of {item.name}", item.noise) for item in tree.attributes if item.noise),
+        ("records", row.rows),
+        ("nodes", len(tree.nodes)),
+        ("leaves", len(tree.leaves)),
+        ("depth", tree.depth),
+        ("predicts", prediction(row, tree)),
+        ("created at", row.created_at),
+    ]
+
+
+def prediction(row: ModelRow, tree: DecisionTree) -> str:
+    """Write how the model's macro is called."""
+    return f"{Table(f'{row.model}_predict')}({', '.join(map(quoted, tree.used))})"

@@ -1,0 +1,280 @@
+"""What the calls give: few columns that a person can read; everything else is in the tables of ``ppdm``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from ppdm_sql.audit import Audit, Exposure, Finding, Profile, Risk
+from ppdm_sql.audit.exposure import sensitive_measures
+from ppdm_sql.database import Database
+from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.macros.installing import Installed
+from ppdm_sql.methods.trees.predicting import Predicted
+from ppdm_sql.methods.trees.storing import Model
+from ppdm_sql.privacy import Measure
+from ppdm_sql.release import Applied, Release, ReleasedColumn
+from ppdm_sql.release.verification import Verification
+from ppdm_sql.sql_calls.describing import model_facts, release_facts, right
+
+Row = tuple[Any, ...]
+Columns = tuple[tuple[str, str], ...]
+"""Name and type of each column."""
+
+PUBLISHED = (
+    ("release", "VARCHAR"),
+    ("method", "VARCHAR"),
+    ("rows", "BIGINT"),
+    ("verdict", "VARCHAR"),
+    ("measures", "VARCHAR[]"),
+)
+TRAINED = (
+    ("model", "VARCHAR"),
+    ("mode", "VARCHAR"),
+    ("rows", "BIGINT"),
+    ("leaves", "BIGINT"),
+    ("accuracy", "DOUBLE"),
+)
+DISTRIBUTIONS = (
+    ("attribute", "VARCHAR"),
+    ("class", "VARCHAR"),
+    ("lower", "DOUBLE"),
+    ("upper", "DOUBLE"),
+    ("value", "VARCHAR"),
+    ("probability", "DOUBLE"),
+    ("records", "DOUBLE"),
+)
+ERRORS = (
+    ("error", "VARCHAR"),
+    ("of", "VARCHAR"),
+    ("per_cent", "DOUBLE"),
+    ("deviation", "DOUBLE"),
+    ("lowest", "DOUBLE"),
+    ("highest", "DOUBLE"),
+)
+FILES = (("release", "VARCHAR"), ("file", "VARCHAR"), ("rows", "BIGINT"))
+GENERATED = (("class", "VARCHAR"), ("records", "BIGINT"), ("seed", "BIGINT"))
+AUDITED = (
+    ("about", "VARCHAR"),
+    ("measure", "VARCHAR"),
+    ("value", "DOUBLE"),
+    ("holds", "BOOLEAN"),
+    ("note", "VARCHAR"),
+)
+VERIFIED = (("check", "VARCHAR"), ("holds", "BOOLEAN"), ("reached", "DOUBLE"), ("limit", "DOUBLE"))
+APPLIED = (("made", "VARCHAR"), ("rows", "BIGINT"), ("unseen", "BIGINT"), ("verdict", "VARCHAR"))
+PREDICTED = (("predicted", "VARCHAR"), ("records", "BIGINT"))
+STEPS = (
+    ("step", "BIGINT"),
+    ("attribute", "VARCHAR"),
+    ("parent", "VARCHAR"),
+    ("children", "VARCHAR[]"),
+    ("score", "DOUBLE"),
+    ("gain", "DOUBLE"),
+    ("loss", "DOUBLE"),
+)
+FACTS = (("what", "VARCHAR"), ("value", "VARCHAR"))
+RELEASES = (
+    ("release", "VARCHAR"),
+    ("method", "VARCHAR"),
+    ("source", "VARCHAR"),
+    ("requirements", "VARCHAR[]"),
+    ("rows", "BIGINT"),
+    ("stopped", "VARCHAR"),
+    ("created_at", "TIMESTAMP"),
+)
+MODELS = (
+    ("model", "VARCHAR"),
+    ("mode", "VARCHAR"),
+    ("source", "VARCHAR"),
+    ("class", "VARCHAR"),
+    ("rows", "BIGINT"),
+    ("test", "VARCHAR"),
+    ("accuracy", "DOUBLE"),
+    ("created_at", "TIMESTAMP"),
+)
+DROPPED = (("dropped", "VARCHAR"), ("kind", "VARCHAR"))
+MACROS = (("macro", "VARCHAR"), ("version", "VARCHAR"))
+
+_TELLING = (
+    "suppressed cells",
+    "generalized information loss",
+    "uniquely identifiable records",
+    "collectively identifiable records",
+    "uniquely identifiable records changed",
+    "marginal deviation",
+    "privacy level at",
+    "noise that all noisy columns can remove",
+)
+"""Measures of a release that matter beside those of its requirements, by what they begin with."""
+
+
+# -- what is published ------------------------------------------------------------------------
+
+
+def published(release: Release) -> Row:
+    """Give release, method, rows, verdict, and the measures that matter."""
+    row = release.row()
+    early = "" if row.stopped == "complete" else f", stopped early ({row.stopped})"
+    verdict = ("verified" if row.verified else "not verified") + early
+    return row.release, row.method, row.rows, verdict, list(_telling(release))
+
+
+def _telling(release: Release) -> Iterator[str]:
+    """Write each measure that matters as ``smallest class: k >= 4 on Job: 1 -> 4``."""
+    requirements = set(release.row().requirements)
+    for name, before, after in release.measures():
+        kind, _, of = name.partition(": ")
+        if of in requirements or name in _TELLING or kind in _TELLING or kind.startswith("privacy level at"):
+            was = "" if before is None else f"{before:.6g} -> "
+            yield f"{name}: {was}{'NULL' if after is None else f'{after:.6g}'}"
+
+
+def trained(model: Model) -> Row:
+    """Give model, mode, rows, leaves and accuracy."""
+    row = model.row()
+    return row.model, row.mode, row.rows, len(model.tree().leaves), right(row)
+
+
+def shown(found: Release | Model) -> list[Row]:
+    """Give the facts of a release or model, then its measures."""
+    if isinstance(found, Model):
+        return [(what, _text(value)) for what, value in model_facts(found.row(), found.tree())]
+    facts = [(what, _text(value)) for what, value in release_facts(found, {}, _noise)]
+    return facts + [
+        (f"measure {name}", f"{_text(before)} -> {_text(after)}") for name, before, after in found.measures()
+    ]
+
+
+def _noise(item: ReleasedColumn) -> str:
+    """Write the argument that tells others of a column's noise."""
+    name, noise = (render(literal(text)) for text in (item.name, item.noise))
+    return f"noise := {{{name}: {noise}}}"
+
+
+def _text(value: object) -> str:
+    """Write a value for a reader."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "seconds")
+    if isinstance(value, (bool, dict)):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_text, value))
+    return "NULL" if value is None else str(value)
+
+
+def dropped(found: Release | Model) -> Row:
+    """Remove a release or model, and say which."""
+    found.drop()
+    return found.name, "model" if isinstance(found, Model) else "release"
+
+
+def steps(release: Release) -> list[Row]:
+    """Give the steps of a release."""
+    return [
+        (s.step, s.attribute, s.parent, list(s.children), s.score, s.gain, s.loss) for s in release.steps()
+    ]
+
+
+# -- what was measured ------------------------------------------------------------------------
+
+
+def audited(audit: Audit) -> list[Row]:
+    """Give what an audit found, a line a measure."""
+    rows = [_finding(found) for found in audit.findings]
+    for group in audit.worst:
+        asked, values = str(group.requirement), ", ".join(map(_text, group.values))
+        rows.append(
+            (values, f"reached of {asked}", group.reached, not group.violates, f"{group.records} records")
+        )
+    rows += list(_exposed(audit.exposure)) if audit.exposure else []
+    rows += list(_profiled(audit.profile)) if audit.profile else []
+    for sizes in audit.class_sizes:
+        (k, *_), classes = sizes.sizes[0], sum(number for _, number, _ in sizes.sizes)
+        if audit.exposure is None or audit.exposure.by != sizes.quasi_identifier:
+            on = ", ".join(sizes.quasi_identifier)
+            rows.append((on, "smallest class (k)", k, None, f"the smallest of {classes} classes"))
+    rows += [row for risk in audit.risks for row in _risk(risk)]
+    for told in audit.inferences:
+        about = f"{', '.join(told.channel)} -> {', '.join(told.sensitive)}"
+        rows += [(about, f"inferences above {above:g}", number, None, None) for above, number in told.above]
+    for item in audit.identifiable:
+        about, of = f"{item.confidential} by {', '.join(item.by)}", f"of {item.records}"
+        rows.append((about, "uniquely identifiable records", item.unique, None, of))
+        rows.append((about, "collectively identifiable records", item.grouped, None, of))
+    return rows
+
+
+def _risk(risk: Risk) -> Iterator[Row]:
+    on, of = ", ".join(risk.quasi_identifier), f"in {risk.population}"
+    yield on, f"{risk.attacker} risk, average", risk.average, None, of
+    if risk.highest is not None:
+        yield (
+            on,
+            f"{risk.attacker} risk, highest",
+            risk.highest,
+            None,
+            f"{risk.records_at_highest} records, {of}",
+        )
+
+
+def _finding(found: Finding) -> Row:
+    about, of = str(found.requirement), f"{found.classes} classes"
+    if isinstance(found.requirement, Measure):
+        return about, "reached", found.reached, None, of
+    broken = f"{found.violating_records} records in {found.violating_classes} of {of} violate it"
+    return about, "reached", found.reached, found.holds, f"limit {found.limit:.6g}; {broken}"
+
+
+def _exposed(found: Exposure) -> Iterator[Row]:
+    by = ", ".join(found.by)
+    yield from ((by, name, value, None, note) for name, value, note in found.measures())
+    for item in found.sensitive:
+        about = f"{item.sensitive} by {by}"
+        yield from ((about, name, value, None, note) for name, value, note in sensitive_measures(item))
+        for value in item.by_value:
+            note = f"{100 * value.share:.4g} % of all records; certain for {value.certain} of {value.records}"
+            named = f"{item.sensitive} = {_text(value.value)} by {by}"
+            yield named, "highest confidence", value.confidence, None, note
+
+
+def _profiled(found: Profile) -> Iterator[Row]:
+    for column in found.columns:
+        note = f"{column.looks_like}: {column.type}, {column.values} values, {column.nulls} NULLs"
+        yield column.column, "share of unique records", column.share_alone, None, note
+    for pair in found.pairs:
+        note = f"{pair.alone} of {found.records} records"
+        yield " and ".join(pair.columns), "share of unique records", pair.share_alone, None, note
+
+
+def verified(found: Verification) -> list[Row]:
+    """Give what a fresh look at a release found, a line a requirement and a line a check."""
+    rows: list[Row] = [(str(f.requirement), f.holds, f.reached, f.limit) for f in found.findings]
+    return rows + [(check.check, check.holds, None, None) for check in found.checks]
+
+
+def applied(found: Applied) -> Row:
+    """Give the table that was made, its rows, the records with unseen values, and what does not hold."""
+    broken = [str(item.requirement) for item in found.findings if not item.holds]
+    unknown = [str(requirement) for requirement in found.unmeasured]
+    said = [f"{text} does not hold" for text in broken] + [f"{text} cannot be measured" for text in unknown]
+    return found.into, found.rows, sum(found.unseen.values()), "; ".join(said) or "every requirement holds"
+
+
+def predicted(found: Predicted) -> list[Row]:
+    """Give the records by predicted class."""
+    return list(found.classes.items())
+
+
+def installed(found: Installed) -> list[Row]:
+    """Give the macros that a file holds."""
+    return [(macro, found.version) for macro in found.macros]
+
+
+def uninstalled(db: Database) -> list[Row]:
+    """Take the macros out of a file, and give those that were there."""
+    return [(macro, None) for macro in db.uninstall()]

@@ -1,0 +1,283 @@
+"""Looking at a table without a requirement: at its columns, and at what some of them give away of others."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter, defaultdict
+from itertools import combinations
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ppdm_sql
+from ppdm_sql.audit import Exposure, Profile
+from ppdm_sql.audit.column_kinds import ValueShape, looks_like
+from ppdm_sql.engine.names import quoted
+from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn
+
+HOSTILE = ["value", "records", "s", 'a "b', "it's", "select", "Größe ✓", '"; DROP TABLE t; --', "c0"]
+CELLS = [
+    st.sampled_from(["x", "y", None]),
+    st.sampled_from([1, 2, 9, None]),
+    st.sampled_from([1, 2, 5, None]),
+]
+ROWS = st.lists(st.tuples(*CELLS, st.integers(0, 3)), min_size=1, max_size=14)
+Rows = list[tuple[Any, ...]]
+
+
+def table(names: list[str], rows: Rows, *, counted: bool) -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect()
+    kinds = ["VARCHAR", "INTEGER", "INTEGER", *(["INTEGER"] if counted else [])]
+    columns = [*names, *(["n"] if counted else [])]
+    heads = ", ".join(f"{quoted(name)} {kind}" for name, kind in zip(columns, kinds, strict=True))
+    con.execute(f"CREATE TABLE t ({heads})")
+    marks = ", ".join("?" * len(columns))
+    for row in rows:
+        for _ in range(1 if counted else row[3]):
+            con.execute(f"INSERT INTO t VALUES ({marks})", list(row[: len(columns)]))
+    return con
+
+
+def spread(rows: Rows) -> Rows:
+    return [row[:3] for row in rows for _ in range(row[3])]
+
+
+def looked(con: duckdb.DuckDBPyConnection, **options: Any) -> Exposure:
+    found = ppdm_sql.open(con).audit("t", **options)
+    assert found.holds
+    assert found.exposure is not None
+    return found.exposure
+
+
+def seen(con: duckdb.DuckDBPyConnection, name: str = "t", **options: Any) -> Profile:
+    found = ppdm_sql.open(con).audit(name, **options).profile
+    assert found is not None
+    return found
+
+
+NAMES = st.lists(st.sampled_from(HOSTILE), min_size=3, max_size=3, unique_by=str.lower)
+
+
+@given(names=NAMES, rows=ROWS, counted=st.booleans())
+def test_exposure_is_what_the_definitions_say(names: list[str], rows: Rows, counted: bool) -> None:
+    rows[0] = (*rows[0][:3], max(1, rows[0][3]))
+    records, con = spread(rows), table(names, rows, counted=counted)
+    count = {"count_column": "n"} if counted else {}
+    found = looked(con, by=names[:2], sensitive=names[2], **count)
+    classes: dict[Any, Counter[Any]] = defaultdict(Counter)
+    for *group, value in records:
+        classes[tuple(group)][value] += 1
+    sizes = [held.total() for held in classes.values()]
+    assert (found.records, found.classes) == (len(records), len(classes))
+    assert (found.smallest, found.largest) == (min(sizes), max(sizes))
+    assert found.median == statistics.median(sizes)
+    assert found.mean == pytest.approx(statistics.mean(sizes))
+    assert found.alone == sizes.count(1)
+    assert found.in_small == sum(size for size in sizes if size < 5)
+    (item,) = found.sensitive
+    assert item.distinct_l == min(map(len, classes.values()))
+    assert item.entropy_l == pytest.approx(min(map(entropy, classes.values())))
+    ratios = [recursive(held) for held in classes.values()]
+    assert (item.recursive_c is None) is (None in ratios)
+    if item.recursive_c is not None:
+        assert item.recursive_c == pytest.approx(max(ratio for ratio in ratios if ratio is not None))
+    whole = Counter(row[2] for row in records)
+    assert item.equal_t == pytest.approx(max(distance(held, whole) for held in classes.values()))
+    assert item.ordered_t is not None
+    assert item.values == len(whole)
+    for value in item.by_value:
+        cell = None if value.value is None else int(value.value)
+        shares = [held[cell] / held.total() for held in classes.values()]
+        assert value.records == whole[cell]
+        assert value.share == pytest.approx(whole[cell] / len(records))
+        assert value.confidence == pytest.approx(max(shares))
+        certain = [held.total() for held, share in zip(classes.values(), shares, strict=True) if share == 1]
+        assert value.certain == sum(certain)
+    assert sum(value.records for value in item.by_value) == len(records)
+
+
+def entropy(held: Counter[Any]) -> float:
+    shares = [n / held.total() for n in held.values()]
+    return math.exp(-sum(share * math.log(share) for share in shares))
+
+
+def recursive(held: Counter[Any]) -> float | None:
+    most, *others = sorted(held.values(), reverse=True)
+    return most / sum(others) if others else None
+
+
+def distance(held: Counter[Any], whole: Counter[Any]) -> float:
+    return sum(abs(held[v] / held.total() - whole[v] / whole.total()) for v in whole) / 2
+
+
+@given(names=NAMES, rows=ROWS, counted=st.booleans())
+def test_a_profile_counts_values_and_lonely_records(names: list[str], rows: Rows, counted: bool) -> None:
+    rows[0] = (*rows[0][:3], max(1, rows[0][3]))
+    records, con = spread(rows), table(names, rows, counted=counted)
+    found = seen(con, **({"count_column": "n"} if counted else {}))
+    assert found.records == len(records)
+    assert [item.column for item in found.columns] == names
+    for place, item in enumerate(found.columns):
+        held = Counter(row[place] for row in records)
+        assert (item.values, item.nulls) == (len(held.keys() - {None}), held[None])
+        assert item.alone == list(held.values()).count(1)
+        assert item.share_alone == item.alone / len(records)
+    for pair in found.pairs:
+        both = Counter(tuple(row[names.index(name)] for name in pair.columns) for row in records)
+        assert (pair.classes, pair.alone) == (len(both), list(both.values()).count(1))
+
+
+def test_of_many_pairs_the_ten_that_single_out_most_are_shown() -> None:
+    con = duckdb.connect()
+    columns = ", ".join(f"hash(i * 31 + {n}) % {n + 2} AS c{n}" for n in range(12))
+    con.execute(f"CREATE TABLE t AS SELECT {columns} FROM range(3000) r (i)")
+    rows = con.execute("FROM t").fetchall()
+    alone = {}
+    for a, b in combinations(range(12), 2):
+        both = Counter((row[a], row[b]) for row in rows)
+        alone[f"c{a}", f"c{b}"] = (list(both.values()).count(1), len(both))
+    found = seen(con).pairs
+    assert len(found) == 10
+    assert all((pair.alone, pair.classes) == alone[pair.columns] for pair in found)
+    assert [pair.alone for pair in found] == sorted((one for one, _ in alone.values()), reverse=True)[:10]
+
+
+def test_pairs_leave_out_what_singles_out_by_itself() -> None:
+    con = duckdb.connect()
+    con.execute(
+        "CREATE TABLE t AS SELECT i AS id, 'p' || i AS name, i / 7.0 AS pay, 'DE' AS land, NULL AS gone, "
+        "i % 7 AS a, i % 11 AS b FROM range(100) r (i)"
+    )
+    assert [pair.columns for pair in seen(con).pairs] == [("a", "b")]
+
+
+# -- what a column looks like ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "look"),
+    [
+        ("id", "i", "direct identifier"),
+        ("patient_id", "i % 40", "direct identifier"),
+        ("PatientID", "i % 40", "direct identifier"),
+        ("product_id", "i % 40", "code"),
+        ("name", "'Ann ' || i % 60", "direct identifier"),
+        ("lastName", "'Ann ' || i % 60", "direct identifier"),
+        ("contact", "'u' || i % 60 || '@x.org'", "direct identifier"),
+        ("tel", "'+49 30 ' || (i % 60 + 1000)", "direct identifier"),
+        ("who", "uuid()", "direct identifier"),
+        ("who", "lower(uuid()::VARCHAR)", "direct identifier"),
+        ("ref", "'A' || (i + 100)", "direct identifier"),
+        ("zip", "lpad((i % 50)::VARCHAR, 5, '0')", "code"),
+        ("zip", "10000 + i % 50", "code"),
+        ("disease", "'E1' || i % 9 || '.' || i % 4", "code"),
+        ("born", "DATE '1970-01-01' + i::INTEGER", "date"),
+        ("born", "(DATE '1970-01-01' + i::INTEGER)::VARCHAR", "date"),
+        ("born", "strftime(DATE '1970-01-01' + i::INTEGER, '%d.%m.%Y')", "date"),
+        ("at", "TIME '10:00:00'", "constant"),
+        ("at", "TIME '10:00:00' + to_seconds(i)", "date"),
+        ("pay", "i / 7", "number"),
+        ("pay", "(i * 3.5)::DECIMAL(9, 2)", "number"),
+        ("age", "i % 80", "number"),
+        ("pay", "(i % 90 * 13)::VARCHAR", "number"),
+        ("rooms", "i % 6", "category"),
+        ("sex", "['f', 'm'][1 + i % 2]", "category"),
+        ("sex", "['f', 'm'][1 + i % 2]::ENUM('f', 'm')", "category"),
+        ("ill", "i % 2 = 0", "category"),
+        ("ill", "if(i % 2 = 0, true, NULL)", "category"),
+        ("note", "'came back on day ' || i || ' and went'", "free text"),
+        ("land", "'DE'", "constant"),
+        ("gone", "NULL::INTEGER", "empty"),
+        ("tags", "[i % 3]", "other"),
+    ],
+)
+def test_a_column_looks_like(name: str, value: str, look: str) -> None:
+    con = duckdb.connect()
+    con.execute(f"CREATE TABLE t AS SELECT {value} AS {name} FROM range(300) r (i)")
+    assert seen(con).columns[0].looks_like == look
+
+
+def test_a_few_records_that_differ_are_no_identifiers() -> None:
+    shape = ValueShape(of_one_length=1.0)
+    few = looks_like("job", "VARCHAR", records=5, values=5, nulls=0, alone=5, shape=shape)
+    many = looks_like("job", "VARCHAR", records=50, values=50, nulls=0, alone=50, shape=shape)
+    assert (few.value, many.value) == ("category", "direct identifier")
+
+
+# -- edges -----------------------------------------------------------------------------------
+
+
+def test_a_view_a_collation_and_types_of_all_kinds_are_looked_at() -> None:
+    con = duckdb.connect()
+    con.execute(
+        "CREATE TABLE s AS SELECT i % 3 AS a, ['x', 'X'][1 + i % 2] AS b, {'k': i % 2} AS c, [i] AS d, "
+        "'a'::BLOB AS e, INTERVAL 1 DAY AS f, MAP {'k': i % 2} AS g FROM range(30) r (i)"
+    )
+    con.execute("CREATE TABLE t (x VARCHAR COLLATE NOCASE)")
+    con.execute("INSERT INTO t SELECT b FROM s")
+    con.execute("CREATE VIEW v AS FROM s")
+    assert seen(con).columns[0].values == 2  # as in an export, not as the collation compares
+    assert [item.values for item in seen(con, "v").columns] == [3, 2, 2, 30, 1, 1, 2]
+
+
+def test_no_profile_holds_a_cell() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT 'secret' || i AS a, ['ill', 'well'][i]::ENUM('ill', 'well') AS b "
+                "FROM range(1, 3) r (i)")  # fmt: skip
+    text = repr(seen(con)) + repr(seen(con).tables())
+    assert "secret" not in text
+    assert "ill" not in text
+
+
+def test_30_000_sensitive_values_list_the_surest_hundred() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT i % 2 AS a, i AS c FROM range(30_000) r (i)")
+    (item,) = looked(con, by="a", sensitive="c").sensitive
+    assert (item.values, len(item.by_value), item.distinct_l) == (30_000, 100, 15_000)
+    (title, _, _) = ppdm_sql.open(con).audit("t", by="a", sensitive="c").tables()[2]
+    assert title == "Confidence of each c by a, 100 of 30000 values"
+
+
+@pytest.mark.parametrize("options", [{}, {"by": "a"}, {"count_column": "n"}])
+def test_a_table_without_records_is_refused(options: dict[str, Any]) -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t (a INTEGER, n INTEGER)")
+    with pytest.raises(InvalidSource, match="no records"):
+        ppdm_sql.open(con).audit("t", **options)
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT 1 AS a, 2 AS b")
+    db = ppdm_sql.open(con)
+    with pytest.raises(InvalidOption, match=r"--sensitive is given without --by\. Name what others may know"):
+        db.audit("t", sensitive="b")
+    with pytest.raises(InvalidOption, match="A population is given"):
+        db.audit("t", population="t")
+    with pytest.raises(UnknownColumn, match="Its columns are: a, b"):
+        db.audit("t", count_column="m")
+
+
+def test_looking_leaves_nothing_behind() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT i % 3 AS a, i % 5 AS b FROM range(30) r (i)")
+    seen(con)
+    looked(con, by="a", sensitive="b")
+    views = "SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    names = f"SELECT table_name FROM duckdb_tables() UNION ALL {views}"
+    assert con.execute(names).fetchall() == [("t",)]
+
+
+def test_requirements_and_a_population_may_be_given_too() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT i % 2 AS a, i AS b FROM range(4) r (i)")
+    con.execute("CREATE TABLE everybody AS SELECT i % 2 AS a FROM range(40) r (i)")
+    found = ppdm_sql.open(con).audit("t", ["k >= 3 on a"], by="a", sensitive="b", population="everybody")
+    assert not found.holds
+    assert found.exposure is not None
+    assert [sizes.quasi_identifier for sizes in found.class_sizes] == [("a",)]
+    assert [risk.highest for risk in found.risks] == [0.5, 0.05, None]
