@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine, statements
+from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.evaluation.features import Feature
 
@@ -72,15 +73,22 @@ def collapsed(engine: Engine, rows: Rows, features: Sequence[Feature]) -> Table:
     pairs = zip(rows.columns, features, strict=True)
     values = [alias(feature.value(name), f"v{i}") for i, (name, feature) in enumerate(pairs)]
     label = alias(exp.cast(column(rows.label, "s"), "TEXT"), "label")
+    read = exp.select(*values, label).from_(rows.source)
     records: exp.Expression = exp.Count(this=exp.Star())
-    query = exp.select(*values, label).from_(rows.source)
     if rows.count is not None:
         counted = column(rows.count, "s")
-        records = exp.Sum(this=counted)
-        query = query.where(exp.GT(this=counted.copy(), expression=exp.convert(0)))
+        read = read.select(alias(counted, "counted")).where(
+            exp.GT(this=counted.copy(), expression=exp.convert(0))
+        )
+        records = exp.Sum(this=column("counted", "s"))
+    view = engine.overlay(read)
+    # a collation would merge texts that differ
+    texts = [item for item in engine.columns(view) if item.type == "VARCHAR"]
+    exact = {f"v{i}": column(f"v{i}", "s") for i in range(len(values))} | exact_values(engine, view, texts)
+    query = exp.select(*(alias(value, name) for name, value in exact.items()))
     query = query.select(alias(exp.cast(records, "BIGINT"), "records"))
     query.set("group", exp.Group(all=True))
-    return engine.materialize("collapsed", query)
+    return engine.materialize("collapsed", query.from_(exp.alias_(view.expression(), "s", table=True)))
 
 
 class Coded:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, alias, column, resolve
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.engine.types import Kind, kind_of
@@ -115,10 +116,11 @@ def categories(engine: Engine, table: Table, item: Column) -> tuple[str, ...]:
 
     Cost: one GROUP BY of the column.
     """
-    value = exp.cast(column(item.name, "s"), "TEXT")
-    found = exp.select(alias(value, "v")).distinct().from_(exp.alias_(table.expression(), "s", table=True))
-    query = exp.select(column("v")).from_(found.subquery("d")).where(column("v").is_(exp.null()).not_())
-    rows = engine.query(render(query.order_by(column("v")).limit(MOST_VALUES + 1)), step="categories")
+    with engine.workspace():
+        value = alias(exp.cast(exact_values(engine, table, [item])[item.name], "TEXT"), "v")
+        found = exp.select(value).distinct().from_(exp.alias_(table.expression(), "s", table=True))
+        query = exp.select(column("v")).from_(found.subquery("d")).where(column("v").is_(exp.null()).not_())
+        rows = engine.query(render(query.order_by(column("v")).limit(MOST_VALUES + 1)), step="categories")
     if len(rows) > MOST_VALUES:
         raise InvalidSource(
             f"Column {item.name!r} has more than {MOST_VALUES} different values, so it holds no categories.",

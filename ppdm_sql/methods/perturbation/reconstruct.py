@@ -13,6 +13,7 @@ from typing import cast
 import numpy as np
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, resolve, resolve_all
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
 from ppdm_sql.methods.perturbation.conditional_privacy import remaining_privacy
@@ -144,7 +145,7 @@ class ReconstructRun:
                 self.progress.start(f"counting {self.source}")
                 grids = self._grids()
                 bins = {name: self._bins(name, grids.get(name)) for name in self.noise}
-                counted = histograms(self.engine, self.table, bins, self.by)
+                counted = histograms(self.engine, self._rows(), bins, self.by)
                 self.progress.start("reconstructing")
                 found = [each for n in self.noise for each in self._distributions(n, grids.get(n), counted)]
                 done = Reconstruction(self.options.into, tuple(found), self.by)
@@ -158,6 +159,13 @@ class ReconstructRun:
             self.progress.stop()
 
     # -- counting -------------------------------------------------------------------------------
+
+    def _rows(self) -> Table:
+        """Give the table to count, without collations, by which GROUP BY would merge texts that differ."""
+        counted = {*self.noise, self.by}
+        columns = self.engine.columns(self.table)
+        texts = [item for item in columns if item.name in counted and item.type == "VARCHAR"]
+        return exact_table(self.engine, self.table, texts)
 
     def _grids(self) -> dict[str, Grid]:
         """Give the intervals of each column of numbers, as many for every class."""

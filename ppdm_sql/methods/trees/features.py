@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, type_title
+from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, alias, column, resolve, resolve_all
 from ppdm_sql.engine.statements import render
 from ppdm_sql.engine.types import Kind, is_number, kind_of, plain_type
@@ -47,8 +48,10 @@ class Wanted:
 
 def features(
     engine: Engine, source: str, table: Table, wanted: Wanted, progress: Progress
-) -> tuple[str, list[TreeFeature]]:
-    """Give the class column as the table spells it, and the features of the columns that a tree may split.
+) -> tuple[Table, str, list[TreeFeature]]:
+    """Give the table as it is read, the class column as it spells it, and what a tree may split.
+
+    Texts are told apart by their letters, whatever collation the table gives them.
 
     Raises:
         UnknownColumn: The table has no such column.
@@ -65,10 +68,12 @@ def features(
         raise ColumnRoleError(
             f"Column {label!r} is the class and cannot be split too.", "Leave it out of --columns."
         )
+    texts = [item for item in columns.values() if item.name == label or item.type == "VARCHAR"]
+    rows = exact_table(engine, table, texts)
     noise = _noise(engine, source, wanted)
     domains = domains_given(wanted.ranges, list(columns.values()), table=source)
     names = [name for name in columns if name in chosen or (not chosen and name != label)]
-    facts = _facts(engine, table, label, [columns[name] for name in names if _is_number(columns[name])])
+    facts = _facts(engine, rows, label, [columns[name] for name in names if _is_number(columns[name])])
     if not facts.records:
         raise InvalidSource(
             f"Table {source} has no record with a class in {label!r}.", "Name a table that has some."
@@ -78,7 +83,7 @@ def features(
     found = []
     for name in names:
         try:
-            feature = _feature(engine, table, columns[name], noise.get(name), facts, domains, wanted)
+            feature = _feature(engine, rows, columns[name], noise.get(name), facts, domains, wanted)
         except InvalidSource as error:
             if chosen:
                 raise
@@ -86,25 +91,29 @@ def features(
             continue
         found.append(feature)
     _check_noise(found, source, wanted)
-    return label, found
+    return rows, label, found
 
 
-def classes_of(engine: Engine, table: Table, label: str) -> tuple[tuple[str, ...], str]:
-    """Give the classes as text, in the order of the column's values, and the column's type.
+def classes_of(engine: Engine, table: Table, label: str) -> tuple[str, ...]:
+    """Give the classes as text, in the order of the column's values.
 
     Raises:
         InvalidSource: There are too many.
 
     Cost: one GROUP BY of the column.
     """
-    type_text = {item.name: item.type for item in engine.columns(table)}[label]
     values = _values(engine, table, label, by_text=False)
     if len(values) > MOST_VALUES:
         raise InvalidSource(
             f"Class column {label!r} has more than {MOST_VALUES} values.",
             "Name a column of classes, or put its values in groups in a view.",
         )
-    return values, plain_type(type_text).sql("duckdb")
+    return values
+
+
+def class_type(engine: Engine, table: Table, label: str) -> str:
+    """Give the type of the class column, that of its values for an ENUM."""
+    return plain_type(dict(engine.columns(table))[label]).sql("duckdb")
 
 
 @dataclass(frozen=True)

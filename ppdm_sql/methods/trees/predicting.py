@@ -74,11 +74,17 @@ def _goes(node: TreeNode, side: Side | None, source: Source) -> exp.Expression:
     """Write when a record goes to one side of a split."""
     value, left = source(node.column or ""), side == "left"
     if node.cut is None:
-        listed = exp.In(this=exp.cast(value, "VARCHAR"), expressions=[literal(v) for v in node.values])
+        text = _by_letters(exp.cast(value, "VARCHAR"))
+        listed = exp.In(this=text, expressions=[literal(known) for known in node.values])
         return listed if left else exp.Or(this=exp.Not(this=listed), expression=_is_null(value))
     compared = exp.LT if left else exp.GTE
     there = compared(this=exp.cast(value, "DOUBLE"), expression=double(node.cut))
     return exp.Or(this=there, expression=_is_null(value)) if left == node.null_left else there
+
+
+def _by_letters(text: exp.Expression) -> exp.Expression:
+    """Compare a text letter by letter, as training does, whatever collation its column has."""
+    return exp.Collate(this=text, expression=exp.var("C"))
 
 
 def _is_null(value: exp.Expression) -> exp.Expression:
@@ -139,10 +145,11 @@ def confusion(engine: Engine, tree: DecisionTree, test: str) -> list[tuple[int, 
     table = engine.find(test)
     names = columns_for(engine, tree, table, (tree.class_column,))
     predicted = decision(tree, lambda name: column(names[name], "t"), literal)
-    actual = exp.cast(column(names[tree.class_column], "t"), "VARCHAR")
+    actual = _by_letters(exp.cast(column(names[tree.class_column], "t"), "VARCHAR"))
     each = exp.select(alias(actual, "actual"), alias(predicted, "predicted")).from_(_aliased(table))
     counted = exp.select("actual", "predicted", "count(*)").from_(each.subquery("r")).group_by("1", "2")
-    found = engine.query(render(counted), step="confusion")
+    with engine.workspace():
+        found = engine.query(render(counted), step="confusion")
     if not found:
         raise InvalidSource(f"Table {table.name} has no records.", "Name a table that has some.")
     unknown = sum(records for actual, _, records in found if actual not in tree.classes)

@@ -13,7 +13,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import InvalidOption, said
 from ppdm_sql.methods.trees.cells import coded
-from ppdm_sql.methods.trees.features import Wanted, classes_of, features
+from ppdm_sql.methods.trees.features import Wanted, class_type, classes_of, features
 from ppdm_sql.methods.trees.growing import Growing, Limits
 from ppdm_sql.methods.trees.model import MODES, RECONSTRUCTED, DecisionTree, Mode
 from ppdm_sql.methods.trees.predicting import confusion
@@ -90,9 +90,9 @@ def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progr
     wanted = Wanted(
         request.class_column, request.columns, mode, request.intervals, request.noise, request.ranges
     )
-    label, found = features(engine, source, table, wanted, progress)
-    classes, class_type = classes_of(engine, table, label)
-    rows = coded(engine, table, label, classes, found)
+    read, label, found = features(engine, source, table, wanted, progress)
+    classes = classes_of(engine, read, label)
+    rows = coded(engine, read, label, classes, found)
     counts = _class_counts(engine, rows, len(classes))
     if mode == "local" and sum(counts) < SMALL:
         warn(progress, f"With fewer than {SMALL} records, the mode local does what byclass does.")
@@ -109,7 +109,7 @@ def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progr
     nodes = growing.grow(counts)
     attributes = tuple(feature.attribute for feature in found)
     kept = pruned(nodes, attributes) if request.prune else numbered(nodes)
-    return DecisionTree(mode, label, class_type, classes, attributes, kept)
+    return DecisionTree(mode, label, class_type(engine, table, label), classes, attributes, kept)
 
 
 def _class_counts(engine: Engine, rows: Table, classes: int) -> list[int]:
