@@ -85,6 +85,11 @@ def _where(aggregate: exp.Expression, condition: exp.Expression) -> exp.Expressi
 
 def source_rows(table: Table) -> exp.Expression:
     """Give a table under the alias ``s``."""
+    return aliased(table, "s")
+
+
+def aliased(table: Table, name: str) -> exp.Expression:
+    """Give a table under an alias of our own."""
     named = table.expression()
-    named.set("alias", exp.TableAlias(this=exp.to_identifier("s")))
+    named.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
     return named

@@ -6,12 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.exact import exact_values
-from ppdm_sql.engine.names import Table, alias, column, resolve
-from ppdm_sql.engine.statements import render, text
+from ppdm_sql.engine.exact import exact_table
+from ppdm_sql.engine.names import Table, resolve
+from ppdm_sql.engine.statements import bind, text
 from ppdm_sql.engine.types import Kind, kind_of
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.noise import Asked, Domain, Noise, from_json, resolve_noise
@@ -109,24 +107,26 @@ def domains_given(
 
 
 def categories(engine: Engine, table: Table, item: Column) -> tuple[str, ...]:
-    """List the values of a column of categories as text, in order, NULL aside.
+    """List the values of a column of categories as text, in order, NULL aside; one GROUP BY of the column.
 
     Raises:
         InvalidSource: There are more than 1000.
-
-    Cost: one GROUP BY of the column.
     """
     with engine.workspace():
-        value = alias(exp.cast(exact_values(engine, table, [item])[item.name], "TEXT"), "v")
-        found = exp.select(value).distinct().from_(exp.alias_(table.expression(), "s", table=True))
-        query = exp.select(column("v")).from_(found.subquery("d")).where(column("v").is_(exp.null()).not_())
-        rows = engine.query(render(query.order_by(column("v")).limit(MOST_VALUES + 1)), step="categories")
-    if len(rows) > MOST_VALUES:
+        found = distinct_texts(engine, exact_table(engine, table, [item]), item.name, MOST_VALUES + 1)
+    if len(found) > MOST_VALUES:
         raise InvalidSource(
             f"Column {item.name!r} has more than {MOST_VALUES} different values, so it holds no categories.",
             "Give it noise (gaussian, uniform) or cells if it holds numbers, or group its values in a view.",
         )
-    return tuple(value for (value,) in rows)
+    return found
+
+
+def distinct_texts(engine: Engine, table: Table, name: str, most: int) -> tuple[str, ...]:
+    """List the different values of a column as text, in order, NULL aside, so many at most."""
+    columns, values = {"attribute": [name]}, {"most": most}
+    listing = bind("perturbation/categories", tables={"source": table}, columns=columns, values=values)
+    return tuple(value for (value,) in engine.query(listing, step="categories"))
 
 
 def _unlisted(asked: Asked) -> bool:
