@@ -23,10 +23,10 @@ from ppdm_sql.methods.perturbation.transition_matrices import (
     Additive,
     Array,
     Grid,
+    holds_one_value,
     kernel,
-    moves,
     observed_grid,
-    stands_in_middle,
+    shift_probabilities,
 )
 
 FINER = 9
@@ -57,7 +57,7 @@ class ConditionalPrivacy:
     short: float | None = None
 
 
-def remaining_privacy(noise: Noise, grid: Grid | None, probabilities: ArrayLike) -> ConditionalPrivacy:
+def conditional_privacy(noise: Noise, grid: Grid | None, probabilities: ArrayLike) -> ConditionalPrivacy:
     """Measure what is left of a column's privacy for who knows noise and distribution.
 
     Args:
@@ -70,7 +70,7 @@ def remaining_privacy(noise: Noise, grid: Grid | None, probabilities: ArrayLike)
 
     Example:
         >>> from ppdm_sql.methods.perturbation.noise import Domain, Gaussian
-        >>> even = remaining_privacy(Gaussian(1 / 3.92, Domain(0, 1)), Grid(0.0, 0.01, 100), [1] * 100)
+        >>> even = conditional_privacy(Gaussian(1 / 3.92, Domain(0, 1)), Grid(0.0, 0.01, 100), [1] * 100)
         >>> round(even.before, 3), round(even.after, 3), round(even.loss, 3)
         (1.0, 0.665, 0.335)
     """
@@ -117,10 +117,10 @@ def _information(noise: Additive, grid: Grid, shares: Array) -> float:
     reach = noise.scale if isinstance(noise, Uniform) else REACH * noise.scale
     if noise.scale > FUTILE * grid.width * grid.cells:
         return 0.0
-    middle = stands_in_middle(noise, grid)
+    middle = holds_one_value(noise, grid)
     fine = 1 if middle and noise.rounded or reach / grid.width > 50_000 else FINER
     width, beyond = grid.width / fine, int(reach / grid.width * fine) + fine
-    moved = moves(noise, width, np.arange(-beyond, beyond + 1), spread=not middle)[1]
+    moved = shift_probabilities(noise, width, np.arange(-beyond, beyond + 1), spread=not middle)[1]
     placed = np.zeros((grid.cells, fine))
     if middle:
         placed[:, fine // 2] = shares

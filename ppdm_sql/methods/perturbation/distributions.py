@@ -10,7 +10,7 @@ from sqlglot import exp
 from ppdm_sql.audit.model import Titled
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.engine.statements import bind, literal, render
 from ppdm_sql.methods.perturbation.conditional_privacy import ConditionalPrivacy
 from ppdm_sql.methods.perturbation.noise import Gaussian, Noise, Uniform, as_text
 from ppdm_sql.methods.perturbation.transition_matrices import Array
@@ -21,17 +21,8 @@ Row = tuple[str | float | None, ...]
 CRITERION, CAP_REACHED, EXACT = "chi-square criterion", "cap", "none needed"
 """What stopped an iteration; cells and inverted matrices need none."""
 _COUNTED = ("nulls", "outside", "negative")
-_TYPES = {
-    "position": "BIGINT",
-    "attribute": "VARCHAR",
-    "class_code": "BIGINT",
-    "lower": "DOUBLE",
-    "upper": "DOUBLE",
-    "value": "VARCHAR",
-    "probability": "DOUBLE",
-    "records": "DOUBLE",
-}
-_SAID = {
+_LISTS = ("position", "attribute", "class_code", "lower", "upper", "value", "probability", "records")
+_COLUMN_COMMENTS = {
     "attribute": "Column whose distribution this is.",
     "lower": "Lower bound, included, of the interval of the original value.",
     "upper": "Upper bound of the interval; whole numbers lie half a unit inside the bounds.",
@@ -163,11 +154,11 @@ class Reconstruction:
     def _titled(self, title: str, names: tuple[str, ...], rows: Sequence[Row]) -> Titled:
         """Put column and class before the rows of the distributions."""
         classes = ("class",) if self.by_class is not None else ()
-        said = [
+        titled = [
             (f.attribute, *((f.class_value,) if classes else ()), *row)
             for f, row in zip(self.distributions, rows, strict=True)
         ]
-        return title, ("column", *classes, *names), list(said)
+        return title, ("column", *classes, *names), list(titled)
 
     def notices(self) -> list[str]:
         """Say what the user should know of the values."""
@@ -196,32 +187,28 @@ class Reconstruction:
             if isinstance(of[0].noise, Gaussian | Uniform)
             else "are none of those that the noise gives; they were left out"
         )
-        said = {
+        texts = {
             f"{name}: {nulls} records have no value; they were left out.": nulls,
             f"{name}: {outside} values {beyond}.": outside,
             f"{name}: {negative} categories were estimated below 0 and set to 0.": negative,
         }
-        return [text for text, number in said.items() if number]
+        return [text for text, number in texts.items() if number]
 
 
 def write_table(engine: Engine, target: Table, done: Reconstruction, classes: Table | None) -> None:
     """Make the table of a reconstruction, with comments, all of it or nothing.
 
-    Args:
-        engine: The database.
-        target: The table to make.
-        done: What was reconstructed.
-        classes: Table with ``class_code`` and ``class``; None without classes.
+    ``classes`` has ``class_code`` and ``class``; it is None without classes.
     """
     found = [(f.attribute, f.class_code, *row) for f in done.distributions for row in f.rows()]
     rows = [(position, *row) for position, row in enumerate(found)]
-    lists = {name: [row[place] for row in rows] for place, name in enumerate(_TYPES)}
-    unnested = ", ".join(f'unnest(${name}::{kind}[]) AS "{name}"' for name, kind in _TYPES.items())
-    shown = ", ".join(f'v."{name}"' if name == "class" else f'f."{name}"' for name in done.shown)
-    joined = "" if classes is None else f" JOIN {classes} AS v ON v.class_code = f.class_code"
-    select = f"SELECT {shown} FROM (SELECT {unnested}) AS f{joined} ORDER BY f.position"
+    lists = {name: [row[place] for row in rows] for place, name in enumerate(_LISTS)}
+    made = engine.materialize("distribution", bind("perturbation/distribution", tables={}), lists)
+    shown = ", ".join(f'c."{name}"' if name == "class" else f'd."{name}"' for name in done.shown)
+    joined = "" if classes is None else f" JOIN {classes} AS c ON c.class_code = d.class_code"
+    select = f"SELECT {shown} FROM {made} AS d{joined} ORDER BY d.position"
     with engine.transaction():
-        engine.write(create_table(target, select), lists, step="reconstruct")
+        engine.write(create_table(target, select), step="reconstruct")
         engine.write(";\n".join(map(render, _comments(target, done))), step="comment")
 
 
@@ -234,4 +221,4 @@ def _comments(target: Table, done: Reconstruction) -> list[exp.Expression]:
 
 def _column_comment(target: Table, name: str) -> exp.Expression:
     of = exp.column(name, table=target.name, db=target.schema, catalog=target.catalog, quoted=True)
-    return exp.Comment(this=of, kind="COLUMN", expression=literal(_SAID[name]))
+    return exp.Comment(this=of, kind="COLUMN", expression=literal(_COLUMN_COMMENTS[name]))

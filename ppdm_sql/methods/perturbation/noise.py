@@ -102,7 +102,7 @@ class Cells:
             >>> Cells((0, 20, 40.5)).labels
             ('[0, 20)', '[20, 40.5]')
         """
-        bounds = [f"[{number(a)}, {number(b)}" for a, b in pairwise(self.edges)]
+        bounds = [f"[{number_text(a)}, {number_text(b)}" for a, b in pairwise(self.edges)]
         return (*(f"{text})" for text in bounds[:-1]), f"{bounds[-1]}]")
 
 
@@ -123,7 +123,7 @@ Noise = Gaussian | Uniform | Cells | Retain
 
 
 @dataclass(frozen=True)
-class Asked:
+class NoiseSpec:
     """Noise as it is asked for; a level becomes a scale, a number of cells edges, once the domain is known.
 
     Args:
@@ -152,7 +152,7 @@ class Asked:
     values: tuple[str, ...] = ()
 
 
-def resolve_noise(asked: Asked, domain: Domain | None = None, values: Sequence[str] = ()) -> Noise:
+def resolve_noise(asked: NoiseSpec, domain: Domain | None = None, values: Sequence[str] = ()) -> Noise:
     """Give the noise that is meant, on a domain.
 
     Args:
@@ -197,7 +197,7 @@ def resolve_noise(asked: Asked, domain: Domain | None = None, values: Sequence[s
     return (Gaussian if asked.kind == "gaussian" else Uniform)(scale, given, asked.rounded)
 
 
-def _equal_cells(asked: Asked, domain: Domain) -> Cells:
+def _equal_cells(asked: NoiseSpec, domain: Domain) -> Cells:
     if asked.way == "equal-frequency":
         raise InvalidOption(
             f"Cells of equal frequency of {asked.column!r} can be cut only where the original values are.",
@@ -208,7 +208,7 @@ def _equal_cells(asked: Asked, domain: Domain) -> Cells:
     return Cells((domain.lower, *inner, domain.upper))
 
 
-def _retain(asked: Asked, values: tuple[str, ...]) -> Retain:
+def _retain(asked: NoiseSpec, values: tuple[str, ...]) -> Retain:
     if len(set(values)) < 2:
         raise InvalidOption(
             f"Column {asked.column!r} has fewer than two values, so there is nothing to replace one by.",
@@ -272,13 +272,13 @@ def as_text(noise: Noise) -> str:
     """
     match noise:
         case Cells(edges):
-            return f"cells {','.join(map(number, edges))}"
+            return f"cells {','.join(map(number_text, edges))}"
         case Retain(probability, values):
-            return f"retain {number(probability)} of {','.join(map(_written, values))}"
+            return f"retain {number_text(probability)} of {','.join(map(_written, values))}"
         case _:
             domain = noise.domain
-            bounds = f"on {number(domain.lower)},{number(domain.upper)}"
-            words = [type(noise).__name__.lower(), number(noise.scale), bounds]
+            bounds = f"on {number_text(domain.lower)},{number_text(domain.upper)}"
+            words = [type(noise).__name__.lower(), number_text(noise.scale), bounds]
             return " ".join([*words, *["whole"] * domain.whole, *["rounded"] * noise.rounded])
 
 
@@ -287,11 +287,11 @@ def _written(value: str) -> str:
     return value if re.fullmatch(r"[\w.+-]+", value) else "'" + value.replace("'", "''") + "'"
 
 
-def number(value: float) -> str:
+def number_text(value: float) -> str:
     """Write a number so that it is read back exactly, a whole one without a decimal point.
 
     Example:
-        >>> number(20000.0), number(0.1), number(1e300)
+        >>> number_text(20000.0), number_text(0.1), number_text(1e300)
         ('20000', '0.1', '1e+300')
     """
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))

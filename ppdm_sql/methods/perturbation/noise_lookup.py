@@ -12,7 +12,7 @@ from ppdm_sql.engine.names import Table, resolve
 from ppdm_sql.engine.statements import bind, text
 from ppdm_sql.engine.types import Kind, kind_of
 from ppdm_sql.errors import InvalidOption, InvalidSource
-from ppdm_sql.methods.perturbation.noise import Asked, Domain, Noise, from_json, resolve_noise
+from ppdm_sql.methods.perturbation.noise import Domain, Noise, NoiseSpec, from_json, resolve_noise
 from ppdm_sql.methods.perturbation.noise_syntax import parse_all_noise, parse_noise
 from ppdm_sql.release import releases
 from ppdm_sql.release.ddl import NOISE_COMMENTS
@@ -129,7 +129,7 @@ def distinct_texts(engine: Engine, table: Table, name: str, most: int) -> tuple[
     return tuple(value for (value,) in engine.query(listing, step="categories"))
 
 
-def _unlisted(asked: Asked) -> bool:
+def _unlisted(asked: NoiseSpec) -> bool:
     return asked.kind == "retain" and not asked.values
 
 

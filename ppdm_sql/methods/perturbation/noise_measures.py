@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.methods.perturbation.conditional_privacy import remaining_privacy
+from ppdm_sql.methods.perturbation.conditional_privacy import conditional_privacy
 from ppdm_sql.methods.perturbation.histograms import Bins, histograms
 from ppdm_sql.methods.perturbation.noise import Cells, Noise, Retain
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
@@ -92,7 +92,7 @@ def _bins(noise: Noise, records: int) -> Bins:
 
 
 def _remaining(it: NoisyColumn, grid: Grid | None, counts: NDArray[np.float64]) -> list[Measure]:
-    left, name = remaining_privacy(it.noise, grid, counts), it.column.name
+    left, name = conditional_privacy(it.noise, grid, counts), it.column.name
     measures: list[Measure] = [
         (f"entropy-based privacy: {name}", left.before, left.after),
         (f"entropy-based privacy loss: {name}", None, left.loss),

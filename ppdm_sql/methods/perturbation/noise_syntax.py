@@ -11,7 +11,7 @@ from typing import cast
 
 from ppdm_sql.engine.names import by_name, listed, quoted
 from ppdm_sql.errors import InvalidOption, kind_of
-from ppdm_sql.methods.perturbation.noise import Asked, Domain, Kind, Way
+from ppdm_sql.methods.perturbation.noise import Domain, Kind, NoiseSpec, Way
 
 _NOISE = re.compile(
     r"""\s*(?:(?P<column>"(?:[^"]|"")+"|[^="']+?)\s*=)?\s*(?P<kind>gaussian|uniform|cells|retain)\s+(?P<rest>.+)""",
@@ -33,7 +33,7 @@ _EXAMPLES: dict[str, str] = {
 }
 
 
-def parse_noise(text: str, column: str = "") -> Asked:
+def parse_noise(text: str, column: str = "") -> NoiseSpec:
     """Read the noise that is asked for one column.
 
     Args:
@@ -60,13 +60,13 @@ def parse_noise(text: str, column: str = "") -> Asked:
             f"--noise {text!r} cannot be read.", "Write it as --noise 'salary=gaussian 100%', for instance."
         )
     kind, rest = cast(Kind, found["kind"].lower()), found["rest"].strip()
-    asked = Asked(_name(found["column"] or "") or column, kind)
+    asked = NoiseSpec(_name(found["column"] or "") or column, kind)
     if kind == "cells":
         return _cells(asked, rest, text)
     return _retain(asked, rest, text) if kind == "retain" else _added(asked, rest, text)
 
 
-def parse_all_noise(given: Mapping[str, str] | Sequence[str]) -> list[Asked]:
+def parse_all_noise(given: Mapping[str, str] | Sequence[str]) -> list[NoiseSpec]:
     """Read the noise of several columns: texts that name their columns, or texts by column.
 
     Raises:
@@ -120,11 +120,11 @@ def _name(text: str) -> str:
     return text[1:-1].replace('""', '"') if text.startswith('"') else text
 
 
-def _refused(asked: Asked, text: str, why: str) -> InvalidOption:
+def _refused(asked: NoiseSpec, text: str, why: str) -> InvalidOption:
     return InvalidOption(f"--noise {text!r} cannot be used: {why}.", f"Write it as {_EXAMPLES[asked.kind]}.")
 
 
-def _added(asked: Asked, rest: str, text: str) -> Asked:
+def _added(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
     """Read a scale or level and the clauses behind it."""
     found = _AMOUNT.match(rest)
     if found is None:
@@ -136,7 +136,7 @@ def _added(asked: Asked, rest: str, text: str) -> Asked:
     return _with_clauses(replace(asked, amount=amount, level=level), rest[found.end() :], text)
 
 
-def _with_clauses(asked: Asked, rest: str, text: str) -> Asked:
+def _with_clauses(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
     words: set[str] = set()
     bounds: tuple[float, float] | None = None
     while rest.strip():
@@ -160,14 +160,14 @@ def _with_clauses(asked: Asked, rest: str, text: str) -> Asked:
     return replace(asked, domain=domain, rounded="rounded" in words)
 
 
-def _bounds(asked: Asked, numbers: str, text: str) -> tuple[float, float]:
+def _bounds(asked: NoiseSpec, numbers: str, text: str) -> tuple[float, float]:
     lower, upper = (float(part) for part in numbers.split(","))
     if not (lower < upper and math.isfinite(upper - lower)):
         raise _refused(asked, text, "the range is not two ascending numbers")
     return lower, upper
 
 
-def _cells(asked: Asked, rest: str, text: str) -> Asked:
+def _cells(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
     """Read edges, or a number of cells and how they are cut."""
     if found := _LIST.fullmatch(rest):
         edges = tuple(float(part) for part in found[0].split(","))
@@ -187,7 +187,7 @@ def _cells(asked: Asked, rest: str, text: str) -> Asked:
     return replace(asked, amount=float(found[1]), way=way)
 
 
-def _retain(asked: Asked, rest: str, text: str) -> Asked:
+def _retain(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
     """Read the probability of keeping a value and, if they are listed, all values."""
     found = _AMOUNT.match(rest)
     listed = None if found is None else re.fullmatch(r"(?:\s+of\s+(.+))?", rest[found.end() :], re.DOTALL)
@@ -200,7 +200,7 @@ def _retain(asked: Asked, rest: str, text: str) -> Asked:
     return replace(asked, amount=probability, values=values)
 
 
-def _values(asked: Asked, listed: str, text: str) -> tuple[str, ...]:
+def _values(asked: NoiseSpec, listed: str, text: str) -> tuple[str, ...]:
     values, place = [], 0
     while place < len(listed):
         found = _VALUE.match(listed, place)

@@ -14,7 +14,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column, quoted
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.engine.types import double, plain_type
-from ppdm_sql.methods.perturbation.column_statistics import number, source_rows
+from ppdm_sql.methods.perturbation.column_statistics import as_double, source_rows
 from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Retain, Uniform, rounding_of
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
 from ppdm_sql.methods.perturbation.record_key import RecordKey
@@ -25,7 +25,7 @@ Params = dict[str, object]
 def originals(noisy: Sequence[NoisyColumn]) -> list[exp.Expression]:
     """Give the originals of the randomized columns: numbers with a floating point, or text."""
     return [
-        alias(number(item.name) if it.numeric else exp.cast(column(item.name, "s"), "TEXT"), f"x{place}")
+        alias(as_double(item.name) if it.numeric else exp.cast(column(item.name, "s"), "TEXT"), f"x{place}")
         for place, it in enumerate(noisy)
         for item in (it.column,)
     ]
@@ -53,6 +53,52 @@ def noisy_rows(
     Cost: one scan of the source; for records known by a number it is sorted by them, since near numbers share
     their draws' hash.
     """
+    return engine.materialize("noisy", *noisy_query(table, noisy, kept, records, draws))
+
+
+def noisy_query(
+    table: Table,
+    noisy: Sequence[NoisyColumn],
+    kept: Sequence[exp.Expression],
+    records: RecordKey,
+    draws: str | None,
+) -> tuple[str, Params]:
+    """Write the SELECT of the noisy rows, and give its parameters.
+
+    Example: a salary with Gaussian noise, an age of which the cell is shown.
+        >>> from ppdm_sql.engine import Column
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> from ppdm_sql.methods.perturbation.noise import Domain
+        >>> salary = NoisyColumn(Column("salary", "DOUBLE"), Gaussian(2500.0, Domain(0, 150_000)))
+        >>> age = NoisyColumn(Column("age", "BIGINT"), Cells((0, 40, 100)))
+        >>> rows = RecordKey("row", column("rowid", "s"))
+        >>> print(formatted(noisy_query(Table("people"), [salary, age], [], rows, "draws")[0]))
+        SELECT
+          x0,
+          x1,
+          ROUND((
+            x0 + CAST('2500.0' AS DOUBLE) * z.d0
+          ) / CAST('0.001953125' AS DOUBLE)) * CAST('0.001953125' AS DOUBLE) AS r0,
+          CASE
+            WHEN x1 IS NULL
+            THEN NULL
+            WHEN x1 < CAST('40.0' AS DOUBLE)
+            THEN '[0, 40)'
+            ELSE '[40, 100]'
+          END AS r1
+        FROM (
+          SELECT
+            *,
+            DRAWS(id) AS z
+          FROM (
+            SELECT
+              CAST("s"."salary" AS DOUBLE) AS "x0",
+              CAST("s"."age" AS DOUBLE) AS "x1",
+              "s"."rowid" AS "id"
+            FROM "people" AS s
+          ) AS originals
+        ) AS drawn
+    """
     inner = exp.select(*originals(noisy), *kept).from_(source_rows(table))
     if draws is not None:
         inner = inner.select(alias(records.value.copy(), "id"))
@@ -67,7 +113,7 @@ def noisy_rows(
     source = f"({render(inner)}) AS originals"
     if draws is not None:
         source = f"(SELECT *, {draws}(id) AS z FROM {source}) AS drawn"
-    return engine.materialize("noisy", f"SELECT {', '.join(carried + released)} FROM {source}", params)
+    return f"SELECT {', '.join(carried + released)} FROM {source}", params
 
 
 def _released(it: NoisyColumn, value: str, draw: str, params: Params) -> str:

@@ -16,7 +16,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, resolve, resolve_all
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
-from ppdm_sql.methods.perturbation.conditional_privacy import remaining_privacy
+from ppdm_sql.methods.perturbation.conditional_privacy import conditional_privacy
 from ppdm_sql.methods.perturbation.distributions import Distribution, Reconstruction, write_table
 from ppdm_sql.methods.perturbation.histograms import Bins, Histogram, Histograms, count_values, histograms
 from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, Uniform
@@ -26,7 +26,7 @@ from ppdm_sql.methods.perturbation.reconstruction import (
     FRACTION,
     Batch,
     category_kernel,
-    inverted,
+    invert_randomization,
     reconstruct_batch,
 )
 from ppdm_sql.methods.perturbation.transition_matrices import (
@@ -149,7 +149,7 @@ class ReconstructRun:
                 self.progress.start("reconstructing")
                 found = [each for n in self.noise for each in self._distributions(n, grids.get(n), counted)]
                 done = Reconstruction(self.options.into, tuple(found), self.by)
-                write_table(self.engine, self.target, done, counted.values)
+                write_table(self.engine, self.target, done, counted.codes)
                 for text in done.notices():
                     self.progress.notice(text)
                 for text in done.unconverged():
@@ -212,7 +212,7 @@ class ReconstructRun:
                 iterations=int(batch.iterations[place]),
                 converged=bool(batch.converged[place]),
                 negative=int(negative[place]),
-                remaining=remaining_privacy(noise, grid, batch.probabilities[place]),
+                remaining=conditional_privacy(noise, grid, batch.probabilities[place]),
             )
             for place, code in enumerate(live)
         ]
@@ -236,7 +236,7 @@ class ReconstructRun:
         if isinstance(noise, Cells):
             return _exact(counts / counts.sum(axis=1, keepdims=True)), none
         if isinstance(noise, Retain) and options.categorical == "inversion":
-            pairs = [inverted(row, noise) for row in counts]
+            pairs = [invert_randomization(row, noise) for row in counts]
             return _exact(np.stack([found for found, _ in pairs])), np.array([n.sum() for _, n in pairs])
         if isinstance(noise, Retain):
             matrix = category_kernel(noise)

@@ -118,15 +118,15 @@ def reconstruct_batch(
     Cost: two matrix products a step for all together.
     """
     _check(fraction, cap)
-    rows = reachable(counts, kernel)
+    rows = fold_unreachable(counts, kernel)
     records, cells = rows.sum(axis=1), kernel.shape[1]
     found = Batch(
-        np.tile(first_estimate(cells, start), (len(rows), 1)),
+        np.tile(first_distribution(cells, start), (len(rows), 1)),
         np.zeros(len(rows), dtype=np.int64),
         np.ones(len(rows), dtype=np.bool_),
     )
     places = np.flatnonzero(records) if cells > 1 else np.empty(0, dtype=np.int64)
-    limit = fraction * quantile(max(cells - 1, 1))
+    limit = fraction * chi_square_quantile(max(cells - 1, 1))
     for first in range(0, len(places), BLOCK):
         _iterate(rows, records, kernel, limit, cap, found, places[first : first + BLOCK])
     return found
@@ -147,7 +147,7 @@ def _iterate(
     seen = shares.any(axis=0)
     shares, kernel = shares[:, seen], np.ascontiguousarray(kernel[seen])
     for number in range(1, cap + 1):
-        after = stepped(shares, kernel, before)
+        after = bayes_step(shares, kernel, before)
         stops = of * _change(before, after) < limit
         before = after
         if number < cap and not stops.any():
@@ -164,7 +164,7 @@ def _iterate(
             return
 
 
-def stepped(shares: Array, kernel: Array, current: Array) -> Array:
+def bayes_step(shares: Array, kernel: Array, current: Array) -> Array:
     """Give the next estimates: the mean posterior of the original cell over the noisy values.
 
     Args:
@@ -177,7 +177,7 @@ def stepped(shares: Array, kernel: Array, current: Array) -> Array:
     Example:
         >>> import numpy as np
         >>> kernel = np.array([[0.9, 0.1], [0.1, 0.9]])
-        >>> stepped(np.array([[0.6, 0.4]]), kernel, np.array([[0.5, 0.5]])).round(3).tolist()
+        >>> bayes_step(np.array([[0.6, 0.4]]), kernel, np.array([[0.5, 0.5]])).round(3).tolist()
         [[0.58, 0.42]]
     """
     expected = current @ kernel.T
@@ -190,7 +190,7 @@ def _change(before: Array, after: Array) -> Array:
     return np.asarray(((after - before) ** 2 / np.maximum(before, TINY)).sum(axis=1))
 
 
-def first_estimate(cells: int, start: ArrayLike | None = None) -> Array:
+def first_distribution(cells: int, start: ArrayLike | None = None) -> Array:
     """Give the estimate to begin with: uniform unless another is given."""
     if start is None:
         return np.full(cells, 1.0 / cells)
@@ -198,12 +198,12 @@ def first_estimate(cells: int, start: ArrayLike | None = None) -> Array:
     return np.asarray(given / given.sum())
 
 
-def reachable(counts: ArrayLike, kernel: Array) -> Array:
+def fold_unreachable(counts: ArrayLike, kernel: Array) -> Array:
     """Move counts of cells that no original value reaches inwards, to the nearest cell that some reaches.
 
     Example:
         >>> import numpy as np
-        >>> reachable([[3, 5, 2]], np.array([[0.0], [1.0], [0.0]])).tolist()
+        >>> fold_unreachable([[3, 5, 2]], np.array([[0.0], [1.0], [0.0]])).tolist()
         [[0.0, 10.0, 0.0]]
     """
     moved = np.array(counts, dtype=np.float64)
@@ -216,11 +216,11 @@ def reachable(counts: ArrayLike, kernel: Array) -> Array:
 
 
 @cache
-def quantile(freedom: int) -> float:
+def chi_square_quantile(freedom: int) -> float:
     """Give the 95 % quantile of chi-square.
 
     Example:
-        >>> round(quantile(99), 3)
+        >>> round(chi_square_quantile(99), 3)
         123.225
     """
     from scipy.special import chdtri  # type: ignore[import-untyped, unused-ignore]
@@ -249,7 +249,7 @@ def category_kernel(noise: Retain) -> Array:
     return np.asarray(noise.probability * np.eye(size) + (1 - noise.probability) / size)
 
 
-def inverted(counts: ArrayLike, noise: Retain) -> tuple[Array, NDArray[np.bool_]]:
+def invert_randomization(counts: ArrayLike, noise: Retain) -> tuple[Array, NDArray[np.bool_]]:
     """Find the distribution of the categories by inverting the matrix of the randomization.
 
     Args:
@@ -265,7 +265,7 @@ def inverted(counts: ArrayLike, noise: Retain) -> tuple[Array, NDArray[np.bool_]
     Source: section 6, after Warner 1965.
 
     Example:
-        >>> found, negative = inverted([70, 30], Retain(0.5, ("a", "b")))
+        >>> found, negative = invert_randomization([70, 30], Retain(0.5, ("a", "b")))
         >>> found.round(3).tolist(), negative.tolist()
         ([0.9, 0.1], [False, False])
     """
@@ -274,7 +274,7 @@ def inverted(counts: ArrayLike, noise: Retain) -> tuple[Array, NDArray[np.bool_]
     numbers = np.asarray(counts, dtype=np.float64)
     records, size = numbers.sum(), len(numbers)
     if records == 0:
-        return first_estimate(size), np.zeros(size, dtype=np.bool_)
+        return first_distribution(size), np.zeros(size, dtype=np.bool_)
     raw = (numbers / records - (1 - noise.probability) / size) / noise.probability
     clipped = np.maximum(raw, 0.0)
     return clipped / clipped.sum(), raw < 0

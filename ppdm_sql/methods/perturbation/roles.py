@@ -9,7 +9,7 @@ from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import resolve, resolve_all
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
-from ppdm_sql.methods.perturbation.noise import Asked
+from ppdm_sql.methods.perturbation.noise import NoiseSpec
 from ppdm_sql.methods.perturbation.noise_syntax import parse_all_noise
 from ppdm_sql.methods.perturbation.request import RandomizeRequest
 
@@ -23,7 +23,7 @@ class RandomizeRoles(Roles):
         record: The column by which records are told apart, whether or not it is released; None for rows.
     """
 
-    asked: tuple[Asked, ...]
+    asked: tuple[NoiseSpec, ...]
     record: str | None
 
     @property

@@ -22,7 +22,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import render
 from ppdm_sql.engine.types import double
-from ppdm_sql.methods.perturbation.correlated_noise import JointMoments, Matrix, as_doubles, moments
+from ppdm_sql.methods.perturbation.correlated_noise import JointMoments, Matrix, as_doubles, joint_moments
 from ppdm_sql.methods.perturbation.noise import Gaussian, Noise, Uniform
 
 THRESHOLD = 0.25
@@ -79,7 +79,7 @@ class Attack:
         )
 
 
-def filtered(
+def filter_attack(
     engine: Engine,
     table: Table,
     noises: Mapping[str, Noise],
@@ -107,14 +107,14 @@ def filtered(
     if len(added) < 2:
         return None
     noisy = [released[name] for name in added]
-    found = moments(engine, table, noisy)
+    found = joint_moments(engine, table, noisy)
     if not found.records or not np.isfinite(found.covariances).all():
         return None
     deviations = np.array([deviation(noise) for noise in added.values()])
     mixed = np.eye(len(added)) if mixing is None else mixing
     filters = (
-        _each_alone(found, deviations),
-        _filter(found.covariances, deviations[:, None] * mixed, found.records),
+        _filter_each(found, deviations),
+        _linear_filter(found.covariances, deviations[:, None] * mixed, found.records),
     )
     errors = [left for _, left in filters]
     if original is not None:
@@ -136,7 +136,7 @@ def deviation(noise: Gaussian | Uniform) -> float:
     return math.sqrt(variance + (1 / 12 if noise.rounded and noise.domain.whole else 0))
 
 
-def _filter(covariances: Matrix, factor: Matrix, records: int) -> tuple[Matrix, Matrix]:
+def _linear_filter(covariances: Matrix, factor: Matrix, records: int) -> tuple[Matrix, Matrix]:
     """Find the best linear estimate of the true values, and its mean squared errors.
 
     In the coordinates in which the noise has variance 1 everywhere, a principal component of variance v holds
@@ -159,11 +159,11 @@ def _filter(covariances: Matrix, factor: Matrix, records: int) -> tuple[Matrix, 
     return (axes * shares) @ vectors.T @ inverse, axes**2 @ shares
 
 
-def _each_alone(found: JointMoments, deviations: Matrix) -> tuple[Matrix, Matrix]:
-    """Give what :func:`_filter` does for each column by itself."""
+def _filter_each(found: JointMoments, deviations: Matrix) -> tuple[Matrix, Matrix]:
+    """Give what :func:`_linear_filter` does for each column by itself."""
     variances = np.diag(found.covariances)
     each = [
-        _filter(np.array([[variance]]), np.array([[noise]]), found.records)
+        _linear_filter(np.array([[variance]]), np.array([[noise]]), found.records)
         for variance, noise in zip(variances, deviations, strict=True)
     ]
     return np.diag([weights[0, 0] for weights, _ in each]), np.array([left[0] for _, left in each])
@@ -178,6 +178,48 @@ def _measured(
     filters: Sequence[Matrix],
 ) -> list[Matrix]:
     """Measure the mean squared errors of estimates; a missing value is taken for the mean."""
+    (found,) = engine.query(errors_query(table, noisy, true, means, filters), step="filter errors")
+    squared = np.array([0.0 if error is None else error for error in found], dtype=np.float64)
+    return list(squared.reshape(len(filters), len(noisy)))
+
+
+def errors_query(
+    table: Table,
+    noisy: Sequence[exp.Expression],
+    true: Sequence[exp.Expression],
+    means: Matrix,
+    filters: Sequence[Matrix],
+) -> str:
+    """Write the SELECT of the mean squared error of each filter and column.
+
+    Example: half of what an age deviates from the mean of 40 is taken for data.
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> halved = np.array([[0.5]])
+        >>> noisy, true = [column("noisy_age")], [column("age")]
+        >>> print(formatted(errors_query(Table("people"), noisy, true, np.array([40.0]), [halved])))
+        SELECT
+          AVG(
+            POWER((
+              (
+                "z0" * CAST('0.5' AS DOUBLE)
+              ) - "x0"
+            ), CAST('2.0' AS DOUBLE))
+          )
+        FROM (
+          SELECT
+            COALESCE("y0" - CAST('40.0' AS DOUBLE), CAST('0.0' AS DOUBLE)) AS "z0",
+            "x0" - CAST('40.0' AS DOUBLE) AS "x0"
+          FROM (
+            SELECT
+              CASE
+                WHEN ISFINITE(CAST("noisy_age" AS DOUBLE))
+                THEN CAST("noisy_age" AS DOUBLE)
+              END AS "y0",
+              CASE WHEN ISFINITE(CAST("age" AS DOUBLE)) THEN CAST("age" AS DOUBLE) END AS "x0"
+            FROM "people"
+          ) AS v
+        ) AS c
+    """
     size = len(noisy)
     values = exp.select(*as_doubles(noisy, "y"), *as_doubles(true, "x")).from_(table.expression())
     centred = [
@@ -191,9 +233,7 @@ def _measured(
         for i, row in enumerate(weights)
     ]
     each = exp.select(*centred, *kept).from_(values.subquery("v"))
-    (found,) = engine.query(render(exp.select(*errors).from_(each.subquery("c"))), step="filter errors")
-    squared = np.array([0.0 if error is None else error for error in found], dtype=np.float64)
-    return list(squared.reshape(len(filters), size))
+    return render(exp.select(*errors).from_(each.subquery("c")))
 
 
 def _estimate(weights: Matrix) -> exp.Expression:

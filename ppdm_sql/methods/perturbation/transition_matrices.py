@@ -146,19 +146,19 @@ def kernel(noise: Additive, grid: Grid, observed: Grid, form: Form = "cell") -> 
         return np.asarray((_density(noise, offsets * grid.width) * grid.width)[steps - offsets[0]])
     if form != "cell":
         raise InvalidOption(f"{said(form)} is no kernel.", "Give cell or midpoint.")
-    spread = not stands_in_middle(noise, grid)
-    below, inside, above = moves(noise, grid.width, offsets, spread=spread)
+    spread = not holds_one_value(noise, grid)
+    below, inside, above = shift_probabilities(noise, grid.width, offsets, spread=spread)
     found = np.asarray(inside[steps - offsets[0]])
     found[0], found[-1] = below[steps[0] - offsets[0]], above[steps[-1] - offsets[0]]
     return found
 
 
-def stands_in_middle(noise: Additive, grid: Grid) -> bool:
+def holds_one_value(noise: Additive, grid: Grid) -> bool:
     """Tell whether each cell holds one value only, a whole number in its middle."""
     return noise.domain.whole and grid.width == 1
 
 
-def moves(
+def shift_probabilities(
     noise: Additive, width: float, steps: NDArray[np.int64], *, spread: bool
 ) -> tuple[Array, Array, Array]:
     """Give the probabilities that noise moves a value by so many cells or fewer, exactly so many, or more.
@@ -178,16 +178,16 @@ def moves(
 
 def _cell_tail(noise: Additive, width: float, steps: NDArray[np.int64]) -> Array:
     """Give the probability that a value, spread evenly in its cell, moves up by so many cells or more."""
-    rest = rest_beyond(noise, width * np.abs(np.stack([steps - 1, steps])))
+    rest = expected_excess(noise, width * np.abs(np.stack([steps - 1, steps])))
     return np.asarray(np.where(steps <= 0, 1.0, 0.0) + (rest[0] - rest[1]) / width)
 
 
 def _point_tail(noise: Additive, width: float, steps: NDArray[np.int64]) -> Array:
     """Give the probability that a value in the middle of its cell moves up by so many cells or more."""
-    return exceeds(noise, np.asarray(width * (steps - 0.5)))
+    return tail_probability(noise, np.asarray(width * (steps - 0.5)))
 
 
-def exceeds(noise: Additive, bound: Array) -> Array:
+def tail_probability(noise: Additive, bound: Array) -> Array:
     """Give the probability that the noise is above each bound."""
     if isinstance(noise, Uniform):
         return np.asarray(np.clip((noise.scale - bound) / (2 * noise.scale), 0.0, 1.0))
@@ -196,11 +196,11 @@ def exceeds(noise: Additive, bound: Array) -> Array:
     return np.asarray(ndtr(-bound / noise.scale))
 
 
-def rest_beyond(noise: Additive, distance: Array) -> Array:
+def expected_excess(noise: Additive, distance: Array) -> Array:
     """Give the expectation of what the noise has beyond each distance, a number of at least 0."""
     if isinstance(noise, Uniform):
         return np.asarray(np.maximum(noise.scale - distance, 0.0) ** 2 / (4 * noise.scale))
-    return noise.scale**2 * _density(noise, distance) - distance * exceeds(noise, distance)
+    return noise.scale**2 * _density(noise, distance) - distance * tail_probability(noise, distance)
 
 
 def _density(noise: Additive, distance: Array) -> Array:

@@ -14,7 +14,7 @@ from ppdm_sql.engine.names import Table, column, resolve, resolve_all
 from ppdm_sql.engine.statements import bind, render
 from ppdm_sql.engine.types import Kind, is_number, kind_of, plain_type
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource
-from ppdm_sql.methods.perturbation.column_statistics import number, source_rows
+from ppdm_sql.methods.perturbation.column_statistics import as_double, source_rows
 from ppdm_sql.methods.perturbation.noise import Cells, Domain, Gaussian, Noise, Uniform
 from ppdm_sql.methods.perturbation.noise_lookup import distinct_texts, domains_given, is_whole, noise_of
 from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for
@@ -113,9 +113,11 @@ def class_type(engine: Engine, table: Table, label: str) -> str:
 def _statistics(engine: Engine, table: Table, label: str, numbers: Sequence[str]) -> TrainingStatistics:
     items: list[exp.Expression] = [exp.Count(this=exp.Star()), exp.Count(this=column(label, "s"))]
     for name in numbers:
-        usable = exp.and_(exp.func("isfinite", number(name)), column(label, "s").is_(exp.null()).not_())
+        usable = exp.and_(exp.func("isfinite", as_double(name)), column(label, "s").is_(exp.null()).not_())
         for bound in (exp.Min, exp.Max):
-            items.append(exp.Filter(this=bound(this=number(name)), expression=exp.Where(this=usable.copy())))
+            items.append(
+                exp.Filter(this=bound(this=as_double(name)), expression=exp.Where(this=usable.copy()))
+            )
     query = exp.select(*items).from_(source_rows(table))
     (row,) = engine.query(render(query), step="training_statistics")
     bounds = zip(row[2::2], row[3::2], strict=True)
