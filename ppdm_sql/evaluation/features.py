@@ -70,9 +70,6 @@ def features(
     """List the features of a release, as the source has them.
 
     Pseudonyms, counts, bounds beside an interval, and the class itself, ``label``, are none.
-
-    Raises:
-        UnknownColumn: The source has lost a column.
     """
     types = dict(source)
     found = [
@@ -84,12 +81,7 @@ def features(
 
 
 def check_families(found: Sequence[Feature], columns: Sequence[Column], *, table: str) -> None:
-    """Refuse a test table whose columns are of another kind than the source's.
-
-    Raises:
-        UnknownColumn: It lacks a column.
-        InvalidSource: A column holds, say, text where the source holds numbers.
-    """
+    """Refuse a test table that lacks a column, or has one of another kind than the source's."""
     types = dict(columns)
     for feature in found:
         name = resolve(feature.name, list(types), table=table)
