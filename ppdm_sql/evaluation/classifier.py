@@ -59,15 +59,10 @@ class DesignMatrix:
     """Which columns a tree sees: one of places for each ordered feature, one for each category.
 
     A category of fewer records than a leaf needs has none, since no tree could split it off.
-
-    Args:
-        places: For each feature its column of places, or -1.
-        categories: For each feature the columns of its categories, by category; -1 for none.
-        width: Number of columns.
     """
 
-    places: tuple[int, ...]
-    categories: tuple[Counts, ...]
+    places: tuple[int, ...]  # for each feature its column of places, or -1
+    categories: tuple[Counts, ...]  # for each feature the columns of its categories, by category; -1 for none
     width: int
 
     @classmethod

@@ -20,19 +20,12 @@ from ppdm_sql.release.layout import Shape
 
 @dataclass(frozen=True)
 class TrainTest:
-    """A training and a test table, collapsed.
+    """A training and a test table, collapsed."""
 
-    Args:
-        features: What their columns are.
-        train: The source or the release.
-        test: The test table, as it is or recoded; None where folds of ``train`` are tested.
-        swapped_label: Whether the class is a column whose values were swapped.
-    """
-
-    features: tuple[Feature, ...]
-    train: Table
-    test: Table | None
-    swapped_label: bool
+    features: tuple[Feature, ...]  # what their columns are
+    train: Table  # the source or the release
+    test: Table | None  # the test table, as it is or recoded; None where folds of `train` are tested
+    swapped_label: bool  # whether the class is a column whose values were swapped
 
 
 def compared_tables(engine: Engine, release: Release, test: str | None) -> tuple[TrainTest, TrainTest]:

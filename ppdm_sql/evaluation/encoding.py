@@ -29,19 +29,12 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Sample:
-    """Records drawn from a coded table; rows that are alike, in the same fold, stand together.
+    """Records drawn from a coded table; rows that are alike, in the same fold, stand together."""
 
-    Args:
-        numbers: Shape (rows, features): above 0 a place in an order, below 0 a category, 0 neither.
-        labels: The class of each row, from 0; -1 is one that training does not know.
-        records: How many records each row stands for, at least 1.
-        folds: The fold of each row, from 0.
-    """
-
-    numbers: Numbers
-    labels: Counts
-    records: Counts
-    folds: Counts
+    numbers: Numbers  # shape (rows, features): above 0 a place in an order, below 0 a category, 0 neither
+    labels: Counts  # the class of each row, from 0; -1 is one that training does not know
+    records: Counts  # how many records each row stands for, at least 1
+    folds: Counts  # the fold of each row, from 0
 
     def only(self, chosen: NDArray[np.bool_]) -> Sample:
         """Give some of the rows."""
@@ -97,11 +90,7 @@ def count_records(engine: Engine, table: Table) -> int:
 class EncodedTables:
     """A training table in numbers, and a test table in the same numbers if there is one.
 
-    Args:
-        engine: Where the working tables are made.
-        features: What the columns ``v0, v1, ...`` are.
-        train: Collapsed rows.
-        test: Collapsed rows, or None.
+    Both are collapsed rows whose columns ``v0, v1, ...`` hold the features.
 
     Cost: one scan of the collapsed rows for each feature, and one for all.
     """
@@ -120,13 +109,9 @@ class EncodedTables:
         return self._engine.materialize("ordinals", numbering)
 
     def sample(self, table: Table, *, seed: int, most: int, folds: int) -> Sample:
-        """Draw records by lot and deal them out to folds.
+        """Draw records by lot, so many at most, and deal every class out to the folds.
 
-        Args:
-            table: ``train`` or ``test``.
-            seed: The same seed draws the same records, whatever the order of the rows.
-            most: How many at most.
-            folds: Number of folds, at least 1; each gets its share of every class.
+        The same seed draws the same records, whatever the order of the rows.
         """
         features = [f"x{i}" for i in range(self._width)]
         values = {"seed": seed, "most": most, "folds": folds}

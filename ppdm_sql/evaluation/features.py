@@ -27,19 +27,12 @@ TEXT = "text"
 
 @dataclass(frozen=True)
 class Feature:
-    """A released column that helps to predict the class.
-
-    Args:
-        name: Its name.
-        type: Its type in the source.
-        treatment: What the release did to it.
-        released: Whether it is read as released, rather than as the source has it.
-    """
+    """A released column that helps to predict the class."""
 
     name: str
-    type: str
-    treatment: Treatment
-    released: bool = False
+    type: str  # its type in the source
+    treatment: Treatment  # what the release did to it
+    released: bool = False  # whether it is read as released, rather than as the source has it
 
     @property
     def masked(self) -> bool:

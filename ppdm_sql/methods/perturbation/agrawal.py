@@ -142,10 +142,7 @@ def _keep(
 
 @contextlib.contextmanager
 def _draws(engine: Engine, seed: int, part: int, size: int) -> Iterator[Table]:
-    """Show the engine numbers drawn evenly out of [0, 1): one row a candidate, one column an attribute.
-
-    The raw output of a counter-based generator never changes between versions of numpy or the engine.
-    """
+    """Show the engine numbers drawn evenly out of [0, 1): one row a candidate, one column an attribute."""
     import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
     raw = np.random.Philox(key=[seed, part]).random_raw(len(DRAWN) * size).reshape(len(DRAWN), size)

@@ -15,21 +15,13 @@ from ppdm_sql.release import Moments
 
 @dataclass(frozen=True)
 class ColumnStatistics:
-    """What a column of numbers holds.
+    """What a column of numbers holds."""
 
-    Args:
-        values: Records that have a value.
-        infinite: Of them, those with NaN or an infinite number.
-        fractions: Of them, those with a number that is not whole.
-        lower: The least value, None where there is none.
-        upper: The largest value.
-    """
-
-    values: int
-    infinite: int
-    fractions: int
-    lower: float | None
-    upper: float | None
+    values: int  # records that have a value
+    infinite: int  # of them, those with NaN or an infinite number
+    fractions: int  # of them, those with a number that is not whole
+    lower: float | None  # the least value, None where there is none
+    upper: float | None  # the largest value
 
 
 def statistics_of(

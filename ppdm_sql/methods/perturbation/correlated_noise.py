@@ -36,24 +36,21 @@ MOST_STEPS, SMALLEST_GAIN = 1_000, 1e-7
 def mixing_matrix(
     engine: Engine, table: Table, columns: Sequence[exp.Expression], deviations: Sequence[float] | None = None
 ) -> Matrix:
-    """Give the matrix that turns independent noise into noise that hides among the columns.
+    """Give the lower triangular matrix that turns independent noise into noise that hides among the columns.
+
+    The result keeps variance 1. Where noise is equally strong beside each column, its correlations are those
+    of the columns; a constant column is independent of the others.
 
     Args:
         engine: The database.
-        table: One row a record.
-        columns: The original numbers; NULL counts for no pair of columns that it is in.
-        deviations: The standard deviation of each column's noise; by default in proportion to the column's.
-
-    Returns:
-        A lower triangular matrix, a row for each column. Times independent numbers of variance 1 it gives
-        numbers of variance 1. Where noise is equally strong beside each column, their correlations are those
-        of the columns; a constant column is independent of the others.
+        table: One row a record; a NULL counts for no pair of columns that it is in.
+        columns: The original numbers.
+        deviations: Standard deviations of the noise; by default in proportion to those of the columns.
 
     Cost: one scan of the table.
 
     Example:
         >>> import duckdb
-        >>> from ppdm_sql.engine.names import column
         >>> con = duckdb.connect()
         >>> _ = con.execute("CREATE TABLE t AS SELECT i AS a, i % 2 AS b FROM range(4) r (i)")
         >>> found = mixing_matrix(Engine(con), Table("t"), [column("a"), column("b")])
@@ -86,9 +83,6 @@ def _hardest_to_filter(signal: Matrix) -> Matrix:
 
     What the best linear filter leaves, the parallel sum of signal and noise, is concave in the noise
     (Anderson, Duffin 1969), so climbing leads to the top. The rows of the root that is moved keep length 1.
-
-    Args:
-        signal: The covariances of the columns, each in units of its noise's standard deviation.
     """
     signal = signal + LEAST_EIGENVALUE * np.eye(len(signal))
     root, rate = np.eye(len(signal)), 1.0
@@ -113,24 +107,15 @@ def _remaining_error(signal: Matrix, root: Matrix) -> tuple[float, Matrix]:
 
 
 class JointMoments(NamedTuple):
-    """What was measured of some columns; 0 where there is nothing to measure.
-
-    Args:
-        records: Number of records.
-        means: Of the columns.
-        covariances: The matrix of them.
-    """
+    """What was measured of some columns; 0 where there is nothing to measure."""
 
     records: int
-    means: Matrix
-    covariances: Matrix
+    means: Matrix  # of the columns
+    covariances: Matrix  # the matrix of them
 
 
 def joint_moments(engine: Engine, table: Table, columns: Sequence[exp.Expression]) -> JointMoments:
-    """Measure means and covariances of columns, pair by pair over the records where neither is NULL.
-
-    Cost: one scan of the table, with an aggregate for each pair of columns.
-    """
+    """Measure means and covariances, pair by pair over the records where neither is NULL, in one scan."""
     size = len(columns)
     ((records, *row),) = engine.query(moments_query(table, columns), step="covariances")
     found = np.array([0.0 if number is None else number for number in row], dtype=np.float64)

@@ -196,10 +196,7 @@ class Reconstruction:
 
 
 def write_table(engine: Engine, target: Table, done: Reconstruction, classes: Table | None) -> None:
-    """Make the table of a reconstruction, with comments, all of it or nothing.
-
-    ``classes`` has ``class_code`` and ``class``; it is None without classes.
-    """
+    """Make the table of a reconstruction, with comments, all of it or nothing; ``classes`` has the codes."""
     found = [(f.attribute, f.class_code, *row) for f in done.distributions for row in f.rows()]
     rows = [(position, *row) for position, row in enumerate(found)]
     lists = {name: [row[place] for row in rows] for place, name in enumerate(_LISTS)}

@@ -23,32 +23,22 @@ Bins = Grid | tuple[str, ...]
 
 @dataclass(frozen=True)
 class Histogram:
-    """The counts of one column among the records of one class.
+    """The counts of one column among the records of one class."""
 
-    Args:
-        counts: Records in each cell, or with each value. Values beyond the end cells count to these.
-        outside: Records whose value lies beyond the end cells, or is none of the categories.
-        nulls: Records without a value; NaN counts as none.
-    """
-
-    counts: Array
-    outside: int
-    nulls: int
+    counts: Array  # records in each cell, or with each value. Values beyond the end cells count to these.
+    outside: int  # records whose value lies beyond the end cells, or is none of the categories
+    nulls: int  # records without a value; NaN counts as none
 
 
 @dataclass(frozen=True)
 class Histograms:
-    """The histograms of some columns, by class.
+    """The histograms of some columns, by class."""
 
-    Args:
-        found: For each column a histogram for each class, in the order of ``classes``.
-        classes: The values of the class column as text, in order, None for NULL; ``(None,)`` without one.
-        codes: Working table with ``class_code``, the position in ``classes``, and ``class``; None without
-            a class column. It lasts as long as the workspace.
-    """
-
-    found: dict[str, list[Histogram]]
+    found: dict[str, list[Histogram]]  # for each column a histogram for each class, in the order of `classes`
+    # the values of the class column as text, in order, None for NULL; `(None,)` without one
     classes: tuple[str | None, ...]
+    # working table with `class_code`, the position in `classes`, and `class`; None without a class column. It
+    # lasts as long as the workspace.
     codes: Table | None
 
 
@@ -60,13 +50,7 @@ def count_values(engine: Engine, table: Table, columns: Sequence[str]) -> int:
 
 
 def histograms(engine: Engine, table: Table, bins: Mapping[str, Bins], by: str | None = None) -> Histograms:
-    """Count the values of some columns by cell or category, and by class.
-
-    Args:
-        engine: Inside a workspace.
-        table: The table or view.
-        bins: For each column its grid, or its categories.
-        by: The class column, if the counts are wanted by class. NULL is a class of its own.
+    """Count the values of columns by cell or category, and by class if there is one, of which NULL is one.
 
     Raises:
         InvalidSource: A column that is to lie on a grid holds no numbers.

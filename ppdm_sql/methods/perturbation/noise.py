@@ -31,17 +31,11 @@ Way = Literal["equal-width", "equal-frequency"]
 
 @dataclass(frozen=True)
 class Domain:
-    """What the original values of a column can be.
+    """What the original values of a column can be."""
 
-    Args:
-        lower: The least value.
-        upper: The largest value, above ``lower``.
-        whole: Whether they are whole numbers only.
-    """
-
-    lower: float
-    upper: float
-    whole: bool = False
+    lower: float  # the least value
+    upper: float  # the largest value, above `lower`
+    whole: bool = False  # whether they are whole numbers only
 
     @property
     def width(self) -> float:
@@ -55,43 +49,28 @@ SMALLEST = 2.0**-900
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Normal noise with mean 0 is added.
+    """Normal noise with mean 0 is added."""
 
-    Args:
-        scale: Its standard deviation, above 0, in the column's unit.
-        domain: Of the original values.
-        rounded: Whether the noisy value is rounded to the grid of the original.
-    """
-
-    scale: float
-    domain: Domain
-    rounded: bool = False
+    scale: float  # its standard deviation, above 0, in the column's unit
+    domain: Domain  # of the original values
+    rounded: bool = False  # whether the noisy value is rounded to the grid of the original
 
 
 @dataclass(frozen=True)
 class Uniform:
-    """Noise spread evenly over [-scale, scale] is added.
+    """Noise spread evenly over [-scale, scale] is added."""
 
-    Args:
-        scale: Half the width, above 0, in the column's unit.
-        domain: Of the original values.
-        rounded: Whether the noisy value is rounded to the grid of the original.
-    """
-
-    scale: float
-    domain: Domain
-    rounded: bool = False
+    scale: float  # half the width, above 0, in the column's unit
+    domain: Domain  # of the original values
+    rounded: bool = False  # whether the noisy value is rounded to the grid of the original
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Value-class membership: the value is replaced by the label of its cell.
+    """Value-class membership: the value is replaced by the label of its cell."""
 
-    Args:
-        edges: The bounds of the cells, ascending, one more than cells. Cells hold their lower edge, the last
-            one its upper edge, too.
-    """
-
+    # the bounds of the cells, ascending, one more than cells. Cells hold their lower edge, the last one its
+    # upper edge, too.
     edges: tuple[float, ...]
 
     @property
@@ -108,15 +87,10 @@ class Cells:
 
 @dataclass(frozen=True)
 class Retain:
-    """Randomized response: the value is kept, or else replaced by any of the values, each as likely.
+    """Randomized response: the value is kept, or else replaced by any of the values, each as likely."""
 
-    Args:
-        probability: That it is kept, in (0, 1).
-        values: All values of the domain, at least two; the own value among them.
-    """
-
-    probability: float
-    values: tuple[str, ...]
+    probability: float  # that it is kept, in (0, 1)
+    values: tuple[str, ...]  # all values of the domain, at least two; the own value among them
 
 
 Noise = Gaussian | Uniform | Cells | Retain
@@ -124,41 +98,23 @@ Noise = Gaussian | Uniform | Cells | Retain
 
 @dataclass(frozen=True)
 class NoiseSpec:
-    """Noise as it is asked for; a level becomes a scale, a number of cells edges, once the domain is known.
+    """Noise as it is specified; a level becomes a scale, and a number of cells edges, on a domain."""
 
-    Args:
-        column: The column, ``""`` where the text names none.
-        kind: Of noise.
-        amount: A scale, a privacy level (1.0 is 100 %), a number of cells, or a probability; 0 where edges
-            are given.
-        level: Whether ``amount`` is a privacy level.
-        confidence: At which, in (0, 1).
-        domain: Of the original values, where it is given.
-        rounded: Whether noisy values are rounded to the grid of the original.
-        edges: Of the cells, where they are given.
-        way: How a number of cells is cut.
-        values: Of the domain of categories, where they are given.
-    """
-
-    column: str
-    kind: Kind
+    column: str  # the column, `""` where the text names none
+    kind: Kind  # of noise
+    # A scale, a privacy level (1.0 is 100 %), a number of cells, or a probability; 0 where edges are given
     amount: float = 0.0
-    level: bool = False
-    confidence: float = CONFIDENCE
-    domain: Domain | None = None
-    rounded: bool = False
-    edges: tuple[float, ...] = ()
-    way: Way = "equal-width"
-    values: tuple[str, ...] = ()
+    level: bool = False  # whether `amount` is a privacy level
+    confidence: float = CONFIDENCE  # at which, in (0, 1)
+    domain: Domain | None = None  # of the original values, where it is given
+    rounded: bool = False  # whether noisy values are rounded to the grid of the original
+    edges: tuple[float, ...] = ()  # of the cells, where they are given
+    way: Way = "equal-width"  # how a number of cells is cut
+    values: tuple[str, ...] = ()  # of the domain of categories, where they are given
 
 
 def resolve_noise(asked: NoiseSpec, domain: Domain | None = None, values: Sequence[str] = ()) -> Noise:
-    """Give the noise that is meant, on a domain.
-
-    Args:
-        asked: From :func:`~ppdm_sql.methods.perturbation.noise_syntax.parse_noise`.
-        domain: Of the original values; what the text itself says comes first. Not needed for given edges.
-        values: For ``retain``, the categories, unless the text lists them.
+    """Give the noise that is meant, on a domain; what the specification itself says comes first.
 
     Raises:
         InvalidOption: The domain is needed and not known or holds a single value, or there are fewer than two
@@ -246,12 +202,7 @@ def as_json(noise: Noise) -> dict[str, Any]:
 
 
 def from_json(found: Mapping[str, Any]) -> Noise:
-    """Read back what :func:`as_json` gave.
-
-    Example:
-        >>> from_json(as_json(Uniform(0.5, Domain(0, 1))))
-        Uniform(scale=0.5, domain=Domain(lower=0, upper=1, whole=False), rounded=False)
-    """
+    """Read back what :func:`as_json` gave."""
     kind, fields = found["kind"], {name: value for name, value in found.items() if name != "kind"}
     if kind == "cells":
         return Cells(tuple(fields["edges"]))

@@ -30,14 +30,8 @@ def noise_of(
 ) -> dict[str, Noise]:
     """Give the noise of the distorted columns of a table, spelled as the table spells them.
 
-    What is given comes first, column by column; then what the catalogue says, where the table is a release
-    of this database; then the comments that an exported DuckDB file keeps.
-
-    Args:
-        engine: Where the table is.
-        table: The table of distorted values.
-        noise: As for ``--noise``: texts with a column each, or texts by column.
-        ranges: As for ``--range``: the least and largest original value by column.
+    What is given, as for ``--noise`` and ``--range``, comes first, column by column; then what the catalogue
+    says, where the table is a release of this database; then the comments that an exported file keeps.
 
     Raises:
         UnknownTable: There is no such table.
@@ -71,24 +65,14 @@ def noise_of(
 
 
 def is_whole(item: Column) -> bool:
-    """Tell whether a column's type holds whole numbers only.
-
-    Example:
-        >>> is_whole(Column("a", "UBIGINT")), is_whole(Column("a", "DECIMAL(8,2)"))
-        (True, False)
-    """
+    """Tell whether a column's type holds whole numbers only."""
     return kind_of(item.type) is Kind.WHOLE or _NO_DECIMALS.fullmatch(item.type) is not None
 
 
 def domains_given(
     ranges: Mapping[str, tuple[object, object]], columns: Sequence[Column], *, table: str
 ) -> dict[str, Domain]:
-    """Read ranges: the least and the largest original value of columns of numbers.
-
-    Raises:
-        UnknownColumn: The table has no such column.
-        InvalidOption: The bounds are not two ascending numbers.
-    """
+    """Read ranges: the least and the largest original value of columns of numbers."""
     types = {item.name: item for item in columns}
     domains = {}
     for name, bounds in ranges.items():
@@ -107,11 +91,7 @@ def domains_given(
 
 
 def categories(engine: Engine, table: Table, item: Column) -> tuple[str, ...]:
-    """List the values of a column of categories as text, in order, NULL aside; one GROUP BY of the column.
-
-    Raises:
-        InvalidSource: There are more than 1000.
-    """
+    """List the values of a column as text, in order, NULL aside, in one GROUP BY; refuse more than 1000."""
     with engine.workspace():
         found = distinct_texts(engine, exact_table(engine, table, [item]), item.name, MOST_VALUES + 1)
     if len(found) > MOST_VALUES:

@@ -62,11 +62,7 @@ def column_measures(
 ) -> list[Measure]:
     """Give, column by column, the noise, and what privacy is left for who knows it and the distribution.
 
-    Args:
-        engine: Inside a workspace.
-        table: From :func:`~ppdm_sql.methods.perturbation.noisy_rows.noisy_rows`.
-        noisy: The randomized columns.
-        records: How many records there are.
+    ``table`` is from :func:`~ppdm_sql.methods.perturbation.noisy_rows.noisy_rows`.
 
     Cost: one GROUP BY a column.
     Source: Agrawal, Aggarwal 2001, section 2.

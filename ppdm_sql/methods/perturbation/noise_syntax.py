@@ -34,11 +34,7 @@ _EXAMPLES: dict[str, str] = {
 
 
 def parse_noise(text: str, column: str = "") -> NoiseSpec:
-    """Read the noise that is asked for one column.
-
-    Args:
-        text: Such as ``salary=gaussian 100%``; the name may be left out.
-        column: The column, where the text need not name it.
+    """Read the noise that is specified for one column; the text need not name it if ``column`` does.
 
     Raises:
         InvalidOption: It cannot be read, or a number makes no sense; the message has an example.
@@ -67,15 +63,7 @@ def parse_noise(text: str, column: str = "") -> NoiseSpec:
 
 
 def parse_all_noise(given: Mapping[str, str] | Sequence[str]) -> list[NoiseSpec]:
-    """Read the noise of several columns: texts that name their columns, or texts by column.
-
-    Raises:
-        InvalidOption: One cannot be read or names no column.
-
-    Example:
-        >>> [asked.column for asked in parse_all_noise({"age": "cells 5", "job": "retain 0.7"})]
-        ['age', 'job']
-    """
+    """Read the noise of several columns: texts that name their columns, or texts by column."""
     if isinstance(given, str):
         given = [given]
     if isinstance(given, Mapping):
@@ -89,26 +77,13 @@ def parse_all_noise(given: Mapping[str, str] | Sequence[str]) -> list[NoiseSpec]
 
 
 def written_name(column: str) -> str:
-    """Write a column's name as it stands before ``=``, in quotes where it needs them.
-
-    Example:
-        >>> written_name("age"), written_name("a=b")
-        ('age', '"a=b"')
-    """
+    """Write a column's name as it stands before ``=``, in quotes where it needs them."""
     plain = re.fullmatch(r"[^=\"'\s](?:[^=\"']*[^=\"'\s])?", column) is not None
     return column if plain else quoted(column)
 
 
 def percentage(text: str, option: str) -> float:
-    """Read a share, a level or a confidence: ``95%`` or ``0.95``.
-
-    Raises:
-        InvalidOption: It is neither.
-
-    Example:
-        >>> percentage("99.9%", "--confidence"), percentage("0.5", "--level")
-        (0.9990000000000001, 0.5)
-    """
+    """Read a share, a level or a confidence: ``95%`` or ``0.95``."""
     found = _AMOUNT.fullmatch(text.strip())
     if found is None or not math.isfinite(float(found[1])):
         raise InvalidOption(f"{option} {text!r} is not a number.", f"Write it as {option} 95% or 0.95.")

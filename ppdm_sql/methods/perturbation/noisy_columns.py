@@ -35,17 +35,11 @@ _NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "[")
 
 @dataclass(frozen=True)
 class NoisyColumn:
-    """A column that gets noise.
-
-    Args:
-        column: It, as the source has it.
-        noise: Its noise.
-        decimals: To how many decimals noisy values are rounded; None where they are not.
-    """
+    """A column that gets noise."""
 
     column: Column
     noise: Noise
-    decimals: int | None = None
+    decimals: int | None = None  # to how many decimals noisy values are rounded; None where they are not
 
     @property
     def numeric(self) -> bool:
@@ -66,13 +60,6 @@ def noisy_columns(
     progress: Progress,
 ) -> tuple[int, list[NoisyColumn]]:
     """Count the records, and give each column the noise that is asked for, on its domain.
-
-    Args:
-        engine: Where the source is.
-        table: The source.
-        asked: The noise of each column.
-        ranges: The domains that are given.
-        progress: Told which domains are taken from the data.
 
     Raises:
         InvalidSource: A column holds no numbers or categories, numbers that are not finite, or values outside
@@ -108,15 +95,7 @@ def _refuse_no_numbers(item: Column) -> None:
 
 
 class _NoiseChoice:
-    """Answers what the noise of one column after the other needs to know.
-
-    Args:
-        engine: Where the source is.
-        table: The source.
-        ranges: The domains that are given.
-        statistics: Of the columns of numbers.
-        progress: Told which domains are taken from the data.
-    """
+    """Gives one column after the other its noise, once it is known to suit it."""
 
     def __init__(
         self,

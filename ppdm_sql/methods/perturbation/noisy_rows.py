@@ -47,11 +47,9 @@ def noisy_rows(
         noisy: The randomized columns.
         kept: What is released as it is, with aliases ``k0``, ``k1`` ...
         records: What a record is known by.
-        draws: The function that gives a record's draws, one for each column but those of cells; None where
-            nothing is drawn.
+        draws: The function that gives a record's draws, one for each column but those of cells, if any.
 
-    Cost: one scan of the source; for records known by a number it is sorted by them, since near numbers share
-    their draws' hash.
+    Cost: one scan of the source; records known by a number are sorted by it, as near ones share a hash.
     """
     return engine.materialize("noisy", *noisy_query(table, noisy, kept, records, draws))
 
@@ -164,11 +162,7 @@ def _double(value: float) -> str:
 def ordered_rows(table: Table, outputs: Sequence[tuple[str, str]]) -> str:
     """Write the SELECT that gives the release, ordered by its own values alone.
 
-    Args:
-        table: From :func:`noisy_rows`.
-        outputs: Working name and released name of each column, in order.
-
-    Example:
+    Example: the working name and the released name of each column.
         >>> ordered_rows(Table("t"), [("r0", 'a "b'), ("k0", "c")])
         'SELECT r0 AS "a ""b", k0 AS "c" FROM "t" ORDER BY r0 NULLS LAST, k0 NULLS LAST'
     """

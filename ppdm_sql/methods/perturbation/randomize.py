@@ -43,12 +43,6 @@ Matrix = NDArray[np.float64]
 def randomize(engine: Engine, source: str, request: RandomizeRequest, progress: Progress) -> Release:
     """Distort columns by noise, and publish the release.
 
-    Args:
-        engine: The database.
-        source: Table or view to read.
-        request: What is asked.
-        progress: Told what the run is doing.
-
     Raises:
         GuaranteeNotMet: The audit refused the outcome.
         PpdmError: An option, a column or the source cannot be used; nothing was published.
@@ -61,21 +55,13 @@ def randomize(engine: Engine, source: str, request: RandomizeRequest, progress: 
 
 @dataclass(frozen=True)
 class Randomized:
-    """The noisy rows, how they came about, and what was measured of them.
+    """The noisy rows, how they came about, and what was measured of them."""
 
-    Args:
-        table: From :func:`~ppdm_sql.methods.perturbation.noisy_rows.noisy_rows`.
-        records: How many there are.
-        noisy: The randomized columns.
-        key: Of the noise.
-        measures: What the noise hides, and what an attack by correlations gets back.
-    """
-
-    table: Table
+    table: Table  # from :func:`~ppdm_sql.methods.perturbation.noisy_rows.noisy_rows`
     records: int
-    noisy: Sequence[NoisyColumn]
-    key: Key
-    measures: Sequence[Measure]
+    noisy: Sequence[NoisyColumn]  # the randomized columns
+    key: Key  # of the noise
+    measures: Sequence[Measure]  # what the noise hides, and what an attack by correlations gets back
     marginals: Mapping[str, Mapping[str, int]]
     moments: Mapping[str, Moments]
 

@@ -47,43 +47,24 @@ MOST_OUTSIDE = 0.5
 
 @dataclass(frozen=True)
 class ReconstructOptions:
-    """What is asked of a reconstruction.
+    """What is asked of a reconstruction; see :meth:`ppdm_sql.Database.reconstruct` for each."""
 
-    Args:
-        into: Name of the table to make.
-        columns: The columns; none stands for all whose noise is known.
-        by_class: The class column, for a distribution each.
-        intervals: How many intervals; None for the paper's rule.
-        kernel: ``cell`` or ``midpoint``.
-        categorical: ``bayes`` or ``inversion``.
-        fraction: Of the chi-square quantile at which the iteration stops.
-        max_iterations: The cap.
-        noise: What is known of the noise, in the language of ``--noise``.
-        ranges: The range of the original values, by column.
-    """
-
-    into: str
-    columns: Sequence[str] = ()
-    by_class: str | None = None
-    intervals: int | None = None
-    kernel: str = "cell"
-    categorical: str = "bayes"
-    fraction: float = FRACTION
-    max_iterations: int = CAP
-    noise: Mapping[str, str] | Sequence[str] = ()
-    ranges: Mapping[str, tuple[object, object]] | None = None
+    into: str  # name of the table to make
+    columns: Sequence[str] = ()  # the columns; none stands for all whose noise is known
+    by_class: str | None = None  # the class column, for a distribution each
+    intervals: int | None = None  # how many intervals; None for the paper's rule
+    kernel: str = "cell"  # `cell` or `midpoint`
+    categorical: str = "bayes"  # `bayes` or `inversion`
+    fraction: float = FRACTION  # of the chi-square quantile at which the iteration stops
+    max_iterations: int = CAP  # the cap
+    noise: Mapping[str, str] | Sequence[str] = ()  # what is known of the noise, in the language of `--noise`
+    ranges: Mapping[str, tuple[object, object]] | None = None  # the range of the original values, by column
 
 
 def reconstruct(
     engine: Engine, source: str, options: ReconstructOptions, progress: Progress
 ) -> Reconstruction:
-    """Estimate the distributions behind randomized columns, and write them into a table.
-
-    Args:
-        engine: The database.
-        source: Release, table or view with the distorted values.
-        options: What is asked.
-        progress: Told what the run is doing.
+    """Estimate the distributions of the original values, and write them into a table.
 
     Raises:
         PpdmError: A name, an option or a column cannot be used, or the noise is not known. Nothing is made.
@@ -94,14 +75,7 @@ def reconstruct(
 
 
 class ReconstructRun:
-    """One run: checked when made, then counted, iterated and written.
-
-    Args:
-        engine: The database.
-        source: Release, table or view with the distorted values.
-        options: What is asked.
-        progress: Told what the run is doing.
-    """
+    """One run: checked when made, then counted, iterated and written."""
 
     def __init__(self, engine: Engine, source: str, options: ReconstructOptions, progress: Progress) -> None:
         engine.require_autocommit()

@@ -27,31 +27,20 @@ BLOCK = 512
 
 @dataclass(frozen=True)
 class Reconstructed:
-    """A distribution that was found.
+    """A distribution that was found."""
 
-    Args:
-        probabilities: Of each cell of the original value; they sum to 1.
-        iterations: Steps that were made.
-        converged: Whether the chi-square criterion stopped the iteration, not the cap.
-    """
-
-    probabilities: Array
-    iterations: int
-    converged: bool
+    probabilities: Array  # of each cell of the original value; they sum to 1
+    iterations: int  # steps that were made
+    converged: bool  # whether the chi-square criterion stopped the iteration, not the cap
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Several distributions that were found, a row each.
+    """Several distributions that were found, a row each."""
 
-    Args:
-        probabilities: Of each cell of the original value (columns); rows sum to 1.
-        iterations: Steps that were made for each.
-        converged: For each, whether the chi-square criterion stopped the iteration, not the cap.
-    """
-
-    probabilities: Array
-    iterations: NDArray[np.int64]
+    probabilities: Array  # of each cell of the original value (columns); rows sum to 1
+    iterations: NDArray[np.int64]  # steps that were made for each
+    # for each, whether the chi-square criterion stopped the iteration, not the cap
     converged: NDArray[np.bool_]
 
 
@@ -101,19 +90,9 @@ def reconstruct_batch(
     cap: int = CAP,
     start: ArrayLike | None = None,
 ) -> Batch:
-    """Find several distributions behind one kernel, each as :func:`reconstruct_distribution` finds it.
+    """Find several distributions by one kernel, each as :func:`reconstruct_distribution` finds it.
 
-    Every distribution stops by itself; one without records stays as it starts.
-
-    Args:
-        counts: Records in each cell of the noisy value (columns), a row for each distribution.
-        kernel: Probability of each noisy cell (rows) under each original one (columns).
-        fraction: Of the quantile, at least 0.
-        cap: Most steps, at least 1.
-        start: First estimate of all; by default uniform.
-
-    Raises:
-        InvalidOption: The fraction or the cap cannot be used.
+    Every row of counts stops by itself; one without records stays as it starts.
 
     Cost: two matrix products a step for all together.
     """
@@ -167,11 +146,6 @@ def _iterate(
 def bayes_step(shares: Array, kernel: Array, current: Array) -> Array:
     """Give the next estimates: the mean posterior of the original cell over the noisy values.
 
-    Args:
-        shares: Of the records in each noisy cell (columns), a row for each distribution.
-        kernel: Probability of each noisy cell (rows) under each original one (columns).
-        current: The estimates, a row each.
-
     Source: section 3, equation 3 with its denominator shared.
 
     Example:
@@ -199,13 +173,7 @@ def first_distribution(cells: int, start: ArrayLike | None = None) -> Array:
 
 
 def fold_unreachable(counts: ArrayLike, kernel: Array) -> Array:
-    """Move counts of cells that no original value reaches inwards, to the nearest cell that some reaches.
-
-    Example:
-        >>> import numpy as np
-        >>> fold_unreachable([[3, 5, 2]], np.array([[0.0], [1.0], [0.0]])).tolist()
-        [[0.0, 10.0, 0.0]]
-    """
+    """Move counts of cells that no original value reaches inwards, to the nearest cell that some reaches."""
     moved = np.array(counts, dtype=np.float64)
     reached = kernel.max(axis=1) > 0
     near = np.flatnonzero(reached)
@@ -217,12 +185,7 @@ def fold_unreachable(counts: ArrayLike, kernel: Array) -> Array:
 
 @cache
 def chi_square_quantile(freedom: int) -> float:
-    """Give the 95 % quantile of chi-square.
-
-    Example:
-        >>> round(chi_square_quantile(99), 3)
-        123.225
-    """
+    """Give the 95 % quantile of chi-square."""
     from scipy.special import chdtri  # type: ignore[import-untyped, unused-ignore]
 
     return float(chdtri(freedom, 0.05))
@@ -252,15 +215,8 @@ def category_kernel(noise: Retain) -> Array:
 def invert_randomization(counts: ArrayLike, noise: Retain) -> tuple[Array, NDArray[np.bool_]]:
     """Find the distribution of the categories by inverting the matrix of the randomization.
 
-    Args:
-        counts: Records that show each value.
-        noise: Its values and the probability of keeping the true one, above 0.
-
     Returns:
         The probabilities, and which of them were estimated below 0; those are 0, and the others sum to 1.
-
-    Raises:
-        InvalidOption: Nothing was kept, so nothing is known.
 
     Source: section 6, after Warner 1965.
 

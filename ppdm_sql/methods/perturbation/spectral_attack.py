@@ -38,18 +38,12 @@ class Attack:
 
     0 leaves all of the noise, 1 none. The attacker knows the noise and makes the best linear estimate. One
     column alone tells something too: where noise is strong, the mean is the better guess.
-
-    Args:
-        alone: For each column, removed by who looks at that column only.
-        together: For each column, removed by who looks at all noisy columns.
-        measured: Whether that was measured on the true values; else it is what the covariances promise.
-        correlated: Whether the noise is correlated.
     """
 
-    alone: Mapping[str, float]
-    together: Mapping[str, float]
-    measured: bool
-    correlated: bool = False
+    alone: Mapping[str, float]  # for each column, removed by who looks at that column only
+    together: Mapping[str, float]  # for each column, removed by who looks at all noisy columns
+    measured: bool  # whether that was measured on the true values; else it is what the covariances promise
+    correlated: bool = False  # whether the noise is correlated
 
     @property
     def measures(self) -> tuple[tuple[str, float | None, float | None], ...]:
@@ -95,11 +89,10 @@ def filter_attack(
         noises: The noise of each column; only noise that is added counts.
         released: For each column its noisy numbers.
         original: For each column its true numbers, which the owner has; None to go by the covariances.
-        mixing: How noise is correlated, a row for each column with added noise, in the order of ``noises``.
+        mixing: How the added noises are correlated, from ``mixing_matrix``.
 
     Returns:
-        None where fewer than two columns have added noise, there are no records, or their numbers are too
-        large to be squared.
+        None where fewer than two columns have added noise, or nothing can be measured of them.
 
     Cost: one scan of the table with an aggregate for each pair of columns, one with two for each column.
     """
@@ -125,31 +118,18 @@ def filter_attack(
 
 
 def deviation(noise: Gaussian | Uniform) -> float:
-    """Give the standard deviation of noise, in the column's unit; rounding to whole numbers adds to it.
-
-    Example:
-        >>> from ppdm_sql.methods.perturbation.noise import Domain
-        >>> deviation(Uniform(3.0, Domain(0, 1)))
-        1.7320508075688772
-    """
+    """Give the standard deviation of noise, in the column's unit; rounding to whole numbers adds to it."""
     variance = noise.scale**2 / (3 if isinstance(noise, Uniform) else 1)
     return math.sqrt(variance + (1 / 12 if noise.rounded and noise.domain.whole else 0))
 
 
 def _linear_filter(covariances: Matrix, factor: Matrix, records: int) -> tuple[Matrix, Matrix]:
-    """Find the best linear estimate of the true values, and its mean squared errors.
+    """Find the weights of the best linear estimate of the true values, and its mean squared errors.
 
-    In the coordinates in which the noise has variance 1 everywhere, a principal component of variance v holds
-    v - 1 of data. It is weighted by its share of data, (v - 1) / v, which is its error, too; a component that
-    does not exceed what noise of so many records reaches by chance (Marchenko and Pastur) is taken for noise.
-
-    Args:
-        covariances: Of the noisy columns.
-        factor: Matrix F with F F' the covariances of the noise.
-        records: Number of records.
-
-    Returns:
-        The matrix of weights, by which the noisy values, centred, are multiplied, and the error by column.
+    The noise has covariances F F', with F the factor. In the coordinates in which its variance is 1 everywhere,
+    a principal component of variance v holds v - 1 of data. It is weighted by its share of data, (v - 1) / v,
+    which is its error, too; a component that does not exceed what noise of so many records reaches by chance
+    (Marchenko and Pastur) is taken for noise.
     """
     inverse = np.linalg.inv(factor)
     values, vectors = np.linalg.eigh(inverse @ covariances @ inverse.T)

@@ -32,19 +32,14 @@ WIDE = 10_000
 class Grid:
     """Cells of equal width, side by side; cell i is ``[lower + i * width, lower + (i + 1) * width)``.
 
-    Args:
-        lower: Lower edge of the first cell.
-        width: Of every cell, above 0.
-        cells: How many.
-
     Example:
         >>> Grid(0.0, 0.5, 4).edges().tolist()
         [0.0, 0.5, 1.0, 1.5, 2.0]
     """
 
-    lower: float
-    width: float
-    cells: int
+    lower: float  # lower edge of the first cell
+    width: float  # of every cell, above 0
+    cells: int  # how many
 
     @property
     def upper(self) -> float:
@@ -66,14 +61,6 @@ def grid_for(noise: Additive, records: int, intervals: int | None = None) -> Gri
     The rule is an average of 100 records an interval, but 10 to 100 intervals. Whole numbers get cells that
     lie around them, ``[19.5, 20.5)`` for 20: one cell each if there are no more than 100 of them, else as
     many to a cell as the number of intervals asks for (the last cell may then end above the domain).
-
-    Args:
-        noise: The noise, which knows the domain.
-        records: How many there are.
-        intervals: How many intervals to make instead, at least 1.
-
-    Raises:
-        InvalidOption: ``intervals`` is below 1.
 
     Source: section 4.2.
 
@@ -113,21 +100,11 @@ def observed_grid(noise: Additive, grid: Grid) -> Grid:
 
 
 def kernel(noise: Additive, grid: Grid, observed: Grid, form: Form = "cell") -> Array:
-    """Give the probability of each cell of the noisy value under each cell of the original one.
+    """Give the probability of each cell of the noisy value (rows) under each cell of the original one (columns).
 
     ``cell`` is exact for values spread evenly in their cell (and for unit cells around whole numbers, whose
-    one value stands in the middle). ``midpoint`` is the paper's approximation: the density of the noise at
-    the distance of the cells' midpoints.
-
-    Args:
-        noise: The noise.
-        grid: Cells of the original value.
-        observed: Cells of the noisy value, as :func:`observed_grid` gives them; the end cells are open.
-        form: Which of the two.
-
-    Returns:
-        A matrix with a row for each observed cell and a column for each original one; the columns of
-        ``cell`` sum to 1.
+    one value stands in the middle); its columns sum to 1. ``midpoint`` is the paper's approximation: the
+    density of the noise at the distance of the cells' midpoints. The end cells of ``observed`` are open.
 
     Raises:
         InvalidOption: There is no such form.
@@ -163,11 +140,7 @@ def shift_probabilities(
 ) -> tuple[Array, Array, Array]:
     """Give the probabilities that noise moves a value by so many cells or fewer, exactly so many, or more.
 
-    Args:
-        noise: The noise.
-        width: Of the cells.
-        steps: Numbers of cells, ascending one by one.
-        spread: Whether the value lies anywhere in its cell, or in its middle.
+    Steps ascend one by one. With ``spread`` the value lies anywhere in its cell, else in its middle.
     """
     tail = _cell_tail if spread and noise.scale < WIDE * width else _point_tail
     above = tail(noise, width, np.append(steps, steps[-1] + 1))

@@ -31,19 +31,14 @@ FINE = 64
 
 @dataclass(frozen=True)
 class TreeFeature:
-    """An attribute and how its cells are told from a value.
+    """An attribute and how its cells are told from a value."""
 
-    Args:
-        attribute: What the tree keeps of it.
-        grid: The cells of a number, of the original one where there is noise; None otherwise.
-        noise: The noise, if the original distribution is reconstructed; None to take values as they are.
-        labels: What a value-class column shows for each cell.
-    """
-
-    attribute: Attribute
+    attribute: Attribute  # what the tree keeps of it
+    # the cells of a number, of the original one where there is noise; None otherwise
     grid: Grid | None = None
+    # the noise, if the original distribution is reconstructed; None to take values as they are
     noise: Gaussian | Uniform | None = None
-    labels: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()  # what a value-class column shows for each cell
 
     @property
     def cells(self) -> int:

@@ -134,11 +134,7 @@ class DecisionTree:
         return tuple(attribute.name for attribute in self.attributes if attribute.name in split)
 
     def attribute(self, name: str) -> Attribute:
-        """Give an attribute by its name.
-
-        Raises:
-            KeyError: There is none of that name.
-        """
+        """Give an attribute by its name."""
         return {attribute.name: attribute for attribute in self.attributes}[name]
 
     def children(self, node: TreeNode) -> tuple[TreeNode, ...]:

@@ -20,38 +20,26 @@ from ppdm_sql.methods.trees.sorted_assignment import (
 
 @dataclass(frozen=True)
 class ChildNode:
-    """Where the records of one side of a split go.
+    """Where the records of one side of a split go."""
 
-    Args:
-        node: Position of the node in the next level.
-        settled: Whether all its attributes take cells that are settled.
-    """
-
-    node: int
-    settled: bool
+    node: int  # position of the node in the next level
+    settled: bool  # whether all its attributes take cells that are settled
 
 
 @dataclass
 class Partition:
-    """To which children the records of a level go, node by node; those of leaves are dropped.
+    """To which children the records of a level go, node by node; those of leaves are dropped."""
 
-    Args:
-        nodes: Positions of the nodes that are split.
-        attributes: By which attribute each.
-        first_places: The place of the first cell of each; the others follow it, then NULL.
-        first_bins: The number of the first bin of each, where it reconstructed the attribute.
-        children: Rows ``first, last, node, settled``: what stands in these places goes to that child.
-        places: Number of places so far.
-        bins: Number of bins so far.
-    """
-
-    nodes: list[int] = field(default_factory=list)
-    attributes: list[int] = field(default_factory=list)
+    nodes: list[int] = field(default_factory=list)  # positions of the nodes that are split
+    attributes: list[int] = field(default_factory=list)  # by which attribute each
+    # the place of the first cell of each; the others follow it, then NULL
     first_places: list[int] = field(default_factory=list)
+    # the number of the first bin of each, where it reconstructed the attribute
     first_bins: list[int] = field(default_factory=list)
+    # rows `first, last, node, settled`: what stands in these places goes to that child
     children: list[tuple[int, int, int, bool]] = field(default_factory=list)
-    places: int = 0
-    bins: int = 0
+    places: int = 0  # number of places so far
+    bins: int = 0  # number of bins so far
 
     def add(self, node: int, split: Split, cells: int, children: Mapping[Side, ChildNode], bins: int) -> int:
         """Add a node with the children that may be split again, and give the number of its first bin."""
@@ -79,15 +67,10 @@ def _sides(split: Split, cells: int) -> list[tuple[int, int, Side]]:
 
 @dataclass(frozen=True)
 class LocalCells:
-    """The cells of the attributes that nodes reconstructed for themselves (Local) and now split.
+    """The cells of the attributes that nodes reconstructed for themselves (Local) and now split."""
 
-    Args:
-        coded: Where the noisy values are.
-        assignment: Cells of the nodes' bins.
-    """
-
-    coded: Table
-    assignment: CellAssignment
+    coded: Table  # where the noisy values are
+    assignment: CellAssignment  # cells of the nodes' bins
 
 
 def partition_records(
@@ -98,13 +81,6 @@ def partition_records(
     local: LocalCells | None = None,
 ) -> Table:
     """Write the records of the next level, and discard those of this one.
-
-    Args:
-        engine: Inside a workspace.
-        records: Those of this level; see :mod:`ppdm_sql.methods.trees.tree_growth`.
-        partition: Where they go.
-        offsets: Of the codes of each attribute.
-        local: Where nodes reconstruct.
 
     Cost: one scan of the records; where nodes reconstruct, also a sort of those near the boundaries.
     """

@@ -42,7 +42,7 @@ class Predicted:
 
 
 def decision(tree: DecisionTree, column_of: ColumnOf, class_as: ClassAs) -> exp.Expression:
-    r"""Write a tree as CASE expressions.
+    r"""Write a tree as CASE expressions over the columns, or parameters, that hold its attributes.
 
     A CASE follows the larger subtree, a WHEN for each node, and only the smaller ones are nested: however
     deep the tree is, the nesting, which the engine limits, is not deeper than the logarithm of its size.

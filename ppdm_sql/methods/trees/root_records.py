@@ -41,16 +41,8 @@ def root_records(
 ) -> Table:
     """Assign every value to a cell, and write the records as the root holds them.
 
-    Args:
-        engine: Inside a workspace.
-        coded: The records; see :mod:`ppdm_sql.methods.trees.coded_records`.
-        features: The attributes.
-        classes: Number of classes.
-        by_class: Whether distributions are reconstructed for each class, or over all records (Global).
-        local: Whether nodes will reconstruct their own.
-
-    Returns:
-        The working table ``records``; see :mod:`ppdm_sql.methods.trees.tree_growth`.
+    Distributions are reconstructed for each class, or over all records (Global); ``local`` keeps what nodes
+    need to reconstruct their own.
 
     Cost: one GROUP BY an attribute, a sort of the records near the boundaries of its cells, and one scan that
     looks all cells up.

@@ -25,15 +25,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CellAssignment:
-    """Which bins, and which records of divided bins, go to which cell.
+    """Which bins, and which records of divided bins, go to which cell."""
 
-    Args:
-        whole: Rows ``first, last, cell``: the bins from first up to last, last excluded, are of that cell.
-        divided: Rows ``bin, first, last, cell``: of this bin, the records from rank first up to last, last
-            excluded, go to that cell.
-    """
-
-    whole: Ints
+    whole: Ints  # rows `first, last, cell`: the bins from first up to last, last excluded, are of that cell
+    # rows `bin, first, last, cell`: of this bin, the records from rank first up to last, last excluded, go to
+    # that cell
     divided: Ints
 
 
@@ -59,12 +55,7 @@ def cell_ends(probabilities: Array, records: Ints) -> Ints:
 
 
 def assign_bins(counts: Ints, ends: Ints, first_bins: Ints) -> CellAssignment:
-    """Assign bins to cells.
-
-    Args:
-        counts: Records by group and bin.
-        ends: For each group the rank at which each cell ends, from :func:`cell_ends`.
-        first_bins: The number of the first bin of each group; the others follow it.
+    """Assign the bins of each group to cells, whose ends :func:`cell_ends` gives; bins are numbered from the first.
 
     Example:
         >>> found = assign_bins(np.array([[2, 0, 3, 1]]), np.array([[2, 4, 6]]), np.array([10]))
@@ -126,11 +117,8 @@ def write_divided_bins(engine: Engine, assignment: CellAssignment) -> Table:
 def sorted_query(records: str, divided_bins: Table, value: str = "r.value", join: str = "") -> str:
     """Give SQL for ``id, cell`` of the records in divided bins: their rank by value tells their cell.
 
-    Args:
-        records: SQL for ``id, bin`` and more: every record of the groups, and its bin.
-        divided_bins: From :func:`write_divided_bins`.
-        value: SQL for the value of a record ``r``.
-        join: SQL for what has to be joined for it.
+    ``records`` is SQL for ``id, bin`` and more of every record of the groups; ``join``, of what has to be joined
+    to give the value of a record ``r``.
 
     Example:
         >>> from ppdm_sql.engine.statements import formatted

@@ -71,11 +71,7 @@ class Model:
         return f"Model({self.name!r})"
 
     def row(self) -> ModelRow:
-        """Give its row of the catalogue.
-
-        Raises:
-            UnknownModel: It was dropped in the meantime.
-        """
+        """Give its row of the catalogue."""
         return find(self._engine, self.name)
 
     def tree(self) -> DecisionTree:
@@ -94,16 +90,11 @@ class Model:
         return DecisionTree(row.mode, row.class_column, kept["class_type"], row.classes, attributes, nodes)
 
     def confusion(self, test: str) -> Matrix:
-        """Count the records of a table by class and predicted class.
-
-        Args:
-            test: Table or view with the class and the columns that the tree uses.
+        """Count the records of a table by class (rows) and predicted class (columns), in one scan.
 
         Raises:
             InvalidSource: The table is empty, or holds classes that training did not meet.
             UnknownColumn: The table lacks a column.
-
-        Cost: one scan of the table.
         """
         return tuple(confusion(self._engine, self.tree(), test))
 
@@ -132,12 +123,7 @@ def _macro(row: ModelRow) -> Table:
 
 
 def accuracy(matrix: Sequence[Sequence[int]]) -> float:
-    """Give the share of tested records whose class was predicted, in [0, 1].
-
-    Example:
-        >>> accuracy([(8, 2), (1, 9)])
-        0.85
-    """
+    """Give the share of tested records whose class was predicted, in [0, 1]."""
     right = sum(row[place] for place, row in enumerate(matrix))
     return right / sum(map(sum, matrix))
 
@@ -146,13 +132,7 @@ def accuracy(matrix: Sequence[Sequence[int]]) -> float:
 
 
 def models(engine: Engine) -> list[ModelRow]:
-    """List the models of the current database, oldest first.
-
-    Example:
-        >>> import duckdb
-        >>> models(Engine(duckdb.connect()))
-        []
-    """
+    """List the models of the current database, oldest first."""
     if "models" not in parts(engine):
         return []
     return [_row(found) for found in engine.look_up(text("trees/models"), step="models")]
@@ -173,11 +153,7 @@ def find(engine: Engine, name: str) -> ModelRow:
 
 
 def get_model(engine: Engine, name: str) -> Model:
-    """Find a model by its name as it stands, else without regard to case.
-
-    Raises:
-        UnknownModel: There is none; the message lists those that exist, nearest first.
-    """
+    """Find a model by its name as it stands, else without regard to case; refuse by :class:`UnknownModel`."""
     return Model(engine, find(engine, name).model)
 
 

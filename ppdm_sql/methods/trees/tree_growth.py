@@ -43,15 +43,10 @@ MOST_COUNTS = 2**24
 
 @dataclass(frozen=True)
 class Limits:
-    """When a node is not split.
+    """When a node is not split."""
 
-    Args:
-        min_split: It has fewer records than this.
-        max_depth: There are as many splits above it.
-    """
-
-    min_split: int
-    max_depth: int
+    min_split: int  # it has fewer records than this
+    max_depth: int  # there are as many splits above it
 
     def allow(self, node: TreeNode) -> bool:
         """Tell whether a node may be split; one of a single class has nothing to gain."""
@@ -79,13 +74,7 @@ class _NextLevel:
 class TreeGrowth:
     """One tree while it grows.
 
-    Args:
-        engine: Inside a workspace.
-        records: The records of the root.
-        coded: Where the noisy values are, if nodes reconstruct (Local); None otherwise.
-        features: The attributes.
-        limits: When a node is not split.
-        progress: Told of every level.
+    ``coded`` is where the noisy values are, if nodes reconstruct distributions of their own (Local).
     """
 
     def __init__(
@@ -211,8 +200,7 @@ class TreeGrowth:
     def _reconstruct(self, level: Sequence[OpenNode], counts: Sequence[Ints]) -> dict[tuple[int, int], Ints]:
         """Reconstruct what is not settled, and write the records of each cell into the counts.
 
-        Returns:
-            For each node's position and attribute the ranks at which cells end, by class.
+        Gives, for each node's position and attribute, the ranks at which cells end, by class.
         """
         ends: dict[tuple[int, int], Ints] = {}
         for place in sorted(self.reconstructing):
