@@ -769,8 +769,7 @@ class Database:
             >>> model.tree().root.cut, model.row().confusion
             (49.5, ((50, 0), (0, 50)))
         """
-        from ppdm_sql.methods.trees.request import TrainRequest
-        from ppdm_sql.methods.trees.train import train
+        from ppdm_sql.methods.trees.train import TrainRequest, train
 
         request = TrainRequest(
             class_column=class_column,

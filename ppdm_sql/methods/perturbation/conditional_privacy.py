@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ppdm_sql.methods.perturbation.noise import Cells, Noise, Retain, Uniform
-from ppdm_sql.methods.perturbation.privacy_level import CONFIDENCE, interval_width
+from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, Noise, Retain, Uniform, noise_kind
+from ppdm_sql.methods.perturbation.privacy_level import CONFIDENCE, Metric, interval_width
 from ppdm_sql.methods.perturbation.reconstruction import category_kernel
 from ppdm_sql.methods.perturbation.transition_matrices import (
     REACH,
-    Additive,
     Array,
     Grid,
     holds_one_value,
@@ -87,7 +87,7 @@ def conditional_privacy(noise: Noise, grid: Grid | None, probabilities: ArrayLik
     assert grid is not None
     before = entropy(shares) + math.log2(grid.width)
     widths, seen = _posterior_widths(noise, grid, shares)
-    nominal = interval_width("uniform" if isinstance(noise, Uniform) else "gaussian", noise.scale)
+    nominal = interval_width(cast(Metric, noise_kind(noise)), noise.scale)
     short = float(seen[widths < nominal / 2].sum())
     return _measured(before, _information(noise, grid, shares), float(seen @ widths), short)
 
@@ -112,7 +112,7 @@ def _measured(
     )
 
 
-def _information(noise: Additive, grid: Grid, shares: Array) -> float:
+def _information(noise: AdditiveNoise, grid: Grid, shares: Array) -> float:
     """Give the mutual information of original and noisy value, in bits."""
     reach = noise.scale if isinstance(noise, Uniform) else REACH * noise.scale
     if noise.scale > FUTILE * grid.width * grid.cells:
@@ -129,14 +129,14 @@ def _information(noise: Additive, grid: Grid, shares: Array) -> float:
     return entropy(np.convolve(placed.ravel(), moved)) + math.log2(width) - _noise_entropy(noise)
 
 
-def _noise_entropy(noise: Additive) -> float:
+def _noise_entropy(noise: AdditiveNoise) -> float:
     """Give the differential entropy of the noise, in bits."""
     if isinstance(noise, Uniform):
         return math.log2(2 * noise.scale)
     return math.log2(noise.scale * math.sqrt(2 * math.pi * math.e))
 
 
-def _posterior_widths(noise: Additive, grid: Grid, shares: Array) -> tuple[Array, Array]:
+def _posterior_widths(noise: AdditiveNoise, grid: Grid, shares: Array) -> tuple[Array, Array]:
     """Give the width of the shortest 95 % interval for each noisy cell, and the cell's probability."""
     joint = kernel(noise, grid, observed_grid(noise, grid)) * shares
     seen = joint.sum(axis=1)

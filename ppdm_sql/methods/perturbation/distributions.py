@@ -12,7 +12,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind, literal, render
 from ppdm_sql.methods.perturbation.conditional_privacy import ConditionalPrivacy
-from ppdm_sql.methods.perturbation.noise import Gaussian, Noise, Uniform, as_text
+from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Noise, as_text
 from ppdm_sql.methods.perturbation.transition_matrices import Array
 from ppdm_sql.release.ddl import create_table
 from ppdm_sql.version import __version__
@@ -184,7 +184,7 @@ class Reconstruction:
         nulls, outside, negative = (sum(getattr(f, kind) for f in of) for kind in _COUNTED)
         beyond = (
             "lie farther out than the noise takes any value of the range; they count to the end intervals"
-            if isinstance(of[0].noise, Gaussian | Uniform)
+            if isinstance(of[0].noise, AdditiveNoise)
             else "are none of those that the noise gives; they were left out"
         )
         texts = {

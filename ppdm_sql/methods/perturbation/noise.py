@@ -20,7 +20,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.perturbation.privacy_level import CONFIDENCE, scale_for
@@ -48,21 +48,20 @@ SMALLEST = 2.0**-900
 
 
 @dataclass(frozen=True)
-class Gaussian:
-    """Normal noise with mean 0 is added."""
+class AdditiveNoise:
+    """Noise with mean 0 that is added to the value: value distortion (section 2 of the paper)."""
 
-    scale: float  # its standard deviation, above 0, in the column's unit
+    scale: float  # above 0, in the column's unit
     domain: Domain  # of the original values
     rounded: bool = False  # whether the noisy value is rounded to the grid of the original
 
 
-@dataclass(frozen=True)
-class Uniform:
-    """Noise spread evenly over [-scale, scale] is added."""
+class Gaussian(AdditiveNoise):
+    """Normal noise; the scale is its standard deviation."""
 
-    scale: float  # half the width, above 0, in the column's unit
-    domain: Domain  # of the original values
-    rounded: bool = False  # whether the noisy value is rounded to the grid of the original
+
+class Uniform(AdditiveNoise):
+    """Noise spread evenly over [-scale, scale]."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class Retain:
     values: tuple[str, ...]  # all values of the domain, at least two; the own value among them
 
 
-Noise = Gaussian | Uniform | Cells | Retain
+Noise = AdditiveNoise | Cells | Retain
 
 
 @dataclass(frozen=True)
@@ -173,7 +172,7 @@ def _retain(asked: NoiseSpec, values: tuple[str, ...]) -> Retain:
     return Retain(asked.amount, values)
 
 
-def rounding_of(noise: Gaussian | Uniform) -> float:
+def rounding_of(noise: AdditiveNoise) -> float:
     """Give the unit to which noisy values are rounded, or its upper bound where decimals are kept.
 
     Without rounding to the grid of the original it is a power of two, about a millionth of the scale: enough
@@ -190,6 +189,16 @@ def rounding_of(noise: Gaussian | Uniform) -> float:
     return float(2.0 ** (math.floor(math.log2(noise.scale)) - 20))
 
 
+def shown_values(noise: Cells | Retain) -> tuple[str, ...]:
+    """Give what a column can show: the labels of cells, or the categories."""
+    return noise.labels if isinstance(noise, Cells) else noise.values
+
+
+def noise_kind(noise: Noise) -> Kind:
+    """Give the word for a noise in the language."""
+    return cast(Kind, type(noise).__name__.lower())
+
+
 def as_json(noise: Noise) -> dict[str, Any]:
     """Give the noise as JSON can hold it.
 
@@ -198,7 +207,7 @@ def as_json(noise: Noise) -> dict[str, Any]:
         {'kind': 'retain', 'probability': 0.7, 'values': ['a', 'b']}
     """
     fields = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(noise).items()}
-    return {"kind": type(noise).__name__.lower(), **fields}
+    return {"kind": noise_kind(noise), **fields}
 
 
 def from_json(found: Mapping[str, Any]) -> Noise:
@@ -229,7 +238,7 @@ def as_text(noise: Noise) -> str:
         case _:
             domain = noise.domain
             bounds = f"on {number_text(domain.lower)},{number_text(domain.upper)}"
-            words = [type(noise).__name__.lower(), number_text(noise.scale), bounds]
+            words = [noise_kind(noise), number_text(noise.scale), bounds]
             return " ".join([*words, *["whole"] * domain.whole, *["rounded"] * noise.rounded])
 
 

@@ -13,7 +13,14 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.perturbation.conditional_privacy import conditional_privacy
 from ppdm_sql.methods.perturbation.histograms import Bins, histograms
-from ppdm_sql.methods.perturbation.noise import Cells, Noise, Retain
+from ppdm_sql.methods.perturbation.noise import (
+    AdditiveNoise,
+    Cells,
+    Noise,
+    Retain,
+    noise_kind,
+    shown_values,
+)
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
 from ppdm_sql.methods.perturbation.privacy_level import CONFIDENCE, Metric, level_of
 from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for
@@ -42,8 +49,7 @@ def noise_measures(name: str, noise: Noise) -> list[Measure]:
             (f"cells: {name}", None, float(len(noise.edges) - 1)),
             (f"privacy level at 95 % confidence, in the narrowest cell: {name}", None, level),
         ]
-    kind = cast(Metric, type(noise).__name__.lower())
-    level = level_of(kind, noise.scale, noise.domain.width, CONFIDENCE)
+    level = level_of(cast(Metric, noise_kind(noise)), noise.scale, noise.domain.width, CONFIDENCE)
     return [
         (f"noise scale: {name}", None, noise.scale),
         (f"privacy level at 95 % confidence: {name}", None, level),
@@ -82,9 +88,7 @@ def column_measures(
 
 
 def _bins(noise: Noise, records: int) -> Bins:
-    if isinstance(noise, Cells):
-        return noise.labels
-    return noise.values if isinstance(noise, Retain) else grid_for(noise, records)
+    return grid_for(noise, records) if isinstance(noise, AdditiveNoise) else shown_values(noise)
 
 
 def _remaining(it: NoisyColumn, grid: Grid | None, counts: NDArray[np.float64]) -> list[Measure]:

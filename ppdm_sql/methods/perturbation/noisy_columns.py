@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ppdm_sql.engine import Column, Engine, Rows, type_title
 from ppdm_sql.engine.names import Table
@@ -13,13 +13,12 @@ from ppdm_sql.engine.types import is_number
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.column_statistics import ColumnStatistics, statistics_of
 from ppdm_sql.methods.perturbation.noise import (
+    AdditiveNoise,
     Cells,
     Domain,
-    Gaussian,
     Noise,
     NoiseSpec,
     Retain,
-    Uniform,
     resolve_noise,
 )
 from ppdm_sql.methods.perturbation.noise_lookup import categories, is_whole
@@ -47,9 +46,9 @@ class NoisyColumn:
         return not isinstance(self.noise, Retain)
 
     @property
-    def added(self) -> Gaussian | Uniform | None:
+    def added(self) -> AdditiveNoise | None:
         """Give the noise that is added to numbers; None for cells and categories."""
-        return self.noise if isinstance(self.noise, Gaussian | Uniform) else None
+        return self.noise if isinstance(self.noise, AdditiveNoise) else None
 
 
 def noisy_columns(
@@ -94,21 +93,17 @@ def _refuse_no_numbers(item: Column) -> None:
         )
 
 
+@dataclass
 class _NoiseChoice:
     """Gives one column after the other its noise, once it is known to suit it."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        table: Table,
-        ranges: Mapping[str, Domain],
-        statistics: Mapping[str, ColumnStatistics],
-        progress: Progress,
-    ) -> None:
-        self.engine, self.table, self.ranges = engine, table, ranges
-        self.statistics, self.progress = statistics, progress
-        self.observed: list[str] = []
-        self.listed: list[str] = []
+    engine: Engine
+    table: Table
+    ranges: Mapping[str, Domain]
+    statistics: Mapping[str, ColumnStatistics]
+    progress: Progress
+    observed: list[str] = field(default_factory=list)
+    listed: list[str] = field(default_factory=list)
 
     def noisy(self, asked: NoiseSpec, item: Column) -> NoisyColumn:
         """Give a column its noise, once it is known to suit it."""
@@ -123,7 +118,7 @@ class _NoiseChoice:
         if asked.kind == "cells":
             return NoisyColumn(item, self._cells(asked, item, statistics))
         noise = resolve_noise(replace(asked, domain=self._domain(asked, item, statistics)))
-        assert isinstance(noise, Gaussian | Uniform)
+        assert isinstance(noise, AdditiveNoise)
         if max(-noise.domain.lower, noise.domain.upper, noise.scale) > LARGEST:
             raise InvalidOption(
                 f"Values or noise of {item.name!r} are too large for their variance to be a number.",
@@ -180,7 +175,7 @@ class _NoiseChoice:
             f"Give --range {item.name}=LOWER,UPPER that holds all values, or leave these out in a view.",
         )
 
-    def _decimals(self, item: Column, noise: Gaussian | Uniform, statistics: ColumnStatistics) -> int | None:
+    def _decimals(self, item: Column, noise: AdditiveNoise, statistics: ColumnStatistics) -> int | None:
         """Give the grid of the original, and refuse or tell of noise that is finer than it."""
         kept = _DECIMALS.fullmatch(item.type)
         decimals = 0 if noise.domain.whole else int(kept[1]) if kept else None

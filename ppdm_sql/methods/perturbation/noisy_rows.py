@@ -15,7 +15,7 @@ from ppdm_sql.engine.names import Table, alias, column, quoted
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.engine.types import double, plain_type
 from ppdm_sql.methods.perturbation.column_statistics import as_double, source_rows
-from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Retain, Uniform, rounding_of
+from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, Retain, Uniform, rounding_of
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
 from ppdm_sql.methods.perturbation.record_key import RecordKey
 
@@ -117,17 +117,17 @@ def noisy_query(
 def _released(it: NoisyColumn, value: str, draw: str, params: Params) -> str:
     """Write what is released for a value and its draw: standard normal, or else uniform on (0, 1)."""
     match it.noise:
-        case Gaussian():
-            return _rounded(it, f"{value} + {_double(it.noise.scale)} * {draw}", it.noise)
-        case Uniform():
-            return _rounded(it, f"{value} + {_double(it.noise.scale)} * (2 * {draw} - 1)", it.noise)
+        case Uniform(scale):
+            return _rounded(it, f"{value} + {_double(scale)} * (2 * {draw} - 1)", it.noise)
+        case AdditiveNoise(scale):
+            return _rounded(it, f"{value} + {_double(scale)} * {draw}", it.noise)
         case Cells():
             return _cell(it.noise, value)
         case Retain():
             return _retained(it, value, draw, params)
 
 
-def _rounded(it: NoisyColumn, noisy: str, noise: Gaussian | Uniform) -> str:
+def _rounded(it: NoisyColumn, noisy: str, noise: AdditiveNoise) -> str:
     if it.decimals is None:
         unit = _double(rounding_of(noise))
         return f"round(({noisy}) / {unit}) * {unit}"

@@ -3,7 +3,7 @@
 If a value can be told with confidence c to lie in an interval, the width of the interval is the amount of
 privacy at confidence c. A privacy level is that width as a share of the range of the column.
 
-Source: Agrawal, Srikant 2000, section 2.2, Table 1.
+Source: Agrawal, Srikant 2000, section 2.1, Table 1.
 """
 
 from __future__ import annotations

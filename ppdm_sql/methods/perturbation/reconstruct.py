@@ -19,7 +19,14 @@ from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
 from ppdm_sql.methods.perturbation.conditional_privacy import conditional_privacy
 from ppdm_sql.methods.perturbation.distributions import Distribution, Reconstruction, write_table
 from ppdm_sql.methods.perturbation.histograms import Bins, Histogram, Histograms, count_values, histograms
-from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, Uniform
+from ppdm_sql.methods.perturbation.noise import (
+    AdditiveNoise,
+    Cells,
+    Noise,
+    Retain,
+    noise_kind,
+    shown_values,
+)
 from ppdm_sql.methods.perturbation.noise_lookup import noise_of
 from ppdm_sql.methods.perturbation.reconstruction import (
     CAP,
@@ -118,8 +125,7 @@ class ReconstructRun:
             with self.engine.workspace():
                 self.progress.start(f"counting {self.source}")
                 grids = self._grids()
-                bins = {name: self._bins(name, grids.get(name)) for name in self.noise}
-                counted = histograms(self.engine, self._rows(), bins, self.by)
+                counted = histograms(self.engine, self._rows(), self._bins(grids), self.by)
                 self.progress.start("reconstructing")
                 found = [each for n in self.noise for each in self._distributions(n, grids.get(n), counted)]
                 done = Reconstruction(self.options.into, tuple(found), self.by)
@@ -143,21 +149,20 @@ class ReconstructRun:
 
     def _grids(self) -> dict[str, Grid]:
         """Give the intervals of each column of numbers, as many for every class."""
-        added = {name: n for name, n in self.noise.items() if isinstance(n, Gaussian | Uniform)}
-        if not added:
-            return {}
+        added = {name: n for name, n in self.noise.items() if isinstance(n, AdditiveNoise)}
         given = self.options.intervals
-        records = 0 if given else count_values(self.engine, self.table, list(added))
+        records = 0 if given or not added else count_values(self.engine, self.table, list(added))
         return {name: grid_for(noise, records, given) for name, noise in added.items()}
 
-    def _bins(self, name: str, grid: Grid | None) -> Bins:
-        noise = self.noise[name]
-        if isinstance(noise, Cells):
-            return noise.labels
-        if isinstance(noise, Retain):
-            return noise.values
-        assert grid is not None
-        return observed_grid(noise, grid)
+    def _bins(self, grids: Mapping[str, Grid]) -> dict[str, Bins]:
+        """Give what is counted of each column; a grid is extended by the reach of its noise."""
+        bins: dict[str, Bins] = {}
+        for name, noise in self.noise.items():
+            if isinstance(noise, AdditiveNoise):
+                bins[name] = observed_grid(noise, grids[name])
+            else:
+                bins[name] = shown_values(noise)
+        return bins
 
     # -- reconstructing -------------------------------------------------------------------------
 
@@ -196,8 +201,9 @@ class ReconstructRun:
         values = sum(int(histogram.counts.sum()) for histogram in found)
         outside = sum(histogram.outside for histogram in found)
         if outside > MOST_OUTSIDE * max(values, outside):
+            kind = noise_kind(self.noise[name])
             raise InvalidSource(
-                f"More than half of the values of {name!r} cannot come from {_kind(self.noise[name])} noise.",
+                f"More than half of the values of {name!r} cannot come from {kind} noise.",
                 f"Check the noise and the range with --noise '{name}=...' and --range '{name}=...'.",
             )
         if not values:
@@ -236,10 +242,6 @@ def _exact(probabilities: Array) -> Batch:
     """Give distributions that no iteration was needed for."""
     size = len(probabilities)
     return Batch(probabilities, np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.bool_))
-
-
-def _kind(noise: Noise) -> str:
-    return type(noise).__name__.lower()
 
 
 def _choice(option: str, given: str, known: Sequence[str]) -> None:

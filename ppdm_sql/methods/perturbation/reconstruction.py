@@ -123,10 +123,13 @@ def _iterate(
     """Iterate on the distributions at some places, and put into ``found`` each that stops."""
     of, before = records[places], found.probabilities[places]
     shares = rows[places] / of[:, None]
+    # noisy cells without records add nothing to the sum of equation 3, and need no row of the kernel
     seen = shares.any(axis=0)
     shares, kernel = shares[:, seen], np.ascontiguousarray(kernel[seen])
     for number in range(1, cap + 1):
         after = bayes_step(shares, kernel, before)
+        # the paper compares successive estimates by chi-square: whether the noisy values look as expected
+        # says too little of the original distribution (section 3, stopping criterion)
         stops = of * _change(before, after) < limit
         before = after
         if number < cap and not stops.any():
@@ -154,6 +157,7 @@ def bayes_step(shares: Array, kernel: Array, current: Array) -> Array:
         >>> bayes_step(np.array([[0.6, 0.4]]), kernel, np.array([[0.5, 0.5]])).round(3).tolist()
         [[0.58, 0.42]]
     """
+    # the denominator of equation 3 is the same for all original cells, so that a step costs O(m^2), not O(m^3)
     expected = current @ kernel.T
     joint = current * ((shares / np.maximum(expected, TINY)) @ kernel)
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))
@@ -165,7 +169,7 @@ def _change(before: Array, after: Array) -> Array:
 
 
 def first_distribution(cells: int, start: ArrayLike | None = None) -> Array:
-    """Give the estimate to begin with: uniform unless another is given."""
+    """Give the estimate to begin with, step 1 of figure 1: uniform unless another is given."""
     if start is None:
         return np.full(cells, 1.0 / cells)
     given = np.asarray(start, dtype=np.float64)

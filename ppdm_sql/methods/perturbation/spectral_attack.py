@@ -23,7 +23,7 @@ from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import render
 from ppdm_sql.engine.types import double
 from ppdm_sql.methods.perturbation.correlated_noise import JointMoments, Matrix, as_doubles, joint_moments
-from ppdm_sql.methods.perturbation.noise import Gaussian, Noise, Uniform
+from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Noise, Uniform
 
 THRESHOLD = 0.25
 """A warning is given where all columns remove so much of the noise that one column alone leaves."""
@@ -96,7 +96,7 @@ def filter_attack(
 
     Cost: one scan of the table with an aggregate for each pair of columns, one with two for each column.
     """
-    added = {name: noise for name, noise in noises.items() if isinstance(noise, Gaussian | Uniform)}
+    added = {name: noise for name, noise in noises.items() if isinstance(noise, AdditiveNoise)}
     if len(added) < 2:
         return None
     noisy = [released[name] for name in added]
@@ -117,7 +117,7 @@ def filter_attack(
     return Attack(alone, together, measured=original is not None, correlated=mixing is not None)
 
 
-def deviation(noise: Gaussian | Uniform) -> float:
+def deviation(noise: AdditiveNoise) -> float:
     """Give the standard deviation of noise, in the column's unit; rounding to whole numbers adds to it."""
     variance = noise.scale**2 / (3 if isinstance(noise, Uniform) else 1)
     return math.sqrt(variance + (1 / 12 if noise.rounded and noise.domain.whole else 0))
@@ -126,10 +126,10 @@ def deviation(noise: Gaussian | Uniform) -> float:
 def _linear_filter(covariances: Matrix, factor: Matrix, records: int) -> tuple[Matrix, Matrix]:
     """Find the weights of the best linear estimate of the true values, and its mean squared errors.
 
-    The noise has covariances F F', with F the factor. In the coordinates in which its variance is 1 everywhere,
-    a principal component of variance v holds v - 1 of data. It is weighted by its share of data, (v - 1) / v,
-    which is its error, too; a component that does not exceed what noise of so many records reaches by chance
-    (Marchenko and Pastur) is taken for noise.
+    The noise has covariances F F', with F the factor. In the coordinates in which its variance is 1
+    everywhere, a principal component of variance v holds v - 1 of data. It is weighted by its share of data,
+    (v - 1) / v, which is its error, too; a component that does not exceed what noise of so many records
+    reaches by chance (Marchenko and Pastur) is taken for noise.
     """
     inverse = np.linalg.inv(factor)
     values, vectors = np.linalg.eigh(inverse @ covariances @ inverse.T)

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.errors import InvalidOption, said
-from ppdm_sql.methods.perturbation.noise import Gaussian, Uniform
+from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Uniform
 
 Array = NDArray[np.float64]
 Form = Literal["cell", "midpoint"]
-Additive = Gaussian | Uniform
 FEWEST, MOST, POINTS = 10, 100, 100
 """The paper's rule: on average so many points an interval, but no fewer and no more intervals than these."""
 REACH = 6.0
@@ -55,7 +54,7 @@ class Grid:
         return self.lower + self.width * (np.arange(self.cells) + 0.5)
 
 
-def grid_for(noise: Additive, records: int, intervals: int | None = None) -> Grid:
+def grid_for(noise: AdditiveNoise, records: int, intervals: int | None = None) -> Grid:
     """Divide the domain of an attribute into intervals, by the paper's rule unless their number is given.
 
     The rule is an average of 100 records an interval, but 10 to 100 intervals. Whole numbers get cells that
@@ -83,7 +82,7 @@ def grid_for(noise: Additive, records: int, intervals: int | None = None) -> Gri
     return Grid(low, (high - low) / wanted, wanted)
 
 
-def observed_grid(noise: Additive, grid: Grid) -> Grid:
+def observed_grid(noise: AdditiveNoise, grid: Grid) -> Grid:
     """Extend a grid outward, at its width, so that it holds the noisy values too.
 
     Uniform noise is held whole, Gaussian noise up to six standard deviations. The end cells are open: what
@@ -99,8 +98,8 @@ def observed_grid(noise: Additive, grid: Grid) -> Grid:
     return Grid(grid.lower - beyond * grid.width, grid.width, grid.cells + 2 * beyond)
 
 
-def kernel(noise: Additive, grid: Grid, observed: Grid, form: Form = "cell") -> Array:
-    """Give the probability of each cell of the noisy value (rows) under each cell of the original one (columns).
+def kernel(noise: AdditiveNoise, grid: Grid, observed: Grid, form: Form = "cell") -> Array:
+    """Give the probability of each noisy cell (rows) under each cell of the original value (columns).
 
     ``cell`` is exact for values spread evenly in their cell (and for unit cells around whole numbers, whose
     one value stands in the middle); its columns sum to 1. ``midpoint`` is the paper's approximation: the
@@ -120,6 +119,7 @@ def kernel(noise: Additive, grid: Grid, observed: Grid, form: Form = "cell") -> 
     steps = np.arange(observed.cells)[:, None] - beyond - np.arange(grid.cells)[None, :]
     offsets = np.arange(steps.min(), steps.max() + 1)
     if form == "midpoint":
+        # section 3, first approximation: the distance of z and w is that of the midpoints of their intervals
         return np.asarray((_density(noise, offsets * grid.width) * grid.width)[steps - offsets[0]])
     if form != "cell":
         raise InvalidOption(f"{said(form)} is no kernel.", "Give cell or midpoint.")
@@ -130,13 +130,13 @@ def kernel(noise: Additive, grid: Grid, observed: Grid, form: Form = "cell") -> 
     return found
 
 
-def holds_one_value(noise: Additive, grid: Grid) -> bool:
+def holds_one_value(noise: AdditiveNoise, grid: Grid) -> bool:
     """Tell whether each cell holds one value only, a whole number in its middle."""
     return noise.domain.whole and grid.width == 1
 
 
 def shift_probabilities(
-    noise: Additive, width: float, steps: NDArray[np.int64], *, spread: bool
+    noise: AdditiveNoise, width: float, steps: NDArray[np.int64], *, spread: bool
 ) -> tuple[Array, Array, Array]:
     """Give the probabilities that noise moves a value by so many cells or fewer, exactly so many, or more.
 
@@ -149,18 +149,18 @@ def shift_probabilities(
     return below[1:], np.maximum(inside, 0.0), above[:-1]
 
 
-def _cell_tail(noise: Additive, width: float, steps: NDArray[np.int64]) -> Array:
+def _cell_tail(noise: AdditiveNoise, width: float, steps: NDArray[np.int64]) -> Array:
     """Give the probability that a value, spread evenly in its cell, moves up by so many cells or more."""
     rest = expected_excess(noise, width * np.abs(np.stack([steps - 1, steps])))
     return np.asarray(np.where(steps <= 0, 1.0, 0.0) + (rest[0] - rest[1]) / width)
 
 
-def _point_tail(noise: Additive, width: float, steps: NDArray[np.int64]) -> Array:
+def _point_tail(noise: AdditiveNoise, width: float, steps: NDArray[np.int64]) -> Array:
     """Give the probability that a value in the middle of its cell moves up by so many cells or more."""
     return tail_probability(noise, np.asarray(width * (steps - 0.5)))
 
 
-def tail_probability(noise: Additive, bound: Array) -> Array:
+def tail_probability(noise: AdditiveNoise, bound: Array) -> Array:
     """Give the probability that the noise is above each bound."""
     if isinstance(noise, Uniform):
         return np.asarray(np.clip((noise.scale - bound) / (2 * noise.scale), 0.0, 1.0))
@@ -169,14 +169,14 @@ def tail_probability(noise: Additive, bound: Array) -> Array:
     return np.asarray(ndtr(-bound / noise.scale))
 
 
-def expected_excess(noise: Additive, distance: Array) -> Array:
+def expected_excess(noise: AdditiveNoise, distance: Array) -> Array:
     """Give the expectation of what the noise has beyond each distance, a number of at least 0."""
     if isinstance(noise, Uniform):
         return np.asarray(np.maximum(noise.scale - distance, 0.0) ** 2 / (4 * noise.scale))
     return noise.scale**2 * _density(noise, distance) - distance * tail_probability(noise, distance)
 
 
-def _density(noise: Additive, distance: Array) -> Array:
+def _density(noise: AdditiveNoise, distance: Array) -> Array:
     """Give the density of the noise; where that of uniform noise jumps, the middle of the jump."""
     size = np.abs(distance) / noise.scale
     if isinstance(noise, Uniform):

@@ -19,7 +19,7 @@ from sqlglot import exp
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import literal, render
-from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Uniform, as_text
+from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, as_text
 from ppdm_sql.methods.perturbation.transition_matrices import Array, Grid, kernel, observed_grid
 from ppdm_sql.methods.trees.model import Attribute
 
@@ -37,7 +37,7 @@ class TreeFeature:
     # the cells of a number, of the original one where there is noise; None otherwise
     grid: Grid | None = None
     # the noise, if the original distribution is reconstructed; None to take values as they are
-    noise: Gaussian | Uniform | None = None
+    noise: AdditiveNoise | None = None
     labels: tuple[str, ...] = ()  # what a value-class column shows for each cell
 
     @property
@@ -79,7 +79,7 @@ class TreeFeature:
         return self.observed.cells * self.fine
 
 
-def numeric_feature(name: str, grid: Grid, noise: Gaussian | Uniform | None = None) -> TreeFeature:
+def numeric_feature(name: str, grid: Grid, noise: AdditiveNoise | None = None) -> TreeFeature:
     """Make the feature of a column of numbers; the tree can split it at the inner edges of the grid.
 
     Example:

@@ -15,7 +15,7 @@ from ppdm_sql.engine.statements import bind, render
 from ppdm_sql.engine.types import Kind, is_number, kind_of, plain_type
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.column_statistics import as_double, source_rows
-from ppdm_sql.methods.perturbation.noise import Cells, Domain, Gaussian, Noise, Uniform
+from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, Domain, Noise, Uniform
 from ppdm_sql.methods.perturbation.noise_lookup import distinct_texts, domains_given, is_whole, noise_of
 from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for
 from ppdm_sql.methods.trees.coded_records import (
@@ -142,7 +142,7 @@ class _FeatureChoice:
         numeric, intervals = is_number(item.type), self.request.intervals
         if isinstance(noise, Cells):
             return value_class_feature(item.name, noise)
-        if isinstance(noise, Gaussian | Uniform) and self.request.mode in RECONSTRUCTED:
+        if isinstance(noise, AdditiveNoise) and self.request.mode in RECONSTRUCTED:
             if not numeric:
                 raise _unusable(item, "Give its noise to a column of numbers.")
             return numeric_feature(item.name, grid_for(noise, self.statistics.records, intervals), noise)

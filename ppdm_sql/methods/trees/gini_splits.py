@@ -52,6 +52,7 @@ def best_splits(tables: Sequence[Counts], nominal: Sequence[bool]) -> list[Split
         return [None] * len(scores)
     best = scores.max(axis=1)
     first = (scores >= (best * (1 - TOLERANCE))[:, None]).argmax(axis=1)
+    # minimizing gini_split, the records' mean of both sides' gini, is maximizing the sum of their purities
     worth = best > _purity(tables[0].sum(axis=1)) * (1 + TOLERANCE)
     attributes = np.searchsorted(starts, first, side="right") - 1
     return [

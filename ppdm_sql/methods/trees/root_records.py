@@ -46,7 +46,7 @@ def root_records(
 
     Cost: one GROUP BY an attribute, a sort of the records near the boundaries of its cells, and one scan that
     looks all cells up.
-    Source: Agrawal, Srikant 2000, section 4.3.
+    Source: Agrawal, Srikant 2000, section 4.2.
     """
     noisy = {place: feature for place, feature in enumerate(features) if feature.noise is not None}
     group = "r.class" if by_class else "0"

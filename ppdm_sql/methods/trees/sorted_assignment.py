@@ -55,7 +55,7 @@ def cell_ends(probabilities: Array, records: Ints) -> Ints:
 
 
 def assign_bins(counts: Ints, ends: Ints, first_bins: Ints) -> CellAssignment:
-    """Assign the bins of each group to cells, whose ends :func:`cell_ends` gives; bins are numbered from the first.
+    """Assign the bins of each group to cells, with the ends of :func:`cell_ends`, and number the bins.
 
     Example:
         >>> found = assign_bins(np.array([[2, 0, 3, 1]]), np.array([[2, 4, 6]]), np.array([10]))
@@ -117,8 +117,8 @@ def write_divided_bins(engine: Engine, assignment: CellAssignment) -> Table:
 def sorted_query(records: str, divided_bins: Table, value: str = "r.value", join: str = "") -> str:
     """Give SQL for ``id, cell`` of the records in divided bins: their rank by value tells their cell.
 
-    ``records`` is SQL for ``id, bin`` and more of every record of the groups; ``join``, of what has to be joined
-    to give the value of a record ``r``.
+    ``records`` is SQL for ``id, bin`` and more of every record of the groups; ``join``, for what has to be
+    joined to give the ``value`` of a record ``r``.
 
     Example:
         >>> from ppdm_sql.engine.statements import formatted

@@ -22,6 +22,7 @@ from ppdm_sql.methods.trees.storing import Model, check_model_name, store_model
 from ppdm_sql.methods.trees.tree_growth import Limits, TreeGrowth
 from ppdm_sql.progress import Progress, warn
 
+__all__ = ["TrainRequest", "train"]
 LEAST_SPLIT = 20
 """Nodes with fewer records are not split, unless asked."""
 SHARE = 1000

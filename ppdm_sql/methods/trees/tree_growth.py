@@ -9,7 +9,7 @@ The working table ``records`` holds a row for each record of a node that may sti
   otherwise the offset is 0. The cell after the last one is NULL;
 - where nodes reconstruct: ``id``, the record, and ``cell0``, ..., the cells assigned at the root.
 
-Source: Agrawal, Srikant 2000, sections 4.1 and 4.3.
+Source: Agrawal, Srikant 2000, sections 4.1 and 4.2.
 """
 
 from __future__ import annotations
