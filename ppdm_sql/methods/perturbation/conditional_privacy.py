@@ -37,23 +37,17 @@ FUTILE = 100.0
 
 @dataclass(frozen=True)
 class ConditionalPrivacy:
-    """The privacy of one column by its distribution.
+    """The privacy of one column by its distribution."""
 
-    Args:
-        before: Pi(X), 2 to the entropy of the original value: the width of the even distribution that is as
-            uncertain; for whole numbers and categories the number of values.
-        after: Pi(X|Y), the same once the noisy value is known.
-        loss: The share of ``before`` that is lost, in [0, 1]: 1 - after / before.
-        width: Mean width of the shortest interval that holds the original value with 95 % probability; None
-            for categories.
-        short: Share of the records where it is below half of the nominal width; None for cells and
-            categories.
-    """
-
+    # pi(X), 2 to the entropy of the original value: the width of the even distribution that is as uncertain;
+    # for whole numbers and categories the number of values
     before: float
-    after: float
-    loss: float
+    after: float  # pi(X|Y), the same once the noisy value is known
+    loss: float  # the share of `before` that is lost, in [0, 1]: 1 - after / before
+    # mean width of the shortest interval that holds the original value with 95 % probability; None for
+    # categories
     width: float | None = None
+    # share of the records where it is below half of the nominal width; None for cells and categories
     short: float | None = None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from sqlglot import exp
 
@@ -35,40 +35,24 @@ _COLUMN_COMMENTS = {
 
 @dataclass(frozen=True)
 class Distribution:
-    """The distribution of one column, among the records of one class.
+    """The distribution of one column, among the records of one class."""
 
-    Args:
-        attribute: The column.
-        class_value: The class as text, None for NULL and where there are no classes.
-        class_code: Its position among the classes.
-        noise: Through which the values were seen.
-        edges: Of the intervals, one more than there are; None for categories.
-        values: The categories; empty where there are intervals.
-        probabilities: Of each interval or category.
-        records: That have a value which the noise can give, or for a number any value.
-        outside: Records whose value the noise could not give. Numbers count to the end intervals, unknown
-            categories are left out.
-        nulls: Records without a value, left out.
-        iterations: Steps that were made; 0 where none was needed.
-        converged: Whether the chi-square criterion stopped them, not the cap.
-        negative: Categories that the inversion estimated below 0 and that were set to 0.
-        remaining: What is left of the privacy.
-    """
-
-    attribute: str
-    class_value: str | None
-    class_code: int
-    noise: Noise
-    edges: Array | None
-    values: tuple[str, ...]
-    probabilities: Array
-    records: int
+    attribute: str  # the column
+    class_value: str | None  # the class as text, None for NULL and where there are no classes
+    class_code: int  # its position among the classes
+    noise: Noise  # through which the values were seen
+    edges: Array | None  # of the intervals, one more than there are; None for categories
+    values: tuple[str, ...]  # the categories; empty where there are intervals
+    probabilities: Array  # of each interval or category
+    records: int  # that have a value which the noise can give, or for a number any value
+    # records whose value the noise could not give. Numbers count to the end intervals, unknown categories are
+    # left out.
     outside: int
-    nulls: int
-    iterations: int
-    converged: bool
-    negative: int
-    remaining: ConditionalPrivacy
+    nulls: int  # records without a value, left out
+    iterations: int  # steps that were made; 0 where none was needed
+    converged: bool  # whether the chi-square criterion stopped them, not the cap
+    negative: int  # categories that the inversion estimated below 0 and that were set to 0
+    remaining: ConditionalPrivacy  # what is left of the privacy
 
     @property
     def stopped(self) -> str:
@@ -132,17 +116,12 @@ class Reconstruction:
 
     def tables(self) -> list[Titled]:
         """Give title, column names and rows of the tables to print."""
-        runs = [
-            (
-                *(f.records, f.nulls, f.outside, len(f.probabilities)),
-                *(f.iterations, f.stopped, f.negative, as_text(f.noise)),
-            )
-            for f in self.distributions
-        ]
-        left = [
-            (f.remaining.before, f.remaining.after, f.remaining.loss, f.remaining.width, f.remaining.short)
-            for f in self.distributions
-        ]
+        runs: list[Row] = []
+        left: list[Row] = []
+        for f in self.distributions:
+            how = (f.iterations, f.stopped, f.negative, as_text(f.noise))
+            runs.append((f.records, f.nulls, f.outside, len(f.probabilities), *how))
+            left.append(astuple(f.remaining))
         counted = ("records", "nulls", "outside", "cells", "iterations", "stopped by", "negative", "noise")
         measured = ("before", "after", "loss", "mean 95% width", "share below half of nominal")
         return [

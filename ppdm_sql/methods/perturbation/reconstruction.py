@@ -157,7 +157,7 @@ def bayes_step(shares: Array, kernel: Array, current: Array) -> Array:
         >>> bayes_step(np.array([[0.6, 0.4]]), kernel, np.array([[0.5, 0.5]])).round(3).tolist()
         [[0.58, 0.42]]
     """
-    # the denominator of equation 3 is the same for all original cells, so that a step costs O(m^2), not O(m^3)
+    # the denominator of equation 3 is the same for all original cells: a step costs O(m^2), not O(m^3)
     expected = current @ kernel.T
     joint = current * ((shares / np.maximum(expected, TINY)) @ kernel)
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))

@@ -25,17 +25,11 @@ ClassAs = Callable[[int], exp.Expression]
 
 @dataclass(frozen=True)
 class Predicted:
-    """A table that was made by a model.
+    """A table that was made by a model."""
 
-    Args:
-        into: Its name.
-        column: Its column with the predicted class.
-        classes: Records by predicted class.
-    """
-
-    into: str
-    column: str
-    classes: dict[str, int]
+    into: str  # its name
+    column: str  # its column with the predicted class
+    classes: dict[str, int]  # records by predicted class
 
 
 # -- the expression ---------------------------------------------------------------------------------

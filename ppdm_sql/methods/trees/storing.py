@@ -27,34 +27,21 @@ KEPT = "trained"
 
 @dataclass(frozen=True)
 class ModelRow:
-    """One row of ``ppdm.models``.
+    """One row of ``ppdm.models``."""
 
-    Args:
-        model: Its name.
-        mode: How it was grown.
-        source: The training table as the user wrote it.
-        class_column: What it predicts.
-        classes: The classes as text, in order.
-        rows: Training records.
-        parameters: Options of the training; under ``trained`` the attributes, the type of the class, and the
-            schema of the macro.
-        test: The table that it was tested on, if any.
-        confusion: For each class the tested records by predicted class, if it was tested.
-        created_at: When, in UTC.
-        version: Of ppdm-sql.
-    """
-
-    model: str
-    mode: Mode
-    source: str
-    class_column: str
-    classes: tuple[str, ...]
-    rows: int
+    model: str  # its name
+    mode: Mode  # how it was grown
+    source: str  # the training table as the user wrote it
+    class_column: str  # what it predicts
+    classes: tuple[str, ...]  # the classes as text, in order
+    rows: int  # training records
+    # options of the training; under `trained` the attributes, the type of the class, and the schema of the
+    # macro
     parameters: dict[str, Any]
-    test: str | None
-    confusion: Matrix | None
-    created_at: datetime
-    version: str
+    test: str | None  # the table that it was tested on, if any
+    confusion: Matrix | None  # for each class the tested records by predicted class, if it was tested
+    created_at: datetime  # when, in UTC
+    version: str  # of ppdm-sql
 
 
 class Model:
