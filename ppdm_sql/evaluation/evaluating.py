@@ -12,16 +12,16 @@ from dataclasses import dataclass
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.evaluation.coding import Coded, Draw
+from ppdm_sql.evaluation.classifier import misclassified, tree_class
+from ppdm_sql.evaluation.compared_tables import TrainTest, compared_tables
+from ppdm_sql.evaluation.encoding import EncodedTables, Sample, count_records
+from ppdm_sql.evaluation.error_rates import ErrorRate, Evaluation
 from ppdm_sql.evaluation.features import Feature
-from ppdm_sql.evaluation.model import ErrorRate, Evaluation
-from ppdm_sql.evaluation.reading import Tables, read
-from ppdm_sql.evaluation.trees import tree_maker, wrong
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
 
 BE, SE, RE, RE_SENSITIVE, MAJORITY = "BE", "SE", "RE", "RE (sensitive)", "majority"
-Trial = tuple[Draw, Draw, int | None]
+Trial = tuple[Sample, Sample, int | None]
 """What a tree is grown from, what it is asked, and the fold that is kept from the one for the other."""
 
 
@@ -38,12 +38,6 @@ class EvaluateOptions:
 def evaluate(engine: Engine, release: Release, options: EvaluateOptions, progress: Progress) -> Evaluation:
     """Measure the classification error on a release and on what it stands beside.
 
-    Args:
-        engine: The database; it may be read-only.
-        release: The release.
-        options: What is asked.
-        progress: Told what the run is doing.
-
     Raises:
         InvalidSource: The source is gone or changed, or the test table cannot be used.
         PpdmError: An option cannot be used, or scikit-learn is missing.
@@ -51,12 +45,12 @@ def evaluate(engine: Engine, release: Release, options: EvaluateOptions, progres
     Cost: one scan of the source, the frozen table, and the test table twice; then, for each seed, one sort of
     at most all records of each, and the trees.
     """
-    tree_maker()
+    tree_class()
     _check(options)
     try:
         with engine.workspace():
             progress.start(f"reading {release.name} and its source")
-            run = _EvaluationRun(engine, read(engine, release, options.test), options, progress)
+            run = _EvaluationRun(engine, compared_tables(engine, release, options.test), options, progress)
             return run.evaluation(release.name)
     finally:
         progress.stop()
@@ -77,15 +71,19 @@ class _EvaluationRun:
     """One evaluation: the tables in numbers, and the trees that are grown from draws of them."""
 
     def __init__(
-        self, engine: Engine, tables: tuple[Tables, Tables], options: EvaluateOptions, progress: Progress
+        self,
+        engine: Engine,
+        tables: tuple[TrainTest, TrainTest],
+        options: EvaluateOptions,
+        progress: Progress,
     ) -> None:
         self._options, self._progress = options, progress
         self._features = tables[0].features
         self._removable = not tables[0].swapped_label or any(f.masked for f in self._features)
-        self._original, self._released = (Coded(engine, t.features, t.train, t.test) for t in tables)
-        self._records = self._original.records(self._original.train)
+        self._original, self._released = (EncodedTables(engine, t.features, t.train, t.test) for t in tables)
+        self._records = count_records(engine, self._original.train)
         if self._original.test is not None:
-            self._notice_sample(self._original.records(self._original.test), f"of {options.test}")
+            self._notice_sample(count_records(engine, self._original.test), f"of {options.test}")
         elif self._records < options.folds:
             raise InvalidOption(
                 f"{self._records} records cannot fill {options.folds} folds.", "Give fewer --folds."
@@ -100,21 +98,21 @@ class _EvaluationRun:
 
     def evaluation(self, release: str) -> Evaluation:
         """Grow the trees of all seeds and sum up."""
-        kinds = list(self._kinds())
-        found: dict[str, list[float]] = {error: [] for error, *_ in kinds}
+        compared = list(self._compared())
+        found: dict[str, list[float]] = {error: [] for error, *_ in compared}
         self._progress.start(f"growing trees from {release}")
         with ThreadPoolExecutor(self._threads) as pool:
             for seed in range(1, self._options.seeds + 1):
                 trials = {coded: self._trials(coded, seed) for coded in (self._original, self._released)}
-                for error, _, coded, columns in kinds:
+                for error, _, coded, columns in compared:
                     self._progress.update(seed=seed, error=error)
                     found[error].append(_per_cent(trials[coded], columns, seed, pool))
-        rates = {error: ErrorRate(error, of, tuple(found[error])) for error, of, *_ in kinds}
+        rates = {error: ErrorRate(error, of, tuple(found[error])) for error, of, *_ in compared}
         drawn = min(self._records, self._options.sample)
         every = (*rates.values(), *_differences(rates))
         return Evaluation(release, self._options.test, self._records, drawn, every)
 
-    def _kinds(self) -> Iterator[tuple[str, str, Coded, list[int]]]:
+    def _compared(self) -> Iterator[tuple[str, str, EncodedTables, list[int]]]:
         """List what is measured: name, words, table, and the positions of the features to see."""
 
         def where(holds: Callable[[Feature], bool]) -> list[int]:
@@ -130,13 +128,13 @@ class _EvaluationRun:
             yield RE_SENSITIVE, "sensitive columns removed", self._original, kept
         yield MAJORITY, "no column", self._original, []
 
-    def _trials(self, coded: Coded, seed: int) -> list[Trial]:
-        """Draw what trees are grown from and asked."""
+    def _trials(self, coded: EncodedTables, seed: int) -> list[Trial]:
+        """Sample what trees are grown from and asked."""
         most, folds = self._options.sample, self._options.folds
         if coded.test is None:
-            drawn = coded.draw(coded.train, seed=seed, most=most, folds=folds)
+            drawn = coded.sample(coded.train, seed=seed, most=most, folds=folds)
             return [(drawn, drawn, fold) for fold in range(folds)]
-        train, test = (coded.draw(t, seed=seed, most=most, folds=1) for t in (coded.train, coded.test))
+        train, test = (coded.sample(t, seed=seed, most=most, folds=1) for t in (coded.train, coded.test))
         return [(train, test, None)]
 
 
@@ -145,10 +143,10 @@ def _per_cent(trials: Sequence[Trial], columns: Sequence[int], seed: int, pool: 
 
     def tried(trial: Trial) -> tuple[int, int]:
         train, test, fold = trial
-        train, test = train.seeing(columns), test.seeing(columns)
+        train, test = train.with_features(columns), test.with_features(columns)
         if fold is not None:
             train, test = train.only(train.folds != fold), test.only(test.folds == fold)
-        return wrong(train, test, seed), int(test.records.sum())
+        return misclassified(train, test, seed), int(test.records.sum())
 
     found = list(pool.map(tried, trials))
     return 100 * sum(mistaken for mistaken, _ in found) / sum(tested for _, tested in found)

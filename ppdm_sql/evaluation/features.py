@@ -27,19 +27,12 @@ TEXT = "text"
 
 @dataclass(frozen=True)
 class Feature:
-    """A released column that helps to predict the class.
-
-    Args:
-        name: Its name.
-        type: Its type in the source.
-        treatment: What the release did to it.
-        released: Whether it is read as released, rather than as the source has it.
-    """
+    """A released column that helps to predict the class."""
 
     name: str
-    type: str
-    treatment: Treatment
-    released: bool = False
+    type: str  # its type in the source
+    treatment: Treatment  # what the release did to it
+    released: bool = False  # whether it is read as released, rather than as the source has it
 
     @property
     def masked(self) -> bool:
@@ -70,9 +63,6 @@ def features(
     """List the features of a release, as the source has them.
 
     Pseudonyms, counts, bounds beside an interval, and the class itself, ``label``, are none.
-
-    Raises:
-        UnknownColumn: The source has lost a column.
     """
     types = dict(source)
     found = [
@@ -84,12 +74,7 @@ def features(
 
 
 def check_families(found: Sequence[Feature], columns: Sequence[Column], *, table: str) -> None:
-    """Refuse a test table whose columns are of another kind than the source's.
-
-    Raises:
-        UnknownColumn: It lacks a column.
-        InvalidSource: A column holds, say, text where the source holds numbers.
-    """
+    """Refuse a test table that lacks a column, or has one of another kind than the source's."""
     types = dict(columns)
     for feature in found:
         name = resolve(feature.name, list(types), table=table)

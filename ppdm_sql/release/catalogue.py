@@ -11,7 +11,8 @@ from typing import Any
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, plain_name
 from ppdm_sql.engine.statements import text
-from ppdm_sql.errors import InvalidOption, NameTaken, UnknownRelease, choices
+from ppdm_sql.errors import InvalidOption, NameTaken, UnknownRelease
+from ppdm_sql.release.finding import find_listed
 from ppdm_sql.release.layout import SCHEMA, Shape, macro
 
 SHAPE = "published"
@@ -91,13 +92,9 @@ def find(engine: Engine, name: str) -> CatalogueRow:
     Raises:
         UnknownRelease: There is none; the message lists those that exist, nearest first.
     """
-    name = plain_name(name, "A release")
     rows = {row.release: row for row in releases(engine)}
-    found = rows.get(name) or {row.release.lower(): row for row in rows.values()}.get(name.lower())
-    if found is None:
-        known = f"Releases here: {choices(name, rows)}." if rows else "Nothing is published in this database."
-        raise UnknownRelease(f"There is no release {name!r}.", known)
-    return found
+    nothing = "Nothing is published in this database."
+    return find_listed(rows, name, what="release", error=UnknownRelease, none=nothing)
 
 
 @dataclass(frozen=True)

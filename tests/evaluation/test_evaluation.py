@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 import ppdm_sql
 from ppdm_sql.engine.statements import literal
 from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn, UnknownTable
-from ppdm_sql.evaluation import trees
+from ppdm_sql.evaluation import classifier
 from ppdm_sql.evaluation.features import Feature, features
 
 CELL = "Cellmarker-Axolotl-4242"
@@ -297,7 +297,7 @@ def test_a_sparse_matrix_gives_the_same_errors(
     load(con, NOISY, noisy(4, 800))
     suppress(con, "k >= 5 on town", keep=["job", "age"])
     dense = evaluate(con, seeds=1)
-    monkeypatch.setattr(trees, "MOST_DENSE", 0)
+    monkeypatch.setattr(classifier, "MOST_DENSE", 0)
     assert means(evaluate(con, seeds=1)) == pytest.approx(means(dense), abs=0.5)
 
 
@@ -576,3 +576,13 @@ def test_the_baseline_on_adult_is_near_that_of_c45(
     assert found["majority"] == pytest.approx(24.57, abs=0.01)
     assert found["BE"] <= found["SE"] + 0.3
     assert found["SE"] + 1 < found["RE"] < 20
+
+
+def test_a_collation_merges_neither_values_nor_classes(con: duckdb.DuckDBPyConnection) -> None:
+    rows = [(["cook", "COOK"][i % 2], ["ulm", "bern"][i // 2 % 2], ["Y", "y"][i % 2]) for i in range(80)]
+    load(con, "job VARCHAR COLLATE NOCASE, town VARCHAR, good VARCHAR COLLATE NOCASE", rows)
+    load(con, "job VARCHAR COLLATE NOCASE, town VARCHAR, good VARCHAR COLLATE NOCASE", rows, "others")
+    suppress(con, "k >= 60 on town", keep=["job"])
+    for test in (None, "others"):
+        found = means(evaluate(con, test=test))
+        assert (found["BE"], found["SE"], found["majority"]) == (0, 0, 50)

@@ -6,6 +6,7 @@ Source: Agrawal, Srikant 2000, "Privacy-Preserving Data Mining", SIGMOD, section
 from __future__ import annotations
 
 import contextlib
+import itertools
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,17 +33,11 @@ SEEDS = 2**64
 
 @dataclass(frozen=True)
 class Generated:
-    """A table that was generated.
+    """A table that was generated."""
 
-    Args:
-        into: Its name.
-        seed: Gives the same records again, whatever the number of threads.
-        classes: Records of each class.
-    """
-
-    into: str
-    seed: int
-    classes: dict[str, int]
+    into: str  # its name
+    seed: int  # gives the same records again, whatever the number of threads
+    classes: dict[str, int]  # records of each class
 
 
 def generate_agrawal(
@@ -74,10 +69,11 @@ def generate_agrawal(
         with engine.workspace(), engine.transaction():
             creation = bind("perturbation/create_agrawal", tables={"target": target})
             engine.write(creation, step="create agrawal")
-            filled = _fill(engine, target, function, _wanted(rows, balanced=balanced), rows, seed, progress)
+            generation = _Generation(engine, target, function, rows, balanced=balanced)
+            generation.fill(seed, progress)
     finally:
         progress.stop()
-    return Generated(into, seed, dict(zip(CLASSES, filled, strict=True)))
+    return Generated(into, seed, dict(zip(CLASSES, generation.kept, strict=True)))
 
 
 def _check(function: int, rows: int, seed: int | None) -> None:
@@ -89,63 +85,45 @@ def _check(function: int, rows: int, seed: int | None) -> None:
         raise InvalidOption(f"The seed {seed} cannot be used.", "Give --seed a whole number from 0 on.")
 
 
-def _wanted(rows: int, *, balanced: bool) -> tuple[int, int]:
-    """Give the most records of each class."""
-    return ((rows + 1) // 2, rows // 2) if balanced else (rows, rows)
+class _Generation:
+    """Draws candidates and keeps those that a class has room for, until all records are there."""
 
+    def __init__(self, engine: Engine, target: Table, function: int, rows: int, *, balanced: bool) -> None:
+        self.engine, self.target, self.function, self.rows = engine, target, function, rows
+        self.balanced, self.kept = balanced, (0, 0)
 
-def _fill(
-    engine: Engine,
-    target: Table,
-    function: int,
-    most: tuple[int, int],
-    rows: int,
-    seed: int,
-    progress: Progress,
-) -> tuple[int, int]:
-    """Draw candidates and keep those that a class has room for, until all records are there."""
-    filled, part = (0, 0), 0
-    while sum(filled) < rows:
-        left = rows - sum(filled)
-        drawn = min(MOST_DRAWN, left if sum(most) > rows else 3 * left + 100)
-        with _draws(engine, seed, part, drawn) as draws:
-            tables, values = {"draws": draws}, {"function": function}
-            sql = bind("perturbation/agrawal_candidates", tables=tables, values=values)
-            candidates = engine.materialize("candidates", sql.removesuffix(";"))
-        filled = _keep(engine, candidates, target, filled, most, rows)
-        engine.discard(candidates)
-        part += 1
-        progress.update(records=sum(filled))
-    return filled
+    def fill(self, seed: int, progress: Progress) -> None:
+        """Draw part by part; a balanced table needs more candidates than records."""
+        for part in itertools.count():
+            if not (left := self.rows - sum(self.kept)):
+                return
+            drawn = min(MOST_DRAWN, 3 * left + 100 if self.balanced else left)
+            with _draws(self.engine, seed, part, drawn) as draws:
+                tables, values = {"draws": draws}, {"function": self.function}
+                drawing = bind("perturbation/agrawal_candidates", tables=tables, values=values)
+                candidates = self.engine.materialize("candidates", drawing)
+            self._keep(candidates)
+            self.engine.discard(candidates)
+            progress.update(records=sum(self.kept))
 
-
-def _keep(
-    engine: Engine,
-    candidates: Table,
-    target: Table,
-    filled: tuple[int, int],
-    most: tuple[int, int],
-    rows: int,
-) -> tuple[int, int]:
-    """Insert candidates: all of them, or where classes are balanced as many of one as of the other."""
-    counting = bind("perturbation/agrawal_groups", tables={"candidates": candidates})
-    ((drawn_a, drawn_b),) = engine.query(counting, step="agrawal groups")
-    kept_a, kept_b = drawn_a, drawn_b
-    if sum(most) == rows:
-        even = min(drawn_a, drawn_b)
-        kept_a, kept_b = min(even, most[0] - filled[0]), min(even, most[1] - filled[1])
-    values = {"drawn_a": drawn_a, "kept_a": kept_a, "drawn_b": drawn_b, "kept_b": kept_b}
-    tables = {"candidates": candidates, "target": target}
-    engine.write(bind("perturbation/insert_agrawal", tables=tables, values=values), step="insert agrawal")
-    return filled[0] + kept_a, filled[1] + kept_b
+    def _keep(self, candidates: Table) -> None:
+        """Insert candidates: all of them, or where classes are balanced as many of one as of the other."""
+        counting = bind("perturbation/agrawal_groups", tables={"candidates": candidates})
+        ((drawn_a, drawn_b),) = self.engine.query(counting, step="agrawal groups")
+        a, b = drawn_a, drawn_b
+        if self.balanced:
+            even, room = min(a, b), ((self.rows + 1) // 2 - self.kept[0], self.rows // 2 - self.kept[1])
+            a, b = min(even, room[0]), min(even, room[1])
+        values = {"drawn_a": drawn_a, "kept_a": a, "drawn_b": drawn_b, "kept_b": b}
+        tables = {"candidates": candidates, "target": self.target}
+        inserting = bind("perturbation/insert_agrawal", tables=tables, values=values)
+        self.engine.write(inserting, step="insert agrawal")
+        self.kept = self.kept[0] + a, self.kept[1] + b
 
 
 @contextlib.contextmanager
 def _draws(engine: Engine, seed: int, part: int, size: int) -> Iterator[Table]:
-    """Show the engine numbers drawn evenly out of [0, 1): one row a candidate, one column an attribute.
-
-    The raw output of a counter-based generator never changes between versions of numpy or the engine.
-    """
+    """Show the engine numbers drawn evenly out of [0, 1): one row a candidate, one column an attribute."""
     import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
     raw = np.random.Philox(key=[seed, part]).random_raw(len(DRAWN) * size).reshape(len(DRAWN), size)

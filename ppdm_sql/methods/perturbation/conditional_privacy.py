@@ -11,22 +11,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ppdm_sql.methods.perturbation.noise import Cells, Noise, Retain, Uniform
-from ppdm_sql.methods.perturbation.privacy_level import CONFIDENCE, interval_width
+from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, Noise, Retain, Uniform, noise_kind
+from ppdm_sql.methods.perturbation.privacy_level import CONFIDENCE, Metric, interval_width
 from ppdm_sql.methods.perturbation.reconstruction import category_kernel
 from ppdm_sql.methods.perturbation.transition_matrices import (
     REACH,
-    Additive,
     Array,
     Grid,
+    holds_one_value,
     kernel,
-    moves,
     observed_grid,
-    stands_in_middle,
+    shift_probabilities,
 )
 
 FINER = 9
@@ -37,27 +37,21 @@ FUTILE = 100.0
 
 @dataclass(frozen=True)
 class ConditionalPrivacy:
-    """The privacy of one column by its distribution.
+    """The privacy of one column by its distribution."""
 
-    Args:
-        before: Pi(X), 2 to the entropy of the original value: the width of the even distribution that is as
-            uncertain; for whole numbers and categories the number of values.
-        after: Pi(X|Y), the same once the noisy value is known.
-        loss: The share of ``before`` that is lost, in [0, 1]: 1 - after / before.
-        width: Mean width of the shortest interval that holds the original value with 95 % probability; None
-            for categories.
-        short: Share of the records where it is below half of the nominal width; None for cells and
-            categories.
-    """
-
+    # pi(X), 2 to the entropy of the original value: the width of the even distribution that is as uncertain;
+    # for whole numbers and categories the number of values
     before: float
-    after: float
-    loss: float
+    after: float  # pi(X|Y), the same once the noisy value is known
+    loss: float  # the share of `before` that is lost, in [0, 1]: 1 - after / before
+    # mean width of the shortest interval that holds the original value with 95 % probability; None for
+    # categories
     width: float | None = None
+    # share of the records where it is below half of the nominal width; None for cells and categories
     short: float | None = None
 
 
-def remaining_privacy(noise: Noise, grid: Grid | None, probabilities: ArrayLike) -> ConditionalPrivacy:
+def conditional_privacy(noise: Noise, grid: Grid | None, probabilities: ArrayLike) -> ConditionalPrivacy:
     """Measure what is left of a column's privacy for who knows noise and distribution.
 
     Args:
@@ -70,7 +64,7 @@ def remaining_privacy(noise: Noise, grid: Grid | None, probabilities: ArrayLike)
 
     Example:
         >>> from ppdm_sql.methods.perturbation.noise import Domain, Gaussian
-        >>> even = remaining_privacy(Gaussian(1 / 3.92, Domain(0, 1)), Grid(0.0, 0.01, 100), [1] * 100)
+        >>> even = conditional_privacy(Gaussian(1 / 3.92, Domain(0, 1)), Grid(0.0, 0.01, 100), [1] * 100)
         >>> round(even.before, 3), round(even.after, 3), round(even.loss, 3)
         (1.0, 0.665, 0.335)
     """
@@ -87,7 +81,7 @@ def remaining_privacy(noise: Noise, grid: Grid | None, probabilities: ArrayLike)
     assert grid is not None
     before = entropy(shares) + math.log2(grid.width)
     widths, seen = _posterior_widths(noise, grid, shares)
-    nominal = interval_width("uniform" if isinstance(noise, Uniform) else "gaussian", noise.scale)
+    nominal = interval_width(cast(Metric, noise_kind(noise)), noise.scale)
     short = float(seen[widths < nominal / 2].sum())
     return _measured(before, _information(noise, grid, shares), float(seen @ widths), short)
 
@@ -112,15 +106,15 @@ def _measured(
     )
 
 
-def _information(noise: Additive, grid: Grid, shares: Array) -> float:
+def _information(noise: AdditiveNoise, grid: Grid, shares: Array) -> float:
     """Give the mutual information of original and noisy value, in bits."""
     reach = noise.scale if isinstance(noise, Uniform) else REACH * noise.scale
     if noise.scale > FUTILE * grid.width * grid.cells:
         return 0.0
-    middle = stands_in_middle(noise, grid)
+    middle = holds_one_value(noise, grid)
     fine = 1 if middle and noise.rounded or reach / grid.width > 50_000 else FINER
     width, beyond = grid.width / fine, int(reach / grid.width * fine) + fine
-    moved = moves(noise, width, np.arange(-beyond, beyond + 1), spread=not middle)[1]
+    moved = shift_probabilities(noise, width, np.arange(-beyond, beyond + 1), spread=not middle)[1]
     placed = np.zeros((grid.cells, fine))
     if middle:
         placed[:, fine // 2] = shares
@@ -129,14 +123,14 @@ def _information(noise: Additive, grid: Grid, shares: Array) -> float:
     return entropy(np.convolve(placed.ravel(), moved)) + math.log2(width) - _noise_entropy(noise)
 
 
-def _noise_entropy(noise: Additive) -> float:
+def _noise_entropy(noise: AdditiveNoise) -> float:
     """Give the differential entropy of the noise, in bits."""
     if isinstance(noise, Uniform):
         return math.log2(2 * noise.scale)
     return math.log2(noise.scale * math.sqrt(2 * math.pi * math.e))
 
 
-def _posterior_widths(noise: Additive, grid: Grid, shares: Array) -> tuple[Array, Array]:
+def _posterior_widths(noise: AdditiveNoise, grid: Grid, shares: Array) -> tuple[Array, Array]:
     """Give the width of the shortest 95 % interval for each noisy cell, and the cell's probability."""
     joint = kernel(noise, grid, observed_grid(noise, grid)) * shares
     seen = joint.sum(axis=1)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from sqlglot import exp
 
 from ppdm_sql.audit.model import Titled
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.engine.statements import bind, literal, render
 from ppdm_sql.methods.perturbation.conditional_privacy import ConditionalPrivacy
-from ppdm_sql.methods.perturbation.noise import Gaussian, Noise, Uniform, as_text
+from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Noise, as_text
 from ppdm_sql.methods.perturbation.transition_matrices import Array
 from ppdm_sql.release.ddl import create_table
 from ppdm_sql.version import __version__
@@ -21,17 +21,8 @@ Row = tuple[str | float | None, ...]
 CRITERION, CAP_REACHED, EXACT = "chi-square criterion", "cap", "none needed"
 """What stopped an iteration; cells and inverted matrices need none."""
 _COUNTED = ("nulls", "outside", "negative")
-_TYPES = {
-    "position": "BIGINT",
-    "attribute": "VARCHAR",
-    "class_code": "BIGINT",
-    "lower": "DOUBLE",
-    "upper": "DOUBLE",
-    "value": "VARCHAR",
-    "probability": "DOUBLE",
-    "records": "DOUBLE",
-}
-_SAID = {
+_LISTS = ("position", "attribute", "class_code", "lower", "upper", "value", "probability", "records")
+_COLUMN_COMMENTS = {
     "attribute": "Column whose distribution this is.",
     "lower": "Lower bound, included, of the interval of the original value.",
     "upper": "Upper bound of the interval; whole numbers lie half a unit inside the bounds.",
@@ -44,40 +35,24 @@ _SAID = {
 
 @dataclass(frozen=True)
 class Distribution:
-    """The distribution of one column, among the records of one class.
+    """The distribution of one column, among the records of one class."""
 
-    Args:
-        attribute: The column.
-        class_value: The class as text, None for NULL and where there are no classes.
-        class_code: Its position among the classes.
-        noise: Through which the values were seen.
-        edges: Of the intervals, one more than there are; None for categories.
-        values: The categories; empty where there are intervals.
-        probabilities: Of each interval or category.
-        records: That have a value which the noise can give, or for a number any value.
-        outside: Records whose value the noise could not give. Numbers count to the end intervals, unknown
-            categories are left out.
-        nulls: Records without a value, left out.
-        iterations: Steps that were made; 0 where none was needed.
-        converged: Whether the chi-square criterion stopped them, not the cap.
-        negative: Categories that the inversion estimated below 0 and that were set to 0.
-        remaining: What is left of the privacy.
-    """
-
-    attribute: str
-    class_value: str | None
-    class_code: int
-    noise: Noise
-    edges: Array | None
-    values: tuple[str, ...]
-    probabilities: Array
-    records: int
+    attribute: str  # the column
+    class_value: str | None  # the class as text, None for NULL and where there are no classes
+    class_code: int  # its position among the classes
+    noise: Noise  # through which the values were seen
+    edges: Array | None  # of the intervals, one more than there are; None for categories
+    values: tuple[str, ...]  # the categories; empty where there are intervals
+    probabilities: Array  # of each interval or category
+    records: int  # that have a value which the noise can give, or for a number any value
+    # records whose value the noise could not give. Numbers count to the end intervals, unknown categories are
+    # left out.
     outside: int
-    nulls: int
-    iterations: int
-    converged: bool
-    negative: int
-    remaining: ConditionalPrivacy
+    nulls: int  # records without a value, left out
+    iterations: int  # steps that were made; 0 where none was needed
+    converged: bool  # whether the chi-square criterion stopped them, not the cap
+    negative: int  # categories that the inversion estimated below 0 and that were set to 0
+    remaining: ConditionalPrivacy  # what is left of the privacy
 
     @property
     def stopped(self) -> str:
@@ -141,17 +116,12 @@ class Reconstruction:
 
     def tables(self) -> list[Titled]:
         """Give title, column names and rows of the tables to print."""
-        runs = [
-            (
-                *(f.records, f.nulls, f.outside, len(f.probabilities)),
-                *(f.iterations, f.stopped, f.negative, as_text(f.noise)),
-            )
-            for f in self.distributions
-        ]
-        left = [
-            (f.remaining.before, f.remaining.after, f.remaining.loss, f.remaining.width, f.remaining.short)
-            for f in self.distributions
-        ]
+        runs: list[Row] = []
+        left: list[Row] = []
+        for f in self.distributions:
+            how = (f.iterations, f.stopped, f.negative, as_text(f.noise))
+            runs.append((f.records, f.nulls, f.outside, len(f.probabilities), *how))
+            left.append(astuple(f.remaining))
         counted = ("records", "nulls", "outside", "cells", "iterations", "stopped by", "negative", "noise")
         measured = ("before", "after", "loss", "mean 95% width", "share below half of nominal")
         return [
@@ -163,11 +133,11 @@ class Reconstruction:
     def _titled(self, title: str, names: tuple[str, ...], rows: Sequence[Row]) -> Titled:
         """Put column and class before the rows of the distributions."""
         classes = ("class",) if self.by_class is not None else ()
-        said = [
+        titled = [
             (f.attribute, *((f.class_value,) if classes else ()), *row)
             for f, row in zip(self.distributions, rows, strict=True)
         ]
-        return title, ("column", *classes, *names), list(said)
+        return title, ("column", *classes, *names), list(titled)
 
     def notices(self) -> list[str]:
         """Say what the user should know of the values."""
@@ -193,35 +163,28 @@ class Reconstruction:
         nulls, outside, negative = (sum(getattr(f, kind) for f in of) for kind in _COUNTED)
         beyond = (
             "lie farther out than the noise takes any value of the range; they count to the end intervals"
-            if isinstance(of[0].noise, Gaussian | Uniform)
+            if isinstance(of[0].noise, AdditiveNoise)
             else "are none of those that the noise gives; they were left out"
         )
-        said = {
+        texts = {
             f"{name}: {nulls} records have no value; they were left out.": nulls,
             f"{name}: {outside} values {beyond}.": outside,
             f"{name}: {negative} categories were estimated below 0 and set to 0.": negative,
         }
-        return [text for text, number in said.items() if number]
+        return [text for text, number in texts.items() if number]
 
 
 def write_table(engine: Engine, target: Table, done: Reconstruction, classes: Table | None) -> None:
-    """Make the table of a reconstruction, with comments, all of it or nothing.
-
-    Args:
-        engine: The database.
-        target: The table to make.
-        done: What was reconstructed.
-        classes: Table with ``class_code`` and ``class``; None without classes.
-    """
+    """Make the table of a reconstruction, with comments, all of it or nothing; ``classes`` has the codes."""
     found = [(f.attribute, f.class_code, *row) for f in done.distributions for row in f.rows()]
     rows = [(position, *row) for position, row in enumerate(found)]
-    lists = {name: [row[place] for row in rows] for place, name in enumerate(_TYPES)}
-    unnested = ", ".join(f'unnest(${name}::{kind}[]) AS "{name}"' for name, kind in _TYPES.items())
-    shown = ", ".join(f'v."{name}"' if name == "class" else f'f."{name}"' for name in done.shown)
-    joined = "" if classes is None else f" JOIN {classes} AS v ON v.class_code = f.class_code"
-    select = f"SELECT {shown} FROM (SELECT {unnested}) AS f{joined} ORDER BY f.position"
+    lists = {name: [row[place] for row in rows] for place, name in enumerate(_LISTS)}
+    made = engine.materialize("distribution", bind("perturbation/distribution", tables={}), lists)
+    shown = ", ".join(f'c."{name}"' if name == "class" else f'd."{name}"' for name in done.shown)
+    joined = "" if classes is None else f" JOIN {classes} AS c ON c.class_code = d.class_code"
+    select = f"SELECT {shown} FROM {made} AS d{joined} ORDER BY d.position"
     with engine.transaction():
-        engine.write(create_table(target, select), lists, step="reconstruct")
+        engine.write(create_table(target, select), step="reconstruct")
         engine.write(";\n".join(map(render, _comments(target, done))), step="comment")
 
 
@@ -234,4 +197,4 @@ def _comments(target: Table, done: Reconstruction) -> list[exp.Expression]:
 
 def _column_comment(target: Table, name: str) -> exp.Expression:
     of = exp.column(name, table=target.name, db=target.schema, catalog=target.catalog, quoted=True)
-    return exp.Comment(this=of, kind="COLUMN", expression=literal(_SAID[name]))
+    return exp.Comment(this=of, kind="COLUMN", expression=literal(_COLUMN_COMMENTS[name]))

@@ -15,12 +15,7 @@ from ppdm_sql.release import CatalogueRow, releases
 
 
 def key_notices(key: Key, key_file: str | os.PathLike[str] | None, identity: Identity) -> list[str]:
-    """Say what becomes of the key and what that means.
-
-    Example:
-        >>> key_notices(Key(b"", "no"), None, "row")[0].partition(".")[0]
-        'The key of the noise is thrown away'
-    """
+    """Say what becomes of the key and what that means."""
     if key.kept == "seed":
         return [
             "The noise follows from the seed: whoever knows it can take the noise away. Seeds are for tests."
@@ -44,15 +39,7 @@ def key_notices(key: Key, key_file: str | os.PathLike[str] | None, identity: Ide
 def repeated_notices(
     engine: Engine, table: Table, noises: Mapping[str, Noise], key: Key, record: str | None
 ) -> list[str]:
-    """Tell of earlier releases of the same columns with other noise: the mean of both is closer to the truth.
-
-    Args:
-        engine: Whose catalogue lists releases.
-        table: The source.
-        noises: The noise of each column now.
-        key: The key now.
-        record: The column that a record is known by, None for its row.
-    """
+    """Tell of earlier releases of the same columns with other noise: the mean of both is nearer the truth."""
     notices = []
     for row in _of_source(engine, table):
         earlier = row.parameters.get("noise", {})

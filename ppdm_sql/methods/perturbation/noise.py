@@ -20,7 +20,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.perturbation.privacy_level import CONFIDENCE, scale_for
@@ -31,17 +31,11 @@ Way = Literal["equal-width", "equal-frequency"]
 
 @dataclass(frozen=True)
 class Domain:
-    """What the original values of a column can be.
+    """What the original values of a column can be."""
 
-    Args:
-        lower: The least value.
-        upper: The largest value, above ``lower``.
-        whole: Whether they are whole numbers only.
-    """
-
-    lower: float
-    upper: float
-    whole: bool = False
+    lower: float  # the least value
+    upper: float  # the largest value, above `lower`
+    whole: bool = False  # whether they are whole numbers only
 
     @property
     def width(self) -> float:
@@ -54,44 +48,28 @@ SMALLEST = 2.0**-900
 
 
 @dataclass(frozen=True)
-class Gaussian:
-    """Normal noise with mean 0 is added.
+class AdditiveNoise:
+    """Noise with mean 0 that is added to the value: value distortion (section 2 of the paper)."""
 
-    Args:
-        scale: Its standard deviation, above 0, in the column's unit.
-        domain: Of the original values.
-        rounded: Whether the noisy value is rounded to the grid of the original.
-    """
-
-    scale: float
-    domain: Domain
-    rounded: bool = False
+    scale: float  # above 0, in the column's unit
+    domain: Domain  # of the original values
+    rounded: bool = False  # whether the noisy value is rounded to the grid of the original
 
 
-@dataclass(frozen=True)
-class Uniform:
-    """Noise spread evenly over [-scale, scale] is added.
+class Gaussian(AdditiveNoise):
+    """Normal noise; the scale is its standard deviation."""
 
-    Args:
-        scale: Half the width, above 0, in the column's unit.
-        domain: Of the original values.
-        rounded: Whether the noisy value is rounded to the grid of the original.
-    """
 
-    scale: float
-    domain: Domain
-    rounded: bool = False
+class Uniform(AdditiveNoise):
+    """Noise spread evenly over [-scale, scale]."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Value-class membership: the value is replaced by the label of its cell.
+    """Value-class membership: the value is replaced by the label of its cell."""
 
-    Args:
-        edges: The bounds of the cells, ascending, one more than cells. Cells hold their lower edge, the last
-            one its upper edge, too.
-    """
-
+    # the bounds of the cells, ascending, one more than cells. Cells hold their lower edge, the last one its
+    # upper edge, too.
     edges: tuple[float, ...]
 
     @property
@@ -102,63 +80,40 @@ class Cells:
             >>> Cells((0, 20, 40.5)).labels
             ('[0, 20)', '[20, 40.5]')
         """
-        bounds = [f"[{number(a)}, {number(b)}" for a, b in pairwise(self.edges)]
+        bounds = [f"[{number_text(a)}, {number_text(b)}" for a, b in pairwise(self.edges)]
         return (*(f"{text})" for text in bounds[:-1]), f"{bounds[-1]}]")
 
 
 @dataclass(frozen=True)
 class Retain:
-    """Randomized response: the value is kept, or else replaced by any of the values, each as likely.
+    """Randomized response: the value is kept, or else replaced by any of the values, each as likely."""
 
-    Args:
-        probability: That it is kept, in (0, 1).
-        values: All values of the domain, at least two; the own value among them.
-    """
-
-    probability: float
-    values: tuple[str, ...]
+    probability: float  # that it is kept, in (0, 1)
+    values: tuple[str, ...]  # all values of the domain, at least two; the own value among them
 
 
-Noise = Gaussian | Uniform | Cells | Retain
+Noise = AdditiveNoise | Cells | Retain
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Noise as it is asked for; a level becomes a scale, a number of cells edges, once the domain is known.
+class NoiseSpec:
+    """Noise as it is specified; a level becomes a scale, and a number of cells edges, on a domain."""
 
-    Args:
-        column: The column, ``""`` where the text names none.
-        kind: Of noise.
-        amount: A scale, a privacy level (1.0 is 100 %), a number of cells, or a probability; 0 where edges
-            are given.
-        level: Whether ``amount`` is a privacy level.
-        confidence: At which, in (0, 1).
-        domain: Of the original values, where it is given.
-        rounded: Whether noisy values are rounded to the grid of the original.
-        edges: Of the cells, where they are given.
-        way: How a number of cells is cut.
-        values: Of the domain of categories, where they are given.
-    """
-
-    column: str
-    kind: Kind
+    column: str  # the column, `""` where the text names none
+    kind: Kind  # of noise
+    # A scale, a privacy level (1.0 is 100 %), a number of cells, or a probability; 0 where edges are given
     amount: float = 0.0
-    level: bool = False
-    confidence: float = CONFIDENCE
-    domain: Domain | None = None
-    rounded: bool = False
-    edges: tuple[float, ...] = ()
-    way: Way = "equal-width"
-    values: tuple[str, ...] = ()
+    level: bool = False  # whether `amount` is a privacy level
+    confidence: float = CONFIDENCE  # at which, in (0, 1)
+    domain: Domain | None = None  # of the original values, where it is given
+    rounded: bool = False  # whether noisy values are rounded to the grid of the original
+    edges: tuple[float, ...] = ()  # of the cells, where they are given
+    way: Way = "equal-width"  # how a number of cells is cut
+    values: tuple[str, ...] = ()  # of the domain of categories, where they are given
 
 
-def resolve_noise(asked: Asked, domain: Domain | None = None, values: Sequence[str] = ()) -> Noise:
-    """Give the noise that is meant, on a domain.
-
-    Args:
-        asked: From :func:`~ppdm_sql.methods.perturbation.noise_syntax.parse_noise`.
-        domain: Of the original values; what the text itself says comes first. Not needed for given edges.
-        values: For ``retain``, the categories, unless the text lists them.
+def resolve_noise(asked: NoiseSpec, domain: Domain | None = None, values: Sequence[str] = ()) -> Noise:
+    """Give the noise that is meant, on a domain; what the specification itself says comes first.
 
     Raises:
         InvalidOption: The domain is needed and not known or holds a single value, or there are fewer than two
@@ -197,7 +152,7 @@ def resolve_noise(asked: Asked, domain: Domain | None = None, values: Sequence[s
     return (Gaussian if asked.kind == "gaussian" else Uniform)(scale, given, asked.rounded)
 
 
-def _equal_cells(asked: Asked, domain: Domain) -> Cells:
+def _equal_cells(asked: NoiseSpec, domain: Domain) -> Cells:
     if asked.way == "equal-frequency":
         raise InvalidOption(
             f"Cells of equal frequency of {asked.column!r} can be cut only where the original values are.",
@@ -208,7 +163,7 @@ def _equal_cells(asked: Asked, domain: Domain) -> Cells:
     return Cells((domain.lower, *inner, domain.upper))
 
 
-def _retain(asked: Asked, values: tuple[str, ...]) -> Retain:
+def _retain(asked: NoiseSpec, values: tuple[str, ...]) -> Retain:
     if len(set(values)) < 2:
         raise InvalidOption(
             f"Column {asked.column!r} has fewer than two values, so there is nothing to replace one by.",
@@ -217,7 +172,7 @@ def _retain(asked: Asked, values: tuple[str, ...]) -> Retain:
     return Retain(asked.amount, values)
 
 
-def rounding_of(noise: Gaussian | Uniform) -> float:
+def rounding_of(noise: AdditiveNoise) -> float:
     """Give the unit to which noisy values are rounded, or its upper bound where decimals are kept.
 
     Without rounding to the grid of the original it is a power of two, about a millionth of the scale: enough
@@ -234,6 +189,16 @@ def rounding_of(noise: Gaussian | Uniform) -> float:
     return float(2.0 ** (math.floor(math.log2(noise.scale)) - 20))
 
 
+def shown_values(noise: Cells | Retain) -> tuple[str, ...]:
+    """Give what a column can show: the labels of cells, or the categories."""
+    return noise.labels if isinstance(noise, Cells) else noise.values
+
+
+def noise_kind(noise: Noise) -> Kind:
+    """Give the word for a noise in the language."""
+    return cast(Kind, type(noise).__name__.lower())
+
+
 def as_json(noise: Noise) -> dict[str, Any]:
     """Give the noise as JSON can hold it.
 
@@ -242,16 +207,11 @@ def as_json(noise: Noise) -> dict[str, Any]:
         {'kind': 'retain', 'probability': 0.7, 'values': ['a', 'b']}
     """
     fields = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(noise).items()}
-    return {"kind": type(noise).__name__.lower(), **fields}
+    return {"kind": noise_kind(noise), **fields}
 
 
 def from_json(found: Mapping[str, Any]) -> Noise:
-    """Read back what :func:`as_json` gave.
-
-    Example:
-        >>> from_json(as_json(Uniform(0.5, Domain(0, 1))))
-        Uniform(scale=0.5, domain=Domain(lower=0, upper=1, whole=False), rounded=False)
-    """
+    """Read back what :func:`as_json` gave."""
     kind, fields = found["kind"], {name: value for name, value in found.items() if name != "kind"}
     if kind == "cells":
         return Cells(tuple(fields["edges"]))
@@ -272,13 +232,13 @@ def as_text(noise: Noise) -> str:
     """
     match noise:
         case Cells(edges):
-            return f"cells {','.join(map(number, edges))}"
+            return f"cells {','.join(map(number_text, edges))}"
         case Retain(probability, values):
-            return f"retain {number(probability)} of {','.join(map(_written, values))}"
+            return f"retain {number_text(probability)} of {','.join(map(_written, values))}"
         case _:
             domain = noise.domain
-            bounds = f"on {number(domain.lower)},{number(domain.upper)}"
-            words = [type(noise).__name__.lower(), number(noise.scale), bounds]
+            bounds = f"on {number_text(domain.lower)},{number_text(domain.upper)}"
+            words = [noise_kind(noise), number_text(noise.scale), bounds]
             return " ".join([*words, *["whole"] * domain.whole, *["rounded"] * noise.rounded])
 
 
@@ -287,11 +247,11 @@ def _written(value: str) -> str:
     return value if re.fullmatch(r"[\w.+-]+", value) else "'" + value.replace("'", "''") + "'"
 
 
-def number(value: float) -> str:
+def number_text(value: float) -> str:
     """Write a number so that it is read back exactly, a whole one without a decimal point.
 
     Example:
-        >>> number(20000.0), number(0.1), number(1e300)
+        >>> number_text(20000.0), number_text(0.1), number_text(1e300)
         ('20000', '0.1', '1e+300')
     """
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))

@@ -29,15 +29,10 @@ _PLACES = np.array([2.0**-48, 2.0**-32, 2.0**-16])
 
 @dataclass(frozen=True)
 class Stream:
-    """The draws of one column.
+    """The draws of one column."""
 
-    Args:
-        key: Its own secret, from :meth:`~ppdm_sql.methods.perturbation.noise_key.Key.derived`.
-        normal: Whether draws are standard normal; else they are uniform on (0, 1).
-    """
-
-    key: bytes
-    normal: bool
+    key: bytes  # its own secret, from :meth:`~ppdm_sql.methods.perturbation.noise_key.Key.derived`
+    normal: bool  # whether draws are standard normal; else they are uniform on (0, 1)
 
 
 class NoiseDrawer:
@@ -46,8 +41,8 @@ class NoiseDrawer:
     Args:
         streams: The columns.
         identity: What a record is known by: its row, a whole number, or any value as text.
-        mixing: Lower-triangular matrix with rows of length 1 that makes the normal draws of a record depend
-            on each other, a row and a column for each normal stream; None leaves them independent.
+        mixing: From :func:`~ppdm_sql.methods.perturbation.correlated_noise.mixing_matrix`, a row for each
+            normal stream; None leaves draws independent.
 
     Cost: for each column one hash of 6 bytes a record for each block of records that a chunk touches, so that
     numbers of records are best handed over in order.
@@ -105,12 +100,7 @@ class NoiseDrawer:
 
 
 def fields(columns: int) -> list[str]:
-    """Name the draws of so many columns.
-
-    Example:
-        >>> fields(2)
-        ['d0', 'd1']
-    """
+    """Name the draws of so many columns."""
     return [f"d{column}" for column in range(columns)]
 
 
@@ -138,14 +128,7 @@ def in_unit(data: bytes) -> NDArray[np.float64]:
 def registered(engine: Engine, draw: Callable[[Any], Any], columns: int, identity: Identity) -> Iterator[str]:
     """Make draws callable in SQL under a private name, and forget them afterwards.
 
-    Args:
-        engine: Whose connection gets the function.
-        draw: Usually a :class:`NoiseDrawer`.
-        columns: How many draws a record gets.
-        identity: What a record is known by.
-
-    Yields:
-        The name of a function from a record to a struct of :func:`fields`. It is volatile: each call is made.
+    The function takes a record to a struct of :func:`fields`. It is volatile: each call is made.
     """
     name = f"ppdm_draws_{secrets.token_hex(6)}"
     record = "VARCHAR" if identity == "text" else "BIGINT"

@@ -21,17 +21,13 @@ _TEXT = re.compile(rf"[0-9a-f]{{{2 * BYTES}}}")
 class Key:
     """A secret of 32 bytes, which no text of it shows.
 
-    Args:
-        secret: The bytes.
-        kept: ``file``, ``seed``, or ``no`` if it is thrown away.
-
     Example:
         >>> Key(b"x" * 32, "no")
         Key(kept='no')
     """
 
     secret: bytes = field(repr=False)
-    kept: str
+    kept: str  # `file`, `seed`, or `no` if it is thrown away
 
     @property
     def fingerprint(self) -> str | None:
@@ -55,12 +51,7 @@ class Key:
 
 
 def run_key(key_file: str | os.PathLike[str] | None, seed: int | None, *, dry: bool = False) -> Key:
-    """Give the key of a run.
-
-    Args:
-        key_file: Where the key is kept: read if it is there, else drawn and written for the owner's eyes.
-        seed: Makes the key instead; for tests.
-        dry: Whether nothing may be written, so that a key that is not there is not kept.
+    """Read the key of a run from its file, make it of a seed, or draw it; ``dry`` writes no new file.
 
     Raises:
         InvalidOption: Both are given, or the file holds no key or cannot be read or written.

@@ -6,14 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, column, resolve
-from ppdm_sql.engine.statements import render, text
+from ppdm_sql.engine.exact import exact_table
+from ppdm_sql.engine.names import Table, resolve
+from ppdm_sql.engine.statements import bind, text
 from ppdm_sql.engine.types import Kind, kind_of
 from ppdm_sql.errors import InvalidOption, InvalidSource
-from ppdm_sql.methods.perturbation.noise import Asked, Domain, Noise, from_json, resolve_noise
+from ppdm_sql.methods.perturbation.noise import Domain, Noise, NoiseSpec, from_json, resolve_noise
 from ppdm_sql.methods.perturbation.noise_syntax import parse_all_noise, parse_noise
 from ppdm_sql.release import releases
 from ppdm_sql.release.ddl import NOISE_COMMENTS
@@ -31,14 +30,8 @@ def noise_of(
 ) -> dict[str, Noise]:
     """Give the noise of the distorted columns of a table, spelled as the table spells them.
 
-    What is given comes first, column by column; then what the catalogue says, where the table is a release
-    of this database; then the comments that an exported DuckDB file keeps.
-
-    Args:
-        engine: Where the table is.
-        table: The table of distorted values.
-        noise: As for ``--noise``: texts with a column each, or texts by column.
-        ranges: As for ``--range``: the least and largest original value by column.
+    What is given, as for ``--noise`` and ``--range``, comes first, column by column; then what the catalogue
+    says, where the table is a release of this database; then the comments that an exported file keeps.
 
     Raises:
         UnknownTable: There is no such table.
@@ -72,24 +65,14 @@ def noise_of(
 
 
 def is_whole(item: Column) -> bool:
-    """Tell whether a column's type holds whole numbers only.
-
-    Example:
-        >>> is_whole(Column("a", "UBIGINT")), is_whole(Column("a", "DECIMAL(8,2)"))
-        (True, False)
-    """
+    """Tell whether a column's type holds whole numbers only."""
     return kind_of(item.type) is Kind.WHOLE or _NO_DECIMALS.fullmatch(item.type) is not None
 
 
 def domains_given(
     ranges: Mapping[str, tuple[object, object]], columns: Sequence[Column], *, table: str
 ) -> dict[str, Domain]:
-    """Read ranges: the least and the largest original value of columns of numbers.
-
-    Raises:
-        UnknownColumn: The table has no such column.
-        InvalidOption: The bounds are not two ascending numbers.
-    """
+    """Read ranges: the least and the largest original value of columns of numbers."""
     types = {item.name: item for item in columns}
     domains = {}
     for name, bounds in ranges.items():
@@ -108,26 +91,25 @@ def domains_given(
 
 
 def categories(engine: Engine, table: Table, item: Column) -> tuple[str, ...]:
-    """List the values of a column of categories as text, in order, NULL aside.
-
-    Raises:
-        InvalidSource: There are more than 1000.
-
-    Cost: one GROUP BY of the column.
-    """
-    value = exp.cast(column(item.name, "s"), "TEXT")
-    found = exp.select(alias(value, "v")).distinct().from_(exp.alias_(table.expression(), "s", table=True))
-    query = exp.select(column("v")).from_(found.subquery("d")).where(column("v").is_(exp.null()).not_())
-    rows = engine.query(render(query.order_by(column("v")).limit(MOST_VALUES + 1)), step="categories")
-    if len(rows) > MOST_VALUES:
+    """List the values of a column as text, in order, NULL aside, in one GROUP BY; refuse more than 1000."""
+    with engine.workspace():
+        found = distinct_texts(engine, exact_table(engine, table, [item]), item.name, MOST_VALUES + 1)
+    if len(found) > MOST_VALUES:
         raise InvalidSource(
             f"Column {item.name!r} has more than {MOST_VALUES} different values, so it holds no categories.",
             "Give it noise (gaussian, uniform) or cells if it holds numbers, or group its values in a view.",
         )
-    return tuple(value for (value,) in rows)
+    return found
 
 
-def _unlisted(asked: Asked) -> bool:
+def distinct_texts(engine: Engine, table: Table, name: str, most: int) -> tuple[str, ...]:
+    """List the different values of a column as text, in order, NULL aside, so many at most."""
+    columns, values = {"attribute": [name]}, {"most": most}
+    listing = bind("perturbation/categories", tables={"source": table}, columns=columns, values=values)
+    return tuple(value for (value,) in engine.query(listing, step="categories"))
+
+
+def _unlisted(asked: NoiseSpec) -> bool:
     return asked.kind == "retain" and not asked.values
 
 

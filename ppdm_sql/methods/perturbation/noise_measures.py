@@ -11,9 +11,16 @@ from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.methods.perturbation.conditional_privacy import remaining_privacy
+from ppdm_sql.methods.perturbation.conditional_privacy import conditional_privacy
 from ppdm_sql.methods.perturbation.histograms import Bins, histograms
-from ppdm_sql.methods.perturbation.noise import Cells, Noise, Retain
+from ppdm_sql.methods.perturbation.noise import (
+    AdditiveNoise,
+    Cells,
+    Noise,
+    Retain,
+    noise_kind,
+    shown_values,
+)
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
 from ppdm_sql.methods.perturbation.privacy_level import CONFIDENCE, Metric, level_of
 from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for
@@ -42,8 +49,7 @@ def noise_measures(name: str, noise: Noise) -> list[Measure]:
             (f"cells: {name}", None, float(len(noise.edges) - 1)),
             (f"privacy level at 95 % confidence, in the narrowest cell: {name}", None, level),
         ]
-    kind = cast(Metric, type(noise).__name__.lower())
-    level = level_of(kind, noise.scale, noise.domain.width, CONFIDENCE)
+    level = level_of(cast(Metric, noise_kind(noise)), noise.scale, noise.domain.width, CONFIDENCE)
     return [
         (f"noise scale: {name}", None, noise.scale),
         (f"privacy level at 95 % confidence: {name}", None, level),
@@ -62,11 +68,7 @@ def column_measures(
 ) -> list[Measure]:
     """Give, column by column, the noise, and what privacy is left for who knows it and the distribution.
 
-    Args:
-        engine: Inside a workspace.
-        table: From :func:`~ppdm_sql.methods.perturbation.noisy_rows.noisy_rows`.
-        noisy: The randomized columns.
-        records: How many records there are.
+    ``table`` is from :func:`~ppdm_sql.methods.perturbation.noisy_rows.noisy_rows`.
 
     Cost: one GROUP BY a column.
     Source: Agrawal, Aggarwal 2001, section 2.
@@ -86,13 +88,11 @@ def column_measures(
 
 
 def _bins(noise: Noise, records: int) -> Bins:
-    if isinstance(noise, Cells):
-        return noise.labels
-    return noise.values if isinstance(noise, Retain) else grid_for(noise, records)
+    return grid_for(noise, records) if isinstance(noise, AdditiveNoise) else shown_values(noise)
 
 
 def _remaining(it: NoisyColumn, grid: Grid | None, counts: NDArray[np.float64]) -> list[Measure]:
-    left, name = remaining_privacy(it.noise, grid, counts), it.column.name
+    left, name = conditional_privacy(it.noise, grid, counts), it.column.name
     measures: list[Measure] = [
         (f"entropy-based privacy: {name}", left.before, left.after),
         (f"entropy-based privacy loss: {name}", None, left.loss),

@@ -11,7 +11,7 @@ from typing import cast
 
 from ppdm_sql.engine.names import by_name, listed, quoted
 from ppdm_sql.errors import InvalidOption, kind_of
-from ppdm_sql.methods.perturbation.noise import Asked, Domain, Kind, Way
+from ppdm_sql.methods.perturbation.noise import Domain, Kind, NoiseSpec, Way
 
 _NOISE = re.compile(
     r"""\s*(?:(?P<column>"(?:[^"]|"")+"|[^="']+?)\s*=)?\s*(?P<kind>gaussian|uniform|cells|retain)\s+(?P<rest>.+)""",
@@ -33,12 +33,8 @@ _EXAMPLES: dict[str, str] = {
 }
 
 
-def parse_noise(text: str, column: str = "") -> Asked:
-    """Read the noise that is asked for one column.
-
-    Args:
-        text: Such as ``salary=gaussian 100%``; the name may be left out.
-        column: The column, where the text need not name it.
+def parse_noise(text: str, column: str = "") -> NoiseSpec:
+    """Read the noise that is specified for one column; the text need not name it if ``column`` does.
 
     Raises:
         InvalidOption: It cannot be read, or a number makes no sense; the message has an example.
@@ -60,22 +56,14 @@ def parse_noise(text: str, column: str = "") -> Asked:
             f"--noise {text!r} cannot be read.", "Write it as --noise 'salary=gaussian 100%', for instance."
         )
     kind, rest = cast(Kind, found["kind"].lower()), found["rest"].strip()
-    asked = Asked(_name(found["column"] or "") or column, kind)
+    asked = NoiseSpec(_name(found["column"] or "") or column, kind)
     if kind == "cells":
         return _cells(asked, rest, text)
     return _retain(asked, rest, text) if kind == "retain" else _added(asked, rest, text)
 
 
-def parse_all_noise(given: Mapping[str, str] | Sequence[str]) -> list[Asked]:
-    """Read the noise of several columns: texts that name their columns, or texts by column.
-
-    Raises:
-        InvalidOption: One cannot be read or names no column.
-
-    Example:
-        >>> [asked.column for asked in parse_all_noise({"age": "cells 5", "job": "retain 0.7"})]
-        ['age', 'job']
-    """
+def parse_all_noise(given: Mapping[str, str] | Sequence[str]) -> list[NoiseSpec]:
+    """Read the noise of several columns: texts that name their columns, or texts by column."""
     if isinstance(given, str):
         given = [given]
     if isinstance(given, Mapping):
@@ -89,26 +77,13 @@ def parse_all_noise(given: Mapping[str, str] | Sequence[str]) -> list[Asked]:
 
 
 def written_name(column: str) -> str:
-    """Write a column's name as it stands before ``=``, in quotes where it needs them.
-
-    Example:
-        >>> written_name("age"), written_name("a=b")
-        ('age', '"a=b"')
-    """
+    """Write a column's name as it stands before ``=``, in quotes where it needs them."""
     plain = re.fullmatch(r"[^=\"'\s](?:[^=\"']*[^=\"'\s])?", column) is not None
     return column if plain else quoted(column)
 
 
 def percentage(text: str, option: str) -> float:
-    """Read a share, a level or a confidence: ``95%`` or ``0.95``.
-
-    Raises:
-        InvalidOption: It is neither.
-
-    Example:
-        >>> percentage("99.9%", "--confidence"), percentage("0.5", "--level")
-        (0.9990000000000001, 0.5)
-    """
+    """Read a share, a level or a confidence: ``95%`` or ``0.95``."""
     found = _AMOUNT.fullmatch(text.strip())
     if found is None or not math.isfinite(float(found[1])):
         raise InvalidOption(f"{option} {text!r} is not a number.", f"Write it as {option} 95% or 0.95.")
@@ -120,11 +95,11 @@ def _name(text: str) -> str:
     return text[1:-1].replace('""', '"') if text.startswith('"') else text
 
 
-def _refused(asked: Asked, text: str, why: str) -> InvalidOption:
+def _refused(asked: NoiseSpec, text: str, why: str) -> InvalidOption:
     return InvalidOption(f"--noise {text!r} cannot be used: {why}.", f"Write it as {_EXAMPLES[asked.kind]}.")
 
 
-def _added(asked: Asked, rest: str, text: str) -> Asked:
+def _added(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
     """Read a scale or level and the clauses behind it."""
     found = _AMOUNT.match(rest)
     if found is None:
@@ -136,7 +111,7 @@ def _added(asked: Asked, rest: str, text: str) -> Asked:
     return _with_clauses(replace(asked, amount=amount, level=level), rest[found.end() :], text)
 
 
-def _with_clauses(asked: Asked, rest: str, text: str) -> Asked:
+def _with_clauses(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
     words: set[str] = set()
     bounds: tuple[float, float] | None = None
     while rest.strip():
@@ -160,14 +135,14 @@ def _with_clauses(asked: Asked, rest: str, text: str) -> Asked:
     return replace(asked, domain=domain, rounded="rounded" in words)
 
 
-def _bounds(asked: Asked, numbers: str, text: str) -> tuple[float, float]:
+def _bounds(asked: NoiseSpec, numbers: str, text: str) -> tuple[float, float]:
     lower, upper = (float(part) for part in numbers.split(","))
     if not (lower < upper and math.isfinite(upper - lower)):
         raise _refused(asked, text, "the range is not two ascending numbers")
     return lower, upper
 
 
-def _cells(asked: Asked, rest: str, text: str) -> Asked:
+def _cells(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
     """Read edges, or a number of cells and how they are cut."""
     if found := _LIST.fullmatch(rest):
         edges = tuple(float(part) for part in found[0].split(","))
@@ -187,7 +162,7 @@ def _cells(asked: Asked, rest: str, text: str) -> Asked:
     return replace(asked, amount=float(found[1]), way=way)
 
 
-def _retain(asked: Asked, rest: str, text: str) -> Asked:
+def _retain(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
     """Read the probability of keeping a value and, if they are listed, all values."""
     found = _AMOUNT.match(rest)
     listed = None if found is None else re.fullmatch(r"(?:\s+of\s+(.+))?", rest[found.end() :], re.DOTALL)
@@ -200,7 +175,7 @@ def _retain(asked: Asked, rest: str, text: str) -> Asked:
     return replace(asked, amount=probability, values=values)
 
 
-def _values(asked: Asked, listed: str, text: str) -> tuple[str, ...]:
+def _values(asked: NoiseSpec, listed: str, text: str) -> tuple[str, ...]:
     values, place = [], 0
     while place < len(listed):
         found = _VALUE.match(listed, place)

@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-from sqlglot import exp
-
-from ppdm_sql.engine import Column, Engine, type_title
-from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import literal, render
-from ppdm_sql.engine.types import double, is_number
+from ppdm_sql.engine import Column, Engine, Rows, type_title
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import bind
+from ppdm_sql.engine.types import is_number
 from ppdm_sql.errors import InvalidOption, InvalidSource
-from ppdm_sql.methods.perturbation.column_statistics import (
-    ColumnStatistics,
-    number,
-    source_rows,
-    statistics_of,
-)
+from ppdm_sql.methods.perturbation.column_statistics import ColumnStatistics, statistics_of
 from ppdm_sql.methods.perturbation.noise import (
-    Asked,
+    AdditiveNoise,
     Cells,
     Domain,
-    Gaussian,
     Noise,
+    NoiseSpec,
     Retain,
-    Uniform,
     resolve_noise,
 )
 from ppdm_sql.methods.perturbation.noise_lookup import categories, is_whole
@@ -43,17 +34,11 @@ _NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "[")
 
 @dataclass(frozen=True)
 class NoisyColumn:
-    """A column that gets noise.
-
-    Args:
-        column: It, as the source has it.
-        noise: Its noise.
-        decimals: To how many decimals noisy values are rounded; None where they are not.
-    """
+    """A column that gets noise."""
 
     column: Column
     noise: Noise
-    decimals: int | None = None
+    decimals: int | None = None  # to how many decimals noisy values are rounded; None where they are not
 
     @property
     def numeric(self) -> bool:
@@ -61,26 +46,19 @@ class NoisyColumn:
         return not isinstance(self.noise, Retain)
 
     @property
-    def added(self) -> Gaussian | Uniform | None:
+    def added(self) -> AdditiveNoise | None:
         """Give the noise that is added to numbers; None for cells and categories."""
-        return self.noise if isinstance(self.noise, Gaussian | Uniform) else None
+        return self.noise if isinstance(self.noise, AdditiveNoise) else None
 
 
 def noisy_columns(
     engine: Engine,
     table: Table,
-    asked: Sequence[tuple[Asked, Column]],
+    asked: Sequence[tuple[NoiseSpec, Column]],
     ranges: Mapping[str, Domain],
     progress: Progress,
 ) -> tuple[int, list[NoisyColumn]]:
     """Count the records, and give each column the noise that is asked for, on its domain.
-
-    Args:
-        engine: Where the source is.
-        table: The source.
-        asked: The noise of each column.
-        ranges: The domains that are given.
-        progress: Told which domains are taken from the data.
 
     Raises:
         InvalidSource: A column holds no numbers or categories, numbers that are not finite, or values outside
@@ -98,12 +76,12 @@ def noisy_columns(
                 f"A range is given for {name!r}, which gets no noise that has one.",
                 f"Leave it out of --range, or give --noise {name}=... for numbers.",
             )
-    records, facts = statistics_of(engine, table, numeric)
+    records, statistics = statistics_of(engine, table, [item.name for item in numeric])
     if not records:
         raise InvalidSource("The source has no records.", "Randomize a table that has some.")
-    run = _Source(engine, table, ranges, facts, progress)
-    noisy = [run.noisy(noise, item) for noise, item in asked]
-    run.notice()
+    choice = _NoiseChoice(engine, table, ranges, statistics, progress)
+    noisy = [choice.noisy(noise, item) for noise, item in asked]
+    choice.notice()
     return records, noisy
 
 
@@ -115,51 +93,39 @@ def _refuse_no_numbers(item: Column) -> None:
         )
 
 
-class _Source:
-    """Answers what the noise of one column after the other needs to know.
+@dataclass
+class _NoiseChoice:
+    """Gives one column after the other its noise, once it is known to suit it."""
 
-    Args:
-        engine: Where the source is.
-        table: The source.
-        ranges: The domains that are given.
-        facts: Of the columns of numbers.
-        progress: Told which domains are taken from the data.
-    """
+    engine: Engine
+    table: Table
+    ranges: Mapping[str, Domain]
+    statistics: Mapping[str, ColumnStatistics]
+    progress: Progress
+    observed: list[str] = field(default_factory=list)
+    listed: list[str] = field(default_factory=list)
 
-    def __init__(
-        self,
-        engine: Engine,
-        table: Table,
-        ranges: Mapping[str, Domain],
-        facts: Mapping[str, ColumnStatistics],
-        progress: Progress,
-    ) -> None:
-        self.engine, self.table, self.ranges = engine, table, ranges
-        self.facts, self.progress = facts, progress
-        self.observed: list[str] = []
-        self.listed: list[str] = []
-
-    def noisy(self, asked: Asked, item: Column) -> NoisyColumn:
+    def noisy(self, asked: NoiseSpec, item: Column) -> NoisyColumn:
         """Give a column its noise, once it is known to suit it."""
         if asked.kind == "retain":
             return NoisyColumn(item, self._retain(asked, item))
-        facts = self.facts[item.name]
-        if facts.infinite:
+        statistics = self.statistics[item.name]
+        if statistics.infinite:
             raise InvalidSource(
-                f"Column {item.name!r} is NaN or infinite in {facts.infinite} records.",
+                f"Column {item.name!r} is NaN or infinite in {statistics.infinite} records.",
                 "Leave these records out, or make them NULL, in a view.",
             )
         if asked.kind == "cells":
-            return NoisyColumn(item, self._cells(asked, item, facts))
-        noise = resolve_noise(replace(asked, domain=self._domain(asked, item, facts)))
-        assert isinstance(noise, Gaussian | Uniform)
+            return NoisyColumn(item, self._cells(asked, item, statistics))
+        noise = resolve_noise(replace(asked, domain=self._domain(asked, item, statistics)))
+        assert isinstance(noise, AdditiveNoise)
         if max(-noise.domain.lower, noise.domain.upper, noise.scale) > LARGEST:
             raise InvalidOption(
                 f"Values or noise of {item.name!r} are too large for their variance to be a number.",
                 "Give it in another unit, in a view.",
             )
-        self._refuse_outside(item, noise.domain.lower, noise.domain.upper, facts)
-        return NoisyColumn(item, noise, self._decimals(item, noise, facts))
+        self._refuse_outside(item, noise.domain.lower, noise.domain.upper, statistics)
+        return NoisyColumn(item, noise, self._decimals(item, noise, statistics))
 
     def notice(self) -> None:
         """Tell what of the data a release with this noise tells everybody."""
@@ -174,7 +140,7 @@ class _Source:
                 "all possible ones, such as 'job=retain 0.7 of clerk,cook,nurse', to avoid that."
             )
 
-    def _domain(self, asked: Asked, item: Column, facts: ColumnStatistics) -> Domain:
+    def _domain(self, asked: NoiseSpec, item: Column, statistics: ColumnStatistics) -> Domain:
         """Give the domain that the owner says, else the one that the data show."""
         if asked.domain is not None:
             if item.name in self.ranges:
@@ -184,35 +150,32 @@ class _Source:
             domain = replace(asked.domain, whole=asked.domain.whole or is_whole(item))
         elif item.name in self.ranges:
             domain = self.ranges[item.name]
-        elif facts.lower is None or facts.upper is None:
+        elif statistics.lower is None or statistics.upper is None:
             raise InvalidSource(
                 f"Column {item.name!r} holds no values to take its range from.",
                 f"Give --range {item.name}=0,100, for instance.",
             )
         else:
-            domain = Domain(facts.lower, facts.upper, is_whole(item))
+            domain = Domain(statistics.lower, statistics.upper, is_whole(item))
             self.observed.append(item.name)
-        if domain.whole and facts.fractions:
+        if domain.whole and statistics.fractions:
             raise InvalidSource(
-                f"Column {item.name!r} holds {facts.fractions} numbers that are not whole.",
+                f"Column {item.name!r} holds {statistics.fractions} numbers that are not whole.",
                 "Leave out 'whole', or round them in a view.",
             )
         return domain
 
-    def _refuse_outside(self, item: Column, lower: float, upper: float, facts: ColumnStatistics) -> None:
-        if facts.lower is None or facts.upper is None or lower <= facts.lower and facts.upper <= upper:
+    def _refuse_outside(self, item: Column, lower: float, upper: float, statistics: ColumnStatistics) -> None:
+        least, largest = statistics.lower, statistics.upper
+        if least is None or largest is None or lower <= least and largest <= upper:
             return
-        inside = exp.Between(this=number(item.name), low=double(lower), high=double(upper))
-        query = (
-            exp.select(exp.Count(this=exp.Star())).from_(source_rows(self.table)).where(exp.Not(this=inside))
-        )
-        ((records,),) = self.engine.query(render(query), step="outside")
+        ((records,),) = self._measured("outside", item, {"lower": lower, "upper": upper})
         raise InvalidSource(
             f"{records} records of {item.name!r} lie outside its range.",
             f"Give --range {item.name}=LOWER,UPPER that holds all values, or leave these out in a view.",
         )
 
-    def _decimals(self, item: Column, noise: Gaussian | Uniform, facts: ColumnStatistics) -> int | None:
+    def _decimals(self, item: Column, noise: AdditiveNoise, statistics: ColumnStatistics) -> int | None:
         """Give the grid of the original, and refuse or tell of noise that is finer than it."""
         kept = _DECIMALS.fullmatch(item.type)
         decimals = 0 if noise.domain.whole else int(kept[1]) if kept else None
@@ -240,14 +203,14 @@ class _Source:
             )
         return decimals
 
-    def _cells(self, asked: Asked, item: Column, facts: ColumnStatistics) -> Cells:
-        domain = None if asked.edges else self._domain(asked, item, facts)
+    def _cells(self, asked: NoiseSpec, item: Column, statistics: ColumnStatistics) -> Cells:
+        domain = None if asked.edges else self._domain(asked, item, statistics)
         if domain is not None and asked.way == "equal-frequency":
             noise: Noise = Cells(self._quantiles(item, int(asked.amount), domain))
         else:
             noise = resolve_noise(asked, domain)
         assert isinstance(noise, Cells)
-        self._refuse_outside(item, noise.edges[0], noise.edges[-1], facts)
+        self._refuse_outside(item, noise.edges[0], noise.edges[-1], statistics)
         return noise
 
     def _quantiles(self, item: Column, cells: int, domain: Domain) -> tuple[float, ...]:
@@ -255,11 +218,8 @@ class _Source:
         self.progress.notice(
             f"The edges of the cells of {item.name} are taken from the data: values that belong to somebody."
         )
-        shares = exp.Array(expressions=[double(cell / cells) for cell in range(1, cells)])
-        quantiles = exp.Anonymous(this="quantile_disc", expressions=[number(item.name), shares])
-        ((found,),) = self.engine.query(
-            render(exp.select(quantiles).from_(source_rows(self.table))), step="quantiles"
-        )
+        shares = [cell / cells for cell in range(1, cells)]
+        ((found,),) = self._measured("quantiles", item, {"shares": shares})
         inner = sorted({edge for edge in found or [] if domain.lower < edge < domain.upper})
         if not inner:
             raise InvalidSource(
@@ -268,7 +228,7 @@ class _Source:
             )
         return (domain.lower, *inner, domain.upper)
 
-    def _retain(self, asked: Asked, item: Column) -> Noise:
+    def _retain(self, asked: NoiseSpec, item: Column) -> Noise:
         if any(word in item.type.upper() for word in _NESTED) and "ENUM(" not in item.type:
             raise InvalidSource(
                 f"Column {item.name!r} holds {type_title(item.type)}, not categories.",
@@ -281,17 +241,17 @@ class _Source:
             self.listed.append(item.name)
         return resolve_noise(asked, None, found)
 
-    def _refuse_strangers(self, asked: Asked, item: Column, found: Sequence[str]) -> None:
-        strangers: list[Any] = [value for value in found if value not in asked.values]
-        if not strangers:
+    def _refuse_strangers(self, asked: NoiseSpec, item: Column, found: Sequence[str]) -> None:
+        if all(value in asked.values for value in found):
             return
-        text = exp.cast(column(item.name, "s"), "TEXT")
-        known = exp.In(this=text, expressions=[literal(value) for value in asked.values])
-        query = (
-            exp.select(exp.Count(this=exp.Star())).from_(source_rows(self.table)).where(exp.Not(this=known))
-        )
-        ((records,),) = self.engine.query(render(query), step="strangers")
+        ((records,),) = self._measured("strangers", item, {"categories": list(asked.values)})
         raise InvalidSource(
             f"{records} records of {item.name!r} have a value that is not listed.",
             f"List all values in --noise '{item.name}=retain ... of A,B,C'.",
         )
+
+    def _measured(self, step: str, item: Column, values: Mapping[str, object]) -> Rows:
+        """Run a step file on one column of the source."""
+        tables, columns = {"source": self.table}, {"attribute": [item.name]}
+        counting = bind(f"perturbation/{step}", tables=tables, columns=columns)
+        return self.engine.query(counting, values, step=step)

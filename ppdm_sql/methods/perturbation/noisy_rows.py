@@ -14,8 +14,8 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column, quoted
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.engine.types import double, plain_type
-from ppdm_sql.methods.perturbation.column_statistics import number, source_rows
-from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Retain, Uniform, rounding_of
+from ppdm_sql.methods.perturbation.column_statistics import as_double, source_rows
+from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, Retain, Uniform, rounding_of
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
 from ppdm_sql.methods.perturbation.record_key import RecordKey
 
@@ -25,7 +25,7 @@ Params = dict[str, object]
 def originals(noisy: Sequence[NoisyColumn]) -> list[exp.Expression]:
     """Give the originals of the randomized columns: numbers with a floating point, or text."""
     return [
-        alias(number(item.name) if it.numeric else exp.cast(column(item.name, "s"), "TEXT"), f"x{place}")
+        alias(as_double(item.name) if it.numeric else exp.cast(column(item.name, "s"), "TEXT"), f"x{place}")
         for place, it in enumerate(noisy)
         for item in (it.column,)
     ]
@@ -47,11 +47,55 @@ def noisy_rows(
         noisy: The randomized columns.
         kept: What is released as it is, with aliases ``k0``, ``k1`` ...
         records: What a record is known by.
-        draws: The function that gives a record's draws, one for each column but those of cells; None where
-            nothing is drawn.
+        draws: The function that gives a record's draws, one for each column but those of cells, if any.
 
-    Cost: one scan of the source; for records known by a number it is sorted by them, since near numbers share
-    their draws' hash.
+    Cost: one scan of the source; records known by a number are sorted by it, as near ones share a hash.
+    """
+    return engine.materialize("noisy", *noisy_query(table, noisy, kept, records, draws))
+
+
+def noisy_query(
+    table: Table,
+    noisy: Sequence[NoisyColumn],
+    kept: Sequence[exp.Expression],
+    records: RecordKey,
+    draws: str | None,
+) -> tuple[str, Params]:
+    """Write the SELECT of the noisy rows, and give its parameters.
+
+    Example: a salary with Gaussian noise, an age of which the cell is shown.
+        >>> from ppdm_sql.engine import Column
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> from ppdm_sql.methods.perturbation.noise import Domain
+        >>> salary = NoisyColumn(Column("salary", "DOUBLE"), Gaussian(2500.0, Domain(0, 150_000)))
+        >>> age = NoisyColumn(Column("age", "BIGINT"), Cells((0, 40, 100)))
+        >>> rows = RecordKey("row", column("rowid", "s"))
+        >>> print(formatted(noisy_query(Table("people"), [salary, age], [], rows, "draws")[0]))
+        SELECT
+          x0,
+          x1,
+          ROUND((
+            x0 + CAST('2500.0' AS DOUBLE) * z.d0
+          ) / CAST('0.001953125' AS DOUBLE)) * CAST('0.001953125' AS DOUBLE) AS r0,
+          CASE
+            WHEN x1 IS NULL
+            THEN NULL
+            WHEN x1 < CAST('40.0' AS DOUBLE)
+            THEN '[0, 40)'
+            ELSE '[40, 100]'
+          END AS r1
+        FROM (
+          SELECT
+            *,
+            DRAWS(id) AS z
+          FROM (
+            SELECT
+              CAST("s"."salary" AS DOUBLE) AS "x0",
+              CAST("s"."age" AS DOUBLE) AS "x1",
+              "s"."rowid" AS "id"
+            FROM "people" AS s
+          ) AS originals
+        ) AS drawn
     """
     inner = exp.select(*originals(noisy), *kept).from_(source_rows(table))
     if draws is not None:
@@ -67,23 +111,23 @@ def noisy_rows(
     source = f"({render(inner)}) AS originals"
     if draws is not None:
         source = f"(SELECT *, {draws}(id) AS z FROM {source}) AS drawn"
-    return engine.materialize("noisy", f"SELECT {', '.join(carried + released)} FROM {source}", params)
+    return f"SELECT {', '.join(carried + released)} FROM {source}", params
 
 
 def _released(it: NoisyColumn, value: str, draw: str, params: Params) -> str:
     """Write what is released for a value and its draw: standard normal, or else uniform on (0, 1)."""
     match it.noise:
-        case Gaussian():
-            return _rounded(it, f"{value} + {_double(it.noise.scale)} * {draw}", it.noise)
-        case Uniform():
-            return _rounded(it, f"{value} + {_double(it.noise.scale)} * (2 * {draw} - 1)", it.noise)
+        case Uniform(scale):
+            return _rounded(it, f"{value} + {_double(scale)} * (2 * {draw} - 1)", it.noise)
+        case AdditiveNoise(scale):
+            return _rounded(it, f"{value} + {_double(scale)} * {draw}", it.noise)
         case Cells():
             return _cell(it.noise, value)
         case Retain():
             return _retained(it, value, draw, params)
 
 
-def _rounded(it: NoisyColumn, noisy: str, noise: Gaussian | Uniform) -> str:
+def _rounded(it: NoisyColumn, noisy: str, noise: AdditiveNoise) -> str:
     if it.decimals is None:
         unit = _double(rounding_of(noise))
         return f"round(({noisy}) / {unit}) * {unit}"
@@ -118,11 +162,7 @@ def _double(value: float) -> str:
 def ordered_rows(table: Table, outputs: Sequence[tuple[str, str]]) -> str:
     """Write the SELECT that gives the release, ordered by its own values alone.
 
-    Args:
-        table: From :func:`noisy_rows`.
-        outputs: Working name and released name of each column, in order.
-
-    Example:
+    Example: the working name and the released name of each column.
         >>> ordered_rows(Table("t"), [("r0", 'a "b'), ("k0", "c")])
         'SELECT r0 AS "a ""b", k0 AS "c" FROM "t" ORDER BY r0 NULLS LAST, k0 NULLS LAST'
     """

@@ -3,7 +3,7 @@
 If a value can be told with confidence c to lie in an interval, the width of the interval is the amount of
 privacy at confidence c. A privacy level is that width as a share of the range of the column.
 
-Source: Agrawal, Srikant 2000, section 2.2, Table 1.
+Source: Agrawal, Srikant 2000, section 2.1, Table 1.
 """
 
 from __future__ import annotations
@@ -22,15 +22,10 @@ METRICS: tuple[Metric, ...] = ("cells", "uniform", "gaussian")
 
 
 def width_factor(kind: Metric, confidence: float = CONFIDENCE) -> float:
-    """Give the width of the confidence interval, in the unit of Table 1.
-
-    Args:
-        kind: ``cells`` (in widths of a cell), ``uniform`` (in widths 2a of the noise), ``gaussian`` (in
-            sigma).
-        confidence: In (0, 1).
+    """Give the width of the confidence interval in the unit of Table 1: widths of a cell, 2a, or sigma.
 
     Raises:
-        InvalidOption: The confidence is none.
+        InvalidOption: The confidence is not in (0, 1).
 
     Example:
         >>> [round(width_factor("gaussian", confidence), 3) for confidence in CONFIDENCES]
@@ -63,13 +58,7 @@ def interval_width(kind: Metric, scale: float, confidence: float = CONFIDENCE) -
 
 
 def level_of(kind: Metric, scale: float, width: float, confidence: float = CONFIDENCE) -> float:
-    """Give the privacy level of a scale; 1.0 is 100 %.
-
-    Args:
-        kind: Of noise.
-        scale: Sigma, the half-width a of uniform noise, or the width of a cell.
-        width: Of the column's range, above 0.
-        confidence: In (0, 1).
+    """Give the privacy level of a scale, for a column whose range has a width above 0; 1.0 is 100 %.
 
     Example:
         >>> round(level_of("gaussian", 2_500, 130_000), 4)
@@ -80,12 +69,6 @@ def level_of(kind: Metric, scale: float, width: float, confidence: float = CONFI
 
 def scale_for(kind: Metric, level: float, width: float, confidence: float = CONFIDENCE) -> float:
     """Give the scale that has a privacy level, the reverse of :func:`level_of`.
-
-    Args:
-        kind: Of noise.
-        level: 1.0 is 100 %.
-        width: Of the column's range.
-        confidence: In (0, 1).
 
     Example:
         >>> round(scale_for("gaussian", 1.0, 130_000))

@@ -16,11 +16,12 @@ from sqlglot import exp
 from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise, accept_randomized
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.perturbation.column_statistics import moments_of, source_rows
-from ppdm_sql.methods.perturbation.correlated_noise import mixing
+from ppdm_sql.methods.perturbation.correlated_noise import mixing_matrix
 from ppdm_sql.methods.perturbation.key_reuse import key_notices, repeated_notices
 from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, as_json, as_text
 from ppdm_sql.methods.perturbation.noise_draws import NoiseDrawer, Stream, registered
@@ -32,7 +33,7 @@ from ppdm_sql.methods.perturbation.noisy_rows import noisy_rows, ordered_rows, o
 from ppdm_sql.methods.perturbation.record_key import RecordKey, records_by_column, records_by_row
 from ppdm_sql.methods.perturbation.request import RandomizeRequest
 from ppdm_sql.methods.perturbation.roles import RandomizeRoles, assign_randomize_roles
-from ppdm_sql.methods.perturbation.spectral_attack import deviation, filtered
+from ppdm_sql.methods.perturbation.spectral_attack import deviation, filter_attack
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn
 
@@ -41,12 +42,6 @@ Matrix = NDArray[np.float64]
 
 def randomize(engine: Engine, source: str, request: RandomizeRequest, progress: Progress) -> Release:
     """Distort columns by noise, and publish the release.
-
-    Args:
-        engine: The database.
-        source: Table or view to read.
-        request: What is asked.
-        progress: Told what the run is doing.
 
     Raises:
         GuaranteeNotMet: The audit refused the outcome.
@@ -60,21 +55,13 @@ def randomize(engine: Engine, source: str, request: RandomizeRequest, progress: 
 
 @dataclass(frozen=True)
 class Randomized:
-    """The noisy rows, how they came about, and what was measured of them.
+    """The noisy rows, how they came about, and what was measured of them."""
 
-    Args:
-        table: From :func:`~ppdm_sql.methods.perturbation.noisy_rows.noisy_rows`.
-        records: How many there are.
-        noisy: The randomized columns.
-        key: Of the noise.
-        measures: What the noise hides, and what an attack by correlations gets back.
-    """
-
-    table: Table
+    table: Table  # from :func:`~ppdm_sql.methods.perturbation.noisy_rows.noisy_rows`
     records: int
-    noisy: Sequence[NoisyColumn]
-    key: Key
-    measures: Sequence[Measure]
+    noisy: Sequence[NoisyColumn]  # the randomized columns
+    key: Key  # of the noise
+    measures: Sequence[Measure]  # what the noise hides, and what an attack by correlations gets back
     marginals: Mapping[str, Mapping[str, int]]
     moments: Mapping[str, Moments]
 
@@ -168,7 +155,7 @@ class RandomizeRun(Run[Randomized]):
             "numbers", exp.select(*originals(numbers)).from_(source_rows(self.rows))
         )
         values = [column(f"x{place}") for place in range(len(numbers))]
-        found = mixing(self.engine, table, values, [deviation(it.added) for it in numbers if it.added])
+        found = mixing_matrix(self.engine, table, values, [deviation(it.added) for it in numbers if it.added])
         return np.round(found, 9)
 
     def _written(
@@ -252,11 +239,9 @@ class RandomizeRun(Run[Randomized]):
         found: dict[str, dict[str, int]] = {}
         for place, it in enumerate(noisy):
             if isinstance(it.noise, Cells | Retain):
-                query = (
-                    f"SELECT r{place}::VARCHAR, count(*) FROM {table} WHERE r{place} IS NOT NULL "
-                    "GROUP BY ALL ORDER BY ALL"
-                )
-                found[it.column.name] = dict(self.engine.query(query, step="marginal"))
+                tables, columns = {"noisy": table}, {"attribute": [f"r{place}"]}
+                counting = bind("perturbation/marginal", tables=tables, columns=columns)
+                found[it.column.name] = dict(self.engine.query(counting, step="marginal"))
         return found
 
     def _moments(self, table: Table, noisy: Sequence[NoisyColumn]) -> dict[str, Moments]:
@@ -271,7 +256,7 @@ class RandomizeRun(Run[Randomized]):
     ) -> list[Measure]:
         measures = column_measures(self.engine, table, noisy, records)
         numbers = {it.column.name: (f"r{i}", f"x{i}", it.noise) for i, it in enumerate(noisy) if it.added}
-        attack = filtered(
+        attack = filter_attack(
             self.engine,
             table,
             {name: noise for name, (_, _, noise) in numbers.items()},

@@ -13,19 +13,27 @@ from typing import cast
 import numpy as np
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, resolve, resolve_all
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
-from ppdm_sql.methods.perturbation.conditional_privacy import remaining_privacy
+from ppdm_sql.methods.perturbation.conditional_privacy import conditional_privacy
 from ppdm_sql.methods.perturbation.distributions import Distribution, Reconstruction, write_table
 from ppdm_sql.methods.perturbation.histograms import Bins, Histogram, Histograms, count_values, histograms
-from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, Uniform
+from ppdm_sql.methods.perturbation.noise import (
+    AdditiveNoise,
+    Cells,
+    Noise,
+    Retain,
+    noise_kind,
+    shown_values,
+)
 from ppdm_sql.methods.perturbation.noise_lookup import noise_of
 from ppdm_sql.methods.perturbation.reconstruction import (
     CAP,
     FRACTION,
     Batch,
     category_kernel,
-    inverted,
+    invert_randomization,
     reconstruct_batch,
 )
 from ppdm_sql.methods.perturbation.transition_matrices import (
@@ -46,43 +54,24 @@ MOST_OUTSIDE = 0.5
 
 @dataclass(frozen=True)
 class ReconstructOptions:
-    """What is asked of a reconstruction.
+    """What is asked of a reconstruction; see :meth:`ppdm_sql.Database.reconstruct` for each."""
 
-    Args:
-        into: Name of the table to make.
-        columns: The columns; none stands for all whose noise is known.
-        by_class: The class column, for a distribution each.
-        intervals: How many intervals; None for the paper's rule.
-        kernel: ``cell`` or ``midpoint``.
-        categorical: ``bayes`` or ``inversion``.
-        fraction: Of the chi-square quantile at which the iteration stops.
-        max_iterations: The cap.
-        noise: What is known of the noise, in the language of ``--noise``.
-        ranges: The range of the original values, by column.
-    """
-
-    into: str
-    columns: Sequence[str] = ()
-    by_class: str | None = None
-    intervals: int | None = None
-    kernel: str = "cell"
-    categorical: str = "bayes"
-    fraction: float = FRACTION
-    max_iterations: int = CAP
-    noise: Mapping[str, str] | Sequence[str] = ()
-    ranges: Mapping[str, tuple[object, object]] | None = None
+    into: str  # name of the table to make
+    columns: Sequence[str] = ()  # the columns; none stands for all whose noise is known
+    by_class: str | None = None  # the class column, for a distribution each
+    intervals: int | None = None  # how many intervals; None for the paper's rule
+    kernel: str = "cell"  # `cell` or `midpoint`
+    categorical: str = "bayes"  # `bayes` or `inversion`
+    fraction: float = FRACTION  # of the chi-square quantile at which the iteration stops
+    max_iterations: int = CAP  # the cap
+    noise: Mapping[str, str] | Sequence[str] = ()  # what is known of the noise, in the language of `--noise`
+    ranges: Mapping[str, tuple[object, object]] | None = None  # the range of the original values, by column
 
 
 def reconstruct(
     engine: Engine, source: str, options: ReconstructOptions, progress: Progress
 ) -> Reconstruction:
-    """Estimate the distributions behind randomized columns, and write them into a table.
-
-    Args:
-        engine: The database.
-        source: Release, table or view with the distorted values.
-        options: What is asked.
-        progress: Told what the run is doing.
+    """Estimate the distributions of the original values, and write them into a table.
 
     Raises:
         PpdmError: A name, an option or a column cannot be used, or the noise is not known. Nothing is made.
@@ -93,14 +82,7 @@ def reconstruct(
 
 
 class ReconstructRun:
-    """One run: checked when made, then counted, iterated and written.
-
-    Args:
-        engine: The database.
-        source: Release, table or view with the distorted values.
-        options: What is asked.
-        progress: Told what the run is doing.
-    """
+    """One run: checked when made, then counted, iterated and written."""
 
     def __init__(self, engine: Engine, source: str, options: ReconstructOptions, progress: Progress) -> None:
         engine.require_autocommit()
@@ -143,12 +125,11 @@ class ReconstructRun:
             with self.engine.workspace():
                 self.progress.start(f"counting {self.source}")
                 grids = self._grids()
-                bins = {name: self._bins(name, grids.get(name)) for name in self.noise}
-                counted = histograms(self.engine, self.table, bins, self.by)
+                counted = histograms(self.engine, self._rows(), self._bins(grids), self.by)
                 self.progress.start("reconstructing")
                 found = [each for n in self.noise for each in self._distributions(n, grids.get(n), counted)]
                 done = Reconstruction(self.options.into, tuple(found), self.by)
-                write_table(self.engine, self.target, done, counted.values)
+                write_table(self.engine, self.target, done, counted.codes)
                 for text in done.notices():
                     self.progress.notice(text)
                 for text in done.unconverged():
@@ -159,23 +140,29 @@ class ReconstructRun:
 
     # -- counting -------------------------------------------------------------------------------
 
+    def _rows(self) -> Table:
+        """Give the table to count, without collations, by which GROUP BY would merge texts that differ."""
+        counted = {*self.noise, self.by}
+        columns = self.engine.columns(self.table)
+        texts = [item for item in columns if item.name in counted and item.type == "VARCHAR"]
+        return exact_table(self.engine, self.table, texts)
+
     def _grids(self) -> dict[str, Grid]:
         """Give the intervals of each column of numbers, as many for every class."""
-        added = {name: n for name, n in self.noise.items() if isinstance(n, Gaussian | Uniform)}
-        if not added:
-            return {}
+        added = {name: n for name, n in self.noise.items() if isinstance(n, AdditiveNoise)}
         given = self.options.intervals
-        records = 0 if given else count_values(self.engine, self.table, list(added))
+        records = 0 if given or not added else count_values(self.engine, self.table, list(added))
         return {name: grid_for(noise, records, given) for name, noise in added.items()}
 
-    def _bins(self, name: str, grid: Grid | None) -> Bins:
-        noise = self.noise[name]
-        if isinstance(noise, Cells):
-            return noise.labels
-        if isinstance(noise, Retain):
-            return noise.values
-        assert grid is not None
-        return observed_grid(noise, grid)
+    def _bins(self, grids: Mapping[str, Grid]) -> dict[str, Bins]:
+        """Give what is counted of each column; a grid is extended by the reach of its noise."""
+        bins: dict[str, Bins] = {}
+        for name, noise in self.noise.items():
+            if isinstance(noise, AdditiveNoise):
+                bins[name] = observed_grid(noise, grids[name])
+            else:
+                bins[name] = shown_values(noise)
+        return bins
 
     # -- reconstructing -------------------------------------------------------------------------
 
@@ -204,7 +191,7 @@ class ReconstructRun:
                 iterations=int(batch.iterations[place]),
                 converged=bool(batch.converged[place]),
                 negative=int(negative[place]),
-                remaining=remaining_privacy(noise, grid, batch.probabilities[place]),
+                remaining=conditional_privacy(noise, grid, batch.probabilities[place]),
             )
             for place, code in enumerate(live)
         ]
@@ -214,8 +201,9 @@ class ReconstructRun:
         values = sum(int(histogram.counts.sum()) for histogram in found)
         outside = sum(histogram.outside for histogram in found)
         if outside > MOST_OUTSIDE * max(values, outside):
+            kind = noise_kind(self.noise[name])
             raise InvalidSource(
-                f"More than half of the values of {name!r} cannot come from {_kind(self.noise[name])} noise.",
+                f"More than half of the values of {name!r} cannot come from {kind} noise.",
                 f"Check the noise and the range with --noise '{name}=...' and --range '{name}=...'.",
             )
         if not values:
@@ -228,7 +216,7 @@ class ReconstructRun:
         if isinstance(noise, Cells):
             return _exact(counts / counts.sum(axis=1, keepdims=True)), none
         if isinstance(noise, Retain) and options.categorical == "inversion":
-            pairs = [inverted(row, noise) for row in counts]
+            pairs = [invert_randomization(row, noise) for row in counts]
             return _exact(np.stack([found for found, _ in pairs])), np.array([n.sum() for _, n in pairs])
         if isinstance(noise, Retain):
             matrix = category_kernel(noise)
@@ -254,10 +242,6 @@ def _exact(probabilities: Array) -> Batch:
     """Give distributions that no iteration was needed for."""
     size = len(probabilities)
     return Batch(probabilities, np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.bool_))
-
-
-def _kind(noise: Noise) -> str:
-    return type(noise).__name__.lower()
 
 
 def _choice(option: str, given: str, known: Sequence[str]) -> None:

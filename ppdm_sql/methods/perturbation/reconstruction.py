@@ -27,31 +27,20 @@ BLOCK = 512
 
 @dataclass(frozen=True)
 class Reconstructed:
-    """A distribution that was found.
+    """A distribution that was found."""
 
-    Args:
-        probabilities: Of each cell of the original value; they sum to 1.
-        iterations: Steps that were made.
-        converged: Whether the chi-square criterion stopped the iteration, not the cap.
-    """
-
-    probabilities: Array
-    iterations: int
-    converged: bool
+    probabilities: Array  # of each cell of the original value; they sum to 1
+    iterations: int  # steps that were made
+    converged: bool  # whether the chi-square criterion stopped the iteration, not the cap
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Several distributions that were found, a row each.
+    """Several distributions that were found, a row each."""
 
-    Args:
-        probabilities: Of each cell of the original value (columns); rows sum to 1.
-        iterations: Steps that were made for each.
-        converged: For each, whether the chi-square criterion stopped the iteration, not the cap.
-    """
-
-    probabilities: Array
-    iterations: NDArray[np.int64]
+    probabilities: Array  # of each cell of the original value (columns); rows sum to 1
+    iterations: NDArray[np.int64]  # steps that were made for each
+    # for each, whether the chi-square criterion stopped the iteration, not the cap
     converged: NDArray[np.bool_]
 
 
@@ -101,32 +90,22 @@ def reconstruct_batch(
     cap: int = CAP,
     start: ArrayLike | None = None,
 ) -> Batch:
-    """Find several distributions behind one kernel, each as :func:`reconstruct_distribution` finds it.
+    """Find several distributions by one kernel, each as :func:`reconstruct_distribution` finds it.
 
-    Every distribution stops by itself; one without records stays as it starts.
-
-    Args:
-        counts: Records in each cell of the noisy value (columns), a row for each distribution.
-        kernel: Probability of each noisy cell (rows) under each original one (columns).
-        fraction: Of the quantile, at least 0.
-        cap: Most steps, at least 1.
-        start: First estimate of all; by default uniform.
-
-    Raises:
-        InvalidOption: The fraction or the cap cannot be used.
+    Every row of counts stops by itself; one without records stays as it starts.
 
     Cost: two matrix products a step for all together.
     """
     _check(fraction, cap)
-    rows = reachable(counts, kernel)
+    rows = fold_unreachable(counts, kernel)
     records, cells = rows.sum(axis=1), kernel.shape[1]
     found = Batch(
-        np.tile(first_estimate(cells, start), (len(rows), 1)),
+        np.tile(first_distribution(cells, start), (len(rows), 1)),
         np.zeros(len(rows), dtype=np.int64),
         np.ones(len(rows), dtype=np.bool_),
     )
     places = np.flatnonzero(records) if cells > 1 else np.empty(0, dtype=np.int64)
-    limit = fraction * quantile(max(cells - 1, 1))
+    limit = fraction * chi_square_quantile(max(cells - 1, 1))
     for first in range(0, len(places), BLOCK):
         _iterate(rows, records, kernel, limit, cap, found, places[first : first + BLOCK])
     return found
@@ -144,10 +123,13 @@ def _iterate(
     """Iterate on the distributions at some places, and put into ``found`` each that stops."""
     of, before = records[places], found.probabilities[places]
     shares = rows[places] / of[:, None]
+    # noisy cells without records add nothing to the sum of equation 3, and need no row of the kernel
     seen = shares.any(axis=0)
     shares, kernel = shares[:, seen], np.ascontiguousarray(kernel[seen])
     for number in range(1, cap + 1):
-        after = stepped(shares, kernel, before)
+        after = bayes_step(shares, kernel, before)
+        # the paper compares successive estimates by chi-square: whether the noisy values look as expected
+        # says too little of the original distribution (section 3, stopping criterion)
         stops = of * _change(before, after) < limit
         before = after
         if number < cap and not stops.any():
@@ -164,22 +146,18 @@ def _iterate(
             return
 
 
-def stepped(shares: Array, kernel: Array, current: Array) -> Array:
+def bayes_step(shares: Array, kernel: Array, current: Array) -> Array:
     """Give the next estimates: the mean posterior of the original cell over the noisy values.
-
-    Args:
-        shares: Of the records in each noisy cell (columns), a row for each distribution.
-        kernel: Probability of each noisy cell (rows) under each original one (columns).
-        current: The estimates, a row each.
 
     Source: section 3, equation 3 with its denominator shared.
 
     Example:
         >>> import numpy as np
         >>> kernel = np.array([[0.9, 0.1], [0.1, 0.9]])
-        >>> stepped(np.array([[0.6, 0.4]]), kernel, np.array([[0.5, 0.5]])).round(3).tolist()
+        >>> bayes_step(np.array([[0.6, 0.4]]), kernel, np.array([[0.5, 0.5]])).round(3).tolist()
         [[0.58, 0.42]]
     """
+    # the denominator of equation 3 is the same for all original cells: a step costs O(m^2), not O(m^3)
     expected = current @ kernel.T
     joint = current * ((shares / np.maximum(expected, TINY)) @ kernel)
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))
@@ -190,22 +168,16 @@ def _change(before: Array, after: Array) -> Array:
     return np.asarray(((after - before) ** 2 / np.maximum(before, TINY)).sum(axis=1))
 
 
-def first_estimate(cells: int, start: ArrayLike | None = None) -> Array:
-    """Give the estimate to begin with: uniform unless another is given."""
+def first_distribution(cells: int, start: ArrayLike | None = None) -> Array:
+    """Give the estimate to begin with, step 1 of figure 1: uniform unless another is given."""
     if start is None:
         return np.full(cells, 1.0 / cells)
     given = np.asarray(start, dtype=np.float64)
     return np.asarray(given / given.sum())
 
 
-def reachable(counts: ArrayLike, kernel: Array) -> Array:
-    """Move counts of cells that no original value reaches inwards, to the nearest cell that some reaches.
-
-    Example:
-        >>> import numpy as np
-        >>> reachable([[3, 5, 2]], np.array([[0.0], [1.0], [0.0]])).tolist()
-        [[0.0, 10.0, 0.0]]
-    """
+def fold_unreachable(counts: ArrayLike, kernel: Array) -> Array:
+    """Move counts of cells that no original value reaches inwards, to the nearest cell that some reaches."""
     moved = np.array(counts, dtype=np.float64)
     reached = kernel.max(axis=1) > 0
     near = np.flatnonzero(reached)
@@ -216,13 +188,8 @@ def reachable(counts: ArrayLike, kernel: Array) -> Array:
 
 
 @cache
-def quantile(freedom: int) -> float:
-    """Give the 95 % quantile of chi-square.
-
-    Example:
-        >>> round(quantile(99), 3)
-        123.225
-    """
+def chi_square_quantile(freedom: int) -> float:
+    """Give the 95 % quantile of chi-square."""
     from scipy.special import chdtri  # type: ignore[import-untyped, unused-ignore]
 
     return float(chdtri(freedom, 0.05))
@@ -249,23 +216,16 @@ def category_kernel(noise: Retain) -> Array:
     return np.asarray(noise.probability * np.eye(size) + (1 - noise.probability) / size)
 
 
-def inverted(counts: ArrayLike, noise: Retain) -> tuple[Array, NDArray[np.bool_]]:
+def invert_randomization(counts: ArrayLike, noise: Retain) -> tuple[Array, NDArray[np.bool_]]:
     """Find the distribution of the categories by inverting the matrix of the randomization.
-
-    Args:
-        counts: Records that show each value.
-        noise: Its values and the probability of keeping the true one, above 0.
 
     Returns:
         The probabilities, and which of them were estimated below 0; those are 0, and the others sum to 1.
 
-    Raises:
-        InvalidOption: Nothing was kept, so nothing is known.
-
     Source: section 6, after Warner 1965.
 
     Example:
-        >>> found, negative = inverted([70, 30], Retain(0.5, ("a", "b")))
+        >>> found, negative = invert_randomization([70, 30], Retain(0.5, ("a", "b")))
         >>> found.round(3).tolist(), negative.tolist()
         ([0.9, 0.1], [False, False])
     """
@@ -274,7 +234,7 @@ def inverted(counts: ArrayLike, noise: Retain) -> tuple[Array, NDArray[np.bool_]
     numbers = np.asarray(counts, dtype=np.float64)
     records, size = numbers.sum(), len(numbers)
     if records == 0:
-        return first_estimate(size), np.zeros(size, dtype=np.bool_)
+        return first_distribution(size), np.zeros(size, dtype=np.bool_)
     raw = (numbers / records - (1 - noise.probability) / size) / noise.probability
     clipped = np.maximum(raw, 0.0)
     return clipped / clipped.sum(), raw < 0

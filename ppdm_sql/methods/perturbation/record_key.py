@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.statements import bind, render
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.column_statistics import source_rows
 from ppdm_sql.methods.perturbation.noise_draws import Identity
@@ -19,23 +19,14 @@ _NUMBER = re.compile(r"U?(TINY|SMALL)INT|U?INTEGER|BIGINT")
 
 @dataclass(frozen=True)
 class RecordKey:
-    """What a record is known by.
-
-    Args:
-        identity: Its row, a whole number, or any value as text.
-        value: That number or text, of the source under the alias ``s``.
-    """
+    """What a record is known by: its row, or a number or text of the source under the alias ``s``."""
 
     identity: Identity
     value: exp.Expression
 
 
 def records_by_row(engine: Engine, table: Table, columns: list[Column], source: str) -> RecordKey:
-    """Know records by their rows.
-
-    Raises:
-        InvalidOption: The source is no table of this engine, or has a column that hides the rows' numbers.
-    """
+    """Know records by their rows; refuse what is no table of this engine, or hides the rows' numbers."""
     query = exp.select(column("rowid", "s")).from_(source_rows(table)).limit(0)
     hidden = any(item.name.lower() == "rowid" for item in columns)
     try:
@@ -51,27 +42,16 @@ def records_by_row(engine: Engine, table: Table, columns: list[Column], source: 
 
 
 def records_by_column(engine: Engine, table: Table, item: Column) -> RecordKey:
-    """Know records by a column.
-
-    Raises:
-        InvalidSource: The column is NULL in a record, or two records share a value.
-
-    Cost: one GROUP BY of the column.
-    """
-    value = column(item.name, "s")
-    numbers = (
-        exp.Count(this=exp.Star()),
-        exp.Count(this=value),
-        exp.Count(this=exp.Distinct(expressions=[value])),
-    )
-    query = exp.select(*numbers).from_(source_rows(table))
-    ((records, values, different),) = engine.query(render(query), step="records")
+    """Know records by a column, which one GROUP BY must find NULL nowhere and different everywhere."""
+    counting = bind("perturbation/record_key", tables={"source": table}, columns={"record": [item.name]})
+    ((records, values, different),) = engine.query(counting, step="record_key")
     if different < records:
         raise InvalidSource(
             f"Column {item.name!r} does not tell records apart: it is NULL in {records - values} of them and "
             f"holds {different} different values in the other {values}.",
             "Give --record a column with another value in each record.",
         )
+    value = column(item.name, "s")
     if _NUMBER.fullmatch(item.type):
         return RecordKey("number", exp.cast(value, "BIGINT"))
     return RecordKey("text", exp.cast(value, "TEXT"))

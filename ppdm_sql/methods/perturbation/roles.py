@@ -9,21 +9,17 @@ from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import resolve, resolve_all
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
-from ppdm_sql.methods.perturbation.noise import Asked
+from ppdm_sql.methods.perturbation.noise import NoiseSpec
 from ppdm_sql.methods.perturbation.noise_syntax import parse_all_noise
 from ppdm_sql.methods.perturbation.request import RandomizeRequest
 
 
 @dataclass(frozen=True, kw_only=True)
 class RandomizeRoles(Roles):
-    """Columns of the source by role, spelled and ordered as the source has them.
+    """Columns of the source by role, spelled and ordered as the source has them."""
 
-    Args:
-        asked: The noise of each randomized column, in the order of the source.
-        record: The column by which records are told apart, whether or not it is released; None for rows.
-    """
-
-    asked: tuple[Asked, ...]
+    asked: tuple[NoiseSpec, ...]  # the noise of each randomized column, in the order of the source
+    # the column by which records are told apart, whether or not it is released; None for rows
     record: str | None
 
     @property
@@ -36,13 +32,7 @@ class RandomizeRoles(Roles):
 def assign_randomize_roles(
     columns: Sequence[Column], request: RandomizeRequest, *, table: str
 ) -> RandomizeRoles:
-    """Give every named column its role and refuse roles that exclude each other.
-
-    Raises:
-        UnknownColumn: A named column does not exist.
-        ColumnRoleError: A column has two roles that exclude each other, or noise twice.
-        InvalidOption: No column gets noise, or a noise cannot be read.
-    """
+    """Give every named column its role and refuse roles that exclude each other."""
     names = [item.name for item in columns]
     read = parse_all_noise(request.noise)
     if not read:

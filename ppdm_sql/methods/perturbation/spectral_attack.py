@@ -22,8 +22,8 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import render
 from ppdm_sql.engine.types import double
-from ppdm_sql.methods.perturbation.correlated_noise import JointMoments, Matrix, as_doubles, moments
-from ppdm_sql.methods.perturbation.noise import Gaussian, Noise, Uniform
+from ppdm_sql.methods.perturbation.correlated_noise import JointMoments, Matrix, as_doubles, joint_moments
+from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Noise, Uniform
 
 THRESHOLD = 0.25
 """A warning is given where all columns remove so much of the noise that one column alone leaves."""
@@ -38,18 +38,12 @@ class Attack:
 
     0 leaves all of the noise, 1 none. The attacker knows the noise and makes the best linear estimate. One
     column alone tells something too: where noise is strong, the mean is the better guess.
-
-    Args:
-        alone: For each column, removed by who looks at that column only.
-        together: For each column, removed by who looks at all noisy columns.
-        measured: Whether that was measured on the true values; else it is what the covariances promise.
-        correlated: Whether the noise is correlated.
     """
 
-    alone: Mapping[str, float]
-    together: Mapping[str, float]
-    measured: bool
-    correlated: bool = False
+    alone: Mapping[str, float]  # for each column, removed by who looks at that column only
+    together: Mapping[str, float]  # for each column, removed by who looks at all noisy columns
+    measured: bool  # whether that was measured on the true values; else it is what the covariances promise
+    correlated: bool = False  # whether the noise is correlated
 
     @property
     def measures(self) -> tuple[tuple[str, float | None, float | None], ...]:
@@ -79,7 +73,7 @@ class Attack:
         )
 
 
-def filtered(
+def filter_attack(
     engine: Engine,
     table: Table,
     noises: Mapping[str, Noise],
@@ -95,26 +89,25 @@ def filtered(
         noises: The noise of each column; only noise that is added counts.
         released: For each column its noisy numbers.
         original: For each column its true numbers, which the owner has; None to go by the covariances.
-        mixing: How noise is correlated, a row for each column with added noise, in the order of ``noises``.
+        mixing: How the added noises are correlated, from ``mixing_matrix``.
 
     Returns:
-        None where fewer than two columns have added noise, there are no records, or their numbers are too
-        large to be squared.
+        None where fewer than two columns have added noise, or nothing can be measured of them.
 
     Cost: one scan of the table with an aggregate for each pair of columns, one with two for each column.
     """
-    added = {name: noise for name, noise in noises.items() if isinstance(noise, Gaussian | Uniform)}
+    added = {name: noise for name, noise in noises.items() if isinstance(noise, AdditiveNoise)}
     if len(added) < 2:
         return None
     noisy = [released[name] for name in added]
-    found = moments(engine, table, noisy)
+    found = joint_moments(engine, table, noisy)
     if not found.records or not np.isfinite(found.covariances).all():
         return None
     deviations = np.array([deviation(noise) for noise in added.values()])
     mixed = np.eye(len(added)) if mixing is None else mixing
     filters = (
-        _each_alone(found, deviations),
-        _filter(found.covariances, deviations[:, None] * mixed, found.records),
+        _filter_each(found, deviations),
+        _linear_filter(found.covariances, deviations[:, None] * mixed, found.records),
     )
     errors = [left for _, left in filters]
     if original is not None:
@@ -124,32 +117,19 @@ def filtered(
     return Attack(alone, together, measured=original is not None, correlated=mixing is not None)
 
 
-def deviation(noise: Gaussian | Uniform) -> float:
-    """Give the standard deviation of noise, in the column's unit; rounding to whole numbers adds to it.
-
-    Example:
-        >>> from ppdm_sql.methods.perturbation.noise import Domain
-        >>> deviation(Uniform(3.0, Domain(0, 1)))
-        1.7320508075688772
-    """
+def deviation(noise: AdditiveNoise) -> float:
+    """Give the standard deviation of noise, in the column's unit; rounding to whole numbers adds to it."""
     variance = noise.scale**2 / (3 if isinstance(noise, Uniform) else 1)
     return math.sqrt(variance + (1 / 12 if noise.rounded and noise.domain.whole else 0))
 
 
-def _filter(covariances: Matrix, factor: Matrix, records: int) -> tuple[Matrix, Matrix]:
-    """Find the best linear estimate of the true values, and its mean squared errors.
+def _linear_filter(covariances: Matrix, factor: Matrix, records: int) -> tuple[Matrix, Matrix]:
+    """Find the weights of the best linear estimate of the true values, and its mean squared errors.
 
-    In the coordinates in which the noise has variance 1 everywhere, a principal component of variance v holds
-    v - 1 of data. It is weighted by its share of data, (v - 1) / v, which is its error, too; a component that
-    does not exceed what noise of so many records reaches by chance (Marchenko and Pastur) is taken for noise.
-
-    Args:
-        covariances: Of the noisy columns.
-        factor: Matrix F with F F' the covariances of the noise.
-        records: Number of records.
-
-    Returns:
-        The matrix of weights, by which the noisy values, centred, are multiplied, and the error by column.
+    The noise has covariances F F', with F the factor. In the coordinates in which its variance is 1
+    everywhere, a principal component of variance v holds v - 1 of data. It is weighted by its share of data,
+    (v - 1) / v, which is its error, too; a component that does not exceed what noise of so many records
+    reaches by chance (Marchenko and Pastur) is taken for noise.
     """
     inverse = np.linalg.inv(factor)
     values, vectors = np.linalg.eigh(inverse @ covariances @ inverse.T)
@@ -159,11 +139,11 @@ def _filter(covariances: Matrix, factor: Matrix, records: int) -> tuple[Matrix, 
     return (axes * shares) @ vectors.T @ inverse, axes**2 @ shares
 
 
-def _each_alone(found: JointMoments, deviations: Matrix) -> tuple[Matrix, Matrix]:
-    """Give what :func:`_filter` does for each column by itself."""
+def _filter_each(found: JointMoments, deviations: Matrix) -> tuple[Matrix, Matrix]:
+    """Give what :func:`_linear_filter` does for each column by itself."""
     variances = np.diag(found.covariances)
     each = [
-        _filter(np.array([[variance]]), np.array([[noise]]), found.records)
+        _linear_filter(np.array([[variance]]), np.array([[noise]]), found.records)
         for variance, noise in zip(variances, deviations, strict=True)
     ]
     return np.diag([weights[0, 0] for weights, _ in each]), np.array([left[0] for _, left in each])
@@ -178,6 +158,48 @@ def _measured(
     filters: Sequence[Matrix],
 ) -> list[Matrix]:
     """Measure the mean squared errors of estimates; a missing value is taken for the mean."""
+    (found,) = engine.query(errors_query(table, noisy, true, means, filters), step="filter errors")
+    squared = np.array([0.0 if error is None else error for error in found], dtype=np.float64)
+    return list(squared.reshape(len(filters), len(noisy)))
+
+
+def errors_query(
+    table: Table,
+    noisy: Sequence[exp.Expression],
+    true: Sequence[exp.Expression],
+    means: Matrix,
+    filters: Sequence[Matrix],
+) -> str:
+    """Write the SELECT of the mean squared error of each filter and column.
+
+    Example: half of what an age deviates from the mean of 40 is taken for data.
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> halved = np.array([[0.5]])
+        >>> noisy, true = [column("noisy_age")], [column("age")]
+        >>> print(formatted(errors_query(Table("people"), noisy, true, np.array([40.0]), [halved])))
+        SELECT
+          AVG(
+            POWER((
+              (
+                "z0" * CAST('0.5' AS DOUBLE)
+              ) - "x0"
+            ), CAST('2.0' AS DOUBLE))
+          )
+        FROM (
+          SELECT
+            COALESCE("y0" - CAST('40.0' AS DOUBLE), CAST('0.0' AS DOUBLE)) AS "z0",
+            "x0" - CAST('40.0' AS DOUBLE) AS "x0"
+          FROM (
+            SELECT
+              CASE
+                WHEN ISFINITE(CAST("noisy_age" AS DOUBLE))
+                THEN CAST("noisy_age" AS DOUBLE)
+              END AS "y0",
+              CASE WHEN ISFINITE(CAST("age" AS DOUBLE)) THEN CAST("age" AS DOUBLE) END AS "x0"
+            FROM "people"
+          ) AS v
+        ) AS c
+    """
     size = len(noisy)
     values = exp.select(*as_doubles(noisy, "y"), *as_doubles(true, "x")).from_(table.expression())
     centred = [
@@ -191,9 +213,7 @@ def _measured(
         for i, row in enumerate(weights)
     ]
     each = exp.select(*centred, *kept).from_(values.subquery("v"))
-    (found,) = engine.query(render(exp.select(*errors).from_(each.subquery("c"))), step="filter errors")
-    squared = np.array([0.0 if error is None else error for error in found], dtype=np.float64)
-    return list(squared.reshape(len(filters), size))
+    return render(exp.select(*errors).from_(each.subquery("c")))
 
 
 def _estimate(weights: Matrix) -> exp.Expression:

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.errors import InvalidOption, said
-from ppdm_sql.methods.perturbation.noise import Gaussian, Uniform
+from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Uniform
 
 Array = NDArray[np.float64]
 Form = Literal["cell", "midpoint"]
-Additive = Gaussian | Uniform
 FEWEST, MOST, POINTS = 10, 100, 100
 """The paper's rule: on average so many points an interval, but no fewer and no more intervals than these."""
 REACH = 6.0
@@ -32,19 +31,14 @@ WIDE = 10_000
 class Grid:
     """Cells of equal width, side by side; cell i is ``[lower + i * width, lower + (i + 1) * width)``.
 
-    Args:
-        lower: Lower edge of the first cell.
-        width: Of every cell, above 0.
-        cells: How many.
-
     Example:
         >>> Grid(0.0, 0.5, 4).edges().tolist()
         [0.0, 0.5, 1.0, 1.5, 2.0]
     """
 
-    lower: float
-    width: float
-    cells: int
+    lower: float  # lower edge of the first cell
+    width: float  # of every cell, above 0
+    cells: int  # how many
 
     @property
     def upper(self) -> float:
@@ -60,20 +54,12 @@ class Grid:
         return self.lower + self.width * (np.arange(self.cells) + 0.5)
 
 
-def grid_for(noise: Additive, records: int, intervals: int | None = None) -> Grid:
+def grid_for(noise: AdditiveNoise, records: int, intervals: int | None = None) -> Grid:
     """Divide the domain of an attribute into intervals, by the paper's rule unless their number is given.
 
     The rule is an average of 100 records an interval, but 10 to 100 intervals. Whole numbers get cells that
     lie around them, ``[19.5, 20.5)`` for 20: one cell each if there are no more than 100 of them, else as
     many to a cell as the number of intervals asks for (the last cell may then end above the domain).
-
-    Args:
-        noise: The noise, which knows the domain.
-        records: How many there are.
-        intervals: How many intervals to make instead, at least 1.
-
-    Raises:
-        InvalidOption: ``intervals`` is below 1.
 
     Source: section 4.2.
 
@@ -96,7 +82,7 @@ def grid_for(noise: Additive, records: int, intervals: int | None = None) -> Gri
     return Grid(low, (high - low) / wanted, wanted)
 
 
-def observed_grid(noise: Additive, grid: Grid) -> Grid:
+def observed_grid(noise: AdditiveNoise, grid: Grid) -> Grid:
     """Extend a grid outward, at its width, so that it holds the noisy values too.
 
     Uniform noise is held whole, Gaussian noise up to six standard deviations. The end cells are open: what
@@ -112,22 +98,12 @@ def observed_grid(noise: Additive, grid: Grid) -> Grid:
     return Grid(grid.lower - beyond * grid.width, grid.width, grid.cells + 2 * beyond)
 
 
-def kernel(noise: Additive, grid: Grid, observed: Grid, form: Form = "cell") -> Array:
-    """Give the probability of each cell of the noisy value under each cell of the original one.
+def kernel(noise: AdditiveNoise, grid: Grid, observed: Grid, form: Form = "cell") -> Array:
+    """Give the probability of each noisy cell (rows) under each cell of the original value (columns).
 
     ``cell`` is exact for values spread evenly in their cell (and for unit cells around whole numbers, whose
-    one value stands in the middle). ``midpoint`` is the paper's approximation: the density of the noise at
-    the distance of the cells' midpoints.
-
-    Args:
-        noise: The noise.
-        grid: Cells of the original value.
-        observed: Cells of the noisy value, as :func:`observed_grid` gives them; the end cells are open.
-        form: Which of the two.
-
-    Returns:
-        A matrix with a row for each observed cell and a column for each original one; the columns of
-        ``cell`` sum to 1.
+    one value stands in the middle); its columns sum to 1. ``midpoint`` is the paper's approximation: the
+    density of the noise at the distance of the cells' midpoints. The end cells of ``observed`` are open.
 
     Raises:
         InvalidOption: There is no such form.
@@ -143,31 +119,28 @@ def kernel(noise: Additive, grid: Grid, observed: Grid, form: Form = "cell") -> 
     steps = np.arange(observed.cells)[:, None] - beyond - np.arange(grid.cells)[None, :]
     offsets = np.arange(steps.min(), steps.max() + 1)
     if form == "midpoint":
+        # section 3, first approximation: the distance of z and w is that of the midpoints of their intervals
         return np.asarray((_density(noise, offsets * grid.width) * grid.width)[steps - offsets[0]])
     if form != "cell":
         raise InvalidOption(f"{said(form)} is no kernel.", "Give cell or midpoint.")
-    spread = not stands_in_middle(noise, grid)
-    below, inside, above = moves(noise, grid.width, offsets, spread=spread)
+    spread = not holds_one_value(noise, grid)
+    below, inside, above = shift_probabilities(noise, grid.width, offsets, spread=spread)
     found = np.asarray(inside[steps - offsets[0]])
     found[0], found[-1] = below[steps[0] - offsets[0]], above[steps[-1] - offsets[0]]
     return found
 
 
-def stands_in_middle(noise: Additive, grid: Grid) -> bool:
+def holds_one_value(noise: AdditiveNoise, grid: Grid) -> bool:
     """Tell whether each cell holds one value only, a whole number in its middle."""
     return noise.domain.whole and grid.width == 1
 
 
-def moves(
-    noise: Additive, width: float, steps: NDArray[np.int64], *, spread: bool
+def shift_probabilities(
+    noise: AdditiveNoise, width: float, steps: NDArray[np.int64], *, spread: bool
 ) -> tuple[Array, Array, Array]:
     """Give the probabilities that noise moves a value by so many cells or fewer, exactly so many, or more.
 
-    Args:
-        noise: The noise.
-        width: Of the cells.
-        steps: Numbers of cells, ascending one by one.
-        spread: Whether the value lies anywhere in its cell, or in its middle.
+    Steps ascend one by one. With ``spread`` the value lies anywhere in its cell, else in its middle.
     """
     tail = _cell_tail if spread and noise.scale < WIDE * width else _point_tail
     above = tail(noise, width, np.append(steps, steps[-1] + 1))
@@ -176,18 +149,18 @@ def moves(
     return below[1:], np.maximum(inside, 0.0), above[:-1]
 
 
-def _cell_tail(noise: Additive, width: float, steps: NDArray[np.int64]) -> Array:
+def _cell_tail(noise: AdditiveNoise, width: float, steps: NDArray[np.int64]) -> Array:
     """Give the probability that a value, spread evenly in its cell, moves up by so many cells or more."""
-    rest = rest_beyond(noise, width * np.abs(np.stack([steps - 1, steps])))
+    rest = expected_excess(noise, width * np.abs(np.stack([steps - 1, steps])))
     return np.asarray(np.where(steps <= 0, 1.0, 0.0) + (rest[0] - rest[1]) / width)
 
 
-def _point_tail(noise: Additive, width: float, steps: NDArray[np.int64]) -> Array:
+def _point_tail(noise: AdditiveNoise, width: float, steps: NDArray[np.int64]) -> Array:
     """Give the probability that a value in the middle of its cell moves up by so many cells or more."""
-    return exceeds(noise, np.asarray(width * (steps - 0.5)))
+    return tail_probability(noise, np.asarray(width * (steps - 0.5)))
 
 
-def exceeds(noise: Additive, bound: Array) -> Array:
+def tail_probability(noise: AdditiveNoise, bound: Array) -> Array:
     """Give the probability that the noise is above each bound."""
     if isinstance(noise, Uniform):
         return np.asarray(np.clip((noise.scale - bound) / (2 * noise.scale), 0.0, 1.0))
@@ -196,14 +169,14 @@ def exceeds(noise: Additive, bound: Array) -> Array:
     return np.asarray(ndtr(-bound / noise.scale))
 
 
-def rest_beyond(noise: Additive, distance: Array) -> Array:
+def expected_excess(noise: AdditiveNoise, distance: Array) -> Array:
     """Give the expectation of what the noise has beyond each distance, a number of at least 0."""
     if isinstance(noise, Uniform):
         return np.asarray(np.maximum(noise.scale - distance, 0.0) ** 2 / (4 * noise.scale))
-    return noise.scale**2 * _density(noise, distance) - distance * exceeds(noise, distance)
+    return noise.scale**2 * _density(noise, distance) - distance * tail_probability(noise, distance)
 
 
-def _density(noise: Additive, distance: Array) -> Array:
+def _density(noise: AdditiveNoise, distance: Array) -> Array:
     """Give the density of the noise; where that of uniform noise jumps, the middle of the jump."""
     size = np.abs(distance) / noise.scale
     if isinstance(noise, Uniform):

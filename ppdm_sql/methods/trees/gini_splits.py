@@ -20,40 +20,24 @@ TOLERANCE = 1e-12
 
 @dataclass(frozen=True)
 class Split:
-    """A split of a node.
+    """A split of a node."""
 
-    Args:
-        attribute: Position of the attribute.
-        cut: Numbers: cells below this one go left.
-        cells: Categories: these go left; empty for numbers.
-        null_left: Whether NULL goes left.
-        left: Records by class that go left.
-        right: Records by class that go right.
-    """
-
-    attribute: int
-    cut: int
-    cells: tuple[int, ...]
-    null_left: bool
-    left: tuple[int, ...]
-    right: tuple[int, ...]
+    attribute: int  # position of the attribute
+    cut: int  # numbers: cells below this one go left
+    cells: tuple[int, ...]  # categories: these go left; empty for numbers
+    null_left: bool  # whether NULL goes left
+    left: tuple[int, ...]  # records by class that go left
+    right: tuple[int, ...]  # records by class that go right
 
 
 def best_splits(tables: Sequence[Counts], nominal: Sequence[bool]) -> list[Split | None]:
-    """Find the split of each node that leaves least impurity.
+    """Find the split of each node that leaves least impurity; None where none leaves less than there is.
 
     NULL goes with the larger side of every candidate and counts there. Of splits that are equally good the
     first wins: by attribute, then by cell; so a split that falls into a gap takes its lowest boundary.
     Categories are ordered by their share of the node's most frequent class and split in two as numbers are,
     which is the best of all subsets for two classes (Breiman et al. 1984, section 4.2.2). The smaller
     side is listed.
-
-    Args:
-        tables: Counts of each attribute.
-        nominal: Which attributes are categories.
-
-    Returns:
-        For each node its split, or None where none leaves less impurity than there is.
 
     Source: Agrawal, Srikant 2000, section 4.1.
 
@@ -68,6 +52,7 @@ def best_splits(tables: Sequence[Counts], nominal: Sequence[bool]) -> list[Split
         return [None] * len(scores)
     best = scores.max(axis=1)
     first = (scores >= (best * (1 - TOLERANCE))[:, None]).argmax(axis=1)
+    # minimizing gini_split, the records' mean of both sides' gini, is maximizing the sum of their purities
     worth = best > _purity(tables[0].sum(axis=1)) * (1 + TOLERANCE)
     attributes = np.searchsorted(starts, first, side="right") - 1
     return [
@@ -77,12 +62,7 @@ def best_splits(tables: Sequence[Counts], nominal: Sequence[bool]) -> list[Split
 
 
 class _Ordered:
-    """The counts of one attribute with its cells in the order in which they are split.
-
-    Args:
-        counts: Its counts.
-        nominal: Whether its cells are categories.
-    """
+    """The counts of one attribute with its cells in the order in which they are split."""
 
     def __init__(self, counts: Counts, nominal: bool) -> None:
         self.known, self.nulls, self.nominal = counts[:, :-1], counts[:, -1], nominal
@@ -133,11 +113,6 @@ def _by_share(known: Counts) -> NDArray[np.intp]:
 
 
 def _purity(counts: Counts) -> Floats:
-    """Give records times (1 - gini) over the last axis: it sums over the parts of a split.
-
-    Example:
-        >>> _purity(np.array([[2, 2], [4, 0], [0, 0]])).tolist()
-        [2.0, 4.0, 0.0]
-    """
+    """Give records times (1 - gini) over the last axis: it sums over the parts of a split."""
     squares, records = np.square(counts, dtype=np.float64).sum(axis=-1), counts.sum(axis=-1)
     return np.asarray(squares / np.maximum(records, 1))

@@ -16,21 +16,16 @@ Side = Literal["left", "right"]
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column that a tree may split.
+    """A column that a tree may split."""
 
-    Args:
-        name: The column.
-        type: What a prediction takes for it: ``DOUBLE`` for numbers, ``VARCHAR`` for categories.
-        cuts: The inner boundaries of the cells of a number, ascending; empty for categories.
-        values: The categories as text, in their order; empty for numbers.
-        noise: The noise on it in the words of ``--noise``, where the tree was grown from what was
-            reconstructed behind it.
-    """
-
-    name: str
+    name: str  # the column
+    # what a prediction takes for it: `DOUBLE` for numbers, `VARCHAR` for categories
     type: Literal["DOUBLE", "VARCHAR"]
+    # the inner boundaries of the cells of a number, ascending; empty for categories
     cuts: tuple[float, ...] = ()
-    values: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()  # the categories as text, in their order; empty for numbers
+    # the noise on it in the words of `--noise`, where the tree was grown from what was reconstructed behind
+    # it
     noise: str | None = None
 
     @property
@@ -45,28 +40,17 @@ class TreeNode:
 
     A number goes left if it is less than ``cut``, NULL goes where ``null_left`` says. A category goes left if
     it is among ``values``; all others, unseen ones and NULL too, go right.
-
-    Args:
-        id: Position in the tree's nodes, from 0; a node comes before its children, left before right.
-        parent: The node above; None for the root.
-        side: Which child of it; None for the root.
-        depth: Splits above it.
-        counts: Training records by class, in the order of the tree's classes.
-        column: The attribute it splits; None for a leaf.
-        cut: Where a number is split; None for a leaf and for categories.
-        values: The categories that go left.
-        null_left: Whether NULL goes left.
     """
 
-    id: int
-    parent: int | None
-    side: Side | None
-    depth: int
-    counts: tuple[int, ...]
-    column: str | None = None
-    cut: float | None = None
-    values: tuple[str, ...] = ()
-    null_left: bool = False
+    id: int  # position in the tree's nodes, from 0; a node comes before its children, left before right
+    parent: int | None  # the node above; None for the root
+    side: Side | None  # which child of it; None for the root
+    depth: int  # splits above it
+    counts: tuple[int, ...]  # training records by class, in the order of the tree's classes
+    column: str | None = None  # the attribute it splits; None for a leaf
+    cut: float | None = None  # where a number is split; None for a leaf and for categories
+    values: tuple[str, ...] = ()  # the categories that go left
+    null_left: bool = False  # whether NULL goes left
 
     @property
     def records(self) -> int:
@@ -134,11 +118,7 @@ class DecisionTree:
         return tuple(attribute.name for attribute in self.attributes if attribute.name in split)
 
     def attribute(self, name: str) -> Attribute:
-        """Give an attribute by its name.
-
-        Raises:
-            KeyError: There is none of that name.
-        """
+        """Give an attribute by its name."""
         return {attribute.name: attribute for attribute in self.attributes}[name]
 
     def children(self, node: TreeNode) -> tuple[TreeNode, ...]:

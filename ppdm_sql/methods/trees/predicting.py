@@ -9,39 +9,34 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column, quoted, resolve, resolve_all
-from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.engine.statements import bind, literal, render
 from ppdm_sql.engine.types import double
 from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, choices
+from ppdm_sql.methods.perturbation.column_statistics import aliased
 from ppdm_sql.methods.trees.model import DecisionTree, Side, TreeNode
 from ppdm_sql.release.catalogue import check_free
 
-Source = Callable[[str], exp.Expression]
+ColumnOf = Callable[[str], exp.Expression]
 """Gives the column, or the parameter, that holds an attribute."""
 
-Result = Callable[[int], exp.Expression]
+ClassAs = Callable[[int], exp.Expression]
 """Gives what stands for a class, by its position."""
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """A table that was made by a model.
+    """A table that was made by a model."""
 
-    Args:
-        into: Its name.
-        column: Its column with the predicted class.
-        classes: Records by predicted class.
-    """
-
-    into: str
-    column: str
-    classes: dict[str, int]
+    into: str  # its name
+    column: str  # its column with the predicted class
+    classes: dict[str, int]  # records by predicted class
 
 
 # -- the expression ---------------------------------------------------------------------------------
 
 
-def decision(tree: DecisionTree, source: Source, result: Result) -> exp.Expression:
-    r"""Write a tree as CASE expressions.
+def decision(tree: DecisionTree, column_of: ColumnOf, class_as: ClassAs) -> exp.Expression:
+    r"""Write a tree as CASE expressions over the columns, or parameters, that hold its attributes.
 
     A CASE follows the larger subtree, a WHEN for each node, and only the smaller ones are nested: however
     deep the tree is, the nesting, which the engine limits, is not deeper than the logarithm of its size.
@@ -62,32 +57,38 @@ def decision(tree: DecisionTree, source: Source, result: Result) -> exp.Expressi
         whens = []
         while not node.is_leaf:
             smaller, larger = sorted(tree.children(node), key=lambda child: sizes[child.id])
-            whens.append(exp.If(this=_goes(node, smaller.side, source), true=written(smaller)))
+            whens.append(exp.If(this=_goes(node, smaller.side, column_of), true=written(smaller)))
             node = larger
-        last = result(node.label)
+        last = class_as(node.label)
         return exp.Case(ifs=whens, default=last) if whens else last
 
     return written(tree.root)
 
 
-def _goes(node: TreeNode, side: Side | None, source: Source) -> exp.Expression:
+def _goes(node: TreeNode, side: Side | None, column_of: ColumnOf) -> exp.Expression:
     """Write when a record goes to one side of a split."""
-    value, left = source(node.column or ""), side == "left"
+    value, left = column_of(node.column or ""), side == "left"
     if node.cut is None:
-        listed = exp.In(this=exp.cast(value, "VARCHAR"), expressions=[literal(v) for v in node.values])
+        text = _by_letters(exp.cast(value, "VARCHAR"))
+        listed = exp.In(this=text, expressions=[literal(known) for known in node.values])
         return listed if left else exp.Or(this=exp.Not(this=listed), expression=_is_null(value))
     compared = exp.LT if left else exp.GTE
     there = compared(this=exp.cast(value, "DOUBLE"), expression=double(node.cut))
     return exp.Or(this=there, expression=_is_null(value)) if left == node.null_left else there
 
 
+def _by_letters(text: exp.Expression) -> exp.Expression:
+    """Compare a text letter by letter, as training does, whatever collation its column has."""
+    return exp.Collate(this=text, expression=exp.var("C"))
+
+
 def _is_null(value: exp.Expression) -> exp.Expression:
     return exp.Is(this=value.copy(), expression=exp.null())
 
 
-def class_of(tree: DecisionTree, source: Source) -> exp.Expression:
+def class_of(tree: DecisionTree, column_of: ColumnOf) -> exp.Expression:
     """Write the predicted class, in the type of the training table's."""
-    found = decision(tree, source, lambda label: literal(tree.classes[label]))
+    found = decision(tree, column_of, lambda label: literal(tree.classes[label]))
     return exp.cast(found, exp.DataType.build(tree.class_type, dialect="duckdb"))
 
 
@@ -103,11 +104,7 @@ def create_macro(tree: DecisionTree, macro: Table) -> str:
 def columns_for(
     engine: Engine, tree: DecisionTree, table: Table, wanted: Sequence[str] = ()
 ) -> dict[str, str]:
-    """Find the columns that a tree uses, and further ones, as a table spells them.
-
-    Raises:
-        UnknownColumn: The table lacks some; the message names all of them.
-    """
+    """Find the columns that a tree uses, and those wanted, as a table spells them; refuse what it lacks."""
     there = [item.name for item in engine.columns(table)]
     folded = {name.lower() for name in there}
     missing = [name for name in (*tree.used, *wanted) if name.lower() not in folded]
@@ -120,29 +117,15 @@ def columns_for(
 
 
 def confusion(engine: Engine, tree: DecisionTree, test: str) -> list[tuple[int, ...]]:
-    """Count the records of a table by class and predicted class.
-
-    Args:
-        engine: The database; it may be read-only.
-        tree: The model.
-        test: Table or view with the class column and the columns that the tree uses.
-
-    Returns:
-        For each class, in the tree's order, its records by predicted class.
-
-    Raises:
-        UnknownColumn: The table lacks a column.
-        InvalidSource: The table is empty, or records have no class or one that training did not meet.
-
-    Cost: one scan of the table.
-    """
+    """Count, for each class, the records of a table by predicted class; see :meth:`Model.confusion`."""
     table = engine.find(test)
     names = columns_for(engine, tree, table, (tree.class_column,))
     predicted = decision(tree, lambda name: column(names[name], "t"), literal)
-    actual = exp.cast(column(names[tree.class_column], "t"), "VARCHAR")
-    each = exp.select(alias(actual, "actual"), alias(predicted, "predicted")).from_(_aliased(table))
+    actual = _by_letters(exp.cast(column(names[tree.class_column], "t"), "VARCHAR"))
+    each = exp.select(alias(actual, "actual"), alias(predicted, "predicted")).from_(aliased(table, "t"))
     counted = exp.select("actual", "predicted", "count(*)").from_(each.subquery("r")).group_by("1", "2")
-    found = engine.query(render(counted), step="confusion")
+    with engine.workspace():
+        found = engine.query(render(counted), step="confusion")
     if not found:
         raise InvalidSource(f"Table {table.name} has no records.", "Name a table that has some.")
     unknown = sum(records for actual, _, records in found if actual not in tree.classes)
@@ -160,12 +143,7 @@ def confusion(engine: Engine, tree: DecisionTree, test: str) -> list[tuple[int, 
 def predict(
     engine: Engine, tree: DecisionTree, table: str, *, into: str, keep: Sequence[str] | None, name: str
 ) -> Predicted:
-    """Make a table of the records of another with the class that a tree predicts.
-
-    Raises:
-        UnknownColumn: The table lacks a column.
-        NameTaken: There is a table, view, release or model called ``into``.
-        InvalidOption: A column is called ``name`` already.
+    """Make a table of the records of another with the predicted class; see :meth:`ppdm_sql.Database.predict`.
 
     Cost: one scan of the table, which is written.
     """
@@ -180,21 +158,10 @@ def predict(
             "Give another name with --column.",
         )
     predicted = alias(class_of(tree, lambda used: column(names[used], "t")), name)
-    rows = exp.select(*(column(other, "t") for other in shown), predicted).from_(_aliased(source))
+    rows = exp.select(*(column(other, "t") for other in shown), predicted).from_(aliased(source, "t"))
     target = Table(into, place.schema, place.catalog)
     with engine.workspace(), engine.transaction():
         engine.write(f"CREATE TABLE {target} AS {render(rows)}", step="predict")
-        classes = {} if engine.dry else _counted(engine, target, name)
-    return Predicted(into, name, classes)
-
-
-def _counted(engine: Engine, target: Table, name: str) -> dict[str, int]:
-    label = alias(exp.cast(column(name, "t"), "VARCHAR"), "label")
-    counted = exp.select(label, "count(*)").from_(_aliased(target)).group_by("1").order_by("1")
-    return dict(engine.query(render(counted), step="predicted classes"))
-
-
-def _aliased(table: Table) -> exp.Table:
-    found = table.expression()
-    found.set("alias", exp.TableAlias(this=exp.to_identifier("t")))
-    return found
+        counting = bind("trees/predicted_classes", tables={"target": target}, columns={"predicted": [name]})
+        counts = [] if engine.dry else engine.query(counting, step="predicted_classes")
+    return Predicted(into, name, dict(counts))

@@ -26,13 +26,7 @@ def words(tree: DecisionTree, node: TreeNode) -> str:
 
 
 def condition(parent: TreeNode, child: TreeNode) -> str:
-    """Say which records go from a node to a child of it; categories that are not named go right.
-
-    Example:
-        >>> parent = TreeNode(0, None, None, 0, (9,), "job", values=("cook", "clerk"))
-        >>> [condition(parent, TreeNode(i, 0, side, 1, (4,))) for i, side in ((1, "left"), (2, "right"))]
-        ['job is cook, clerk', 'job is none of cook, clerk']
-    """
+    """Say which records go from a node to a child of it; categories that are not named go right."""
     left = child.side == "left"
     if parent.cut is not None:
         return f"{parent.column} {'<' if left else '>='} {parent.cut:.6g}"

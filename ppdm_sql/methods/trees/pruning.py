@@ -15,12 +15,7 @@ from ppdm_sql.methods.trees.model import Attribute, TreeNode
 def pruned(nodes: Sequence[TreeNode], attributes: Sequence[Attribute]) -> tuple[TreeNode, ...]:
     """Turn every node into a leaf whose subtree takes at least as many bits as a leaf would.
 
-    Args:
-        nodes: A tree, parents before children.
-        attributes: What it could split.
-
-    Returns:
-        The tree that is left; see :func:`numbered`.
+    The nodes have parents before children; those that are left are :func:`numbered` anew.
     """
     splitting = {item.name: _split_bits(item, len(attributes)) for item in attributes}
     children: dict[int, list[TreeNode]] = {}
@@ -66,13 +61,7 @@ def leaf(node: TreeNode) -> TreeNode:
 
 
 def numbered(nodes: Sequence[TreeNode]) -> tuple[TreeNode, ...]:
-    """Number the nodes anew from the root down, left before right, without what hangs below a leaf.
-
-    Example:
-        >>> root = TreeNode(0, None, None, 0, (1, 1))
-        >>> numbered([root, TreeNode(1, 0, "left", 1, (1, 0))]) == (root,)
-        True
-    """
+    """Number the nodes anew from the root down, left before right, without what hangs below a leaf."""
     below: dict[int, list[TreeNode]] = {}
     for node in nodes:
         if node.parent is not None:

@@ -9,12 +9,13 @@ from datetime import datetime
 from typing import Any
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, plain_name
+from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import text
-from ppdm_sql.errors import NameTaken, UnknownModel, choices
+from ppdm_sql.errors import NameTaken, UnknownModel
 from ppdm_sql.methods.trees.model import Attribute, DecisionTree, Mode, TreeNode
 from ppdm_sql.methods.trees.predicting import Predicted, confusion, create_macro, predict
 from ppdm_sql.release.catalogue import check_free, parts
+from ppdm_sql.release.finding import find_listed
 from ppdm_sql.version import __version__
 
 Matrix = tuple[tuple[int, ...], ...]
@@ -26,34 +27,21 @@ KEPT = "trained"
 
 @dataclass(frozen=True)
 class ModelRow:
-    """One row of ``ppdm.models``.
+    """One row of ``ppdm.models``."""
 
-    Args:
-        model: Its name.
-        mode: How it was grown.
-        source: The training table as the user wrote it.
-        class_column: What it predicts.
-        classes: The classes as text, in order.
-        rows: Training records.
-        parameters: Options of the training; under ``trained`` the attributes, the type of the class, and the
-            schema of the macro.
-        test: The table that it was tested on, if any.
-        confusion: For each class the tested records by predicted class, if it was tested.
-        created_at: When, in UTC.
-        version: Of ppdm-sql.
-    """
-
-    model: str
-    mode: Mode
-    source: str
-    class_column: str
-    classes: tuple[str, ...]
-    rows: int
+    model: str  # its name
+    mode: Mode  # how it was grown
+    source: str  # the training table as the user wrote it
+    class_column: str  # what it predicts
+    classes: tuple[str, ...]  # the classes as text, in order
+    rows: int  # training records
+    # options of the training; under `trained` the attributes, the type of the class, and the schema of the
+    # macro
     parameters: dict[str, Any]
-    test: str | None
-    confusion: Matrix | None
-    created_at: datetime
-    version: str
+    test: str | None  # the table that it was tested on, if any
+    confusion: Matrix | None  # for each class the tested records by predicted class, if it was tested
+    created_at: datetime  # when, in UTC
+    version: str  # of ppdm-sql
 
 
 class Model:
@@ -70,11 +58,7 @@ class Model:
         return f"Model({self.name!r})"
 
     def row(self) -> ModelRow:
-        """Give its row of the catalogue.
-
-        Raises:
-            UnknownModel: It was dropped in the meantime.
-        """
+        """Give its row of the catalogue."""
         return find(self._engine, self.name)
 
     def tree(self) -> DecisionTree:
@@ -93,16 +77,11 @@ class Model:
         return DecisionTree(row.mode, row.class_column, kept["class_type"], row.classes, attributes, nodes)
 
     def confusion(self, test: str) -> Matrix:
-        """Count the records of a table by class and predicted class.
-
-        Args:
-            test: Table or view with the class and the columns that the tree uses.
+        """Count the records of a table by class (rows) and predicted class (columns), in one scan.
 
         Raises:
             InvalidSource: The table is empty, or holds classes that training did not meet.
             UnknownColumn: The table lacks a column.
-
-        Cost: one scan of the table.
         """
         return tuple(confusion(self._engine, self.tree(), test))
 
@@ -131,12 +110,7 @@ def _macro(row: ModelRow) -> Table:
 
 
 def accuracy(matrix: Sequence[Sequence[int]]) -> float:
-    """Give the share of tested records whose class was predicted, in [0, 1].
-
-    Example:
-        >>> accuracy([(8, 2), (1, 9)])
-        0.85
-    """
+    """Give the share of tested records whose class was predicted, in [0, 1]."""
     right = sum(row[place] for place, row in enumerate(matrix))
     return right / sum(map(sum, matrix))
 
@@ -145,13 +119,7 @@ def accuracy(matrix: Sequence[Sequence[int]]) -> float:
 
 
 def models(engine: Engine) -> list[ModelRow]:
-    """List the models of the current database, oldest first.
-
-    Example:
-        >>> import duckdb
-        >>> models(Engine(duckdb.connect()))
-        []
-    """
+    """List the models of the current database, oldest first."""
     if "models" not in parts(engine):
         return []
     return [_row(found) for found in engine.look_up(text("trees/models"), step="models")]
@@ -166,36 +134,18 @@ def _row(found: tuple[Any, ...]) -> ModelRow:
 
 
 def find(engine: Engine, name: str) -> ModelRow:
-    """Find a model: by its name as it stands, else without regard to case.
-
-    Raises:
-        UnknownModel: There is none; the message lists those that exist, nearest first.
-    """
-    name = plain_name(name, "A model")
+    """Find a model by its name, or refuse by :class:`UnknownModel`."""
     rows = {row.model: row for row in models(engine)}
-    found = rows.get(name) or {row.model.lower(): row for row in rows.values()}.get(name.lower())
-    if found is None:
-        known = f"Models here: {choices(name, rows)}." if rows else "Train one with ppdm train."
-        raise UnknownModel(f"There is no model {name!r}.", known)
-    return found
+    return find_listed(rows, name, what="model", error=UnknownModel, none="Train one with ppdm train.")
 
 
 def get_model(engine: Engine, name: str) -> Model:
-    """Find a model by its name.
-
-    Raises:
-        UnknownModel: There is none; the message lists those that exist, nearest first.
-    """
+    """Find a model by its name as it stands, else without regard to case; refuse by :class:`UnknownModel`."""
     return Model(engine, find(engine, name).model)
 
 
 def check_model_name(engine: Engine, name: str) -> Table:
-    """Make sure that a model of this name can be stored, and say where its macro will stand.
-
-    Raises:
-        NameTaken: A release, model, table, view or macro is in the way, in any spelling of case.
-        InvalidOption: The name is empty, or the database is called like the schema of the catalogue.
-    """
+    """Make sure that nothing is in the way of a model of this name, and say where its macro will stand."""
     place = check_free(engine, name)
     macro = Table(f"{name}_predict", place.schema, place.catalog)
     if engine.look_up(text("trees/macros_in_use"), {"name": macro.name}, step="macros_in_use"):
@@ -217,17 +167,8 @@ def store_model(
 ) -> Model:
     """Store a tree: its nodes, its row of the catalogue, and the macro, in one transaction.
 
-    Args:
-        engine: The connection whose current database and schema take it.
-        name: Of the model.
-        tree: What was trained.
-        source: The training table as the user wrote it.
-        parameters: Options of the training, as JSON can hold them.
-        test: The table that it was tested on, if any.
-        confusion: For each class the tested records by predicted class, if it was tested.
-
-    Raises:
-        NameTaken: A release, model, table, view or macro is in the way.
+    ``source`` and ``test`` are tables as the user wrote them; ``confusion`` has, for each class, the tested
+    records by predicted class.
     """
     macro = check_model_name(engine, name)
     kept = {
@@ -235,7 +176,7 @@ def store_model(
         "class_type": tree.class_type,
         "attributes": [asdict(attribute) for attribute in tree.attributes],
     }
-    facts = {
+    row = {
         "model": name,
         "mode": tree.mode,
         "source": source,
@@ -251,7 +192,7 @@ def store_model(
         engine.write(text("release/create_schema"), step="create schema")
         for part in ("models", "nodes"):
             engine.write(text(f"trees/create_{part}"), step=f"create {part}")
-        engine.write(text("trees/insert_model"), facts, step="insert model")
+        engine.write(text("trees/insert_model"), row, step="insert model")
         engine.write(text("trees/insert_nodes"), _nodes(name, tree), step="insert nodes")
         engine.write(create_macro(tree, macro), step="create macro")
     return Model(engine, name)

@@ -5,23 +5,24 @@ Source: Agrawal, Srikant 2000, "Privacy-Preserving Data Mining", SIGMOD, section
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import cast
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import InvalidOption, said
-from ppdm_sql.methods.trees.cells import coded
-from ppdm_sql.methods.trees.features import Wanted, classes_of, features
-from ppdm_sql.methods.trees.growing import Growing, Limits
+from ppdm_sql.methods.trees.coded_records import coded_records
+from ppdm_sql.methods.trees.features import class_type, classes_of, features
 from ppdm_sql.methods.trees.model import MODES, RECONSTRUCTED, DecisionTree, Mode
 from ppdm_sql.methods.trees.predicting import confusion
 from ppdm_sql.methods.trees.pruning import numbered, pruned
+from ppdm_sql.methods.trees.request import TrainRequest
 from ppdm_sql.methods.trees.root_records import SMALL, root_records
 from ppdm_sql.methods.trees.storing import Model, check_model_name, store_model
+from ppdm_sql.methods.trees.tree_growth import Limits, TreeGrowth
 from ppdm_sql.progress import Progress, warn
 
+__all__ = ["TrainRequest", "train"]
 LEAST_SPLIT = 20
 """Nodes with fewer records are not split, unless asked."""
 SHARE = 1000
@@ -32,31 +33,8 @@ MOST_INTERVALS = 1000
 """Cells of an attribute, at most."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainRequest:
-    """What is asked of a training; see :meth:`ppdm_sql.Database.train` for each."""
-
-    class_column: str
-    into: str
-    mode: str = "byclass"
-    columns: Sequence[str] = ()
-    intervals: int | None = None
-    max_depth: int | None = None
-    min_split: int | None = None
-    prune: bool = True
-    noise: Mapping[str, str] | Sequence[str] = ()
-    ranges: Mapping[str, tuple[object, object]] = field(default_factory=dict)
-    test: str | None = None
-
-
 def train(engine: Engine, source: str, request: TrainRequest, progress: Progress) -> Model:
     """Grow a tree, test it, and store it in one transaction.
-
-    Args:
-        engine: The database.
-        source: Table or view to read.
-        request: What is asked.
-        progress: Told what the run is doing.
 
     Raises:
         PpdmError: An option, a column or the table cannot be used; nothing was stored.
@@ -87,35 +65,28 @@ def train(engine: Engine, source: str, request: TrainRequest, progress: Progress
 def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progress) -> DecisionTree:
     progress.start(f"reading {source}")
     table, mode = engine.find(source), cast(Mode, request.mode)
-    wanted = Wanted(
-        request.class_column, request.columns, mode, request.intervals, request.noise, request.ranges
-    )
-    label, found = features(engine, source, table, wanted, progress)
-    classes, class_type = classes_of(engine, table, label)
-    rows = coded(engine, table, label, classes, found)
-    counts = _class_counts(engine, rows, len(classes))
+    read, label, found = features(engine, source, table, request, progress)
+    classes = classes_of(engine, read, label)
+    coded = coded_records(engine, read, label, classes, found)
+    counts = _class_counts(engine, coded, len(classes))
     if mode == "local" and sum(counts) < SMALL:
         warn(progress, f"With fewer than {SMALL} records, the mode local does what byclass does.")
     local = mode == "local" and sum(counts) >= SMALL
-    records, start = rows, "0::INTEGER AS node"
     progress.start(f"growing a tree ({mode})")
     if any(feature.noise is not None for feature in found):
-        records = root_records(engine, rows, found, len(classes), by_class=mode != "global", local=local)
+        records = root_records(engine, coded, found, len(classes), by_class=mode != "global", local=local)
     else:
-        records = engine.materialize("records", f"SELECT {start}, * FROM {rows}")
-    growing = Growing(
-        engine, records, rows if local else None, found, _limits(request, sum(counts)), progress
-    )
-    nodes = growing.grow(counts)
+        records = engine.materialize("records", bind("trees/root_as_coded", tables={"coded": coded}))
+    limits = _limits(request, sum(counts))
+    nodes = TreeGrowth(engine, records, coded if local else None, found, limits, progress).grow(counts)
     attributes = tuple(feature.attribute for feature in found)
     kept = pruned(nodes, attributes) if request.prune else numbered(nodes)
-    return DecisionTree(mode, label, class_type, classes, attributes, kept)
+    return DecisionTree(mode, label, class_type(engine, table, label), classes, attributes, kept)
 
 
-def _class_counts(engine: Engine, rows: Table, classes: int) -> list[int]:
-    found: dict[int, int] = dict(
-        engine.query(f"SELECT g, count(*) FROM {rows} GROUP BY g", step="class_counts")
-    )
+def _class_counts(engine: Engine, coded: Table, classes: int) -> list[int]:
+    counting = bind("trees/class_counts", tables={"coded": coded})
+    found: dict[int, int] = dict(engine.query(counting, step="class_counts"))
     return [found.get(position, 0) for position in range(classes)]
 
 

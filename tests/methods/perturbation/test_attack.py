@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.methods.perturbation.correlated_noise import mixing
+from ppdm_sql.methods.perturbation.correlated_noise import mixing_matrix
 from ppdm_sql.methods.perturbation.noise import Cells, Domain, Gaussian, Noise, Retain, Uniform
-from ppdm_sql.methods.perturbation.spectral_attack import Attack, deviation, filtered
+from ppdm_sql.methods.perturbation.spectral_attack import Attack, deviation, filter_attack
 
 Array = NDArray[np.float64]
 RECORDS = 6_000
@@ -59,7 +59,7 @@ def attacked(engine: Engine, scales: Array, *, truth: bool = True, mixed: Array 
     noises: dict[str, Noise] = {n: Gaussian(float(s), ANY) for n, s in zip(names, scales, strict=True)}
     released = dict(zip(names, columns("y", len(names)), strict=True))
     original = dict(zip(names, columns("x", len(names)), strict=True)) if truth else None
-    found = filtered(engine, Table("t"), noises, released, original, mixed)
+    found = filter_attack(engine, Table("t"), noises, released, original, mixed)
     assert found is not None
     return found
 
@@ -95,7 +95,7 @@ def test_independent_columns_tell_nothing_of_each_other(level: float) -> None:
 def test_noise_that_is_correlated_as_the_data_are_is_not_filtered_out(level: float) -> None:
     original = factors(12, 2, seed=5)
     scales = level * original.std(axis=0)
-    mixed = mixing(loaded(original, original), Table("t"), columns("x", 12))
+    mixed = mixing_matrix(loaded(original, original), Table("t"), columns("x", 12))
     noise = scales * (drawn(6).normal(size=original.shape) @ mixed.T)
     found = attacked(loaded(original, original + noise), scales, mixed=mixed)
     assert all(abs(found.together[name] - found.alone[name]) < 0.02 for name in found.alone)
@@ -110,7 +110,7 @@ def test_correlated_noise_hides_columns_beside_which_it_is_not_equally_strong(al
     engine = loaded(original, original)
     found = {}
     for name, deviations in (("as the data", None), ("best", list(scales))):
-        mixed = mixing(engine, Table("t"), columns("x", 12), deviations)
+        mixed = mixing_matrix(engine, Table("t"), columns("x", 12), deviations)
         assert np.allclose((mixed**2).sum(axis=1), 1)
         noise = scales * (drawn(24).normal(size=original.shape) @ mixed.T)
         found[name] = attacked(loaded(original, original + noise), scales, mixed=mixed)
@@ -127,8 +127,8 @@ def test_correlated_noise_hides_columns_beside_which_it_is_not_equally_strong(al
 def test_the_best_correlations_are_those_of_the_data_where_noise_is_equally_strong() -> None:
     original = factors(6, 3, seed=17) + factors(6, 0, seed=18)
     engine = loaded(original, original)
-    same = mixing(engine, Table("t"), columns("x", 6))
-    best = mixing(engine, Table("t"), columns("x", 6), list(0.5 * original.std(axis=0)))
+    same = mixing_matrix(engine, Table("t"), columns("x", 6))
+    best = mixing_matrix(engine, Table("t"), columns("x", 6), list(0.5 * original.std(axis=0)))
     assert np.allclose(best @ best.T, same @ same.T, atol=0.02)
 
 
@@ -178,9 +178,9 @@ def test_only_noise_that_is_added_counts() -> None:
     names = ("a", "b", "c")
     released = dict(zip(names, columns("y", 3), strict=True))
     noises: dict[str, Noise] = {"a": Cells((0, 1, 2)), "b": Retain(0.5, ("x", "y")), "c": Gaussian(1.0, ANY)}
-    assert filtered(engine, Table("t"), noises, released) is None
+    assert filter_attack(engine, Table("t"), noises, released) is None
     noises["a"] = Uniform(1.0, ANY)
-    found = filtered(engine, Table("t"), noises, released)
+    found = filter_attack(engine, Table("t"), noises, released)
     assert found is not None
     assert set(found.alone) == {"a", "c"}
 
@@ -190,10 +190,10 @@ def test_hostile_names_are_names() -> None:
     con.execute('CREATE TABLE "odd "" t" AS SELECT i AS "a ""; --", i % 7 AS "select" FROM range(100) r (i)')
     odd = {'a"; --': column('a "; --'), "select": column("select")}
     noises: dict[str, Noise] = {name: Gaussian(2.0, ANY) for name in odd}
-    found = filtered(Engine(con), Table('odd " t'), noises, odd, odd)
+    found = filter_attack(Engine(con), Table('odd " t'), noises, odd, odd)
     assert found is not None
     assert [text for text, *_ in found.measures][0] == 'noise that a column alone can remove: a"; --'
-    assert mixing(Engine(con), Table('odd " t'), list(odd.values())).shape == (2, 2)
+    assert mixing_matrix(Engine(con), Table('odd " t'), list(odd.values())).shape == (2, 2)
 
 
 def test_numbers_that_are_not_finite_are_missing_and_too_large_ones_stop_the_attack() -> None:
@@ -206,15 +206,15 @@ def test_numbers_that_are_not_finite_are_missing_and_too_large_ones_stop_the_att
     assert mean(found.together) == pytest.approx(mean(expected.together), abs=0.01)
     engine = loaded(original * 1e300, noisy * 1e300)
     released = dict(zip("abc", columns("y", 3), strict=True))
-    assert filtered(engine, Table("t"), {n: Gaussian(1.0, ANY) for n in "abc"}, released) is None
-    assert np.isfinite(mixing(engine, Table("t"), columns("x", 3))).all()
+    assert filter_attack(engine, Table("t"), {n: Gaussian(1.0, ANY) for n in "abc"}, released) is None
+    assert np.isfinite(mixing_matrix(engine, Table("t"), columns("x", 3))).all()
 
 
 def test_an_empty_table_is_not_attacked() -> None:
     con = duckdb.connect()
     con.execute("CREATE TABLE t (y0 DOUBLE, y1 DOUBLE)")
     released = dict(zip("ab", columns("y", 2), strict=True))
-    assert filtered(Engine(con), Table("t"), {n: Gaussian(1.0, ANY) for n in "ab"}, released) is None
+    assert filter_attack(Engine(con), Table("t"), {n: Gaussian(1.0, ANY) for n in "ab"}, released) is None
 
 
 def test_constant_and_missing_columns_are_known_once_their_mean_is() -> None:
@@ -253,7 +253,7 @@ def test_deviations_of_noise(noise: Gaussian | Uniform, expected: float) -> None
 
 def test_mixed_noise_has_the_correlations_of_the_columns() -> None:
     original = factors(6, 3, seed=17) + factors(6, 0, seed=18)
-    found = mixing(loaded(original, original), Table("t"), columns("x", 6))
+    found = mixing_matrix(loaded(original, original), Table("t"), columns("x", 6))
     assert np.allclose(np.triu(found, 1), 0)
     assert np.allclose((found**2).sum(axis=1), 1)
     assert np.allclose(found @ found.T, np.corrcoef(original.T), atol=1e-4)
@@ -271,7 +271,7 @@ def test_columns_without_correlations_of_their_own_can_be_mixed(broken: str) -> 
     masked[1:, 1] |= broken == "single"
     engine = loaded(values, values, masked=masked)
     for deviations in (None, [1.0, 2.0, 3.0]):
-        found = mixing(engine, Table("t"), columns("x", 3), deviations)
+        found = mixing_matrix(engine, Table("t"), columns("x", 3), deviations)
         assert np.isfinite(found).all()
         assert np.allclose((found**2).sum(axis=1), 1)
         correlation = (found @ found.T)[0, 1]
@@ -281,4 +281,4 @@ def test_columns_without_correlations_of_their_own_can_be_mixed(broken: str) -> 
 def test_correlations_of_an_empty_table_are_none() -> None:
     con = duckdb.connect()
     con.execute("CREATE TABLE t (x0 DOUBLE, x1 DOUBLE)")
-    assert np.array_equal(mixing(Engine(con), Table("t"), columns("x", 2)), np.eye(2))
+    assert np.array_equal(mixing_matrix(Engine(con), Table("t"), columns("x", 2)), np.eye(2))

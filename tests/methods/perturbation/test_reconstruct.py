@@ -563,3 +563,23 @@ def test_a_name_taken_by_a_view_is_refused(con: duckdb.DuckDBPyConnection) -> No
     with pytest.raises(NameTaken):
         reconstruct(con)
     assert rows(con) == [(1,)]
+
+
+@pytest.mark.parametrize("setting", ["", "NOCASE"])
+def test_a_collation_merges_neither_categories_nor_classes(setting: str) -> None:
+    with duckdb.connect() as con:
+        con.execute(
+            "CREATE TABLE t (job VARCHAR COLLATE NOCASE, x DOUBLE, class VARCHAR COLLATE NOCASE); "
+            "INSERT INTO t SELECT if(i % 4 = 0, 'cook', 'COOK'), i % 7, if(i % 2 = 0, 'Y', 'y') "
+            "FROM range(400) AS r (i)"
+        )
+        con.execute(f"SET default_collation = '{setting}'")
+        db = ppdm_sql.open(con)
+        db.reconstruct("t", into="jobs", noise=["job=retain 0.9"])
+        assert con.execute('SELECT "value"::BLOB, round(records) FROM jobs').fetchall() == [
+            (b"COOK", 311.0),
+            (b"cook", 89.0),
+        ]
+        db.reconstruct("t", into="xs", noise=["x=gaussian 1 on 0,7"], by_class="class")
+        by_class = 'SELECT "class"::BLOB AS c, round(sum(records)) FROM xs GROUP BY c ORDER BY c'
+        assert con.execute(by_class).fetchall() == [(b"Y", 200.0), (b"y", 200.0)]

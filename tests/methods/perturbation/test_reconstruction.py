@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.methods.perturbation.conditional_privacy import remaining_privacy
+from ppdm_sql.methods.perturbation.conditional_privacy import conditional_privacy
 from ppdm_sql.methods.perturbation.noise import Cells, Domain, Gaussian, Retain, Uniform
 from ppdm_sql.methods.perturbation.reconstruction import (
+    bayes_step,
     category_kernel,
-    inverted,
+    invert_randomization,
     reconstruct_batch,
     reconstruct_distribution,
-    stepped,
 )
 from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for, kernel, observed_grid
 
@@ -213,7 +213,7 @@ def test_no_step_makes_the_counts_less_likely(scale: float, even: bool, seed: in
     for _ in range(20):
         likelihood = float(seen[seen > 0] @ np.log(matrix[seen > 0] @ estimate[0]))
         assert likelihood > before - 1e-9
-        estimate, before = stepped(seen[None, :] / seen.sum(), matrix, estimate), likelihood
+        estimate, before = bayes_step(seen[None, :] / seen.sum(), matrix, estimate), likelihood
 
 
 @pytest.mark.parametrize("noise", [Gaussian(0.1, UNIT), Uniform(0.3, UNIT)])
@@ -319,7 +319,7 @@ def test_an_unknown_kernel_is_refused() -> None:
 def test_both_ways_find_the_distribution_behind_expected_counts(probability: float) -> None:
     noise, true = Retain(probability, ("a", "b", "c")), np.array([0.6, 0.1, 0.3])
     expected = 1e6 * (category_kernel(noise) @ true)
-    assert np.allclose(inverted(expected, noise)[0], true)
+    assert np.allclose(invert_randomization(expected, noise)[0], true)
     found = reconstruct_distribution(expected, category_kernel(noise), fraction=1e-14, cap=200_000)
     assert np.allclose(found.probabilities, true, atol=1e-3)
 
@@ -333,15 +333,15 @@ def test_the_category_kernel_is_that_of_randomized_response() -> None:
 
 
 def test_inversion_reports_what_it_estimated_below_0() -> None:
-    found, negative = inverted([90, 10, 0], Retain(0.5, ("a", "b", "c")))
+    found, negative = invert_randomization([90, 10, 0], Retain(0.5, ("a", "b", "c")))
     assert negative.tolist() == [False, True, True]
     assert found.tolist() == [1.0, 0.0, 0.0]
-    assert inverted([0, 0], Retain(0.5, ("a", "b")))[0].tolist() == [0.5, 0.5]
+    assert invert_randomization([0, 0], Retain(0.5, ("a", "b")))[0].tolist() == [0.5, 0.5]
 
 
 def test_nothing_retained_cannot_be_inverted() -> None:
     with pytest.raises(InvalidOption, match="cannot be inverted"):
-        inverted([1, 2], Retain(0.0, ("a", "b")))
+        invert_randomization([1, 2], Retain(0.0, ("a", "b")))
 
 
 # -- the privacy that remains -------------------------------------------------------------------
@@ -349,8 +349,8 @@ def test_nothing_retained_cannot_be_inverted() -> None:
 
 def test_even_values_at_full_privacy_lose_what_agrawal_and_aggarwal_say() -> None:
     even, grid = np.ones(100), Grid(0.0, 0.01, 100)
-    gaussian = remaining_privacy(Gaussian(1 / 3.919928, UNIT), grid, even)
-    uniform = remaining_privacy(Uniform(1 / 1.9, UNIT), grid, even)
+    gaussian = conditional_privacy(Gaussian(1 / 3.919928, UNIT), grid, even)
+    uniform = conditional_privacy(Uniform(1 / 1.9, UNIT), grid, even)
     assert gaussian.loss == pytest.approx(0.335, abs=0.0005)
     # I(X; Y) = 1 / (2 W ln 2) bits for noise of width W = 1 / .95 on values spread over [0, 1]
     assert uniform.loss == pytest.approx(1 - 2 ** -(0.95 / (2 * math.log(2))), abs=1e-4)
@@ -366,7 +366,7 @@ def test_even_values_at_full_privacy_lose_what_agrawal_and_aggarwal_say() -> Non
 @pytest.mark.parametrize("noise", [Gaussian(0.07, UNIT), Uniform(0.2, UNIT), Gaussian(1.5, UNIT)])
 def test_the_information_agrees_with_quadrature(noise: Noise) -> None:
     shares = np.array([0.4, 0.0, 0.1, 0.2, 0.3])
-    found = remaining_privacy(noise, Grid(0.0, 0.2, 5), shares)
+    found = conditional_privacy(noise, Grid(0.0, 0.2, 5), shares)
     edges = np.linspace(0, 1, 6).tolist()
     expected = oracle.information(kind(noise), noise.scale, edges, shares.tolist())
     entropy = -sum(p * math.log2(p / 0.2) for p in shares if p)
@@ -386,7 +386,7 @@ def test_what_remains_is_never_more_than_there_was(
     shares[0] += 1
     domain = Domain(0, len(shares) - 1, whole=whole)
     noise = (Uniform if even else Gaussian)(scale, domain, whole)
-    found = remaining_privacy(noise, grid_for(noise, 0, len(shares)), shares)
+    found = conditional_privacy(noise, grid_for(noise, 0, len(shares)), shares)
     assert 0 <= found.loss < 1
     assert 0 < found.after <= found.before + 1e-9
     assert found.short is not None and 0 <= found.short <= 1 + 1e-9
@@ -397,7 +397,7 @@ def test_what_remains_is_never_more_than_there_was(
 
 
 def test_a_cell_hides_its_width_and_nothing_else() -> None:
-    found = remaining_privacy(Cells((0.0, 1.0, 2.0, 6.0)), None, [1, 1, 2])
+    found = conditional_privacy(Cells((0.0, 1.0, 2.0, 6.0)), None, [1, 1, 2])
     # X is spread evenly inside each cell: h(X) = -2 (1/4) log2(1/4) - (1/2) log2(1/8) bits
     assert found.before == pytest.approx(2**2.5)
     assert found.after == pytest.approx(2**1.0)
@@ -410,7 +410,7 @@ def test_randomized_response_leaves_what_the_posteriors_leave() -> None:
     joint = category_kernel(noise) * shares
     posterior = joint / joint.sum(axis=1, keepdims=True)
     left = -(joint * np.log2(posterior)).sum()
-    found = remaining_privacy(noise, None, 1000 * shares)
+    found = conditional_privacy(noise, None, 1000 * shares)
     assert found.after == pytest.approx(2**left)
     assert found.before == pytest.approx(2 ** -(shares * np.log2(shares)).sum())
     assert found.width is None and found.short is None
@@ -431,7 +431,7 @@ def test_the_posterior_width_is_that_of_the_shortest_interval() -> None:
         widths.append(min(np.array(ends) - starts[held]))
     seen = joint.sum(axis=1)[joint.sum(axis=1) > 0]
     expected = float(seen @ widths / seen.sum())
-    assert remaining_privacy(noise, grid, shares).width == pytest.approx(expected, abs=2e-3)
+    assert conditional_privacy(noise, grid, shares).width == pytest.approx(expected, abs=2e-3)
 
 
 def test_edges_of_a_grid_are_those_of_its_cells() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ppdm_sql.methods.trees.gini_splits import Split, best_splits
 from ppdm_sql.methods.trees.model import Attribute, TreeNode
 from ppdm_sql.methods.trees.pruning import class_bits, numbered, pruned
-from ppdm_sql.methods.trees.sorted_assignment import assigned, ends
+from ppdm_sql.methods.trees.sorted_assignment import assign_bins, cell_ends
 
 Table = list[list[int]]
 
@@ -122,21 +122,21 @@ def groups(draw: st.DrawFn) -> tuple[Any, Any]:
 def test_every_record_goes_to_the_cell_of_its_rank(found: tuple[Any, Any]) -> None:
     counts, stops = found
     bases = 100 * np.arange(len(counts)) + 7
-    assignment = assigned(counts, stops, bases)
+    assignment = assign_bins(counts, stops, bases)
     for group, row in enumerate(counts):
         rank = 0
         for place, records in enumerate(row):
             key = bases[group] + place
             for position in range(records):
-                whole = [cell for first, last, cell in assignment.runs if first <= key < last]
-                parts = [c for k, a, b, c in assignment.parts if k == key and a <= position < b]
+                whole = [cell for first, last, cell in assignment.whole if first <= key < last]
+                parts = [c for k, a, b, c in assignment.divided if k == key and a <= position < b]
                 cell = int(np.searchsorted(stops[group], rank, side="right"))
                 assert whole + parts == [cell]
                 rank += 1
 
 
 def test_ranks_at_which_cells_end_are_rounded_sums() -> None:
-    found = ends(np.array([[0.25, 0.25, 0.5], [0.0, 1.0, 0.0]]), np.array([10, 0]))
+    found = cell_ends(np.array([[0.25, 0.25, 0.5], [0.0, 1.0, 0.0]]), np.array([10, 0]))
     assert found.tolist() == [[2, 5, 10], [0, 0, 0]]
 
 

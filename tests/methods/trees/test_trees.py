@@ -125,7 +125,7 @@ def test_a_level_that_is_counted_in_parts_gives_the_same_tree(
 ) -> None:
     noise = NOISE if mode in RECONSTRUCTED else {}
     whole = train(mixed, mode=mode, noise=noise, prune=False, into="whole").tree()
-    monkeypatch.setattr("ppdm_sql.methods.trees.growing.MOST_COUNTS", 1)
+    monkeypatch.setattr("ppdm_sql.methods.trees.tree_growth.MOST_COUNTS", 1)
     assert train(mixed, mode=mode, noise=noise, prune=False, into="parts").tree() == whole
 
 
@@ -387,7 +387,7 @@ def test_a_failure_half_way_leaves_nothing(
         raise RuntimeError("half way")
 
     before = catalogue(mixed)
-    monkeypatch.setattr("ppdm_sql.methods.trees.growing.best_splits", refuse)
+    monkeypatch.setattr("ppdm_sql.methods.trees.tree_growth.best_splits", refuse)
     with pytest.raises(RuntimeError, match="half way"):
         train(mixed, mode="local", noise=NOISE)
     assert catalogue(mixed) == before
@@ -430,3 +430,34 @@ def test_a_model_survives_the_file_and_equals_what_was_grown(mixed: duckdb.DuckD
     model = train(mixed, mode="byclass", noise=NOISE)
     again = ppdm_sql.open(mixed).model("M").tree()
     assert flat_model(model.tree()) == flat_model(again)
+
+
+def write_collated(con: duckdb.DuckDBPyConnection) -> None:
+    """The tables ``plain`` and ``collated``: letters in capitals tell the class, and are another class."""
+    for name, collation in (("plain", ""), ("collated", "COLLATE NOCASE")):
+        con.execute(f"CREATE TABLE {name} (job VARCHAR {collation}, x DOUBLE, class VARCHAR {collation})")
+        con.execute(
+            f"INSERT INTO {name} SELECT if(i % 2 = 0, 'cook', 'COOK'), i % 7, if(i % 2 = 0, 'Y', 'y') "
+            "FROM range(400) AS r (i)"
+        )
+
+
+def test_a_collation_merges_neither_categories_nor_classes(con: duckdb.DuckDBPyConnection) -> None:
+    write_collated(con)
+    plain, collated = (
+        train(con, table, mode="original", into=f"m_{table}", test=table) for table in ("plain", "collated")
+    )
+    tree = collated.tree()
+    assert tree == plain.tree()
+    assert (tree.classes, tree.root.counts, len(tree.leaves)) == (("Y", "y"), (200, 200), 2)
+    assert collated.row().confusion == ((200, 0), (0, 200))
+
+
+def test_a_collation_does_not_change_what_is_predicted(con: duckdb.DuckDBPyConnection) -> None:
+    write_collated(con)
+    model = train(con, "plain", mode="original")
+    assert model.predict("collated", into="p").classes == {"Y": 200, "y": 200}
+    con.execute("SET default_collation = 'NOCASE'")
+    assert model.confusion("plain") == model.confusion("collated") == ((200, 0), (0, 200))
+    wrong = "SELECT count(*) FROM collated WHERE m_predict(job)::BLOB <> class::BLOB"
+    assert con.execute(wrong).fetchall() == [(0,)]

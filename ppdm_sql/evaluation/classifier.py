@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.errors import PpdmError
-from ppdm_sql.evaluation.coding import Counts, Draw, Numbers
+from ppdm_sql.evaluation.encoding import Counts, Numbers, Sample
 
 LEAF_RECORDS = 5
 """A leaf holds at least so many records."""
@@ -21,12 +21,8 @@ MOST_DENSE = 2**27
 """A matrix with more cells is kept sparse."""
 
 
-def tree_maker() -> Any:
-    """Give scikit-learn's class of decision trees.
-
-    Raises:
-        PpdmError: It is not installed.
-    """
+def tree_class() -> Any:
+    """Give scikit-learn's class of decision trees, or refuse if it is not installed."""
     try:
         from sklearn.tree import DecisionTreeClassifier  # type: ignore[import, unused-ignore]
     except ImportError:
@@ -37,49 +33,41 @@ def tree_maker() -> Any:
     return DecisionTreeClassifier
 
 
-def wrong(train: Draw, test: Draw, seed: int) -> int:
+def misclassified(train: Sample, test: Sample, seed: int) -> int:
     """Count the tested records whose class a tree mistakes; with no feature, the majority class is predicted.
 
-    Args:
-        train: What the tree is grown from.
-        test: What it is asked.
-        seed: Decides between splits that are equally good.
+    The seed decides between splits that are equally good.
     """
-    encoding = Encoding.of(train)
-    if not encoding.width:
+    design = DesignMatrix.of(train)
+    if not design.width:
         predicted = np.full(len(test.labels), np.bincount(train.labels, train.records).argmax())
     else:
         total = train.records.sum()
-        tree = tree_maker()(
+        tree = tree_class()(
             criterion="entropy",
             min_weight_fraction_leaf=min((LEAF_RECORDS - 0.5) / total, 0.5),
             ccp_alpha=LEAF_BITS / total,
             random_state=seed,
         )
-        tree.fit(encoding.matrix(train.numbers), train.labels, sample_weight=train.records)
-        predicted = tree.predict(encoding.matrix(test.numbers))
+        tree.fit(design.matrix(train.numbers), train.labels, sample_weight=train.records)
+        predicted = tree.predict(design.matrix(test.numbers))
     return int(test.records[predicted != test.labels].sum())
 
 
 @dataclass(frozen=True)
-class Encoding:
+class DesignMatrix:
     """Which columns a tree sees: one of places for each ordered feature, one for each category.
 
     A category of fewer records than a leaf needs has none, since no tree could split it off.
-
-    Args:
-        places: For each feature its column of places, or -1.
-        categories: For each feature the columns of its categories, by category; -1 for none.
-        width: Number of columns.
     """
 
-    places: tuple[int, ...]
-    categories: tuple[Counts, ...]
+    places: tuple[int, ...]  # for each feature its column of places, or -1
+    categories: tuple[Counts, ...]  # for each feature the columns of its categories, by category; -1 for none
     width: int
 
     @classmethod
-    def of(cls, train: Draw) -> Encoding:
-        """Look at what there is to learn from."""
+    def of(cls, train: Sample) -> DesignMatrix:
+        """Choose the columns by what there is to learn from."""
         places, categories, width = [], [], 0
         for numbers in train.numbers.T:
             ordered = bool((numbers > 0).any())

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sqlglot import exp
-
-from ppdm_sql.engine import Column, Engine, statements
+from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.names import Table, resolve, resolve_all
+from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn
-from ppdm_sql.evaluation.coding import Rows, collapsed
+from ppdm_sql.evaluation.encoding import Rows, collapsed, count_records
 from ppdm_sql.evaluation.features import Feature, check_families, features
 from ppdm_sql.release import CatalogueRow, Release
 from ppdm_sql.release.applying import recoded
@@ -20,29 +19,17 @@ from ppdm_sql.release.layout import Shape
 
 
 @dataclass(frozen=True)
-class Tables:
-    """What trees are grown from, and what they are asked: collapsed rows.
+class TrainTest:
+    """A training and a test table, collapsed."""
 
-    Args:
-        features: What their columns are.
-        train: The source or the release.
-        test: The test table, as it is or recoded; None where folds of ``train`` are tested.
-        swapped_label: Whether the class is a column whose values were swapped.
-    """
-
-    features: tuple[Feature, ...]
-    train: Table
-    test: Table | None
-    swapped_label: bool
+    features: tuple[Feature, ...]  # what their columns are
+    train: Table  # the source or the release
+    test: Table | None  # the test table, as it is or recoded; None where folds of `train` are tested
+    swapped_label: bool  # whether the class is a column whose values were swapped
 
 
-def read(engine: Engine, release: Release, test: str | None) -> tuple[Tables, Tables]:
-    """Read the originals and what the release made of them.
-
-    Args:
-        engine: The database.
-        release: The release; its source must be as it was.
-        test: Name of the test table, or None.
+def compared_tables(engine: Engine, release: Release, test: str | None) -> tuple[TrainTest, TrainTest]:
+    """Read the originals and what the release made of them; the source must be as it was.
 
     Raises:
         UnknownTable: There is no such test table.
@@ -62,14 +49,15 @@ def read(engine: Engine, release: Release, test: str | None) -> tuple[Tables, Ta
     tables = collapsed(engine, source, plain), collapsed(engine, released, masked)
     _check_same(engine, row, plain, *tables, same_label=not swapped)
     if test is None:
-        return Tables(plain, tables[0], None, swapped), Tables(masked, tables[1], None, swapped)
+        return TrainTest(plain, tables[0], None, swapped), TrainTest(masked, tables[1], None, swapped)
     table = engine.find(test)
     given = _given(engine, table, shape, plain, label)
     tested = collapsed(engine, given, plain)
-    _check_any(engine, tested, table)
+    if not count_records(engine, tested):
+        raise InvalidSource(f"Table {table.name!r} has no records.", "Test on a table that has some.")
     as_released = Rows(recoded(engine, row, shape, table).subquery("s"), names, label, given.count)
     test_released = collapsed(engine, as_released, masked)
-    return Tables(plain, tables[0], tested, swapped), Tables(masked, tables[1], test_released, swapped)
+    return TrainTest(plain, tables[0], tested, swapped), TrainTest(masked, tables[1], test_released, swapped)
 
 
 def _label(row: CatalogueRow, shape: Shape) -> tuple[str, bool]:
@@ -112,14 +100,6 @@ def _given(engine: Engine, table: Table, shape: Shape, found: Sequence[Feature],
     return rows
 
 
-def _check_any(engine: Engine, rows: Table, table: Table) -> None:
-    """Refuse a test table without a record."""
-    query = exp.select(exp.Count(this=exp.Star())).from_(rows.expression())
-    ((combinations,),) = engine.query(statements.render(query), step="combinations")
-    if not combinations:
-        raise InvalidSource(f"Table {table.name!r} has no records.", "Test on a table that has some.")
-
-
 def _rows(
     table: Table,
     columns: Sequence[Column],
@@ -153,16 +133,12 @@ def _check_same(
     *,
     same_label: bool,
 ) -> None:
-    """Compare all that no method has masked: a source that has changed would be no baseline.
-
-    Raises:
-        InvalidSource: Records came, went or changed since the release.
-    """
+    """Compare all that no method has masked: a source that has changed would be no baseline."""
     plain = [f"v{position}" for position, feature in enumerate(found) if not feature.masked]
     label = ["label"] if same_label else []
     tables = {"original": original, "released": released}
-    text = statements.bind("evaluation/differences", tables=tables, columns={"plain": [*plain, *label]})
-    ((differences,),) = engine.query(text, step="differences")
+    comparing = bind("evaluation/differences", tables=tables, columns={"plain": [*plain, *label]})
+    ((differences,),) = engine.query(comparing, step="differences")
     if differences:
         raise _changed(row)
 

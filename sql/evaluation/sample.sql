@@ -1,4 +1,4 @@
--- draw | in: coded | out: draw | grain: one row per coded row and fold | params: features VARCHAR[], seed BIGINT, most BIGINT, folds INTEGER
+-- sample | in: coded | out: sample | grain: one row per coded row and fold | params: features VARCHAR[], seed BIGINT, most BIGINT, folds INTEGER
 -- Records in an order that depends on the seed and on what they hold, not on where they stand: the
 -- first are drawn, and dealt out to the folds class by class, so that all folds are alike.
 WITH records AS (

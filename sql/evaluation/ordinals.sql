@@ -1,4 +1,4 @@
--- numbers | in: feature_values | out: numbers | grain: one row per value | params: -
+-- ordinals | in: feature_values | out: ordinals | grain: one row per value | params: -
 -- One number a value. An ordered value has its place among those known from training: 1, 2, ..., and
 -- a half between two of them. All else is a category: -1, -2, ..., or 0 where training does not know it.
 SELECT
@@ -10,7 +10,7 @@ SELECT
         WHEN f.known
             THEN -CAST(sum(CAST(f.known AS INTEGER)) OVER in_order AS DOUBLE)
         ELSE 0
-    END AS number
+    END AS ordinal
 FROM feature_values AS f
 WINDOW in_order AS (
     PARTITION BY f.place IS NULL

@@ -1,0 +1,213 @@
+"""From rows to numbers: a table is collapsed, each value becomes one number, and records are drawn.
+
+Working tables made here, all temporary:
+
+- ``collapsed``: ``v0, v1, ...`` (the features), ``label`` (the class, as text), ``records``;
+- ``ordinals`` of each column: ``value, ordinal``, see ``sql/evaluation/ordinals.sql``;
+- ``coded``: ``number`` (of the row), ``x0, x1, ...``, ``label`` (class from 0; -1 where training does not
+  know it), ``records``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.exact import exact_values
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.statements import bind, literal
+from ppdm_sql.evaluation.features import Feature
+
+Numbers = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Records drawn from a coded table; rows that are alike, in the same fold, stand together."""
+
+    numbers: Numbers  # shape (rows, features): above 0 a place in an order, below 0 a category, 0 neither
+    labels: Counts  # the class of each row, from 0; -1 is one that training does not know
+    records: Counts  # how many records each row stands for, at least 1
+    folds: Counts  # the fold of each row, from 0
+
+    def only(self, chosen: NDArray[np.bool_]) -> Sample:
+        """Give some of the rows."""
+        return Sample(self.numbers[chosen], self.labels[chosen], self.records[chosen], self.folds[chosen])
+
+    def with_features(self, features: Sequence[int]) -> Sample:
+        """Give the rows with some of the features."""
+        return Sample(self.numbers[:, list(features)], self.labels, self.records, self.folds)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a table or subquery ``s``, with its columns of features, class, and count if any."""
+
+    source: exp.Expression
+    columns: tuple[str, ...]
+    label: str
+    count: str | None
+
+
+def collapsed(engine: Engine, rows: Rows, features: Sequence[Feature]) -> Table:
+    """Count the records of each combination of features and class, in one scan of the rows."""
+    view = engine.overlay(reading(rows, features))
+    # GROUP BY follows collations, which would merge texts that differ
+    texts = [item for item in engine.columns(view) if item.type == "VARCHAR"]
+    names = [*(f"v{place}" for place in range(len(features))), "label"]
+    exact = {name: column(name, "s") for name in names} | exact_values(engine, view, texts)
+    records = exp.Count(this=exp.Star()) if rows.count is None else exp.Sum(this=column("counted", "s"))
+    query = exp.select(*(alias(value, name) for name, value in exact.items()))
+    query = query.select(alias(exp.cast(records, "BIGINT"), "records")).from_(_named(view, "s"))
+    return engine.materialize("collapsed", query.group_by(exp.var("ALL")))
+
+
+def reading(rows: Rows, features: Sequence[Feature]) -> exp.Select:
+    """Select features and class as they are compared; rows that stand for no record are left out."""
+    pairs = zip(rows.columns, features, strict=True)
+    values = [alias(feature.value(name), f"v{place}") for place, (name, feature) in enumerate(pairs)]
+    label = alias(exp.cast(column(rows.label, "s"), "TEXT"), "label")
+    query = exp.select(*values, label).from_(rows.source)
+    if rows.count is None:
+        return query
+    counted = column(rows.count, "s")
+    some = exp.GT(this=counted.copy(), expression=literal(0))
+    return query.select(alias(counted, "counted")).where(some)
+
+
+def count_records(engine: Engine, table: Table) -> int:
+    """Count the records of a collapsed or coded table."""
+    ((records,),) = engine.query(bind("evaluation/records", tables={"collapsed": table}), step="records")
+    return int(records)
+
+
+class EncodedTables:
+    """A training table in numbers, and a test table in the same numbers if there is one.
+
+    Both are collapsed rows whose columns ``v0, v1, ...`` hold the features.
+
+    Cost: one scan of the collapsed rows for each feature, and one for all.
+    """
+
+    def __init__(self, engine: Engine, features: Sequence[Feature], train: Table, test: Table | None) -> None:
+        self._engine, self._width = engine, len(features)
+        both = [train] if test is None else [train, test]
+        ordinals = [self._ordinals(f"v{i}", feature, both) for i, feature in enumerate(features)]
+        classes = self._ordinals("label", None, both)
+        coded = [engine.materialize("coded", coded_query(rows, ordinals, classes)) for rows in both]
+        self.train, self.test = coded[0], coded[1] if len(coded) > 1 else None
+
+    def _ordinals(self, name: str, feature: Feature | None, tables: Sequence[Table]) -> Table:
+        values = self._engine.materialize("feature_values", values_query(name, feature, tables))
+        numbering = bind("evaluation/ordinals", tables={"feature_values": values})
+        return self._engine.materialize("ordinals", numbering)
+
+    def sample(self, table: Table, *, seed: int, most: int, folds: int) -> Sample:
+        """Draw records by lot, so many at most, and deal every class out to the folds.
+
+        The same seed draws the same records, whatever the order of the rows.
+        """
+        features = [f"x{i}" for i in range(self._width)]
+        values = {"seed": seed, "most": most, "folds": folds}
+        columns = {"features": features}
+        drawing = bind("evaluation/sample", tables={"coded": table}, columns=columns, values=values)
+        found = self._engine.arrays(drawing, step="sample")
+        rows = len(found["label"])
+        numbers = np.column_stack([np.empty((rows, 0)), *(found[name] for name in features)])
+        labels, records, fold = (found[name].astype(np.int64) for name in ("label", "records", "fold"))
+        return Sample(numbers, labels, records, fold)
+
+
+def values_query(name: str, feature: Feature | None, tables: Sequence[Table]) -> exp.Select:
+    """Select the values of a column, whether training knows them, and their place in an order; NULL for none.
+
+    Example: a number, in training and test.
+        >>> from ppdm_sql.engine.statements import formatted, render
+        >>> age, tables = Feature("age", "INTEGER", "kept"), [Table("train"), Table("test")]
+        >>> print(formatted(render(values_query("v0", age, tables))))
+        SELECT
+          "v"."value",
+          "v"."known",
+          "v"."value" AS "place"
+        FROM (
+          SELECT
+            "u"."value",
+            BOOL_OR(CAST("u"."known" AS BOOLEAN)) AS "known"
+          FROM (
+            SELECT
+              "v0" AS "value",
+              TRUE AS "known"
+            FROM "train"
+            UNION ALL
+            SELECT
+              "v0" AS "value",
+              FALSE AS "known"
+            FROM "test"
+          ) AS u
+          GROUP BY
+            "u"."value"
+        ) AS v
+    """
+    value = alias(column(name), "value")
+    parts = [
+        exp.select(value, alias(literal(number == 0), "known")).from_(table.expression())
+        for number, table in enumerate(tables)
+    ]
+    listed = parts[0] if len(parts) == 1 else exp.union(*parts, distinct=False)
+    known = alias(exp.LogicalOr(this=column("known", "u")), "known")
+    values = exp.select(column("value", "u"), known).from_(listed.subquery("u"))
+    values = values.group_by(column("value", "u"))
+    place = exp.null() if feature is None else feature.place(column("value", "v"))
+    shown = column("value", "v"), column("known", "v"), alias(place, "place")
+    return exp.select(*shown).from_(values.subquery("v"))
+
+
+def coded_query(rows: Table, ordinals: Sequence[Table], classes: Table) -> exp.Select:
+    """Select collapsed rows with ordinals for values, numbered in the order of what they hold.
+
+    Example:
+        >>> from ppdm_sql.engine.statements import formatted, render
+        >>> coded = coded_query(Table("collapsed"), [Table("ages")], Table("classes"))
+        >>> print(formatted(render(coded)))
+        SELECT
+          ROW_NUMBER() OVER (ORDER BY x0, "label") AS "number",
+          *
+        FROM (
+          SELECT
+            "o0"."ordinal" AS "x0",
+            CAST(-"o1"."ordinal" - 1 AS INT) AS "label",
+            CAST(SUM("r"."records") AS BIGINT) AS "records"
+          FROM "collapsed" AS r
+          JOIN "ages" AS o0
+            ON "r"."v0" IS NOT DISTINCT FROM "o0"."value"
+          JOIN "classes" AS o1
+            ON "r"."label" IS NOT DISTINCT FROM "o1"."value"
+          GROUP BY ALL
+        ) AS c
+    """
+    query = exp.select().from_(_named(rows, "r"))
+    for place, table in enumerate([*ordinals, classes]):
+        value = "label" if place == len(ordinals) else f"v{place}"
+        same = exp.NullSafeEQ(this=column(value, "r"), expression=column("value", f"o{place}"))
+        query.append("joins", exp.Join(this=_named(table, f"o{place}"), on=same))
+    names = [f"x{place}" for place in range(len(ordinals))]
+    values = [alias(column("ordinal", f"o{place}"), name) for place, name in enumerate(names)]
+    of_class = exp.Neg(this=column("ordinal", f"o{len(ordinals)}"))
+    label = exp.cast(exp.Sub(this=of_class, expression=literal(1)), "INT")
+    records = exp.cast(exp.Sum(this=column("records", "r")), "BIGINT")
+    query = query.select(*values, alias(label, "label"), alias(records, "records")).group_by(exp.var("ALL"))
+    order = exp.Order(expressions=[*map(exp.column, names), column("label")])
+    number = exp.Window(this=exp.RowNumber(), order=order)
+    return exp.select(alias(number, "number"), exp.Star()).from_(query.subquery("c"))
+
+
+def _named(table: Table, name: str) -> exp.Expression:
+    named = table.expression()
+    named.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
+    return named

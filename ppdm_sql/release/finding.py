@@ -1,0 +1,31 @@
+"""Finds what the catalogue lists by its name: a release, or a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from ppdm_sql.engine.names import plain_name
+from ppdm_sql.errors import PpdmError, choices
+
+Listed = TypeVar("Listed")
+
+
+def find_listed(
+    rows: Mapping[str, Listed], name: str, *, what: str, error: type[PpdmError], none: str
+) -> Listed:
+    """Find a row by its name as it stands, else without regard to case.
+
+    Args:
+        rows: The rows by name.
+        name: The name as the user wrote it.
+        what: Such as ``release``.
+        error: Raised where there is none; the message lists those that exist, nearest first.
+        none: What to say where nothing is listed.
+    """
+    name = plain_name(name, f"A {what}")
+    found = rows.get(name) or {known.lower(): row for known, row in rows.items()}.get(name.lower())
+    if found is None:
+        known = f"{what.capitalize()}s here: {choices(name, rows)}." if rows else none
+        raise error(f"There is no {what} {name!r}.", known)
+    return found

@@ -1,0 +1,53 @@
+SELECT
+  COUNT(*),
+  COUNT("s"."age"),
+  COUNT(*) FILTER(WHERE
+    NOT ISFINITE(CAST("s"."age" AS DOUBLE))),
+  COUNT(*) FILTER(WHERE
+    ISFINITE(CAST("s"."age" AS DOUBLE))
+    AND CAST("s"."age" AS DOUBLE) <> FLOOR(CAST("s"."age" AS DOUBLE))),
+  MIN(CAST("s"."age" AS DOUBLE)) FILTER(WHERE
+    ISFINITE(CAST("s"."age" AS DOUBLE))),
+  MAX(CAST("s"."age" AS DOUBLE)) FILTER(WHERE
+    ISFINITE(CAST("s"."age" AS DOUBLE))),
+  COUNT("s"."pay"),
+  COUNT(*) FILTER(WHERE
+    NOT ISFINITE(CAST("s"."pay" AS DOUBLE))),
+  COUNT(*) FILTER(WHERE
+    ISFINITE(CAST("s"."pay" AS DOUBLE))
+    AND CAST("s"."pay" AS DOUBLE) <> FLOOR(CAST("s"."pay" AS DOUBLE))),
+  MIN(CAST("s"."pay" AS DOUBLE)) FILTER(WHERE
+    ISFINITE(CAST("s"."pay" AS DOUBLE))),
+  MAX(CAST("s"."pay" AS DOUBLE)) FILTER(WHERE
+    ISFINITE(CAST("s"."pay" AS DOUBLE))),
+  COUNT("s"."hours"),
+  COUNT(*) FILTER(WHERE
+    NOT ISFINITE(CAST("s"."hours" AS DOUBLE))),
+  COUNT(*) FILTER(WHERE
+    ISFINITE(CAST("s"."hours" AS DOUBLE))
+    AND CAST("s"."hours" AS DOUBLE) <> FLOOR(CAST("s"."hours" AS DOUBLE))),
+  MIN(CAST("s"."hours" AS DOUBLE)) FILTER(WHERE
+    ISFINITE(CAST("s"."hours" AS DOUBLE))),
+  MAX(CAST("s"."hours" AS DOUBLE)) FILTER(WHERE
+    ISFINITE(CAST("s"."hours" AS DOUBLE)))
+FROM "memory"."main"."people" AS s;
+
+SELECT
+  QUANTILE_DISC(
+    CAST("hours" AS DOUBLE),
+    CAST([0.3333333333333333, 0.6666666666666666] AS DOUBLE[])
+  ) AS edges
+FROM "memory"."main"."people" AS s;
+
+SELECT
+  c.category
+FROM (
+  SELECT DISTINCT
+    CAST("job" AS TEXT) AS category
+  FROM "memory"."main"."people"
+) AS c
+WHERE
+  NOT c.category IS NULL
+ORDER BY
+  c.category ASC
+LIMIT 1001;

@@ -1,0 +1,87 @@
+"""The SQL that randomization and reconstruction put together; see golden.py for how to change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+from golden import check_golden, recorded
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.methods.perturbation.correlated_noise import mixing_matrix
+from ppdm_sql.methods.perturbation.distributions import Reconstruction, write_table
+from ppdm_sql.methods.perturbation.histograms import histograms
+from ppdm_sql.methods.perturbation.noise_measures import column_measures
+from ppdm_sql.methods.perturbation.noise_syntax import parse_all_noise
+from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, noisy_columns
+from ppdm_sql.methods.perturbation.noisy_rows import noisy_rows
+from ppdm_sql.methods.perturbation.record_key import records_by_column, records_by_row
+from ppdm_sql.methods.perturbation.transition_matrices import Grid
+from ppdm_sql.progress import SilentProgress
+
+GOLDEN = Path(__file__).parent / "golden"
+NOISE = {
+    "age": "gaussian 20 on 0,100 whole rounded",
+    "pay": "uniform 500.0",
+    "hours": "cells 3 equal-frequency",
+    "job": "retain 0.5",
+}
+
+
+def chosen(engine: Engine, people: Table) -> list[NoisyColumn]:
+    """Choose the noise of four columns, one of each kind."""
+    columns = {item.name: item for item in engine.columns(people)}
+    asked = [(noise, columns[noise.column]) for noise in parse_all_noise(NOISE)]
+    return noisy_columns(engine, people, asked, {}, SilentProgress())[1]
+
+
+def choice(engine: Engine, people: Table) -> None:
+    chosen(engine, people)
+
+
+def drawn(engine: Engine, people: Table) -> None:
+    with recorded(engine):  # apart: another golden file has these
+        noisy = chosen(engine, people)
+    kept = [alias(column("class", "s"), "k0")]
+    (known,) = [item for item in engine.columns(people) if item.name == "id"]
+    table = noisy_rows(engine, people, noisy, kept, records_by_column(engine, people, known), "draws")
+    column_measures(engine, table, noisy, 12)
+
+
+def cells_alone(engine: Engine, people: Table) -> None:
+    with recorded(engine):
+        noisy = [item for item in chosen(engine, people) if item.column.name == "hours"]
+    rows = records_by_row(engine, people, engine.columns(people), "people")
+    noisy_rows(engine, people, noisy, [], rows, None)
+
+
+def by_class(engine: Engine, people: Table) -> None:
+    found = histograms(engine, people, {"age": Grid(0.0, 25.0, 4), "job": ("clerk", "it's")}, "class")
+    write_table(engine, Table("result"), Reconstruction("result", (), "class"), found.codes)
+
+
+def correlated(engine: Engine, people: Table) -> None:
+    mixing_matrix(engine, people, [column("age"), column("pay")])
+
+
+@pytest.mark.parametrize("run", [choice, drawn, cells_alone, by_class, correlated])
+def test_the_sql_is_that_of_the_golden_file(run: Callable[[Engine, Table], None]) -> None:
+    with duckdb.connect() as con:
+        con.execute(
+            "CREATE TABLE people AS SELECT i AS id, i * 8.0::DOUBLE AS age, (i * i)::DOUBLE AS pay, "
+            "(i % 6)::DOUBLE AS hours, if(i % 3 = 0, 'clerk', 'it''s') AS job, i % 2 = 0 AS class "
+            "FROM range(12) AS r (i)"
+        )
+        con.create_function(
+            "draws",
+            lambda record: {"d0": 0.5, "d1": 0.5, "d2": 0.5},
+            ["BIGINT"],
+            "STRUCT(d0 DOUBLE, d1 DOUBLE, d2 DOUBLE)",
+        )
+        engine = Engine(con)
+        with engine.workspace(), recorded(engine) as statements:
+            run(engine, engine.find("people"))
+    check_golden(GOLDEN / f"{run.__name__}.sql", [sql for sql in statements if "COMMENT ON" not in sql])

@@ -1,0 +1,33 @@
+SELECT
+  actual,
+  predicted,
+  COUNT(*)
+FROM (
+  SELECT
+    CAST("t"."risk" AS TEXT) COLLATE C AS "actual",
+    CASE WHEN CAST("t"."job" AS TEXT) COLLATE C IN ('clerk') THEN 0 ELSE 1 END AS "predicted"
+  FROM "memory"."main"."people" AS t
+) AS r
+GROUP BY
+  1,
+  2;
+
+BEGIN;
+
+CREATE TABLE "memory"."main"."predicted" AS
+SELECT
+  "t"."age",
+  "t"."job",
+  "t"."risk",
+  CAST(CASE WHEN CAST("t"."job" AS TEXT) COLLATE C IN ('clerk') THEN 'high' ELSE 'low' END AS TEXT) AS "predicted"
+FROM "memory"."main"."people" AS t;
+
+SELECT
+  CAST("predicted" AS TEXT) AS class,
+  COUNT(*) AS records
+FROM "memory"."main"."predicted"
+GROUP BY ALL
+ORDER BY
+  ALL;
+
+COMMIT;
