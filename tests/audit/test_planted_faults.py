@@ -132,8 +132,8 @@ def other_order(real: Any) -> Any:
     return faulty
 
 
-def no_lower_bound(real: str) -> str:
-    return real.replace("'[' || lower", "'[1' || lower")
+def no_lower_bound(real: Any) -> Any:
+    return lambda *given, **named: real(*given, **named).replace("'[' || b.lower", "'[1' || b.lower")
 
 
 def other_leaves(real: Any) -> Any:
@@ -296,7 +296,7 @@ GENERALIZED = {
         rewritten(OTHER_LABELS),
     ),
     "bounds of grown intervals": Fault(
-        "generalize", "top_down.label_table:_INTERVALS", no_lower_bound, "promised|verify"
+        "generalize", "top_down.label_table:bind", no_lower_bound, "promised|verify"
     ),
     "leaves": Fault("generalize", "top_down.generalize:leaf_codes", other_leaves),
     "codes of nodes": Fault("generalize", "base.released_rows:recoded", rolled, "promised|break"),

@@ -15,11 +15,12 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.cuts import Cuts
-from ppdm_sql.methods.top_down.formulas import class_entropy
-from ppdm_sql.methods.top_down.groupings import Grouping
+from ppdm_sql.methods.top_down.groupings import CountedGrouping
+from ppdm_sql.methods.top_down.score import Gains
+from ppdm_sql.privacy.formula import Columns, Formula, sum_of
 
 
-class ConditionalEntropy:
+class ConditionalEntropy(Gains):
     """Gains by the reduction of H(D | P u Q), in bits per record of the table.
 
     Args:
@@ -29,7 +30,7 @@ class ConditionalEntropy:
         classes: Position of the class attribute.
         horizon: For each attribute, the parts that the first states can tell apart.
 
-    Cost: one scan of the atoms, then one scan of the grid a step.
+    Cost: one scan of the atoms, then one scan of the table of counts a step.
     """
 
     local = False
@@ -44,8 +45,8 @@ class ConditionalEntropy:
     ) -> None:
         counted = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
         self._records = atoms.records
-        self._reading = class_entropy([f"p{j}" for j in range(len(counted))])
-        self._channel = Grouping(engine, atoms, attributes, counted, horizon)
+        self._formula = [class_entropy([f"p{j}" for j in range(len(counted))])]
+        self._grouping = CountedGrouping(engine, atoms, attributes, counted, horizon)
         self._known: tuple[Cuts, list[Codes], list[Floats]] | None = None
 
     def of(self, cuts: Cuts, candidates: Sequence[Codes]) -> Sequence[Floats]:
@@ -57,32 +58,21 @@ class ConditionalEntropy:
         return [found[np.isin(every, ids)] for ids, every, found in pairs]
 
     def _measured(self, cuts: Cuts, candidates: Sequence[Codes]) -> list[Floats]:
-        gains = [np.zeros(len(ids)) for ids in candidates]
-        for disjoint, read in ((True, self._channel.apart), (False, self._channel.beside)):
-            places = [
-                (a, row)
-                for a, ids in enumerate(candidates)
-                for row in range(len(ids))
-                if cuts[a].disjoint == disjoint
-            ]
-            if places:
-                asked = [(a, int(candidates[a][row])) for a, row in places]
-                falls = repeatable(read(cuts, asked, [self._reading])[:, 0]) / self._records
-                for (a, row), gain in zip(places, falls, strict=True):
-                    gains[a][row] = gain
-        return gains
+        every = [(a, int(candidate)) for a, ids in enumerate(candidates) for candidate in ids]
+        falls = repeatable(self._grouping.after(cuts, every, self._formula)[:, 0]) / self._records
+        return np.split(falls, np.cumsum([len(ids) for ids in candidates])[:-1])
 
-    def forget(self, reachable: Sequence[Codes]) -> None:
+    def shrink(self, reachable: Sequence[Codes]) -> None:
         """Merge what no reachable state tells apart."""
-        self._channel.shrink(reachable)
+        self._grouping.shrink(reachable)
 
     def detail(self) -> float:
         """Give H(D | P u Q) of the source, in bits a record; ask before the first step."""
-        return float(repeatable(self._channel.detail([self._reading]))[1]) / self._records
+        return float(repeatable(self._grouping.detail(self._formula))[1]) / self._records
 
     def now(self, cuts: Cuts) -> float:
         """Give H(D | P u Q) of a state."""
-        return float(repeatable(self._channel.path([cuts], [self._reading])[0])[0]) / self._records
+        return float(repeatable(self._grouping.chain([cuts], self._formula)[0])[0]) / self._records
 
 
 def repeatable(sums: Floats) -> Floats:
@@ -93,3 +83,25 @@ def repeatable(sums: Floats) -> Floats:
         array([0.3, 0. ])
     """
     return np.array([float(f"{number:.12g}") for number in np.nan_to_num(sums)])
+
+
+def class_entropy(classes: Sequence[str]) -> Formula:
+    """The entropy of the classes left in the groups, the sum of n I(R), in bits; one class is the rest.
+
+    Divided by the records it is H(D | attributes), the conditional entropy of the decision.
+    """
+
+    def formula(c: Columns) -> str:
+        rest = " - ".join([c["n"], *(c[v] for v in classes)])
+        each = sum_of(_times_log(f"({part})") for part in (rest, *(c[v] for v in classes)))
+        return f"greatest({_times_log(c['n'])} - ({each}), 0)"
+
+    def pure(c: Columns) -> str:
+        rest = " - ".join([c["n"], *(c[v] for v in classes)])
+        return f"greatest({', '.join([rest, *(c[v] for v in classes)])}) = {c['n']}"
+
+    return Formula("sum", ("n", *classes), formula, pure)
+
+
+def _times_log(number: str) -> str:
+    return f"{number} * log2(greatest({number}, 1))"

@@ -20,7 +20,7 @@ from ppdm_sql.privacy import Counts, Requirement
 
 @dataclass(frozen=True)
 class Constraint:
-    """One measured number of a state, such as the confidence of one template, or the smallest class.
+    """One number of a state with its limit, such as the confidence of one template, or the smallest class.
 
     Args:
         requirement: The requirement as the user gave it, or one of its values' templates.
@@ -59,26 +59,10 @@ class Constraints:
         self.all = tuple(constraints)
         self._direction = np.array([constraint.direction for constraint in constraints], dtype=np.float64)
         self._limits = np.array([constraint.limit for constraint in constraints], dtype=np.float64)
-        self._as_share = (self._direction < 0) & (
-            not all(constraint.is_class_size for constraint in constraints)
-        )
-        self._weights = self._loss_weights(attribute_count)
         self._sizes = np.zeros((attribute_count, len(self.all)), dtype=bool)
         for position, constraint in enumerate(self.all):
             self._sizes[list(constraint.attributes), position] = constraint.is_class_size
         self.least = self._least(attribute_count)
-
-    def _loss_weights(self, attribute_count: int) -> Floats:
-        """Weight of each constraint in the loss of each attribute: a mean per form over what is affected."""
-        affected = np.zeros((attribute_count, len(self.all)))
-        for position, constraint in enumerate(self.all):
-            affected[list(constraint.attributes), position] = 1.0
-        weights = np.zeros_like(affected)
-        forms = [constraint.requirement.form for constraint in self.all]
-        for form in set(forms):
-            of_form = affected * [other == form for other in forms]
-            weights += of_form / np.maximum(of_form.sum(axis=1, keepdims=True), 1)
-        return weights
 
     def _least(self, attribute_count: int) -> Codes:
         """For each attribute, the records that a part of it needs for any class in it to be large enough."""
@@ -95,32 +79,8 @@ class Constraints:
         return np.asarray((excess <= 0).all(axis=-1))
 
     def bounded(self, attribute: int, after: Floats, smallest: Codes) -> Floats:
-        """Tighten bounds of the numbers after each candidate: no class is larger than a part of it.
-
-        Args:
-            attribute: Position of the attribute that is refined.
-            after: Bounds, shape (candidates, constraints).
-            smallest: Records of the smallest part that each candidate makes.
-        """
+        """Tighten bounds of the numbers after each candidate: no class is larger than its smallest part."""
         return np.where(self._sizes[attribute], np.minimum(after, smallest[:, None]), after)
-
-    def loss(self, attribute: int, before: Floats, after: Floats) -> Floats:
-        """Give the privacy loss of refining one attribute.
-
-        It is, for each form, the mean change over the requirements that group by the attribute: the rise of
-        confidence or distance, the fall of the smallest class or diversity; forms add up. Classes fall by
-        records, as in TDS, where nothing but k is asked; else all that falls does so by its share, lest
-        records drown confidences.
-
-        Args:
-            attribute: Its position.
-            before: Numbers of the state, shape (constraints,).
-            after: Numbers after each candidate, shape (candidates, constraints); a bound that is too good
-                counts as no change.
-        """
-        change = np.maximum((after - before) * self._direction, 0.0)
-        change = change / np.where(self._as_share, before, 1.0)
-        return np.asarray(change @ self._weights[attribute])
 
     def worst(self, measured: Floats) -> int:
         """Give the position of the constraint nearest to (or furthest beyond) its limit."""

@@ -6,53 +6,63 @@ and one through grown intervals stand in modules of their own.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
+from ppdm_sql.methods.top_down.score import gain_of_halves
 
 
-class Cut(Protocol):
+class Cut(ABC):
     """The state of one attribute: a partition of its values, and the ways to refine it. Immutable."""
 
-    @property
-    def labels(self) -> Codes:
-        """Part of each value code, numbered from 0; equal labels cannot be told apart in the release."""
+    disjoint: bool = True
+    """Whether candidates split different parts (specializations); else they all take something out of the
+    same one (disclosures)."""
 
     @property
+    @abstractmethod
+    def parts(self) -> Codes:
+        """Part of each value code, from 0; values of one part cannot be told apart in the release."""
+
+    @property
+    @abstractmethod
+    def nodes(self) -> Codes:
+        """For each value code, the node of the attribute's tree that the release shows."""
+
+    @property
+    @abstractmethod
     def candidates(self) -> Codes:
         """Ids of the open and beneficial refinements, in value order; an id never changes its meaning."""
 
     @property
+    @abstractmethod
     def gains(self) -> Floats:
-        """Information gain of each open candidate, in bits per record of the part it refines."""
+        """InfoGain of each open candidate, in bits per record of the part it refines."""
 
     @property
+    @abstractmethod
     def smallest(self) -> Codes:
         """For each open candidate, records of the smallest part that it makes; no class can be larger."""
 
-    @property
-    def nodes(self) -> Codes:
-        """For each value code, the node of the attribute's tree that the release shows."""
-
+    @abstractmethod
     def refine(self, candidate: int) -> Cut:
         """Give the cut after performing one candidate."""
 
-    @property
-    def disjoint(self) -> bool:
-        """Whether candidates split different parts; else they all take something out of the same one."""
-
+    @abstractmethod
     def split(self, candidate: int) -> Sequence[Codes]:
         """Value codes of each part that a candidate makes; of what it takes out, where that leaves a rest."""
 
+    @abstractmethod
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
         """Give the node that a candidate specializes and the nodes that it makes of it."""
 
+    @abstractmethod
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:
         """Part of each value code in the finest state to expect of the candidates still alive.
 
@@ -65,39 +75,49 @@ class Cut(Protocol):
 
 Cuts = tuple[Cut, ...]
 """A state of the descent: one cut an attribute, in the order of the run."""
+Candidate = tuple[int, int]
+"""Position of the attribute, and the candidate's id within it."""
 
 
-def entropy(counts: NDArray[np.int64]) -> Floats:
-    """Give the entropy I(R) of class counts along the last axis, in bits; 0 for no records.
+class ClosedCut(Cut):
+    """A cut in which nothing can be refined here: there are no candidates."""
 
-    Source: Fung, Wang, Yu 2005 (slides 14); Quinlan 1993.
+    candidates = smallest = np.empty(0, dtype=np.int64)
+    gains = np.empty(0, dtype=np.float64)
 
-    Example:
-        >>> float(entropy(np.array([2, 2])))
-        1.0
-    """
-    return np.asarray(total_entropy(counts) / np.maximum(counts.sum(axis=-1), 1))
+    def refine(self, candidate: int) -> Cut:
+        raise ValueError(f"this attribute has no candidate {candidate}")
 
+    def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
+        raise ValueError(f"this attribute has no candidate {candidate}")
 
-def total_entropy(counts: NDArray[np.int64]) -> Floats:
-    """Give n I(R) = n log n - sum of c log c, the entropy of all n records together, in bits.
+    def split(self, candidate: int) -> Sequence[Codes]:
+        return ()
 
-    Example:
-        >>> float(total_entropy(np.array([2, 2])))
-        4.0
-    """
-    each = counts.astype(np.float64)
-    ones = np.ones(counts.shape[-1])
-    return np.asarray(np.maximum(_times_log(each @ ones) - _times_log(each) @ ones, 0.0))
-
-
-def _times_log(numbers: Floats) -> Floats:
-    return np.asarray(numbers * np.log2(np.maximum(numbers, 1.0)))
+    def reachable(self, alive: NDArray[np.bool_]) -> Codes:
+        return self.parts
 
 
 @dataclass(frozen=True, eq=False)
-class SuppressionCut:
+class FixedCut(ClosedCut):
+    """An attribute that groups records but may not be masked: each of its values stays in the clear."""
+
+    size: int
+
+    @cached_property
+    def parts(self) -> Codes:
+        return np.arange(self.size, dtype=np.int64)
+
+    @property
+    def nodes(self) -> Codes:
+        return self.parts + 1
+
+
+@dataclass(frozen=True, eq=False)
+class SuppressionCut(Cut):
     """A cut in which some values are disclosed and all others share the suppressed symbol.
+
+    Node 0 is the suppressed symbol, node ``code + 1`` a value; candidates are the codes still suppressed.
 
     Args:
         counts: Records per value code and class, shape (values, classes).
@@ -109,13 +129,22 @@ class SuppressionCut:
 
     counts: Counts
     disclosed: tuple[int, ...] = ()
+    disjoint = False
 
     @cached_property
-    def labels(self) -> Codes:
-        """Part of each value code: 0 for the suppressed symbol, then one part a disclosed value."""
-        labels = np.zeros(len(self.counts), dtype=np.int64)
-        labels[list(self.disclosed)] = np.arange(1, len(self.disclosed) + 1)
-        return labels
+    def parts(self) -> Codes:
+        parts = np.zeros(len(self.counts), dtype=np.int64)
+        parts[list(self.disclosed)] = np.arange(1, len(self.disclosed) + 1)
+        return parts
+
+    @cached_property
+    def nodes(self) -> Codes:
+        return np.asarray(np.where(self.parts == 0, 0, np.arange(1, len(self.parts) + 1)))
+
+    @property
+    def suppressed(self) -> Codes:
+        """Codes of the values that still share the suppressed symbol, in value order."""
+        return np.flatnonzero(self.parts == 0)
 
     @cached_property
     def _suppressed_classes(self) -> Counts:
@@ -123,114 +152,32 @@ class SuppressionCut:
 
     @cached_property
     def candidates(self) -> Codes:
-        """Codes still suppressed; none if the records that hold the symbol are all of one class."""
+        # A disclosure is beneficial if the records that hold the symbol are of more than one class.
         if np.count_nonzero(self._suppressed_classes) < 2:
             return np.empty(0, dtype=np.int64)
-        return np.flatnonzero(self.labels == 0)
+        return self.suppressed
 
     @cached_property
     def gains(self) -> Floats:
-        """InfoGain of disclosing each candidate: I(T[bottom]) less the weighted entropies of both parts."""
-        whole = self._suppressed_classes
-        part = self.counts[self.candidates]
-        rest = whole - part
-        gained = total_entropy(whole) - total_entropy(part) - total_entropy(rest)
-        return np.asarray(np.maximum(gained, 0.0) / max(whole.sum(), 1))
+        return gain_of_halves(self._suppressed_classes, self.counts[self.candidates])
 
     @cached_property
     def smallest(self) -> Codes:
-        """Records that hold the value, or the rest of what is suppressed; an empty rest is no part."""
         part = self.counts[self.candidates].sum(axis=1)
         rest = self._suppressed_classes.sum() - part
-        return np.asarray(np.where(rest > 0, np.minimum(part, rest), part))
-
-    @cached_property
-    def nodes(self) -> Codes:
-        """Node 0 is the suppressed symbol, node ``code + 1`` a value."""
-        return np.asarray(np.where(self.labels == 0, 0, np.arange(1, len(self.labels) + 1)))
+        return np.asarray(np.where(rest > 0, np.minimum(part, rest), part))  # an empty rest is no part
 
     def refine(self, candidate: int) -> SuppressionCut:
-        """Disclose one value."""
         return SuppressionCut(self.counts, (*self.disclosed, int(candidate)))
 
-    def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
-        """A disclosure takes one value out of the symbol."""
-        return 0, (candidate + 1,)
-
-    @property
-    def disjoint(self) -> bool:
-        """All disclosures take a value out of the symbol."""
-        return False
-
     def split(self, candidate: int) -> Sequence[Codes]:
-        """A disclosure takes out one value; the rest is what stays suppressed."""
         return (np.array([candidate], dtype=np.int64),)
 
-    def reachable(self, alive: NDArray[np.bool_]) -> Codes:
-        """Part of each value code when every candidate still alive is disclosed."""
-        opened = self.candidates[alive[self.candidates]]
-        labels = self.labels.copy()
-        labels[opened] = len(self.disclosed) + 1 + np.arange(len(opened))
-        return labels
-
-    @property
-    def suppressed(self) -> Codes:
-        """Codes of the values that still share the suppressed symbol, in value order."""
-        return np.flatnonzero(self.labels == 0)
-
-
-@dataclass(frozen=True, eq=False)
-class FixedCut:
-    """An attribute that groups records but may not be masked: every value stays in the clear.
-
-    Args:
-        size: Number of values.
-    """
-
-    size: int
-
-    @cached_property
-    def labels(self) -> Codes:
-        """Each value is a part of its own."""
-        return np.arange(self.size, dtype=np.int64)
-
-    @property
-    def candidates(self) -> Codes:
-        """There is nothing to refine."""
-        return np.empty(0, dtype=np.int64)
-
-    @property
-    def gains(self) -> Floats:
-        """There is nothing to gain."""
-        return np.empty(0, dtype=np.float64)
-
-    @property
-    def smallest(self) -> Codes:
-        """There is nothing to split."""
-        return np.empty(0, dtype=np.int64)
-
-    @property
-    def nodes(self) -> Codes:
-        """Each value is a node of its own, as under suppression."""
-        return self.labels + 1
-
-    def refine(self, candidate: int) -> FixedCut:
-        """Refuse: nothing is open."""
-        raise ValueError(f"a fixed attribute has no candidate {candidate}")
-
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
-        """Refuse: nothing is open."""
-        raise ValueError(f"a fixed attribute has no candidate {candidate}")
-
-    @property
-    def disjoint(self) -> bool:
-        """There are no candidates."""
-        return True
-
-    def split(self, candidate: int) -> Sequence[Codes]:
-        """Nothing can be split."""
-        return ()
+        return 0, (candidate + 1,)
 
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:
-        """The finest state is the present one."""
-        return self.labels
+        opened = self.candidates[alive[self.candidates]]
+        parts = self.parts.copy()
+        parts[opened] = len(self.disclosed) + 1 + np.arange(len(opened))
+        return parts

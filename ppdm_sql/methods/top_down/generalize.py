@@ -18,12 +18,12 @@ from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy
-from ppdm_sql.methods.top_down.loop import Gains, InformationGain, nine_digits
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.outcome import Outcome
 from ppdm_sql.methods.top_down.request import GeneralizeRequest
 from ppdm_sql.methods.top_down.run import RefinementRun
+from ppdm_sql.methods.top_down.score import Gains, nine_digits
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
 from ppdm_sql.taxonomy.derived import DerivedTaxonomy
@@ -236,9 +236,9 @@ class GeneralizationRun(RefinementRun):
         return measure
 
     def gains(self) -> Gains:
-        """HCE-TDR looks at all condition attributes together, TDS at one attribute."""
+        """HCE-TDR takes all condition attributes together into account, TDS one attribute."""
         if self.request.method == "tds":
-            return InformationGain()
+            return super().gains()
         size = self.atoms.coded[self.classes].size
         if size > MOST_CLASSES:
             raise InvalidOption(
@@ -269,12 +269,12 @@ class GeneralizationRun(RefinementRun):
         names, cuts = self.attributes, tuple(outcome.cuts)
         of = (names, outcome.maskings, cuts)
         after = self.measure.information(cuts)
-        rows = [*information.grouped(names, self.atoms.records, self._before, after)]
+        rows = [*information.equivalence_classes(names, self.atoms.records, self._before, after)]
         if self.condition:
             both = self._entropy_before, self._entropy.now(cuts)
             rows.append(("conditional entropy: all condition attributes", *both))
-        rows += [*information.disclosed(*of), *information.told(*of)]
-        rows += information.losses(self.engine, names, outcome)
+        rows += [*information.values_disclosed(*of), *information.class_information(*of)]
+        rows += information.generalized_information_loss(self.engine, names, outcome)
         return rows
 
 

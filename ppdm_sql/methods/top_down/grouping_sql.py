@@ -1,175 +1,322 @@
-"""The statements by which a channel is measured. Their text depends on the shape of the question only.
+"""The statements by which a grouping is measured. Their text depends on the shape of the question only.
 
-States and candidates travel as parameters, lists of part numbers: ``$b<i>`` for the present parts of
-attribute ``i``, ``$m<i>`` for its labels in several states, ``$q<i>`` for the parts that candidates make.
+States and candidates travel as parameters, lists that are looked up by code: ``$part<i>`` gives the part of
+attribute ``i`` that a code is in, ``$key<i>`` its share in the key of a group, a mixed-radix number.
+The examples are of the papers' bank customers by Job (``c0``) and Country (``c1``), under the template that
+nobody may be inferred to be discharged; ``p0`` counts those who are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from ppdm_sql.methods.top_down.count_tables import CountTable
+from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.top_down.count_tables import sums
 from ppdm_sql.privacy import Formula
+
+Keys = Sequence[Sequence[int]]
+"""The attributes that make up each key of a group."""
+
+
+def needed(formulas: Sequence[Formula]) -> list[str]:
+    """List the counted columns that some formulas need, each once."""
+    return list(dict.fromkeys(name for formula in formulas for name in formula.columns))
+
+
+def totals(formulas: Sequence[Formula]) -> list[str]:
+    """Write the number of a state for each formula, over its groups."""
+    names = {name: name for name in needed(formulas)}
+    return [f"{formula.total}({formula.of(names)})" for formula in formulas]
+
+
+def chain_sql(counts: Table, keys: Keys, formulas: Sequence[Formula]) -> str:
+    """Measure states that refine each other: number of groups and formulas, a row each.
+
+    The counts are grouped by the states' common refinement first, which leaves few rows; ``$key<i>`` holds a
+    list for each part of it, with an entry for each state.
+
+    Example:
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> from ppdm_sql.privacy import ValueCounts, parse
+        >>> confidence = parse("Job -> Bankruptcy = Discharged <= 50%").formula(ValueCounts(["p0"]))
+        >>> print(formatted(chain_sql(Table("counts"), [[0, 1]], [confidence])))
+        SELECT
+          COUNT(*),
+          MAX(p0 / NULLIF(n, 0))
+        FROM (
+          SELECT
+            state,
+            CAST(0 AS BIGINT) + $key0[part0 * $states + state + 1] + $key1[part1 * $states + state + 1] AS group0,
+            CAST(SUM(n) AS BIGINT) AS n,
+            CAST(SUM(p0) AS BIGINT) AS p0
+          FROM (
+            SELECT
+              $part0[c0 + 1] AS part0,
+              $part1[c1 + 1] AS part1,
+              CAST(SUM(n) AS BIGINT) AS n,
+              CAST(SUM(p0) AS BIGINT) AS p0
+            FROM "counts"
+            GROUP BY
+              part0,
+              part1
+          ) AS refinement, RANGE(0, $states) AS states(state)
+          GROUP BY
+            state,
+            group0
+        ) AS groups
+        GROUP BY
+          state
+        ORDER BY
+          state
+    """  # noqa: E501
+    used = [i for key in keys for i in key]
+    summed = sums(needed(formulas))
+    parts = "".join(f"$part{i}[c{i} + 1] AS part{i}, " for i in used)
+    by_part = "GROUP BY " + ", ".join(f"part{i}" for i in used) if used else ""
+    groups = [_sum(f"$key{i}[part{i} * $states + state + 1]" for i in key) for key in keys]
+    numbered = "".join(f"{group} AS group{number}, " for number, group in enumerate(groups))
+    by_group = ", ".join(["state", *(f"group{number}" for number in range(len(keys)))])
+    return (
+        f"SELECT {', '.join(['count(*)', *totals(formulas)])} FROM ("
+        f"SELECT state, {numbered}{summed} "
+        f"FROM (SELECT {parts}{summed} FROM {counts} {by_part}) AS refinement, "
+        f"range($states) AS states(state) GROUP BY {by_group}) AS groups GROUP BY state ORDER BY state"
+    )
+
+
+def disclosures_sql(counts: Table, keys: Keys, attributes: Sequence[int], formulas: Sequence[Formula]) -> str:
+    """Measure the states after candidates that each take one part out of a group, a row each.
+
+    The parts of all candidates are counted at once; the rest of each group is its total less the part.
+    ``$candidate<i>`` gives the candidate that takes out a code, -1 for none.
+
+    Example: the smallest class by Job and Country.
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> from ppdm_sql.privacy import ValueCounts, parse
+        >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
+        >>> print(formatted(disclosures_sql(Table("counts"), [[1]], [0], [smallest])))
+        WITH fine AS MATERIALIZED (
+          SELECT
+            CAST(0 AS BIGINT) + $key1[c1 + 1] AS group0,
+            $candidate0[c0 + 1] AS candidate0,
+            CAST(SUM(n) AS BIGINT) AS n
+          FROM "counts"
+          GROUP BY
+            group0,
+            candidate0
+        ), parts AS (
+          SELECT
+            group0,
+            candidate,
+            CAST(SUM(n) AS BIGINT) AS n
+          FROM (
+            SELECT
+              group0,
+              UNNEST([candidate0]) AS candidate,
+              n
+            FROM fine
+          )
+          WHERE
+            candidate >= 0
+          GROUP BY
+            group0,
+            candidate
+        ), groups AS (
+          SELECT
+            group0,
+            CAST(SUM(n) AS BIGINT) AS total_n
+          FROM fine
+          GROUP BY
+            group0
+        )
+        SELECT
+          candidate,
+          MIN(LEAST(NULLIF(n, 0), NULLIF((
+            total_n - n
+          ), 0)))
+        FROM parts
+        JOIN groups
+          USING (group0)
+        GROUP BY
+          candidate
+    """
+    counted = needed(formulas)
+    return " ".join((_disclosed(counts, keys, attributes, counted), _numbers_after(keys, counted, formulas)))
+
+
+def _disclosed(counts: Table, keys: Keys, attributes: Sequence[int], counted: Sequence[str]) -> str:
+    """Write the common tables: the parts that candidates take out, and the groups that they are in."""
+    summed = sums(counted)
+    numbered, groups = _groups(keys)
+    split = ", ".join(f"$candidate{i}[c{i} + 1] AS candidate{i}" for i in attributes)
+    candidates = ", ".join(f"candidate{i}" for i in attributes)
+    whole = ", ".join(f"sum({c})::BIGINT AS total_{c}" for c in counted)
+    listed = f"SELECT {groups}, unnest([{candidates}]) AS candidate, {', '.join(counted)} FROM fine"
+    return (
+        f"WITH fine AS MATERIALIZED (SELECT {numbered}, {split}, {summed} FROM {counts} "
+        f"GROUP BY {groups}, {candidates}), "
+        f"parts AS (SELECT {groups}, candidate, {summed} FROM ({listed}) WHERE candidate >= 0 "
+        f"GROUP BY {groups}, candidate), "
+        f"groups AS (SELECT {groups}, {whole} FROM fine GROUP BY {groups})"
+    )
+
+
+def _numbers_after(keys: Keys, counted: Sequence[str], formulas: Sequence[Formula]) -> str:
+    numbers = ", ".join(taken_out(counted, formula) for formula in formulas)
+    unsettled = _unsettled(counted, formulas, "total_{}")
+    joined = f"parts JOIN groups USING ({_groups(keys)[1]})"
+    return f"SELECT candidate, {numbers} FROM {joined}{unsettled} GROUP BY candidate"
+
+
+def taken_out(counted: Sequence[str], formula: Formula) -> str:
+    """Write a state's number after a part, ``n``, is taken out of each group, ``total_n``."""
+    whole, part = ({c: name.format(c) for c in counted} for name in ("total_{}", "{}"))
+    rest = {c: f"(total_{c} - {c})" for c in counted}
+    return _after(formula, whole, [part, rest])
+
+
+def _after(formula: Formula, whole: Mapping[str, str], parts: Sequence[Mapping[str, str]]) -> str:
+    """Write a state's number after groups fall into parts; for a sum, what it falls by."""
+    each = [formula.of(part) for part in parts]
+    if formula.total == "sum":
+        split = f"greatest({', '.join(part['n'] for part in parts)}) < {whole['n']}"
+        return f"sum(CASE WHEN {split} THEN {formula.of(whole)} - ({' + '.join(each)}) ELSE 0 END)"
+    worst = "least" if formula.total == "min" else "greatest"
+    return f"{formula.total}({worst}({', '.join(each)}))"
+
+
+def specializations_sql(counts: Table, keys: Keys, attribute: int, formulas: Sequence[Formula]) -> str:
+    """Measure the states after candidates of one attribute that split groups of their own, a row each.
+
+    ``$part`` numbers the parts of all candidates, -1 for none, and ``$candidate`` says whose a part is. The
+    keys are of the other attributes.
+
+    Example:
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> from ppdm_sql.privacy import ValueCounts, parse
+        >>> confidence = parse("Job -> Bankruptcy = Discharged <= 50%").formula(ValueCounts(["p0"]))
+        >>> print(formatted(specializations_sql(Table("counts"), [[1]], 0, [confidence])))
+        SELECT
+          candidate,
+          MAX(p0 / NULLIF(n, 0))
+        FROM (
+          SELECT
+            group0,
+            $candidate[part + 1] AS candidate,
+            CAST(SUM(n) AS BIGINT) AS n,
+            CAST(SUM(p0) AS BIGINT) AS p0
+          FROM (
+            SELECT
+              CAST(0 AS BIGINT) + $key1[c1 + 1] AS group0,
+              $part[c0 + 1] AS part,
+              n,
+              p0
+            FROM "counts"
+          )
+          WHERE
+            part >= 0
+          GROUP BY
+            group0,
+            part
+        ) AS parts
+        GROUP BY
+          candidate
+    """
+    counted = needed(formulas)
+    summed = sums(counted)
+    numbered, groups = _groups(keys)
+    names = {c: c for c in counted}
+    parts = (
+        f"SELECT {groups}, $candidate[part + 1] AS candidate, {summed} "
+        f"FROM (SELECT {numbered}, $part[c{attribute} + 1] AS part, {', '.join(counted)} FROM {counts}) "
+        f"WHERE part >= 0 GROUP BY {groups}, part"
+    )
+    if any(formula.total == "sum" for formula in formulas):
+        after = ", ".join(f"sum({formula.of(names)}) AS after_{j}" for j, formula in enumerate(formulas))
+        falls = ", ".join(f"sum({formula.of(names)} - after_{j})" for j, formula in enumerate(formulas))
+        whole = f"SELECT candidate, {summed}, {after} FROM ({parts}) AS parts GROUP BY {groups}, candidate"
+        unsettled = _unsettled(counted, formulas)
+        return f"SELECT candidate, {falls} FROM ({whole}) AS groups{unsettled} GROUP BY candidate"
+    numbers = ", ".join(totals(formulas))
+    return f"SELECT candidate, {numbers} FROM ({parts}) AS parts GROUP BY candidate"
+
+
+def sweep_sql(
+    counts: Table, keys: Keys, parts: Sequence[tuple[int, range]], formulas: Sequence[Formula]
+) -> str:
+    """Measure the states after candidates of several attributes, all in one row.
+
+    ``parts`` gives for each candidate its attribute and the numbers of its parts, as ``$part<i>`` has them.
+    Each part has a conditional sum but the last one, which is the rest; a group that a candidate does not
+    split is all rest, and counts as it does now.
+
+    Example:
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> from ppdm_sql.privacy import ValueCounts, parse
+        >>> confidence = parse("Job -> Bankruptcy = Discharged <= 50%").formula(ValueCounts(["p0"]))
+        >>> print(formatted(sweep_sql(Table("counts"), [[1]], [(0, range(0, 2))], [confidence])))
+        SELECT
+          MAX(GREATEST(p0_0 / NULLIF(n_0, 0), (
+            p0 - p0_0
+          ) / NULLIF((
+            n - n_0
+          ), 0)))
+        FROM (
+          SELECT
+            CAST(SUM(n) AS BIGINT) AS n,
+            CAST(SUM(p0) AS BIGINT) AS p0,
+            CAST(SUM(CASE WHEN part0 = 0 THEN n ELSE 0 END) AS BIGINT) AS n_0,
+            CAST(SUM(CASE WHEN part0 = 0 THEN p0 ELSE 0 END) AS BIGINT) AS p0_0
+          FROM (
+            SELECT
+              CAST(0 AS BIGINT) + $key1[c1 + 1] AS group0,
+              $part0[c0 + 1] AS part0,
+              n,
+              p0
+            FROM "counts"
+          )
+          GROUP BY
+            group0
+        ) AS groups
+    """
+    counted = needed(formulas)
+    numbered, groups = _groups(keys)
+    split = ", ".join(f"$part{i}[c{i} + 1] AS part{i}" for i in dict.fromkeys(i for i, _ in parts))
+    summed = [sums(counted)]
+    summed += [
+        f"sum(CASE WHEN part{i} = {part} THEN {c} ELSE 0 END)::BIGINT AS {c}_{part}"
+        for i, made in parts
+        for part in made[:-1]
+        for c in counted
+    ]
+    numbers = [_with_rest(made[:-1], counted, formula) for _, made in parts for formula in formulas]
+    coded = f"SELECT {numbered}, {split}, {', '.join(counted)} FROM {counts}"
+    grouped = f"SELECT {', '.join(summed)} FROM ({coded}) GROUP BY {groups}"
+    return f"SELECT {', '.join(numbers)} FROM ({grouped}) AS groups{_unsettled(counted, formulas)}"
+
+
+def _with_rest(parts: range, counted: Sequence[str], formula: Formula) -> str:
+    """Write a state's number after parts are taken out of their groups, and leave a rest."""
+    made = [{c: f"{c}_{part}" for c in counted} for part in parts]
+    rest = {c: f"({' - '.join([c, *(part[c] for part in made)])})" for c in counted}
+    return _after(formula, {c: c for c in counted}, [*made, rest])
+
+
+def _unsettled(counted: Sequence[str], formulas: Sequence[Formula], name: str = "{}") -> str:
+    """Leave out groups whose numbers stay what they are, whatever they are split into."""
+    if any(formula.settled is None for formula in formulas):
+        return ""
+    names = {c: name.format(c) for c in counted}
+    return " WHERE NOT (" + " AND ".join(f.settled(names) for f in formulas if f.settled) + ")"
+
+
+def _groups(keys: Keys) -> tuple[str, str]:
+    """Write the keys of the present groups as a select list, and their names."""
+    groups = [_sum(f"$key{i}[c{i} + 1]" for i in key) for key in keys] or ["0"]
+    numbered = ", ".join(f"{group} AS group{number}" for number, group in enumerate(groups))
+    return numbered, ", ".join(f"group{number}" for number in range(len(groups)))
 
 
 def _sum(terms: Iterable[str]) -> str:
     """Add terms as BIGINT; lists of small numbers arrive as INTEGER, whose sum could overflow."""
     return "0::BIGINT + " + " + ".join(terms)
-
-
-def needed(readings: Sequence[Formula]) -> list[str]:
-    """List the counted columns that some readings need, each once."""
-    return list(dict.fromkeys(name for reading in readings for name in reading.columns))
-
-
-def path_sql(grid: CountTable, keys: Sequence[Sequence[int]], readings: Sequence[Formula]) -> str:
-    """Read several states: number of groups and readings, a row each.
-
-    Args:
-        grid: The counts.
-        keys: The attributes that make up each key of a group.
-        readings: What to read.
-    """
-    used = [i for key in keys for i in key]
-    sums = grid.sums(needed(readings))
-    fine = "".join(f"$b{i}[c{i} + 1] AS b{i}, " for i in used)
-    parts = [_sum(f"$m{i}[b{i} * $states + e + 1]" for i in key) for key in keys]
-    coarse = "".join(f"{part} AS g{number}, " for number, part in enumerate(parts))
-    by_part = "GROUP BY " + ", ".join(f"b{i}" for i in used) if used else ""
-    by_group = ", ".join(["e", *(f"g{number}" for number in range(len(keys)))])
-    names = {name: name for name in grid.counted}
-    numbers = "".join(f", {reading.total}({reading.of(names)})" for reading in readings)
-    return (
-        f"SELECT count(*){numbers} FROM ("
-        f"SELECT e, {coarse}{sums} FROM (SELECT {fine}{sums} FROM {grid.table} {by_part}) AS fine, "
-        f"range($states) AS r(e) GROUP BY {by_group}) AS groups GROUP BY e ORDER BY e"
-    )
-
-
-def _group_columns(keys: Sequence[Sequence[int]]) -> tuple[str, str]:
-    """Give the keys of the present groups as a select list, and their names."""
-    groups = [_sum(f"$b{i}[c{i} + 1]" for i in key) for key in keys] or ["0"]
-    numbered = ", ".join(f"{group} AS g{number}" for number, group in enumerate(groups))
-    return numbered, ", ".join(f"g{number}" for number in range(len(groups)))
-
-
-def beside_sql(
-    grid: CountTable, keys: Sequence[Sequence[int]], asked: Sequence[int], readings: Sequence[Formula]
-) -> str:
-    """Read the states after candidates that each take one part out of a group, a row each.
-
-    Args:
-        grid: The counts.
-        keys: The attributes that make up each key of a group.
-        asked: Attributes of the candidates; ``$q<i>`` numbers the candidates.
-        readings: What to read.
-    """
-    counted = needed(readings)
-    sums = grid.sums(counted)
-    numbered, g = _group_columns(keys)
-    split = ", ".join(f"$q{i}[c{i} + 1] AS q{i}" for i in asked)
-    q = ", ".join(f"q{i}" for i in asked)
-    totals = ", ".join(f"sum({c})::BIGINT AS total_{c}" for c in counted)
-    numbers = ", ".join(taken_out(counted, reading) for reading in readings)
-    listed = f"SELECT {g}, unnest([{q}]) AS k, {', '.join(counted)} FROM fine"
-    return (
-        f"WITH fine AS MATERIALIZED (SELECT {numbered}, {split}, {sums} FROM {grid.table} "
-        f"GROUP BY {g}, {q}), "
-        f"parts AS (SELECT {g}, k, {sums} FROM ({listed}) WHERE k >= 0 GROUP BY {g}, k), "
-        f"groups AS (SELECT {g}, {totals} FROM fine GROUP BY {g}) "
-        f"SELECT k, {numbers} FROM parts JOIN groups USING ({g}){_unsettled(counted, readings, 'total_{}')} "
-        "GROUP BY k"
-    )
-
-
-def taken_out(counted: Sequence[str], reading: Formula) -> str:
-    """Give what a reading becomes when a part, ``n``, leaves a rest of its group, ``total_n``."""
-    whole, part = ({c: name.format(c) for c in counted} for name in ("total_{}", "{}"))
-    rest = {c: f"(total_{c} - {c})" for c in counted}
-    return _after(reading, whole, [part, rest])
-
-
-def _after(reading: Formula, whole: Mapping[str, str], parts: Sequence[Mapping[str, str]]) -> str:
-    """Give what a reading becomes when groups fall into parts; for a sum, what it falls by."""
-    each = [reading.of(part) for part in parts]
-    if reading.total == "sum":
-        split = f"greatest({', '.join(part['n'] for part in parts)}) < {whole['n']}"
-        return f"sum(CASE WHEN {split} THEN {reading.of(whole)} - ({' + '.join(each)}) ELSE 0 END)"
-    worst = "least" if reading.total == "min" else "greatest"
-    return f"{reading.total}({worst}({', '.join(each)}))"
-
-
-def within_sql(
-    grid: CountTable, keys: Sequence[Sequence[int]], attribute: int, readings: Sequence[Formula]
-) -> str:
-    """Read the states after candidates of one attribute that split groups of their own, a row each.
-
-    Args:
-        grid: The counts.
-        keys: The attributes that make up each key of a group, the candidates' own left out.
-        attribute: Of the candidates; ``$q`` numbers their parts, ``$owner`` says whose a part is.
-        readings: What to read.
-    """
-    counted = needed(readings)
-    sums = grid.sums(counted)
-    numbered, g = _group_columns(keys)
-    names = {c: c for c in counted}
-    parts = (
-        f"SELECT {g}, $owner[q + 1] AS o, {sums} FROM (SELECT {numbered}, $q[c{attribute} + 1] AS q, "
-        f"{', '.join(counted)} FROM {grid.table}) WHERE q >= 0 GROUP BY {g}, q"
-    )
-    if any(reading.total == "sum" for reading in readings):
-        after = ", ".join(f"sum({reading.of(names)}) AS after_{j}" for j, reading in enumerate(readings))
-        falls = ", ".join(f"sum({reading.of(names)} - after_{j})" for j, reading in enumerate(readings))
-        whole = f"SELECT o, {sums}, {after} FROM ({parts}) AS parts GROUP BY {g}, o"
-        return f"SELECT o, {falls} FROM ({whole}) AS groups{_unsettled(counted, readings)} GROUP BY o"
-    numbers = ", ".join(f"{reading.total}({reading.of(names)})" for reading in readings)
-    return f"SELECT o, {numbers} FROM ({parts}) AS parts GROUP BY o"
-
-
-def sweep_sql(
-    grid: CountTable,
-    keys: Sequence[Sequence[int]],
-    asked: Sequence[tuple[int, range]],
-    readings: Sequence[Formula],
-) -> str:
-    """Read the states after candidates of several attributes, all in one row.
-
-    Args:
-        grid: The counts.
-        keys: The attributes that make up each key of a group.
-        asked: For each candidate its attribute and the numbers of its parts, as ``$q<i>`` has them.
-        readings: What to read.
-    """
-    counted = needed(readings)
-    numbered, g = _group_columns(keys)
-    split = ", ".join(f"$q{i}[c{i} + 1] AS q{i}" for i in dict.fromkeys(i for i, _ in asked))
-    sums = [grid.sums(counted)]
-    sums += [
-        f"sum(CASE WHEN q{i} = {part} THEN {c} ELSE 0 END)::BIGINT AS {c}_{part}"
-        for i, parts in asked
-        for part in parts[:-1]
-        for c in counted
-    ]
-    numbers = [_parted(parts[:-1], counted, reading) for _, parts in asked for reading in readings]
-    coded = f"SELECT {numbered}, {split}, {', '.join(counted)} FROM {grid.table}"
-    groups = f"SELECT {', '.join(sums)} FROM ({coded}) GROUP BY {g}"
-    return f"SELECT {', '.join(numbers)} FROM ({groups}) AS groups{_unsettled(counted, readings)}"
-
-
-def _unsettled(counted: Sequence[str], readings: Sequence[Formula], name: str = "{}") -> str:
-    """Leave out groups that no reading can learn more about."""
-    if any(reading.settled is None for reading in readings):
-        return ""
-    names = {c: name.format(c) for c in counted}
-    return " WHERE NOT (" + " AND ".join(r.settled(names) for r in readings if r.settled) + ")"
-
-
-def _parted(parts: range, counted: Sequence[str], reading: Formula) -> str:
-    """Give what a reading becomes when parts leave a rest of their groups.
-
-    A group that the candidate does not split is all rest, and reads as it does now.
-    """
-    made = [{c: f"{c}_{part}" for c in counted} for part in parts]
-    rest = {c: f"({' - '.join([c, *(part[c] for part in made)])})" for c in counted}
-    return _after(reading, {c: c for c in counted}, [*made, rest])

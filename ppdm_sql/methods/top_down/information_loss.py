@@ -1,4 +1,4 @@
-"""What a release tells and what it hides, before and after, for ``ppdm.measures``.
+"""What a release discloses and what it hides, before and after, for ``ppdm.measures``.
 
 Sources: discernibility and class sizes, Bayardo, Agrawal 2005; generalized information loss, Iyengar 2002;
 conditional entropy of the class over the equivalence classes, the HCE-TDR paper (2013).
@@ -11,17 +11,20 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.types import is_number
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.top_down.conditional_entropy import repeatable
-from ppdm_sql.methods.top_down.cuts import Cut, entropy, total_entropy
+from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.maskings import Masking
 from ppdm_sql.methods.top_down.outcome import Outcome
+from ppdm_sql.methods.top_down.score import entropy, total_entropy
 
 Row = tuple[str, float | None, float | None]
+"""A measure: its name, its number of the source, its number of the release."""
 
 
-def grouped(
+def equivalence_classes(
     names: Sequence[str],
     records: int,
     before: Mapping[tuple[int, ...], Floats],
@@ -46,7 +49,7 @@ def grouped(
             yield f"conditional entropy: {of}", float(left[0]), float(left[1])
 
 
-def disclosed(names: Sequence[str], maskings: Sequence[Masking], cuts: Sequence[Cut]) -> Iterator[Row]:
+def values_disclosed(names: Sequence[str], maskings: Sequence[Masking], cuts: Sequence[Cut]) -> Iterator[Row]:
     """Say how many values of each suppressed attribute are shown."""
     for name, masking, cut in zip(names, maskings, cuts, strict=True):
         if masking.treatment == "suppressed":
@@ -54,8 +57,10 @@ def disclosed(names: Sequence[str], maskings: Sequence[Masking], cuts: Sequence[
             yield f"values disclosed: {name}", float(len(cut.nodes)), shown
 
 
-def told(names: Sequence[str], maskings: Sequence[Masking], cuts: Sequence[Cut]) -> Iterator[Row]:
-    """Say what each masked attribute tells about the class, in bits a record."""
+def class_information(
+    names: Sequence[str], maskings: Sequence[Masking], cuts: Sequence[Cut]
+) -> Iterator[Row]:
+    """Say what each masked attribute tells of the class, in bits a record."""
     for name, masking, cut in zip(names, maskings, cuts, strict=True):
         if masking.treatment is not None:
             yield f"class information: {name}", *_information(masking.counts, cut)
@@ -63,21 +68,21 @@ def told(names: Sequence[str], maskings: Sequence[Masking], cuts: Sequence[Cut])
 
 def _information(counts: Counts, cut: Cut) -> tuple[float, float]:
     whole = entropy(counts.sum(axis=0))
-    groups = np.zeros((int(cut.labels.max()) + 1, counts.shape[1]), dtype=np.int64)
-    np.add.at(groups, cut.labels, counts)
+    groups = np.zeros((int(cut.parts.max()) + 1, counts.shape[1]), dtype=np.int64)
+    np.add.at(groups, cut.parts, counts)
     left = [float(total_entropy(c).sum() / max(c.sum(), 1)) for c in (counts, groups)]
     return float(whole) - left[0], float(whole) - left[1]
 
 
 def suppressed_cells(maskings: Sequence[Masking], cuts: Sequence[Cut]) -> Row:
     """Give the share of masked cells that show the suppressed symbol."""
-    masked = [(r, cut) for r, cut in zip(maskings, cuts, strict=True) if r.treatment == "suppressed"]
+    masked = [(m, cut) for m, cut in zip(maskings, cuts, strict=True) if m.treatment == "suppressed"]
     hidden = sum(int(masking.counts[cut.nodes == 0].sum()) for masking, cut in masked)
     cells = sum(int(masking.counts.sum()) for masking, _ in masked)
     return "suppressed cells", 0.0, hidden / max(cells, 1)
 
 
-def losses(engine: Engine, names: Sequence[str], outcome: Outcome) -> Iterator[Row]:
+def generalized_information_loss(engine: Engine, names: Sequence[str], outcome: Outcome) -> Iterator[Row]:
     """Give the generalized information loss of each masked attribute, in [0, 1], and their mean.
 
     A value's loss is the share of its domain that its label spans: (leaves below the node - 1) / (all
@@ -102,17 +107,33 @@ def losses(engine: Engine, names: Sequence[str], outcome: Outcome) -> Iterator[R
 
 def _widths(engine: Engine, outcome: Outcome, position: int, nodes: Codes) -> Floats:
     """Give the width of each interval as a share of the widest; 1 for a label that is no interval."""
-    type_text = outcome.atoms.coded[position].column.type
-    number = "CAST(CAST({} AS {}) AS DOUBLE)" if is_number(type_text) else "epoch(CAST({} AS {}))"
-    lower, upper = (number.format(f"l.{bound}", type_text) for bound in ("lower", "upper"))
-    query = (
-        f"SELECT node, label IS NULL, {upper} - {lower} AS width FROM {outcome.labels} AS l "
-        f"WHERE attribute = {position}"
-    )
-    rows = engine.query(query, step="widths")
+    text = widths_sql(outcome.labels, position, outcome.atoms.coded[position].column.type)
+    rows = engine.query(text, step="widths")
     widest = max((width for *_, width in rows if width), default=0.0)
     shares = {
         node: 0.0 if is_null or not widest else 1.0 if width is None else width / widest
         for node, is_null, width in rows
     }
     return np.array([shares[int(node)] for node in nodes], dtype=np.float64)
+
+
+def widths_sql(labels: Table, position: int, type_text: str) -> str:
+    """Write the SELECT of the widths of one attribute's intervals, whose bounds are texts of its type.
+
+    Example: the papers' bank customers by Salary, the attribute at position 2.
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> print(formatted(widths_sql(Table("labels"), 2, "INTEGER")))
+        SELECT
+          node,
+          label IS NULL,
+          CAST(CAST(l.upper AS INT) AS DOUBLE) - CAST(CAST(l.lower AS INT) AS DOUBLE) AS width
+        FROM "labels" AS l
+        WHERE
+          attribute = 2
+    """
+    number = "CAST(CAST({} AS {}) AS DOUBLE)" if is_number(type_text) else "epoch(CAST({} AS {}))"
+    lower, upper = (number.format(f"l.{bound}", type_text) for bound in ("lower", "upper"))
+    return (
+        f"SELECT node, label IS NULL, {upper} - {lower} AS width FROM {labels} AS l "
+        f"WHERE attribute = {position}"
+    )

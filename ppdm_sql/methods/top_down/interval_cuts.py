@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
-from ppdm_sql.methods.top_down.cuts import total_entropy
+from ppdm_sql.methods.top_down.cuts import Cut
+from ppdm_sql.methods.top_down.score import gain_of_halves
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
 """Gains that differ by less are equal, and the smallest boundary wins."""
 FEW, HORIZON = 256, 64
-"""Of a column of more than the few values, so many intervals are looked at to see what the next splits could
-be; a whole tree may hold as many as values."""
+"""Of a column of more than the few values, so many intervals are split to see what may come next; the whole
+tree may hold as many as values."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,7 @@ class ClassHistogram:
         only_null = self.has_null and high == self.size
         boundaries = np.arange(high - 1 if only_null else low + 1, high)
         left = self._up_to[boundaries] - self._up_to[low]
-        gains = total_entropy(whole) - total_entropy(left) - total_entropy(whole - left)
-        gains = np.maximum(gains, 0.0) / whole.sum()
+        gains = gain_of_halves(whole, left)
         best = int((gains >= gains.max() * (1 - RELATIVE) - ABSOLUTE).argmax())
         sizes = left[best].sum(), (whole - left[best]).sum()
         return IntervalSplit(int(boundaries[best]), float(gains[best]), int(min(sizes)))
@@ -96,7 +96,7 @@ class ClassHistogram:
 
 
 @dataclass(frozen=True, eq=False)
-class IntervalCut:
+class IntervalCut(Cut):
     """A cut into intervals of codes. A candidate is the boundary at which an interval would be split.
 
     Args:
@@ -113,15 +113,13 @@ class IntervalCut:
         return cls(histogram, (0, histogram.size))
 
     @cached_property
-    def labels(self) -> Codes:
-        """Part of each value code: the intervals in order."""
+    def parts(self) -> Codes:
         return np.repeat(np.arange(len(self.boundaries) - 1), np.diff(self.boundaries))
 
     @cached_property
     def nodes(self) -> Codes:
-        """For each value code, its interval."""
         intervals = [self.histogram.node(low, high) for low, high in pairwise(self.boundaries)]
-        return np.array(intervals, dtype=np.int64)[self.labels]
+        return np.array(intervals, dtype=np.int64)[self.parts]
 
     @cached_property
     def _splits(self) -> list[IntervalSplit]:
@@ -130,17 +128,14 @@ class IntervalCut:
 
     @cached_property
     def candidates(self) -> Codes:
-        """Boundaries of the best splits of all intervals, in order."""
         return np.array([split.boundary for split in self._splits], dtype=np.int64)
 
     @cached_property
     def gains(self) -> Floats:
-        """InfoGain of each split."""
         return np.array([split.gain for split in self._splits], dtype=np.float64)
 
     @cached_property
     def smallest(self) -> Codes:
-        """Records of the smaller half of each split."""
         return np.array([split.smallest for split in self._splits], dtype=np.int64)
 
     def _around(self, boundary: int) -> tuple[int, int]:
@@ -148,29 +143,21 @@ class IntervalCut:
         return self.boundaries[place - 1], self.boundaries[place]
 
     def refine(self, candidate: int) -> IntervalCut:
-        """Split the interval that holds the boundary."""
         return IntervalCut(self.histogram, tuple(sorted((*self.boundaries, int(candidate)))))
 
-    @property
-    def disjoint(self) -> bool:
-        """Each interval has values of its own."""
-        return True
-
     def split(self, candidate: int) -> Sequence[Codes]:
-        """The codes of both halves."""
         low, high = self._around(candidate)
         return np.arange(low, candidate), np.arange(candidate, high)
 
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
-        """An interval and its two halves."""
         low, high = self._around(candidate)
         node = self.histogram.node
         return node(low, high), (node(low, int(candidate)), node(int(candidate), high))
 
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:
-        """Tell apart what the next splits make, where most records are first, of those still alive."""
         if self.histogram.size <= FEW:
             return self._finest(alive)
+        # Of many values the next splits alone: in the intervals of most records first, of those still alive.
         waiting = [self.histogram.weighed(low, high) for low, high in pairwise(self.boundaries)]
         starts = np.zeros(self.histogram.size, dtype=np.int64)
         starts[list(self.boundaries[:-1])] = 1
@@ -190,6 +177,6 @@ class IntervalCut:
         """Tell all values apart in an interval whose split is alive, none in the others."""
         opened = np.zeros(len(self.boundaries) - 1, dtype=bool)
         opened[np.searchsorted(self.boundaries, self.candidates) - 1] = alive[self.candidates]
-        starts = opened[self.labels]
+        starts = opened[self.parts]
         starts[list(self.boundaries[:-1])] = True
         return np.asarray(starts.cumsum() - 1)

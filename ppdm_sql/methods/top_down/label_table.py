@@ -6,89 +6,104 @@ from collections.abc import Mapping, Sequence
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import bind
 from ppdm_sql.methods.base.released_rows import Params
 from ppdm_sql.methods.top_down.maskings import Intervals, Masking, Suppression
 
-_KNOWN = {
-    "attribute": "INTEGER", "node": "BIGINT", "label": "VARCHAR", "lower": "VARCHAR", "upper": "VARCHAR",
-    "closed": "BOOLEAN",
-}  # fmt: skip
+Specialized = Mapping[int, Sequence[int]]
+"""The specialized nodes of one attribute with their children, in the order of the run."""
+
+
+def as_lists(names: Sequence[str], rows: Sequence[Sequence[object]]) -> Params:
+    """Turn rows into one list a column, for a statement that takes them all at once.
+
+    Example:
+        >>> as_lists(["code", "node"], [(0, 7), (1, 8)])
+        {'code': [0, 1], 'node': [7, 8]}
+    """
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
 
 
 def label_table(
-    engine: Engine, maskings: Sequence[Masking], specialized: Sequence[Mapping[int, Sequence[int]]]
+    engine: Engine, maskings: Sequence[Masking], specialized: Sequence[Specialized], texts: Table
 ) -> Table:
     """Make the working table ``attribute`` (position), ``node, label, lower, upper, closed``.
 
     The last three are NULL for what is no interval. Bounds are values of the column as text.
 
     Args:
-        engine: Where the dictionaries are.
+        engine: Where the texts are.
         maskings: Of the attributes.
-        specialized: For each attribute its specialized nodes with their children.
+        specialized: By attribute.
+        texts: From :func:`text_table`.
     """
     known = [(position, *label) for position, masking in enumerate(maskings) for label in masking.labels]
-    params: Params = {name: [row[i] for row in known] for i, name in enumerate(_KNOWN)}
-    unnested = ", ".join(f"unnest(CAST(${name} AS {kind}[])) AS {name}" for name, kind in _KNOWN.items())
-    parts = [f"SELECT {unnested}"]
-    grown = {}
+    grown: list[tuple[object, ...]] = []
     for position, masking in enumerate(maskings):
-        if isinstance(masking, Suppression):
-            parts.append(
-                f"SELECT {position}, code + 1, value::VARCHAR, NULL, NULL, NULL "
-                f"FROM {masking.dictionary.table}"
-            )
-        elif isinstance(masking, Intervals):
-            grown[position] = masking
-    if grown:
-        parts.append(_intervals(grown, specialized, params))
-    return engine.materialize("labels", " UNION ALL ".join(parts), params)
+        if isinstance(masking, Intervals):
+            values = masking.dictionary.size - masking.dictionary.has_null
+            ends = values, *(masking.range or (None, None)), masking.symbol
+            grown += [(position, *interval, *ends) for interval in _intervals(masking, specialized[position])]
+    params = as_lists(("attribute", "node", "label", "lower", "upper", "closed"), known)
+    names = ("attribute", "node", "low", "high", "total", "first", "after", "symbol")
+    params |= as_lists([f"interval_{name}" for name in names], grown)
+    params["suppressed"] = [a for a, masking in enumerate(maskings) if isinstance(masking, Suppression)]
+    return engine.materialize("labels", bind("top_down/labels", tables={"texts": texts}), params)
 
 
-def _intervals(
-    grown: Mapping[int, Intervals], specialized: Sequence[Mapping[int, Sequence[int]]], params: Params
-) -> str:
-    """Write the labels of grown intervals: the bounds are looked up in the dictionaries."""
-    rows: list[tuple[object, ...]] = []
-    texts = []
-    for position, masking in grown.items():
-        values = masking.dictionary.size - masking.dictionary.has_null
-        first, after = masking.range or (None, None)
-        nodes = [node for node, _ in masking.nodes(specialized[position])]
-        bounds = [masking.histogram.bounds(node) for node in nodes]
-        for node, (low, high) in zip(nodes, bounds, strict=True):
-            rows.append((position, node, low, high, values, first, after, masking.symbol))
-        params[f"codes_{position}"] = sorted({values - 1, *(code for pair in bounds for code in pair)})
-        texts.append(
-            f"SELECT {position} AS attribute, code, value::VARCHAR AS text "
-            f"FROM {masking.dictionary.table} WHERE list_contains($codes_{position}, code)"
-        )
-    names = ("i_attribute", "i_node", "i_low", "i_high", "i_values", "i_first", "i_after", "i_symbol")
-    params |= {name: [row[i] for row in rows] for i, name in enumerate(names)}
-    return _INTERVALS.format(texts=" UNION ALL ".join(texts))
+def _intervals(masking: Intervals, specialized: Specialized) -> list[tuple[int, int, int]]:
+    """Give the nodes of grown intervals with their bounds: the first code, and the one after the last."""
+    return [(node, *masking.histogram.bounds(node)) for node, _ in masking.nodes(specialized)]
 
 
-_INTERVALS = """
-SELECT attribute, node, CASE
-        WHEN low = 0 AND high > total THEN symbol
-        WHEN low < total THEN '[' || lower || ', ' || upper || CASE WHEN closed THEN ']' ELSE ')' END
-    END, lower, upper, closed
-FROM (
-    SELECT i.*,
-        CASE WHEN i.high <= i.total THEN CASE WHEN i.low = 0 THEN coalesce(i.first, l.text) ELSE l.text END
-        END AS lower,
-        CASE WHEN i.high <= i.total THEN CASE WHEN i.high = i.total THEN coalesce(i.after, u.text)
-            ELSE u.text END END AS upper,
-        CASE WHEN i.high <= i.total THEN i.high = i.total AND i.after IS NULL END AS closed
-    FROM (
-        SELECT unnest(CAST($i_attribute AS INTEGER[])) AS attribute,
-            unnest(CAST($i_node AS BIGINT[])) AS node, unnest(CAST($i_low AS BIGINT[])) AS low,
-            unnest(CAST($i_high AS BIGINT[])) AS high, unnest(CAST($i_values AS BIGINT[])) AS total,
-            unnest(CAST($i_first AS VARCHAR[])) AS first, unnest(CAST($i_after AS VARCHAR[])) AS after,
-            unnest(CAST($i_symbol AS VARCHAR[])) AS symbol
-    ) AS i
-    LEFT JOIN ({texts}) AS l ON l.attribute = i.attribute AND l.code = i.low
-    LEFT JOIN ({texts}) AS u
-        ON u.attribute = i.attribute AND u.code = CASE WHEN i.high < i.total THEN i.high ELSE i.total - 1 END
-) AS bounds
-"""
+def text_table(
+    engine: Engine, maskings: Sequence[Masking], specialized: Sequence[Specialized], most: int
+) -> Table:
+    """Make the working table ``attribute, code, value``: the values of the masked attributes as text.
+
+    Args:
+        engine: Where the dictionaries are.
+        maskings: Of the attributes.
+        specialized: By attribute.
+        most: Values above which only the bounds of grown intervals are taken.
+    """
+    tables: dict[int, Table] = {}
+    params: Params = {}
+    for position, masking in enumerate(maskings):
+        if masking.treatment is None or not masking.dictionary.size:
+            continue
+        tables[position] = masking.dictionary.table
+        if isinstance(masking, Intervals) and masking.dictionary.size > most:
+            bounds = {code for _, *ends in _intervals(masking, specialized[position]) for code in ends}
+            last = masking.dictionary.size - masking.dictionary.has_null - 1
+            params[f"codes{position}"] = sorted({last, *bounds})
+    return engine.materialize("texts", texts_sql(tables, params), params)
+
+
+def texts_sql(dictionaries: Mapping[int, Table], params: Params) -> str:
+    """Write the SELECT of the values of some attributes as text; of some only the codes that are listed.
+
+    Example: the papers' bank customers by Job, shown as values, and by Salary, shown as intervals.
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> print(formatted(texts_sql({0: Table("jobs"), 2: Table("salaries")}, {"codes2": [0, 36]})))
+        SELECT
+          0 AS attribute,
+          code,
+          CAST(value AS TEXT) AS value
+        FROM "jobs"
+        UNION ALL
+        SELECT
+          2 AS attribute,
+          code,
+          CAST(value AS TEXT) AS value
+        FROM "salaries"
+        WHERE
+          ARRAY_CONTAINS($codes2, code)
+    """
+    parts = [
+        f"SELECT {position} AS attribute, code, value::VARCHAR AS value FROM {table}"
+        + (f" WHERE list_contains($codes{position}, code)" if f"codes{position}" in params else "")
+        for position, table in dictionaries.items()
+    ]
+    nothing = "SELECT NULL::INTEGER AS attribute, NULL::BIGINT AS code, NULL::VARCHAR AS value WHERE false"
+    return " UNION ALL ".join(parts) or nothing

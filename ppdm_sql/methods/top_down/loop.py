@@ -2,10 +2,11 @@
 
 PDA (Wang, Fung, Yu 2005, Algorithm 1) and TDS (Fung, Wang, Yu 2005) are this loop with other cuts.
 
-Measuring a state is the expensive part, so the loop is lazy. A number measured for a candidate in an
-earlier state can only have become worse, so it bounds the candidate's score from above; only a candidate
-that tops this order needs a fresh measurement. States are measured in batches: those that a run would
-pass through if the present order held (a chain), and the next candidates of the present state.
+Measuring a state is the expensive part, so the loop is lazy. A number measured for a candidate in an earlier
+state can only have become worse (PDA, Corollary 3.1), so it bounds the candidate's score, equation (1), from
+above; only a candidate that tops this order needs a fresh measurement. States are measured in batches: those
+that a run would pass through if the present order held (a chain), or those after the next candidates of the
+present state.
 """
 
 from __future__ import annotations
@@ -14,97 +15,27 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.constraints import Constraints
-from ppdm_sql.methods.top_down.cuts import Cut, Cuts
+from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts
+from ppdm_sql.methods.top_down.measuring import GroupingMeasure
+from ppdm_sql.methods.top_down.score import LEAST_GAIN, Gains, PrivacyLoss, Rounding, score
 from ppdm_sql.progress import Progress
 
 logger = logging.getLogger("ppdm_sql")
-Candidate = tuple[int, int]
-"""Position of the attribute, and the candidate's id within it."""
 Stopped = Literal["complete", "max-steps", "interrupted"]
-NOTHING = 1e-12
-"""A gain below it is none."""
 SHORTEST, LONGEST = 4, 16
-"""How many states are measured ahead in one batch; where fewer are worth it, one attribute is."""
+"""How many states a chain has; where fewer are worth it, the candidates of one attribute are measured."""
 NARROWEST, WIDEST = 16, 32
-"""How many candidates are measured beside in one batch; the more fall, the more are tried next."""
+"""How many candidates of one state are measured in one batch; the more fall, the more are tried next."""
 SWEPT = 8
-"""How many candidates of different attributes are measured beside in one batch."""
+"""How many candidates of different attributes are measured in one batch."""
 AHEAD = 20_000
-"""Groups, over all states, that looking ahead may cost; a wrong guess must stay cheap on large tables."""
-
-
-Rounding = Callable[[Floats], Floats]
-"""Makes scores that count as equal equal, so that ties are settled by attribute, then value."""
-
-
-def twelve_decimals(scores: Floats) -> Floats:
-    """Compare scores to 12 decimals."""
-    return np.round(scores, 12)
-
-
-def nine_digits(scores: Floats) -> Floats:
-    """Take scores within a share of 1e-9 of the best for equal to it."""
-    best = scores.max(initial=0.0)
-    return np.asarray(np.where(scores >= best * (1 - 1e-9), best, scores))
-
-
-class Gains(Protocol):
-    """What candidates gain."""
-
-    @property
-    def local(self) -> bool:
-        """Whether a gain depends on the cut of its own attribute only, not on the rest of the state."""
-
-    def of(self, cuts: Cuts, candidates: Sequence[Codes]) -> Sequence[Floats]:
-        """Give the gains of some candidates of each attribute."""
-
-    def forget(self, reachable: Sequence[Codes]) -> None:
-        """Learn the parts of the finest state still reachable, to measure less data."""
-
-
-class InformationGain:
-    """InfoGain(v) = I(R_v) less the weighted I(R_c) of its parts, which each cut knows (slides 13, 14)."""
-
-    local = True
-
-    def of(self, cuts: Cuts, candidates: Sequence[Codes]) -> Sequence[Floats]:
-        """Pick the gains of the candidates out of each cut's."""
-        pairs = zip(cuts, candidates, strict=True)
-        return [cut.gains[np.isin(cut.candidates, chosen)] for cut, chosen in pairs]
-
-    def forget(self, reachable: Sequence[Codes]) -> None:
-        """Nothing is measured."""
-
-
-class Measure(Protocol):
-    """Measures states: one row of gauge numbers for each."""
-
-    @property
-    def groups(self) -> int:
-        """Groups of the first state measured last: what one more state costs."""
-
-    @property
-    def sweeps(self) -> bool:
-        """Whether measuring candidates of all attributes costs about as much as those of one."""
-
-    @property
-    def foresees(self) -> bool:
-        """Whether states further on can be measured, not only those beside the present one."""
-
-    def path(self, states: Sequence[Cuts]) -> Floats:
-        """Measure states that follow each other."""
-
-    def beside(self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]) -> Floats:
-        """Measure the state after each of many candidates; ``known`` are the present state's numbers."""
-
-    def forget(self, reachable: Sequence[Codes]) -> None:
-        """Learn, for each attribute, the parts of the finest state still reachable, to measure less data."""
+"""Groups, over all states, that a chain may cost; a wrong guess must stay cheap on large tables."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +50,7 @@ class RefinementStep:
 
 @dataclass(frozen=True)
 class State:
-    """Where a run stands: the cuts, their gauge numbers, and the steps that led here."""
+    """Where a run stands: the cuts, the numbers of the constraints, and the steps that led here."""
 
     cuts: Cuts
     measured: Floats
@@ -128,11 +59,11 @@ class State:
 
 
 @dataclass
-class _Known:
-    """Fresh numbers of candidates in one state, and what is known of the states behind them."""
+class _Measured:
+    """Numbers of the states after candidates of one state, and what is measured of the states after those."""
 
-    measured: dict[Candidate, Floats] = field(default_factory=dict)
-    behind: dict[Candidate, _Known] = field(default_factory=dict)
+    numbers: dict[Candidate, Floats] = field(default_factory=dict)
+    after: dict[Candidate, _Measured] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -161,17 +92,15 @@ class _Ranking:
     def __len__(self) -> int:
         return len(self._scores)
 
-    def _at(self, row: int) -> tuple[_Block, int]:
+    @cached_property
+    def best(self) -> tuple[_Block, int]:
+        """The block that holds the best candidate, and its row; the first on ties."""
+        row = int(self._scores.argmax())
         for block in self.blocks:
             if row < len(block.ids):
                 return block, row
             row -= len(block.ids)
         raise IndexError(row)
-
-    @cached_property
-    def best(self) -> tuple[_Block, int]:
-        """The block that holds the best candidate, and its row; the first on ties."""
-        return self._at(int(self._scores.argmax()))
 
     @property
     def winner(self) -> Candidate:
@@ -205,7 +134,7 @@ class Refinement:
     Args:
         cuts: The most general state, one cut an attribute; order of attributes settles ties.
         sizes: Number of candidate ids of each attribute.
-        gauges: The requirements, as numbers with limits.
+        constraints: The requirements, as numbers with limits.
         measure: Measures states in the database.
         gains: What candidates gain.
         rounding: When scores are equal.
@@ -215,37 +144,31 @@ class Refinement:
         self,
         cuts: Cuts,
         sizes: Sequence[int],
-        gauges: Constraints,
-        measure: Measure,
-        gains: Gains | None = None,
-        rounding: Rounding = twelve_decimals,
+        constraints: Constraints,
+        measure: GroupingMeasure,
+        gains: Gains,
+        rounding: Rounding,
     ) -> None:
-        self._gauges = gauges
-        self._measure = measure
-        self._gains = gains or InformationGain()
+        self._constraints, self._measure, self._gains = constraints, measure, gains
         self._rounding = rounding
+        self.loss = PrivacyLoss(constraints.all, len(cuts))
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
-        self._bounds = [np.empty((size, len(gauges.all))) for size in sizes]
-        self._chain, self._width, self._broken = SHORTEST, NARROWEST, False
-        self._length, self._used = 1, 1
-        (root,) = measure.path([cuts])
+        (root,) = measure.chain([cuts])
         self.state = State(cuts, root)
-        self._known, self._candidates = _Known(), 0
-        for bounds in self._bounds:
-            bounds[:] = root
+        # Of what is not measured yet only this is known: no state is better than the most general one.
+        self._bounds = [np.tile(root, (size, 1)) for size in sizes]
+        self._measured, self._candidates = _Measured(), 0
+        self._length, self._batch, self._broke = SHORTEST, NARROWEST, False
+        self._expected, self._used = 1, 1  # states that the last chain promised, and that came true
 
     def run(
-        self,
-        *,
-        max_steps: int | None = None,
-        interrupted: Callable[[], bool] = lambda: False,
-        progress: Progress,
+        self, *, max_steps: int | None, interrupted: Callable[[], bool], progress: Progress
     ) -> State:
         """Refine until no valid and beneficial candidate is left.
 
         Args:
             max_steps: Stop after this many steps, at least 0; None for no limit.
-            interrupted: Asked before every step; true stops the run with the state reached.
+            interrupted: Asked before every measurement; true stops the run with the state reached.
             progress: Told after every step what is being optimised.
 
         Raises:
@@ -259,7 +182,7 @@ class Refinement:
             if len(self.state.steps) == max_steps:
                 return self.stop("max-steps")
             self.perform(step)
-            self.tell(progress)
+            self.report(progress)
         return self.state
 
     def begin(self) -> None:
@@ -268,117 +191,152 @@ class Refinement:
         Raises:
             GuaranteeNotMet: The most general state breaks a requirement.
         """
-        self._gauges.require_solution(self.state.measured)
+        self._constraints.require_solution(self.state.measured)
         if not self._gains.local:
-            self._survey(self.state, self._known)
+            self._measure_all()
 
-    def best(self, interrupted: Callable[[], bool] = lambda: False) -> RefinementStep | None:
-        """Find the best valid candidate of the present state, measured in it; None if there is none.
-
-        Args:
-            interrupted: Asked before every measurement; true ends the search with None.
-        """
+    def best(self, interrupted: Callable[[], bool]) -> RefinementStep | None:
+        """Find the best valid candidate of the present state, measured in it; None if there is none."""
         while True:
-            ranking = self._rank(self.state.cuts, self.state.measured)
+            ranking = self._rank()
             self._candidates = len(ranking)
             if not len(ranking) or interrupted():
                 return None
-            if ranking.winner in self._known.measured:
+            # Bounds are too good, so all others are worse than they stand: the first is the winner as soon as
+            # its own score is no bound any more.
+            if ranking.winner in self._measured.numbers:
                 return ranking.step
-            self._explore(self.state, ranking, self._known)
-            self._learn(self._known)
+            self._explore(ranking)
+            self._learn()
 
     def perform(self, step: RefinementStep) -> None:
         """Perform the candidate that :meth:`best` has found."""
-        measured = self._known.measured[step.candidate]
+        measured = self._measured.numbers[step.candidate]
         self.state = State(_refined(self.state.cuts, step.candidate), measured, (*self.state.steps, step))
-        self._known = self._known.behind.get(step.candidate, _Known())
+        self._measured = self._measured.after.get(step.candidate, _Measured())
         self._used += 1
-        self._learn(self._known)
+        self._learn()
 
     def follow(self, step: RefinementStep, measured: Floats) -> None:
-        """Take over a step on which others decided; what was measured before it bounds what would be now.
-
-        Args:
-            step: Its candidate is of an attribute that has none of its own here.
-            measured: The numbers of the state that it led to.
-        """
+        """Take over a step of another party, and the numbers of its state; older ones bound what is now."""
         self.state = replace(self.state, measured=measured, steps=(*self.state.steps, step))
-        self._known = _Known()
+        self._measured = _Measured()
 
     def stop(self, why: Stopped) -> State:
         """End the run with the state reached."""
         self.state = replace(self.state, stopped=why)
         return self.state
 
-    def _rank(self, cuts: Cuts, measured: Floats) -> _Ranking:
+    def report(self, progress: Progress) -> None:
+        """Say where the run stands, and let go of what no reachable state tells apart."""
+        state = self.state
+        reachable = [cut.reachable(alive) for cut, alive in zip(state.cuts, self._alive, strict=True)]
+        self._measure.shrink(reachable)
+        self._gains.shrink(reachable)
+        position = self._constraints.worst(state.measured)
+        worst = self._constraints.describe(position, float(state.measured[position]))
+        left = max(self._candidates - 1, 0)
+        logger.info("round %d: %d candidates left, nearest to its limit: %s", len(state.steps), left, worst)
+        progress.update(step=len(state.steps), candidates=left, worst=worst)
+
+    # -- scores, and bounds of them ---------------------------------------------------------------
+
+    def _rank(self) -> _Ranking:
         """Score the open candidates; numbers not measured in this state are bounds."""
+        cuts = self.state.cuts
         opened = [self._open(attribute, cut) for attribute, cut in enumerate(cuts)]
         gains = self._gains.of(cuts, [ids for ids, _ in opened])
-        blocks = [self._block(a, *opened[a], gains[a], measured) for a in range(len(cuts))]
+        blocks = [self._block(a, *opened[a], gains[a]) for a in range(len(cuts))]
         return _Ranking(tuple(blocks), self._rounding)
 
     def _open(self, attribute: int, cut: Cut) -> tuple[Codes, Codes]:
-        """List the candidates that may still be valid, with the records of the smallest part of each.
-
-        A part with too few records for any class needs no measurement to be refused.
-        """
+        """List the candidates that may still be valid, with the records of the smallest part of each."""
         smallest = cut.smallest
-        possible = self._alive[attribute][cut.candidates] & (smallest >= self._gauges.least[attribute])
+        # No class is larger than a part of it, so a part below k needs no measurement to be refused.
+        possible = self._alive[attribute][cut.candidates] & (smallest >= self._constraints.least[attribute])
         return np.asarray(cut.candidates[possible]), np.asarray(smallest[possible])
 
-    def _block(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats, measured: Floats) -> _Block:
-        gains = np.where(gains < NOTHING, 0.0, gains)
-        after = self._gauges.bounded(attribute, self._bounds[attribute][ids], smallest)
-        losses = self._gauges.loss(attribute, measured, after)
-        return _Block(attribute, ids, gains, losses, gains / (losses + 1))
+    def _block(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats) -> _Block:
+        gains = np.where(gains < LEAST_GAIN, 0.0, gains)
+        # An earlier number is too good, which makes the loss too small and the score too high: a bound.
+        after = self._constraints.bounded(attribute, self._bounds[attribute][ids], smallest)
+        losses = self.loss.of(attribute, self.state.measured, after)
+        return _Block(attribute, ids, gains, losses, score(gains, losses))
 
-    def _survey(self, state: State, known: _Known) -> None:
+    def _learn(self) -> None:
+        """Take fresh numbers as bounds; a candidate that breaks a limit is dead for good."""
+        # Dead, as requirements are monotone: what is refined further breaks the limit too (Corollary 3.1).
+        for (attribute, candidate), numbers in self._measured.numbers.items():
+            self._bounds[attribute][candidate] = numbers
+            self._alive[attribute][candidate] = bool(self._constraints.valid(numbers))
+
+    # -- what is measured next --------------------------------------------------------------------
+
+    def _measure_all(self) -> None:
         """Measure every candidate: where gains cost a measurement too, only valid ones are worth it."""
-        ids = [self._open(attribute, cut)[0] for attribute, cut in enumerate(state.cuts)]
+        cuts = self.state.cuts
+        ids = [self._open(attribute, cut)[0] for attribute, cut in enumerate(cuts)]
         every = [(a, int(candidate)) for a, candidates in enumerate(ids) for candidate in candidates]
         if every:
-            numbers = self._measure.beside(state.cuts, state.measured, every)
-            known.measured.update(zip(every, numbers, strict=True))
-            self._learn(known)
+            numbers = self._measure.after(cuts, self.state.measured, every)
+            self._measured.numbers.update(zip(every, numbers, strict=True))
+            self._learn()
 
-    def _explore(self, state: State, ranking: _Ranking, known: _Known) -> None:
-        """Measure ahead along the present order, as far as looking ahead paid last time; else beside."""
+    def _explore(self, ranking: _Ranking) -> None:
+        """Measure a chain along the present order, as far as that paid last time; else the candidates."""
         used, self._used = self._used, 0
-        if used >= self._length:
-            self._chain = min(2 * self._chain, LONGEST)
-        elif 2 * used < self._length or not used:
-            self._chain = max(self._chain // 2, 1)
-        disjoint = state.cuts[ranking.winner[0]].disjoint
-        near = self._broken or not self._gains.local or not self._measure.foresees
-        if near or (disjoint and self._chain < SHORTEST):
-            self._look_beside(state, ranking, known)
+        if used >= self._expected:
+            self._length = min(2 * self._length, LONGEST)
+        elif 2 * used < self._expected or not used:
+            self._length = max(self._length // 2, 1)
+        disjoint = self.state.cuts[ranking.winner[0]].disjoint
+        # A chain needs gains that do not change on the way. All specializations of an attribute cost one
+        # scan, so a chain must be long to be cheaper. For disclosures it is cheaper at any length, until a
+        # candidate falls and what was measured behind it is in vain.
+        near = self._broke or not self._gains.local or not self._measure.measures_ahead
+        if near or (disjoint and self._length < SHORTEST):
+            self._measure_batch(ranking)
         else:
-            self._look_ahead(state, ranking, known)
+            self._measure_chain(ranking)
 
-    def _look_beside(self, state: State, ranking: _Ranking, known: _Known) -> None:
-        beside = self._next_candidates(state.cuts, ranking, known)
-        numbers = self._measure.beside(state.cuts, state.measured, beside)
-        known.measured.update(zip(beside, numbers, strict=True))
-        self._broken, self._length = False, 1
-        many_fell = 3 * np.count_nonzero(~self._gauges.valid(numbers)) > len(beside)
-        self._width = min(2 * self._width, WIDEST) if many_fell else max(self._width // 2, NARROWEST)
+    def _measure_batch(self, ranking: _Ranking) -> None:
+        batch = self._next_candidates(ranking)
+        numbers = self._measure.after(self.state.cuts, self.state.measured, batch)
+        self._measured.numbers.update(zip(batch, numbers, strict=True))
+        self._broke, self._expected = False, 1
+        many_fell = 3 * np.count_nonzero(~self._constraints.valid(numbers)) > len(batch)
+        self._batch = min(2 * self._batch, WIDEST) if many_fell else max(self._batch // 2, NARROWEST)
 
-    def _look_ahead(self, state: State, ranking: _Ranking, known: _Known) -> None:
-        path = list(self._speculate(state, ranking))
-        numbers = self._measure.path([cuts for _, cuts in path])
-        node = known
-        for (candidate, _), row in zip(path, numbers, strict=True):
-            node.measured[candidate] = row
-            node = node.behind.setdefault(candidate, _Known())
-        held = bool(self._gauges.valid(numbers).all())
-        self._broken = not held and not state.cuts[path[0][0][0]].disjoint
-        self._length = len(path)
+    def _next_candidates(self, ranking: _Ranking) -> list[Candidate]:
+        """Pick candidates of the present state that were not measured in it: those that cost one statement.
 
-    def _speculate(self, state: State, ranking: _Ranking) -> Iterator[tuple[Candidate, Cuts]]:
-        """Follow the present order as if every candidate held, for the length of the chain."""
-        cuts = state.cuts
-        for _ in range(max(SHORTEST, min(self._chain, AHEAD // self._measure.groups))):
+        They are all those of the best one's attribute, or the best of all attributes where that costs no
+        more; where candidates share a part, the best of them.
+        """
+        cuts = self.state.cuts
+        unknown = [c for c in ranking.ordered() if c not in self._measured.numbers]
+        attribute, _ = ranking.winner
+        if not cuts[attribute].disjoint:
+            return [c for c in unknown if not cuts[c[0]].disjoint][: self._batch]
+        if self._measure.is_large:
+            return [c for c in unknown if cuts[c[0]].disjoint][:SWEPT]
+        return [c for c in unknown if c[0] == attribute]
+
+    def _measure_chain(self, ranking: _Ranking) -> None:
+        chain = list(self._speculate(ranking))
+        numbers = self._measure.chain([cuts for _, cuts in chain])
+        measured = self._measured
+        for (candidate, _), row in zip(chain, numbers, strict=True):
+            measured.numbers[candidate] = row
+            measured = measured.after.setdefault(candidate, _Measured())
+        held = bool(self._constraints.valid(numbers).all())
+        self._broke = not held and not self.state.cuts[chain[0][0][0]].disjoint
+        self._expected = len(chain)
+
+    def _speculate(self, ranking: _Ranking) -> Iterator[tuple[Candidate, Cuts]]:
+        """Follow the present order as if every candidate held, for the length of a chain."""
+        cuts = self.state.cuts
+        for _ in range(max(SHORTEST, min(self._length, AHEAD // self._measure.groups))):
             if not len(ranking):
                 return
             attribute, _ = winner = ranking.winner
@@ -386,40 +344,7 @@ class Refinement:
             yield winner, cuts
             ids, smallest = self._open(attribute, cuts[attribute])
             (gains,) = self._gains.of((cuts[attribute],), (ids,))
-            ranking = ranking.replaced(self._block(attribute, ids, smallest, gains, state.measured))
-
-    def _next_candidates(self, cuts: Cuts, ranking: _Ranking, known: _Known) -> list[Candidate]:
-        """Pick candidates of the present state that were not measured in it: those that cost one statement.
-
-        They are all those of the best one's attribute, or the best of all attributes where that costs no
-        more; where candidates share a part, the best of them.
-        """
-        unknown = [c for c in ranking.ordered() if c not in known.measured]
-        attribute, _ = ranking.winner
-        if not cuts[attribute].disjoint:
-            return [c for c in unknown if not cuts[c[0]].disjoint][: self._width]
-        if self._measure.sweeps:
-            return [c for c in unknown if cuts[c[0]].disjoint][:SWEPT]
-        return [c for c in unknown if c[0] == attribute]
-
-    def _learn(self, known: _Known) -> None:
-        """Take fresh numbers as bounds; a candidate that breaks a limit is dead for good."""
-        for (attribute, candidate), row in known.measured.items():
-            self._bounds[attribute][candidate] = row
-            self._alive[attribute][candidate] = bool(self._gauges.valid(row))
-
-    def tell(self, progress: Progress) -> None:
-        """Say where the run stands, and let go of what no reachable state tells apart."""
-        state = self.state
-        pairs = zip(state.cuts, self._alive, strict=True)
-        reachable = [cut.reachable(alive) for cut, alive in pairs]
-        self._measure.forget(reachable)
-        self._gains.forget(reachable)
-        position = self._gauges.worst(state.measured)
-        worst = self._gauges.describe(position, float(state.measured[position]))
-        left = max(self._candidates - 1, 0)
-        logger.info("round %d: %d candidates left, nearest to its limit: %s", len(state.steps), left, worst)
-        progress.update(step=len(state.steps), candidates=left, worst=worst)
+            ranking = ranking.replaced(self._block(attribute, ids, smallest, gains))
 
 
 def _refined(cuts: Cuts, candidate: Candidate) -> Cuts:

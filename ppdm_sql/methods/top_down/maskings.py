@@ -6,10 +6,11 @@ value each node gives away. Labels are made in SQL, so that no value passes thro
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,147 +26,111 @@ Label = tuple[int, str | None, str | None, str | None, bool | None]
 """Node, label, and for an interval the texts of its bounds and whether the upper one is included."""
 
 
-class Masking(Protocol):
-    """The way one attribute is masked."""
+class Masking(ABC):
+    """The way one attribute is masked, with the tree of its nodes.
 
-    @property
-    def dictionary(self) -> Dictionary:
-        """The attribute's values."""
+    Args:
+        dictionary: The attribute's values.
+        counts: Records per value code and class.
+    """
+
+    dictionary: Dictionary
+    counts: Counts
 
     @property
     def treatment(self) -> Treatment | None:
         """What the release says of the column; None where it may not be masked."""
+        return None
 
     @property
-    def counts(self) -> Counts:
-        """Records per value code and class."""
-
-    @property
+    @abstractmethod
     def top(self) -> Cut:
         """The most general cut."""
 
     @property
     def ids(self) -> int:
-        """Number of candidate ids."""
+        """Number of candidate ids: one a value, unless a masking says otherwise."""
+        return len(self.counts)
 
     @property
     def root(self) -> int:
         """The node that stands for all values."""
+        return 0
 
     @property
-    def grown(self) -> bool:
-        """Whether its nodes are intervals grown in the run."""
+    def labels(self) -> Sequence[Label]:
+        """Labels of nodes that are known without the data."""
+        return ()
 
+    @abstractmethod
     def is_whole(self, cut: Cut) -> bool:
         """Whether a cut shows every value as it is."""
 
     def order(self, node: int) -> tuple[int, ...]:
         """Sort the nodes of the tree so that each comes before its descendants, in value order."""
+        return (node,)
 
     def nodes(self, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
-        """Give the tree that a release keeps, with each node's parent.
+        """Give the tree that a release keeps, with each node's parent: the root, and what the run made of it.
 
         Args:
             specialized: The nodes that the run specialized, with their children.
         """
+        made = [(child, parent) for parent, children in specialized.items() for child in children]
+        return [(self.root, None), *made]
 
-    @property
-    def labels(self) -> Sequence[Label]:
-        """Labels of nodes that are known without the data."""
-
+    @abstractmethod
     def losses(self, nodes: Codes) -> Floats | None:
         """Share of a value's detail that each node hides, in [0, 1]; None where only the data can tell."""
 
 
-def _grown_tree(root: int, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
-    """Give the root and all nodes that a run has made."""
-    made = [(child, parent) for parent, children in specialized.items() for child in children]
-    return [(root, None), *made]
-
-
 @dataclass(frozen=True, eq=False)
-class Fixed:
+class Fixed(Masking):
     """An attribute that groups records and stays in the clear."""
 
     dictionary: Dictionary
     counts: Counts
-    treatment: Treatment | None = None
-    labels: Sequence[Label] = ()
-    root: int = 0
-    grown: bool = False
 
     @cached_property
     def top(self) -> Cut:
-        """Every value on its own."""
         return FixedCut(len(self.counts))
 
-    @property
-    def ids(self) -> int:
-        """One a value, none of which is ever a candidate."""
-        return len(self.counts)
-
     def is_whole(self, cut: Cut) -> bool:
-        """Every value is shown."""
         return True
 
-    def order(self, node: int) -> tuple[int, ...]:
-        """By code."""
-        return (node,)
-
     def nodes(self, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
-        """There is no tree."""
-        return []
+        return []  # there is no tree
 
     def losses(self, nodes: Codes) -> Floats | None:
-        """Nothing is hidden."""
         return np.zeros(len(nodes))
 
 
 @dataclass(frozen=True, eq=False)
-class Suppression:
-    """Values are hidden behind the symbol and disclosed one by one (Wang, Fung, Yu 2005)."""
+class Suppression(Masking):
+    """Values are hidden behind the symbol, node 0, and disclosed one by one (Wang, Fung, Yu 2005)."""
 
     dictionary: Dictionary
     counts: Counts
     symbol: str
-    treatment: Treatment | None = "suppressed"
-    root: int = 0
-    grown: bool = False
+    treatment: ClassVar[Treatment] = "suppressed"
 
     @cached_property
     def top(self) -> Cut:
-        """Every value is suppressed."""
         return SuppressionCut(self.counts)
 
     @property
-    def ids(self) -> int:
-        """One a value."""
-        return len(self.counts)
+    def labels(self) -> Sequence[Label]:
+        return [(0, self.symbol, None, None, None)]  # values are their own labels
 
     def is_whole(self, cut: Cut) -> bool:
-        """Whether nothing is suppressed."""
         return bool((cut.nodes > 0).all())
 
-    def order(self, node: int) -> tuple[int, ...]:
-        """The symbol, then the values in order."""
-        return (node,)
-
-    def nodes(self, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
-        """The symbol and the disclosed values."""
-        return _grown_tree(self.root, specialized)
-
-    @property
-    def labels(self) -> Sequence[Label]:
-        """The symbol; values are their own labels."""
-        return [(0, self.symbol, None, None, None)]
-
     def losses(self, nodes: Codes) -> Floats | None:
-        """The symbol hides everything."""
         return np.asarray((nodes == 0) * float(len(self.counts) > 1))
 
 
 @dataclass(frozen=True, eq=False)
-class Generalization:
+class Generalization(Masking):
     """Values are shown as their ancestors in a taxonomy (Fung, Wang, Yu 2005).
 
     Args:
@@ -181,9 +146,7 @@ class Generalization:
     taxonomy: Taxonomy
     leaves: Codes
     by_interval: bool = False
-    treatment: Treatment | None = "generalized"
-    root: int = 0
-    grown: bool = False
+    treatment: ClassVar[Treatment] = "generalized"
 
     @cached_property
     def _parents(self) -> tuple[int, ...]:
@@ -206,36 +169,29 @@ class Generalization:
 
     @cached_property
     def top(self) -> Cut:
-        """The root for every value."""
         return TaxonomyCut.top(self.tree)
 
     @property
     def ids(self) -> int:
-        """One a node."""
-        return len(self._parents)
-
-    def is_whole(self, cut: Cut) -> bool:
-        """Whether every text is its own label; other types are shown as the taxonomy writes them."""
-        texts = self.dictionary.column.type == "VARCHAR"
-        return texts and bool((cut.nodes == self.tree.leaf_of_code).all())
-
-    def order(self, node: int) -> tuple[int, ...]:
-        """Depth first, as the taxonomy is numbered."""
-        return (node,)
-
-    def nodes(self, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
-        """The whole taxonomy, so that new records can be generalized too."""
-        return [(node, None if parent < 0 else parent) for node, parent in enumerate(self._parents)]
+        return len(self._parents)  # one a node
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The labels as the taxonomy has them, and NULL."""
         pairs = zip(self.taxonomy.labels, self.taxonomy.intervals, strict=True)
         named: list[Label] = [
             (node, label, *(interval if interval and self.by_interval else (None, None, None)))
             for node, (label, interval) in enumerate(pairs)
         ]
         return [*named, (len(named), None, None, None, None)] if self.dictionary.has_null else named
+
+    def is_whole(self, cut: Cut) -> bool:
+        # Every text is its own label; values of other types are shown as the taxonomy writes them.
+        texts = self.dictionary.column.type == "VARCHAR"
+        return texts and bool((cut.nodes == self.tree.leaf_of_code).all())
+
+    def nodes(self, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
+        # The whole taxonomy, so that new records can be generalized too.
+        return [(node, None if parent < 0 else parent) for node, parent in enumerate(self._parents)]
 
     def losses(self, nodes: Codes) -> Floats | None:
         """(leaves below a node - 1) / (all leaves - 1), as Iyengar 2002 does."""
@@ -246,7 +202,7 @@ class Generalization:
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
+class Intervals(Masking):
     """Values of an ordered column are shown as intervals, which are grown during the run.
 
     Args:
@@ -260,46 +216,27 @@ class Intervals:
     counts: Counts
     symbol: str
     range: tuple[str, str] | None = None
-    treatment: Treatment | None = "generalized"
-    grown: bool = True
-    histogram: ClassHistogram = field(init=False)
+    treatment: ClassVar[Treatment] = "generalized"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "histogram", ClassHistogram(self.counts, self.dictionary.has_null))
+    @cached_property
+    def histogram(self) -> ClassHistogram:
+        """The column's values by class; candidate ids are their boundaries."""
+        return ClassHistogram(self.counts, self.dictionary.has_null)
 
     @cached_property
     def top(self) -> Cut:
-        """One interval."""
         return IntervalCut.top(self.histogram)
 
     @property
-    def ids(self) -> int:
-        """One a boundary."""
-        return self.histogram.size
-
-    @property
     def root(self) -> int:
-        """The interval of all values."""
         return self.histogram.node(0, self.histogram.size)
 
     def is_whole(self, cut: Cut) -> bool:
-        """An interval is never a value."""
-        return False
+        return False  # an interval is never a value
 
     def order(self, node: int) -> tuple[int, ...]:
-        """By the lower bound, the longer first."""
         low, high = self.histogram.bounds(node)
-        return low, -high
-
-    def nodes(self, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
-        """The intervals that were grown."""
-        return _grown_tree(self.root, specialized)
-
-    @property
-    def labels(self) -> Sequence[Label]:
-        """All labels depend on the values."""
-        return ()
+        return low, -high  # by the lower bound, the longer first
 
     def losses(self, nodes: Codes) -> Floats | None:
-        """The width of an interval depends on the values."""
-        return None
+        return None  # the width of an interval depends on the values

@@ -1,179 +1,131 @@
-"""Measures states for the loop: every channel measures what it sees, the gauges get it all together."""
+"""Measures states for the loop: each grouping measures what it sees, the constraints get it all together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, value_counts
+from ppdm_sql.methods.top_down.conditional_entropy import class_entropy
 from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.methods.top_down.count_tables import Counted
-from ppdm_sql.methods.top_down.cuts import Cuts
-from ppdm_sql.methods.top_down.formulas import class_entropy, squared_size
-from ppdm_sql.methods.top_down.groupings import Grouping
+from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
+from ppdm_sql.methods.top_down.groupings import CountedGrouping, Grouping
 from ppdm_sql.privacy import Counts, Formula, ValueCounts
 
 MOST_CLASSES = 64
-"""Values of the class attribute above which the entropy of the class is not told."""
+"""Values of the class attribute above which the entropy of the class is not measured."""
 MOST_PROTECTED = 16
-"""Protected values counted in one grid; further ones get a grid of their own."""
+"""Protected values counted in one table; further ones get a table of their own."""
+SQUARED_SIZE = Formula("sum", ("n",), lambda c: f"{c['n']}::DOUBLE * {c['n']}")
+"""The discernibility of a table: the sum of squared class sizes (Bayardo, Agrawal 2005)."""
 
 
-class MeasuredGrouping(Protocol):
-    """What a measure asks of a grouping of the records; :class:`Grouping` says more of each."""
+class MeasuredGrouping(NamedTuple):
+    """A grouping with the positions of the constraints that it measures, and their formulas."""
 
-    attributes: list[int]
-    groups: int
-
-    @property
-    def is_large(self) -> bool:
-        """Whether candidates of several attributes are better read in one scan than in one each."""
-
-    def identity(self, cuts: Cuts) -> tuple[int, ...]:
-        """Tell states apart as far as this grouping can see them."""
-
-    def detail(self, readings: Sequence[Formula]) -> Floats:
-        """Read the source itself, the number of groups first."""
-
-    def path(self, states: Sequence[Cuts], readings: Sequence[Formula]) -> Floats:
-        """Read states."""
-
-    def counted_path(self, states: Sequence[Cuts], readings: Sequence[Formula]) -> Floats:
-        """Read states, each with its number of groups first."""
-
-    def beside(
-        self, cuts: Cuts, candidates: Sequence[tuple[int, int]], readings: Sequence[Formula]
-    ) -> Floats:
-        """Read the states after candidates that each take one part out."""
-
-    def apart(self, cuts: Cuts, candidates: Sequence[tuple[int, int]], readings: Sequence[Formula]) -> Floats:
-        """Read the states after candidates that split parts of their own."""
-
-    def shrink(self, horizon: Sequence[Codes]) -> None:
-        """Learn what the coming states can tell apart."""
-
-
-class GroupingFormulas(NamedTuple):
-    """A channel with the gauges that read it, and how each does."""
-
-    channel: MeasuredGrouping
-    gauges: list[int]
-    readings: list[Formula]
+    grouping: Grouping
+    constraints: list[int]
+    formulas: list[Formula]
 
 
 class GroupingMeasure:
     """Measures states for the loop, over the atoms of one run.
 
     Args:
-        engine: Where the grids are.
+        engine: Where the tables are.
         atoms: The collapsed source.
-        gauges: What to measure.
+        constraints: What to measure.
         horizon: For each attribute, the parts that the first states can tell apart.
         classes: Position of the class attribute, where :meth:`information` will be asked.
 
-    Cost: one scan of the atoms per channel, then one scan of its grid per batch.
+    Cost: one scan of the atoms per grouping, then one scan of its table of counts per batch.
     """
+
+    measures_ahead = True
+    """Whether states further on can be measured, not only those after one candidate."""
 
     def __init__(
         self,
         engine: Engine,
         atoms: Atoms,
-        gauges: Constraints,
+        constraints: Constraints,
         horizon: Sequence[Codes],
         classes: int | None = None,
     ) -> None:
         self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
-        self._size = len(gauges.all)
-        self.watches: list[GroupingFormulas] = []
-        self._informative: dict[tuple[int, ...], tuple[MeasuredGrouping, list[Formula]]] = {}
-        for group in _groups(gauges.all):
-            self._watch([gauges.all[position] for position in group], group)
+        self._size = len(constraints.all)
+        self._measured: list[MeasuredGrouping] = []
+        self._informative: dict[tuple[int, ...], tuple[Grouping, list[Formula]]] = {}
+        for positions in _groups(constraints.all):
+            self._add([constraints.all[position] for position in positions], positions)
 
-    def _watch(self, gauges: Sequence[Constraint], positions: list[int]) -> None:
+    def _add(self, constraints: Sequence[Constraint], positions: list[int]) -> None:
         engine, atoms, classes = self._engine, self._atoms, self._classes
         counted: dict[Counted, str] = {}
-        formulas = [_formula(engine, atoms, gauge, counted) for gauge in gauges]
-        told = [squared_size()]
+        formulas = [_formula(engine, atoms, constraint, counted) for constraint in constraints]
+        information = [SQUARED_SIZE]
         if classes is not None and atoms.coded[classes].size <= MOST_CLASSES:
-            labels = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
-            names = [counted.setdefault(label, f"p{len(counted)}") for label in labels]
-            told.append(class_entropy(names))
-        channel = self.channel(sorted(gauges[0].attributes), list(counted))
-        self.watches.append(GroupingFormulas(channel, positions, formulas))
-        self._informative.setdefault(tuple(channel.attributes), (channel, told))
+            values = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
+            information.append(class_entropy([counted.setdefault(v, f"p{len(counted)}") for v in values]))
+        grouping = self.grouping(sorted(constraints[0].attributes), list(counted))
+        self._measured.append(MeasuredGrouping(grouping, positions, formulas))
+        self._informative.setdefault(tuple(grouping.attributes), (grouping, information))
 
-    def channel(self, attributes: Sequence[int], counted: Sequence[Counted]) -> MeasuredGrouping:
+    def grouping(self, attributes: Sequence[int], counted: Sequence[Counted]) -> Grouping:
         """Make what measures the groups of some attributes."""
-        return Grouping(self._engine, self._atoms, attributes, counted, self._horizon)
+        return CountedGrouping(self._engine, self._atoms, attributes, counted, self._horizon)
 
     @property
     def groups(self) -> int:
-        """Groups of the first state of the last path: what measuring one more state costs."""
-        return max(watch.channel.groups for watch in self.watches)
+        """Groups of the first state of the last chain: what measuring one more state costs."""
+        return max(measured.grouping.groups for measured in self._measured)
 
     @property
-    def sweeps(self) -> bool:
+    def is_large(self) -> bool:
         """Whether measuring the candidates of all attributes costs about as much as those of one."""
-        return all(watch.channel.is_large for watch in self.watches)
-
-    @property
-    def foresees(self) -> bool:
-        """Whether states further on can be measured: all can, over the atoms."""
-        return True
+        return all(measured.grouping.is_large for measured in self._measured)
 
     def detail(self) -> Floats:
         """Measure the source itself, in which nothing is masked."""
         numbers = np.empty(self._size)
-        for watch in self.watches:
-            numbers[watch.gauges] = watch.channel.detail(watch.readings)[1:]
+        for grouping, positions, formulas in self._measured:
+            numbers[positions] = grouping.detail(formulas)[1:]
         return numbers
 
-    def path(self, states: Sequence[Cuts]) -> Floats:
-        """Measure states that follow each other, shape (states, gauges)."""
+    def chain(self, states: Sequence[Cuts]) -> Floats:
+        """Measure states that follow each other, shape (states, constraints)."""
         numbers = np.empty((len(states), self._size))
-        for watch in self.watches:
-            keys = [watch.channel.identity(state) for state in states]
+        for grouping, positions, formulas in self._measured:
+            keys = [grouping.identity(state) for state in states]
             distinct = dict(zip(keys, states, strict=True))
-            read = watch.channel.path(list(distinct.values()), watch.readings)
+            read = grouping.chain(list(distinct.values()), formulas)
             found = dict(zip(distinct, read, strict=True))
-            numbers[:, watch.gauges] = [found[key] for key in keys]
+            numbers[:, positions] = [found[key] for key in keys]
         return numbers
 
-    def beside(self, cuts: Cuts, known: Floats, candidates: Sequence[tuple[int, int]]) -> Floats:
-        """Measure the state after each candidate, shape (candidates, gauges).
+    def after(self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]) -> Floats:
+        """Measure the state after each candidate, shape (candidates, constraints).
 
         Args:
             cuts: The present state.
-            known: Its numbers, which hold for channels that a candidate does not touch.
-            candidates: Attribute and id.
+            known: Its numbers, which hold for groups that a candidate does not split.
+            candidates: Of any attributes.
         """
         numbers = np.repeat(known[None, :], len(candidates), axis=0)
-        for watch in self.watches:
-            for rows, read in self._read_beside(watch, cuts, candidates):
-                before = known[watch.gauges]
-                higher = [reading.total == "max" for reading in watch.readings]
-                worse = np.where(higher, np.fmax(before, read), np.fmin(before, read))
-                numbers[np.ix_(rows, watch.gauges)] = worse
+        for grouping, positions, formulas in self._measured:
+            rows = [row for row, (attribute, _) in enumerate(candidates) if attribute in grouping.attributes]
+            if rows:
+                read = grouping.after(cuts, [candidates[row] for row in rows], formulas)
+                before = known[positions]
+                rises = [formula.total == "max" for formula in formulas]
+                worse = np.where(rises, np.fmax(before, read), np.fmin(before, read))
+                numbers[np.ix_(rows, positions)] = worse
         return numbers
-
-    @staticmethod
-    def _read_beside(
-        watch: GroupingFormulas, cuts: Cuts, candidates: Sequence[tuple[int, int]]
-    ) -> Iterator[tuple[list[int], Floats]]:
-        """Read the candidates that share a part, then those that have parts of their own."""
-        mine = [row for row, (attribute, _) in enumerate(candidates) if attribute in watch.channel.attributes]
-        shared = [row for row in mine if not cuts[candidates[row][0]].disjoint]
-        if shared:
-            read = watch.channel.beside(cuts, [candidates[row] for row in shared], watch.readings)
-            yield shared, read
-        rows = [row for row in mine if row not in shared]
-        if rows:
-            read = watch.channel.apart(cuts, [candidates[row] for row in rows], watch.readings)
-            yield rows, read
 
     def information(self, cuts: Cuts | None) -> dict[tuple[int, ...], Floats]:
         """Tell, for each set of attributes that records are grouped by, what its groups are like.
@@ -185,16 +137,15 @@ class GroupingMeasure:
             Number of groups, sum of their squared sizes, and entropy of the class left in them, in bits
             together; the last only where the class has few values.
         """
-        found = {}
-        for attributes, (channel, told) in self._informative.items():
-            read = channel.detail(told) if cuts is None else channel.counted_path([cuts], told)[0]
-            found[attributes] = read
-        return found
+        return {
+            attributes: grouping.detail(asked) if cuts is None else grouping.counted_chain([cuts], asked)[0]
+            for attributes, (grouping, asked) in self._informative.items()
+        }
 
-    def forget(self, reachable: Sequence[Codes]) -> None:
-        """Let each channel merge what no reachable state tells apart."""
-        for watch in self.watches:
-            watch.channel.shrink(reachable)
+    def shrink(self, reachable: Sequence[Codes]) -> None:
+        """Let each grouping merge what no reachable state tells apart."""
+        for measured in self._measured:
+            measured.grouping.shrink(reachable)
 
 
 def _groups(constraints: Sequence[Constraint]) -> Iterable[list[int]]:

@@ -9,11 +9,11 @@ from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.code_mapping import runs_of
 from ppdm_sql.methods.base.collapse import Atoms
-from ppdm_sql.methods.base.released_rows import MaskedAtoms, Params
+from ppdm_sql.methods.base.released_rows import MaskedAtoms
 from ppdm_sql.methods.top_down.cuts import Cut
-from ppdm_sql.methods.top_down.label_table import label_table
+from ppdm_sql.methods.top_down.label_table import Specialized, as_lists, label_table, text_table
 from ppdm_sql.methods.top_down.loop import RefinementStep
-from ppdm_sql.methods.top_down.maskings import Masking
+from ppdm_sql.methods.top_down.maskings import Intervals, Masking
 
 MOST_LISTED = 10_000
 """Values of a column in grown intervals above which ``ppdm.cuts`` does not list them."""
@@ -27,14 +27,16 @@ class Outcome:
         atoms: The collapsed source.
         maskings: Of the attributes, which are the first coded columns of the atoms.
         cuts: Their final cuts.
-        specialized: For each attribute its specialized nodes with their children, in the order of the run.
+        specialized: By attribute.
+        texts: From :func:`~ppdm_sql.methods.top_down.label_table.text_table`.
         labels: From :func:`~ppdm_sql.methods.top_down.label_table.label_table`.
     """
 
     atoms: Atoms
     maskings: Sequence[Masking]
     cuts: Sequence[Cut]
-    specialized: Sequence[Mapping[int, Sequence[int]]]
+    specialized: Sequence[Specialized]
+    texts: Table
     labels: Table
 
     def cut(self, position: int) -> Cut | None:
@@ -42,6 +44,11 @@ class Outcome:
         if position >= len(self.cuts) or self.maskings[position].is_whole(self.cuts[position]):
             return None
         return self.cuts[position]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the coded columns."""
+        return [dictionary.column.name for dictionary in self.atoms.coded]
 
     @property
     def masked(self) -> MaskedAtoms:
@@ -74,8 +81,9 @@ def outcome_of(
     specialized: list[dict[int, list[int]]] = [{} for _ in maskings]
     for attribute, node, children, *_ in moves:
         specialized[attribute].setdefault(node, []).extend(children)
-    labels = label_table(engine, maskings, specialized)
-    return Outcome(atoms, maskings, cuts, specialized, labels)
+    texts = text_table(engine, maskings, specialized, MOST_LISTED)
+    labels = label_table(engine, maskings, specialized, texts)
+    return Outcome(atoms, maskings, cuts, specialized, texts, labels)
 
 
 def step_rows(engine: Engine, outcome: Outcome, moves: Sequence[Move]) -> Table:
@@ -86,20 +94,14 @@ def step_rows(engine: Engine, outcome: Outcome, moves: Sequence[Move]) -> Table:
         for place, child in enumerate(children)
     ]
     names = ("step", "attribute", "parent", "child", "place", "score", "gain", "loss")
-    params: Params = {name: [row[i] for row in rows] for i, name in enumerate(names)}
-    params["names"] = _names(outcome)
-    query = statements.bind("top_down/steps", tables={"labels": outcome.labels})
-    return engine.materialize("steps", query, params)
+    return _written(engine, outcome, "steps", names, rows)
 
 
 def top_labels(engine: Engine, outcome: Outcome) -> dict[str, str]:
     """Give the label of the most general state of each attribute."""
     roots = [masking.root for masking in outcome.maskings]
-    query = (
-        f"SELECT attribute, label FROM {outcome.labels} "
-        "WHERE node = CAST($roots AS BIGINT[])[attribute + 1] AND label IS NOT NULL"
-    )
-    names = _names(outcome)
+    query = statements.bind("top_down/tops", tables={"labels": outcome.labels})
+    names = outcome.names
     return {names[a]: label for a, label in engine.query(query, {"roots": roots}, step="tops")}
 
 
@@ -108,32 +110,14 @@ def cut_rows(engine: Engine, outcome: Outcome) -> Table:
 
     A column of very many values that is shown in intervals is left out: its intervals say it all.
     """
-    listed = [
-        position
-        for position, masking in enumerate(outcome.maskings)
-        if masking.treatment is not None and 0 < masking.dictionary.size <= _most_listed(masking)
-    ]
-    parts = [
-        f"SELECT {position} AS attribute, code, value::VARCHAR AS value "
-        f"FROM {outcome.maskings[position].dictionary.table}"
-        for position in listed
-    ]
-    nothing = ["SELECT NULL::INTEGER AS attribute, NULL::BIGINT AS code, NULL::VARCHAR AS value WHERE false"]
-    texts = engine.materialize("texts", " UNION ALL ".join(parts or nothing))
     runs = [
         (position, *run)
-        for position in listed
+        for position, masking in enumerate(outcome.maskings)
+        if masking.treatment is not None and masking.dictionary.size
+        if not isinstance(masking, Intervals) or masking.dictionary.size <= MOST_LISTED
         for run in zip(*(part.tolist() for part in runs_of(outcome.cuts[position].nodes)), strict=True)
     ]
-    names = ("attribute", "code", "node")
-    params: Params = {name: [row[i] for row in runs] for i, name in enumerate(names)}
-    params["names"] = _names(outcome)
-    query = statements.bind("top_down/cuts", tables={"texts": texts, "labels": outcome.labels})
-    return engine.materialize("cuts", query, params)
-
-
-def _most_listed(masking: Masking) -> float:
-    return MOST_LISTED if masking.grown else float("inf")
+    return _written(engine, outcome, "cuts", ("attribute", "code", "node"), runs, {"texts": outcome.texts})
 
 
 def tree_rows(engine: Engine, outcome: Outcome) -> Table:
@@ -147,18 +131,23 @@ def tree_rows(engine: Engine, outcome: Outcome) -> Table:
             (position, node, order[node], None if parent is None else order[parent], node in shown)
             for node, parent in sorted(parents.items(), key=lambda pair: order[pair[0]])
         ]
-    names = ("attribute", "key", "node", "parent", "shown")
-    params: Params = {name: [row[i] for row in rows] for i, name in enumerate(names)}
-    params["names"] = _names(outcome)
-    query = statements.bind("top_down/trees", tables={"labels": outcome.labels})
-    return engine.materialize("trees", query, params)
+    return _written(engine, outcome, "trees", ("attribute", "key", "node", "parent", "shown"), rows)
 
 
-def _shown(masking: Masking, cut: Cut, specialized: Mapping[int, Sequence[int]]) -> set[int]:
+def _shown(masking: Masking, cut: Cut, specialized: Specialized) -> set[int]:
     """Give the nodes of the cut, those that no record shows among them."""
     made = {masking.root} | {child for children in specialized.values() for child in children}
     return {node for node in made if node not in specialized} | set(cut.nodes.tolist()) & made
 
 
-def _names(outcome: Outcome) -> list[str]:
-    return [dictionary.column.name for dictionary in outcome.atoms.coded]
+def _written(
+    engine: Engine,
+    outcome: Outcome,
+    step: str,
+    names: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    tables: Mapping[str, Table] | None = None,
+) -> Table:
+    """Run a step that puts names and labels to rows."""
+    query = statements.bind(f"top_down/{step}", tables={"labels": outcome.labels, **(tables or {})})
+    return engine.materialize(step, query, as_lists(names, rows) | {"names": outcome.names})

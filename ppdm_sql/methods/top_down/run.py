@@ -27,7 +27,7 @@ from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.interrupt import stop_on_interrupt
-from ppdm_sql.methods.top_down.loop import Gains, InformationGain, Refinement, Rounding, State
+from ppdm_sql.methods.top_down.loop import Refinement, State
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Masking
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.outcome import (
@@ -43,6 +43,7 @@ from ppdm_sql.methods.top_down.outcome import (
 from ppdm_sql.methods.top_down.protected_values import NEVER, constraints_of
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.methods.top_down.roles import RefinementRoles, assign_roles, sensitive_columns
+from ppdm_sql.methods.top_down.score import Gains, InformationGain, Rounding
 from ppdm_sql.privacy import (
     Redundancy,
     Requirement,
@@ -138,9 +139,9 @@ class RefinementRun(Run[State]):
     def _check_absent(self) -> None:
         """Refuse protected values that their column does not hold, or tell of them if they are meant."""
         absent: dict[str, list[Value]] = {}
-        for gauge in self.constraints.all:
-            for name in gauge.requirement.sensitive_columns if gauge.protected == NEVER else ():
-                absent.setdefault(name, []).extend(gauge.requirement.protected or ())
+        for constraint in self.constraints.all:
+            for name in constraint.requirement.sensitive_columns if constraint.protected == NEVER else ():
+                absent.setdefault(name, []).extend(constraint.requirement.protected or ())
         for name, values in absent.items():
             if not self.request.allow_absent:
                 raise unknown_value(name, list(dict.fromkeys(values)))
@@ -197,7 +198,7 @@ class RefinementRun(Run[State]):
     @cached_property
     def horizon(self) -> list[Codes]:
         """For each attribute, the parts that the first states can tell apart."""
-        return [r.top.reachable(np.ones(r.ids, dtype=bool)) for r in self.maskings]
+        return [masking.top.reachable(np.ones(masking.ids, dtype=bool)) for masking in self.maskings]
 
     @property
     def classes(self) -> int:
@@ -324,8 +325,8 @@ class RefinementRun(Run[State]):
         known = not np.isnan(self.detail).any()  # a party that sees its own columns only cannot tell
         after: Floats = self.detail if whole and known else state.measured
         reached: dict[str, tuple[float, float]] = {}
-        for gauge, *numbers in zip(self.constraints.all, self.detail, after, strict=True):
-            name = f"{gauge.requirement.measured}: {gauge.requirement}"
+        for constraint, *numbers in zip(self.constraints.all, self.detail, after, strict=True):
+            name = f"{constraint.requirement.measured}: {constraint.requirement}"
             source, released = (float(number) for number in numbers)
             if name in reached:  # one of several values, of which the most confident counts
                 source, released = max(source, reached[name][0]), max(released, reached[name][1])

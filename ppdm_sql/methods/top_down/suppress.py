@@ -12,11 +12,12 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.cuts import Cut, SuppressionCut
-from ppdm_sql.methods.top_down.loop import State, twelve_decimals
+from ppdm_sql.methods.top_down.loop import State
 from ppdm_sql.methods.top_down.maskings import Masking, Suppression
 from ppdm_sql.methods.top_down.outcome import Move, Outcome
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.methods.top_down.run import RefinementRun
+from ppdm_sql.methods.top_down.score import twelve_decimals
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
 
@@ -70,7 +71,7 @@ class SuppressionRun(RefinementRun):
         """Measure what is disclosed, its class information, and how much is suppressed."""
         of = (self.attributes, outcome.maskings, outcome.cuts)
         return [
-            *information.disclosed(*of),
-            *information.told(*of),
+            *information.values_disclosed(*of),
+            *information.class_information(*of),
             information.suppressed_cells(outcome.maskings, outcome.cuts),
         ]

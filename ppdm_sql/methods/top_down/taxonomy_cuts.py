@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
-from ppdm_sql.methods.top_down.cuts import total_entropy
+from ppdm_sql.methods.top_down.cuts import Cut
+from ppdm_sql.methods.top_down.score import total_entropy
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ class TaxonomyTree:
 
     @cached_property
     def gains(self) -> Floats:
-        """InfoGain of specializing each node, 0 where that is not beneficial."""
+        """InfoGain of specializing each node (slide 14), 0 where that is not beneficial."""
         entropies = total_entropy(self.classes)
         left = np.array([entropies[list(children)].sum() for children in self.children])
         gained = np.maximum(entropies - left, 0.0) / np.maximum(self.records, 1)
@@ -77,16 +78,20 @@ class TaxonomyTree:
 
 
 @dataclass(frozen=True, eq=False)
-class TaxonomyCut:
-    """A cut: every value is shown as one of its ancestors, or as itself. Candidates are the nodes shown.
+class TaxonomyCut(Cut):
+    """A cut: every value is shown as one of its ancestors, or as itself. Candidates are nodes shown.
 
     Args:
         tree: The taxonomy.
-        nodes: For each value code, the node shown.
+        shown: For each value code, the node shown.
     """
 
     tree: TaxonomyTree
-    nodes: Codes
+    shown: Codes
+
+    @property
+    def nodes(self) -> Codes:
+        return self.shown
 
     @classmethod
     def top(cls, tree: TaxonomyTree) -> TaxonomyCut:
@@ -94,29 +99,24 @@ class TaxonomyCut:
         return cls(tree, np.zeros(len(tree.leaf_of_code), dtype=np.int64))
 
     @cached_property
-    def labels(self) -> Codes:
-        """Part of each value code: the nodes shown, numbered from 0."""
+    def parts(self) -> Codes:
         return np.asarray(np.unique(self.nodes, return_inverse=True)[1].ravel())
 
     @cached_property
     def candidates(self) -> Codes:
-        """Nodes shown whose specialization is beneficial, in the order of their labels."""
         shown = np.unique(self.nodes)
         shown = shown[self.tree.beneficial[shown]]
-        return np.asarray(shown[np.argsort(self.tree.ranks[shown])])
+        return np.asarray(shown[np.argsort(self.tree.ranks[shown])])  # in the order of their labels
 
     @property
     def gains(self) -> Floats:
-        """InfoGain of each candidate: I(R_v) less the weighted entropies of its children."""
         return np.asarray(self.tree.gains[self.candidates])
 
     @property
     def smallest(self) -> Codes:
-        """Records of the smallest child of each candidate."""
         return np.asarray(self.tree.smallest[self.candidates])
 
     def refine(self, candidate: int) -> TaxonomyCut:
-        """Show the children of a node in its place."""
         return TaxonomyCut(self.tree, self._opened(self.nodes, candidate))
 
     def _opened(self, nodes: Codes, node: int) -> Codes:
@@ -125,23 +125,15 @@ class TaxonomyCut:
             opened[self.tree.codes[child]] = child
         return opened
 
-    @property
-    def disjoint(self) -> bool:
-        """Each node has values of its own."""
-        return True
-
     def split(self, candidate: int) -> Sequence[Codes]:
-        """The codes of each child that has records."""
         parts = [self.tree.codes[child] for child in self.tree.children[candidate]]
         return [codes for codes in parts if len(codes)]
 
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
-        """A node and all its children."""
         return candidate, self.tree.children[candidate]
 
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:
-        """Part of each value code when every node still alive is specialized, from the shown ones down."""
-        nodes = self.nodes
+        nodes = self.nodes  # every node still alive is specialized, from those shown down
         waiting = np.unique(nodes).tolist()
         for node in waiting:
             if alive[node] and self.tree.beneficial[node]:

@@ -12,27 +12,31 @@ positional joins; :meth:`~ppdm_sql.engine.Engine.workspace` sees to it that Duck
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import bind
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms
+from ppdm_sql.methods.base.released_rows import Params
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.count_tables import Counted
-from ppdm_sql.methods.top_down.cuts import Cuts
-from ppdm_sql.methods.top_down.grouping_sql import needed, taken_out
+from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
+from ppdm_sql.methods.top_down.grouping_sql import needed, taken_out, totals
+from ppdm_sql.methods.top_down.groupings import Grouping, numbered_parts
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.privacy import Formula
 
 LARGEST, RENUMBERED = 2**62, 2**32
 """Numbers of leaves stay below the first; where they would not, the leaves are numbered anew, below the
 second."""
-Params = dict[str, object]
-Text = Callable[[str, Sequence[Formula]], str]
+Writer = Callable[[str, str, Sequence[Formula], Sequence[str]], str]
+"""Writes the statement that measures candidates: of the records with their leaves, the part of each, the
+formulas, and what they count."""
 
 
 def unsigned(largest: int) -> str:
@@ -47,72 +51,86 @@ def unsigned(largest: int) -> str:
 
 
 class Leaves:
-    """The leaf of every record, for one set of attributes.
-
-    Args:
-        engine: Where the tables are.
-        records: Working table of the records.
-    """
+    """The leaf of every record, for one set of attributes."""
 
     def __init__(self, engine: Engine, records: Table) -> None:
         self._engine = engine
-        self.table = engine.materialize("leaves", f"SELECT 0::UTINYINT AS leaf FROM {records}")
+        self.table = engine.materialize("leaves", bind("two_party/first_leaves", tables={"records": records}))
         self.sizes = ""
+        """A digest of the sizes of the leaves, as they were last measured."""
         self._largest = 0
 
-    def split(self, child: str, children: int, beside: str, params: Params) -> None:
-        """Let leaves fall into parts.
+    def split(self, child: str, children: int, beside: Table, params: Params) -> None:
+        """Let leaves fall into parts; one scan of two columns.
 
         Args:
             child: SQL of each record's child, 0 where it stays with the rest.
             children: How many there are, the rest aside.
             beside: The table, in the order of the records, whose columns ``child`` names.
             params: Parameters of ``child``.
-
-        Cost: one scan of two columns.
         """
         if (self._largest + 1) * (children + 1) > LARGEST:
-            self._replace(_RENUMBERED.format(leaves=self.table), {})
+            self._replace(bind("two_party/renumbered_leaves", tables={"leaves": self.table}), {})
             self._largest = RENUMBERED
         self._largest = (self._largest + 1) * (children + 1) - 1
-        leaf = f"leaf::BIGINT * {children + 1} + greatest({child}, 0)"
-        query = (
-            f"SELECT ({leaf})::{unsigned(self._largest)} AS leaf FROM {self.table} POSITIONAL JOIN {beside}"
-        )
-        self._replace(query, params)
+        self._replace(split_sql(self.table, beside, child, children, self._largest), params)
 
     def _replace(self, query: str, params: Params) -> None:
         table = self._engine.materialize("leaves", query, params)
         self._engine.discard(self.table)
         self.table = table
 
-    def read(self, records: Table, sums: str, numbers: Sequence[str]) -> Floats:
-        """Read the present leaves, and take down a digest of their sizes.
-
-        Returns:
-            The number of leaves, then the numbers asked.
-
-        Cost: one scan of the leaves and the columns counted.
-        """
-        asked = "".join(f", {number}" for number in numbers)
-        groups = f"SELECT leaf, {sums} FROM {self.table} POSITIONAL JOIN {records} GROUP BY leaf"
-        sizes = "sha256(string_agg(n::VARCHAR, ',' ORDER BY n))"
-        query = f"SELECT {sizes}, max(leaf), count(*){asked} FROM ({groups}) AS groups"
+    def measure(self, records: Table, counts: str, numbers: Sequence[str]) -> Floats:
+        """Give the number of leaves, then the numbers asked; one scan of the leaves and what is counted."""
+        query = leaves_sql(self.table, records, counts, numbers)
         ((self.sizes, self._largest, *found),) = self._engine.query(query, step="leaves")
         return np.array(found, dtype=np.float64)
 
 
-_RENUMBERED = """
-SELECT d.number AS leaf
-FROM (SELECT leaf, row_number() OVER () AS place FROM {leaves}) AS r
-JOIN (SELECT leaf, row_number() OVER (ORDER BY leaf) AS number FROM {leaves} GROUP BY leaf) AS d
-    ON d.leaf = r.leaf
-ORDER BY r.place
-"""
+# -- the statements; golden files beside the tests show them --------------------------------------
 
 
-class LeafGrouping:
-    """One grouping of the records, read off their leaves; it knows the present state only.
+def split_sql(leaves: Table, beside: Table, child: str, children: int, largest: int) -> str:
+    """Write the new leaf of each record, up to the largest number."""
+    leaf = f"leaf::BIGINT * {children + 1} + greatest({child}, 0)"
+    return f"SELECT ({leaf})::{unsigned(largest)} AS leaf FROM {leaves} POSITIONAL JOIN {beside}"
+
+
+def leaves_sql(leaves: Table, records: Table, counts: str, numbers: Sequence[str]) -> str:
+    """Measure the present leaves: a digest of their sizes, the largest number, how many, what is asked."""
+    groups = f"SELECT leaf, {counts} FROM {leaves} POSITIONAL JOIN {records} GROUP BY leaf"
+    sizes = "sha256(string_agg(n::VARCHAR, ',' ORDER BY n))"
+    return f"SELECT {', '.join([sizes, 'max(leaf)', 'count(*)', *numbers])} FROM ({groups}) AS groups"
+
+
+def _parts(joined: str, part: str, counts: str, where: str = "") -> str:
+    """Group the records by leaf and part, -1 for those that no candidate moves."""
+    parted = f"SELECT *, {part} AS part FROM {joined}"
+    return f"SELECT leaf, part, {counts} FROM ({parted}) AS parted {where} GROUP BY leaf, part"
+
+
+def specializations_sql(joined: str, part: str, formulas: Sequence[Formula], counts: Sequence[str]) -> str:
+    """Measure the states after candidates that split leaves of their own, a row each."""
+    parts = _parts(joined, part, ", ".join(counts), "WHERE part >= 0")
+    numbers = ", ".join(totals(formulas))
+    return f"SELECT $candidate[part + 1] AS candidate, {numbers} FROM ({parts}) AS parts GROUP BY candidate"
+
+
+def disclosures_sql(joined: str, part: str, formulas: Sequence[Formula], counts: Sequence[str]) -> str:
+    """Measure the states after candidates that each take one part out of the present leaves, a row each."""
+    counted = needed(formulas)
+    numbers = ", ".join(taken_out(counted, formula) for formula in formulas)
+    whole = ", ".join(f"sum({name})::BIGINT AS total_{name}" for name in counted)
+    return (
+        f"WITH parts AS MATERIALIZED ({_parts(joined, part, ', '.join(counts))}), "
+        f"wholes AS (SELECT leaf, {whole} FROM parts GROUP BY leaf) "
+        f"SELECT $candidate[part + 1] AS candidate, {numbers} FROM parts JOIN wholes USING (leaf) "
+        "WHERE part >= 0 GROUP BY candidate"
+    )
+
+
+class LeafGrouping(Grouping):
+    """A grouping read off the leaves of the records; it knows the present state only.
 
     Args:
         engine: Where the tables are.
@@ -130,137 +148,91 @@ class LeafGrouping:
         counted: Sequence[Counted],
         leaves: Leaves,
     ) -> None:
-        self.attributes, self.groups, self.leaves = list(attributes), 1, leaves
+        self.attributes, self.leaves = list(attributes), leaves
         self._engine, self._records = engine, records
         self._read: dict[object, Floats] = {}
-        self._counted = {f"p{j}": f"c{column} = {code}" for j, (column, code) in enumerate(counted)}
-
-    @property
-    def is_large(self) -> bool:
-        """Candidates of each attribute are read in a scan of its column."""
-        return False
+        self._counts = {"n": "count(*) AS n"} | {
+            f"p{j}": f"count(*) FILTER (c{column} = {code}) AS p{j}"
+            for j, (column, code) in enumerate(counted)
+        }
 
     def identity(self, cuts: Cuts) -> tuple[int, ...]:
-        """There is one state."""
-        return ()
+        return ()  # there is one state
 
-    def detail(self, readings: Sequence[Formula]) -> Floats:
-        """Say that one party cannot know what the joined source would show."""
-        return np.full(1 + len(readings), np.nan)
+    def detail(self, formulas: Sequence[Formula]) -> Floats:
+        # One party cannot know what the joined source would show.
+        return np.full(1 + len(formulas), np.nan)
 
-    def path(self, states: Sequence[Cuts], readings: Sequence[Formula]) -> Floats:
-        """Read the present state."""
-        return self.counted_path(states, readings)[:, 1:]
-
-    def counted_path(self, states: Sequence[Cuts], readings: Sequence[Formula]) -> Floats:
-        """Read the present state, its number of groups first."""
-        names = {name: name for name in ("n", *self._counted)}
-        numbers = [f"{reading.total}({reading.of(names)})" for reading in readings]
-        asked = (self.leaves.table, *numbers)
+    def counted_chain(self, states: Sequence[Cuts], formulas: Sequence[Formula]) -> Floats:
+        asked = (self.leaves.table, *totals(formulas))
         if asked not in self._read:
-            self._read = {asked: self.leaves.read(self._records, self._sums(needed(readings)), numbers)}
+            counts = ", ".join(self._counts_of(formulas))
+            self._read = {asked: self.leaves.measure(self._records, counts, totals(formulas))}
         self.groups = int(self._read[asked][0])
         return np.repeat(self._read[asked][None, :], len(states), axis=0)
 
-    def beside(
-        self, cuts: Cuts, candidates: Sequence[tuple[int, int]], readings: Sequence[Formula]
+    def after_disclosures(
+        self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
     ) -> Floats:
-        """Read the states after candidates that each take one part out of the present groups."""
-        return self._by_attribute(cuts, candidates, readings, self._taken_out)
+        return self._by_attribute(cuts, candidates, formulas, disclosures_sql)
 
-    def apart(self, cuts: Cuts, candidates: Sequence[tuple[int, int]], readings: Sequence[Formula]) -> Floats:
-        """Read the states after candidates that split groups of their own."""
-        return self._by_attribute(cuts, candidates, readings, self._within)
+    def after_specializations(
+        self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
+    ) -> Floats:
+        return self._by_attribute(cuts, candidates, formulas, specializations_sql)
 
     def shrink(self, horizon: Sequence[Codes]) -> None:
-        """Nothing is merged."""
+        pass  # nothing is merged
 
     def _by_attribute(
-        self,
-        cuts: Cuts,
-        candidates: Sequence[tuple[int, int]],
-        readings: Sequence[Formula],
-        text: Text,
+        self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula], writer: Writer
     ) -> Floats:
-        """Read the candidates of each attribute; one scan of its column and the leaves."""
-        read = np.full((len(candidates), len(readings)), np.nan)
+        """Measure the candidates of each attribute; one scan of its column and the leaves."""
+        read = np.full((len(candidates), len(formulas)), np.nan)
+        joined = f"{self.leaves.table} POSITIONAL JOIN {self._records}"
         for attribute in dict.fromkeys(attribute for attribute, _ in candidates):
             rows = [row for row, (of, _) in enumerate(candidates) if of == attribute]
-            part, owner = np.full(len(cuts[attribute].labels), -1), list[int]()
-            for row in rows:
-                for codes in cuts[attribute].split(candidates[row][1]):
-                    part[codes] = len(owner)
-                    owner.append(row)
+            part, owner = numbered_parts(cuts[attribute], [candidates[row][1] for row in rows])
             number, params = recoded(f"c{attribute}", part, "part", "INTEGER")
-            params["owner"] = owner
-            for row, *numbers in self._engine.query(text(number, readings), params, step="candidates"):
-                read[row] = numbers
+            params["candidate"] = owner
+            text = writer(joined, number, formulas, self._counts_of(formulas))
+            for candidate, *numbers in self._engine.query(text, params, step="candidates"):
+                read[rows[candidate]] = numbers
         return read
 
-    def _sums(self, counted: Sequence[str]) -> str:
-        sums = {"n": "count(*) AS n"}
-        sums |= {p: f"count(*) FILTER ({test}) AS {p}" for p, test in self._counted.items()}
-        return ", ".join(sums[name] for name in dict.fromkeys(("n", *counted)))
-
-    def _parts(self, number: str, counted: Sequence[str], where: str = "") -> str:
-        """Group the records by leaf and part, -1 for those that no candidate moves."""
-        joined = f"{self.leaves.table} POSITIONAL JOIN {self._records}"
-        parted = f"SELECT *, {number} AS q FROM {joined}"
-        return f"SELECT leaf, q, {self._sums(counted)} FROM ({parted}) AS parted {where} GROUP BY leaf, q"
-
-    def _within(self, number: str, readings: Sequence[Formula]) -> str:
-        counted = needed(readings)
-        names = {name: name for name in counted}
-        numbers = ", ".join(f"{reading.total}({reading.of(names)})" for reading in readings)
-        parts = self._parts(number, counted, "WHERE q >= 0")
-        return f"SELECT $owner[q + 1] AS o, {numbers} FROM ({parts}) AS parts GROUP BY o"
-
-    def _taken_out(self, number: str, readings: Sequence[Formula]) -> str:
-        counted = needed(readings)
-        numbers = ", ".join(taken_out(counted, reading) for reading in readings)
-        totals = ", ".join(f"sum({name})::BIGINT AS total_{name}" for name in counted)
-        return (
-            f"WITH parts AS MATERIALIZED ({self._parts(number, counted)}), "
-            f"wholes AS (SELECT leaf, {totals} FROM parts GROUP BY leaf) "
-            f"SELECT $owner[q + 1] AS o, {numbers} FROM parts JOIN wholes USING (leaf) "
-            "WHERE q >= 0 GROUP BY o"
-        )
+    def _counts_of(self, formulas: Sequence[Formula]) -> list[str]:
+        return [self._counts[name] for name in dict.fromkeys(("n", *needed(formulas)))]
 
 
 class LeafMeasure(GroupingMeasure):
-    """Measures the present state, and those beside it, over the records of one party.
+    """Measures the present state, and those after one candidate, over the records of one party.
 
     Args:
         engine: Where the tables are.
         records: The records, coded, as atoms of one record each.
-        gauges: What to measure.
+        constraints: What to measure.
         classes: Position of the class attribute.
     """
 
-    def __init__(self, engine: Engine, records: Atoms, gauges: Constraints, classes: int) -> None:
-        self._leaves: dict[tuple[int, ...], Leaves] = {}
-        super().__init__(engine, records, gauges, (), classes)
+    measures_ahead = False  # the partner has a say in what follows
 
-    def channel(self, attributes: Sequence[int], counted: Sequence[Counted]) -> LeafGrouping:
-        """Make what measures the groups of some attributes."""
+    def __init__(self, engine: Engine, records: Atoms, constraints: Constraints, classes: int) -> None:
+        self._leaves: dict[tuple[int, ...], Leaves] = {}
+        super().__init__(engine, records, constraints, (), classes)
+
+    def grouping(self, attributes: Sequence[int], counted: Sequence[Counted]) -> Grouping:
+        """Make what measures the groups of some attributes, on leaves that equal groupings share."""
         engine, records = self._engine, self._atoms.table
         if tuple(attributes) not in self._leaves:
             self._leaves[tuple(attributes)] = Leaves(engine, records)
         return LeafGrouping(engine, records, attributes, counted, self._leaves[tuple(attributes)])
 
-    @property
-    def foresees(self) -> bool:
-        """Only what stands beside the present state is measured: the partner has a say in what follows."""
-        return False
-
-    def split(
-        self, attribute: int, child: str, children: int, beside: str, params: Mapping[str, object]
-    ) -> None:
+    def split(self, attribute: int, child: str, children: int, beside: Table, params: Params) -> None:
         """Let the leaves by an attribute fall into parts; the arguments are those of :meth:`Leaves.split`."""
         for attributes, leaves in self._leaves.items():
             if attribute in attributes:
-                leaves.split(child, children, beside, dict(params))
+                leaves.split(child, children, beside, params)
 
     def digest(self) -> str:
-        """Give a digest of the sizes of all leaves, as they were last read."""
+        """Give a digest of the sizes of all leaves, as they were last measured."""
         return hashlib.sha256(",".join(leaves.sizes for leaves in self._leaves.values()).encode()).hexdigest()

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ppdm_sql.errors import ProtocolError
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Dictionary
-from ppdm_sql.methods.top_down.cuts import Cut, total_entropy
-from ppdm_sql.methods.top_down.loop import NOTHING
-from ppdm_sql.methods.top_down.maskings import Label
+from ppdm_sql.methods.top_down.cuts import ClosedCut, Cut
+from ppdm_sql.methods.top_down.maskings import Label, Masking
+from ppdm_sql.methods.top_down.score import LEAST_GAIN, total_entropy
 from ppdm_sql.release import Treatment
 from ppdm_sql.taxonomy.model import Interval
 
@@ -30,7 +30,7 @@ DEEPEST = 64
 
 
 @dataclass(frozen=True)
-class Move:
+class Specialization:
     """One specialization of the partner's: a value, and the values that it fell into."""
 
     value: int
@@ -38,8 +38,8 @@ class Move:
 
 
 @dataclass(eq=False)
-class Partner:
-    """A column of the partner; in the words of a run, the recoding of an attribute.
+class Partner(Masking):
+    """A column of the partner; in the words of a run, the masking of an attribute.
 
     Values have opaque numbers: 0 is the root, further ones in the order in which the values came up.
 
@@ -54,12 +54,10 @@ class Partner:
     shown: Ids
     symbol: str
     counts: Counts
-    moves: list[Move] = field(default_factory=list)
+    specializations: list[Specialization] = field(default_factory=list)
     names: dict[int, str | None] = field(default_factory=dict)
     recoding: str = "taxonomy"
     made: int = 1
-    root: int = 0
-    grown: bool = False
 
     # -- during the descent -----------------------------------------------------------------------
 
@@ -90,7 +88,7 @@ class Partner:
         whole = np.zeros(len(self.shown), dtype=np.uint32)
         whole[here] = numbers
         self.shown = np.where(whole > 0, whole + np.uint32(self.made - 1), self.shown)
-        self.moves.append(Move(value, tuple(range(self.made, self.made + children))))
+        self.specializations.append(Specialization(value, tuple(range(self.made, self.made + children))))
         self.made += children
         return whole
 
@@ -104,96 +102,80 @@ class Partner:
         """Numbers of the values that records show, in order."""
         return [int(number) for number in np.unique(self.shown)]
 
-    # -- what follows from the class --------------------------------------------------------------
-
-    def gains(self) -> list[float]:
-        """Give the InfoGain of each specialization, in their order; the final values' classes tell."""
-        records = self.counts.copy()
-        gained = []
-        for move in reversed(self.moves):
-            parts = records[[move.value, *move.children]]
-            records[move.value] = parts.sum(axis=0)
-            left = float(total_entropy(parts).sum())
-            whole = float(total_entropy(records[move.value]))
-            gain = max(whole - left, 0.0) / max(int(records[move.value].sum()), 1)
-            gained.append(gain if gain >= NOTHING else 0.0)
-        return gained[::-1]
-
-    # -- the end ----------------------------------------------------------------------------------
+    # -- at the end -------------------------------------------------------------------------------
 
     def count(self, classes: NDArray[np.uint32]) -> None:
-        """Count the records of each number by class.
-
-        Args:
-            classes: The class of each record, as a code.
-        """
+        """Count the records of each number by class; ``classes`` holds the class of each record."""
         size = self.counts.shape[1]
         counted = np.bincount(self.shown.astype(np.int64) * size + classes, minlength=self.made * size)
         self.counts = counted.reshape(self.made, size).astype(np.int64)
 
+    def gains(self) -> list[float]:
+        """Give the InfoGain of each specialization, which follows from the classes of the final values."""
+        records = self.counts.copy()
+        gained = []
+        for step in reversed(self.specializations):
+            parts = records[[step.value, *step.children]]
+            records[step.value] = parts.sum(axis=0)
+            left = float(total_entropy(parts).sum())
+            whole = float(total_entropy(records[step.value]))
+            gain = max(whole - left, 0.0) / max(int(records[step.value].sum()), 1)
+            gained.append(gain if gain >= LEAST_GAIN else 0.0)
+        return gained[::-1]
+
     def learn(self, recoding: str, names: Mapping[int, str | None]) -> None:
         """Take over how the partner masked the column, and what it calls the values that are shown."""
         self.recoding, self.names = recoding, dict(names)
-        for move in reversed(self.moves):
-            if move.value not in self.names:
-                self.names[move.value] = self._above(move)
+        for step in reversed(self.specializations):
+            if step.value not in self.names:
+                self.names[step.value] = self._above(step)
 
-    def _above(self, move: Move) -> str:
+    def _above(self, step: Specialization) -> str:
         """Name a value that the release does not show: by its parts, else by its number."""
-        below = [self.names[child] for child in move.children]
+        below = [self.names[child] for child in step.children]
         if self.recoding == "suppression" or (self.recoding == "intervals" and None in below):
             return self.symbol
         if self.recoding == "intervals":
             first, last = (Interval.of_label(str(label)) for label in (below[0], below[-1]))
             if first is not None and last is not None:
                 return f"[{first.lower}, {last.upper}{']' if last.closed else ')'}"
-        opaque = f"#{move.value}"
+        opaque = f"#{step.value}"
         while opaque in self.names.values():
             opaque = f"#{opaque}"
         return opaque
 
-    # -- as a recoding ----------------------------------------------------------------------------
+    # -- as a masking -----------------------------------------------------------------------------
 
     @property
     def treatment(self) -> Treatment | None:
-        """What the release says of the column."""
         return TREATMENTS[self.recoding]
 
     @property
     def top(self) -> Cut:
-        """The cut, which has no candidates here."""
         return PartnerCut(self)
 
     @property
     def ids(self) -> int:
-        """There are no candidates."""
         return 0
-
-    def is_whole(self, cut: Cut) -> bool:
-        """Nobody here can tell."""
-        return False
-
-    def order(self, node: int) -> tuple[int, ...]:
-        """By number, so that each comes before its descendants."""
-        return (node,)
-
-    def nodes(self, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
-        """The values that came up."""
-        return [(0, None), *((child, move.value) for move in self.moves for child in move.children)]
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The names, once they are known."""
         return [(number, name, None, None, None) for number, name in sorted(self.names.items())]
 
+    def is_whole(self, cut: Cut) -> bool:
+        return False  # nobody here can tell
+
+    def nodes(self, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
+        made = [(child, step.value) for step in self.specializations for child in step.children]
+        return [(0, None), *made]
+
     def losses(self, nodes: Codes) -> Floats | None:
-        """Nobody here can tell."""
-        return np.full(len(nodes), np.nan)
+        return np.full(len(nodes), np.nan)  # nobody here can tell
 
 
 @dataclass(frozen=True, eq=False)
-class PartnerCut:
-    """The cut of a partner's column: nothing in it can be refined here."""
+class PartnerCut(ClosedCut):
+    """The cut of a partner's column; ids of candidates are places among the partner's specializations."""
 
     partner: Partner
 
@@ -206,43 +188,12 @@ class PartnerCut:
         return nodes
 
     @property
-    def labels(self) -> Codes:
-        """The nodes, numbered from 0."""
+    def parts(self) -> Codes:
         return np.asarray(np.unique(self.nodes, return_inverse=True)[1].ravel())
 
-    @property
-    def candidates(self) -> Codes:
-        """There is nothing to refine here."""
-        return np.empty(0, dtype=np.int64)
-
-    @property
-    def gains(self) -> Floats:
-        """There is nothing to gain here."""
-        return np.empty(0, dtype=np.float64)
-
-    @property
-    def smallest(self) -> Codes:
-        """There is nothing to split here."""
-        return np.empty(0, dtype=np.int64)
-
     def refine(self, candidate: int) -> PartnerCut:
-        """Give the cut after one of the partner's specializations: always the present one."""
-        return self
-
-    @property
-    def disjoint(self) -> bool:
-        """There are no candidates."""
-        return True
-
-    def split(self, candidate: int) -> Sequence[Codes]:
-        """Nothing can be split here."""
-        return ()
+        return self  # the partner is always in its present state
 
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
-        """Give what the partner specialized: ``candidate`` is the place of the move."""
-        move = self.partner.moves[candidate]
-        return move.value, move.children
-
-    def reachable(self, alive: NDArray[np.bool_]) -> Codes:
-        """Nothing further can be told here."""
-        return self.labels
+        step = self.partner.specializations[candidate]
+        return step.value, step.children

@@ -130,7 +130,7 @@ class IntegrationRun(GeneralizationRun):
         """Agree with the partner on terms and records, and code the records in their common order."""
         preparation = Preparation(
             engine=self.engine,
-            link=self.transport,
+            transport=self.transport,
             request=self.asked,
             requirements=[str(requirement) for requirement in self.requirements],
             key=self._ownership.key,

@@ -32,7 +32,7 @@ class Preparation:
 
     Args:
         engine: This party's database.
-        link: The line to the partner.
+        transport: The line to the partner.
         request: What this party asks.
         requirements: As they are written out, with names resolved.
         key: The columns of the key.
@@ -43,7 +43,7 @@ class Preparation:
     """
 
     engine: Engine
-    link: Transport
+    transport: Transport
     request: IntegrateRequest
     requirements: Sequence[str]
     key: Sequence[Column]
@@ -102,16 +102,16 @@ class Preparation:
         return records, dictionaries, terms
 
     def _hear(self, mine: Terms) -> Terms:
-        self.link.send(mine.message())
-        return Terms.of(self.link.receive("HELLO"))
+        self.transport.send(mine.message())
+        return Terms.of(self.transport.receive("HELLO"))
 
     def _common(
         self, source: Table, text: exp.Expression, records: OrderedRecords, mine: Terms, theirs: Terms
     ) -> Table:
         """Compare keys, and keep the records that both hold if both want that."""
         digests = key_digests(self.engine, records)
-        self.link.send(Message("KEYS", 0, {"records": len(digests)}, digests))
-        heard = self.link.receive("KEYS").column
+        self.transport.send(Message("KEYS", 0, {"records": len(digests)}, digests))
+        heard = self.transport.receive("KEYS").column
         needed = [item.name for item in (*self.key, *self.held.values())]
         common = common_records(self.engine, source, text, needed, heard)
         query = render(exp.select(exp.Count(this=exp.Star())).from_(common.expression()))

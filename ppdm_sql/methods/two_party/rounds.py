@@ -38,10 +38,10 @@ class Rounds:
         records: Working table of the records.
         loop: Refines this party's own columns.
         measure: Measures the states, of both parties' columns.
-        gauges: The requirements.
+        constraints: The requirements.
         own: The numbers of the values of own columns, by attribute.
         partners: The partner's columns, by attribute.
-        link: The line to the partner.
+        transport: The line to the partner.
         bits: Of a quantised score, or None.
     """
 
@@ -51,14 +51,15 @@ class Rounds:
         records: Table,
         loop: Refinement,
         measure: LeafMeasure,
-        gauges: Constraints,
+        constraints: Constraints,
         own: Mapping[int, Numbering],
         partners: Mapping[int, Partner],
-        link: Transport,
+        transport: Transport,
         bits: int | None,
     ) -> None:
         self._engine, self._records, self._loop, self._measure = engine, records, loop, measure
-        self._gauges, self._own, self._partners, self._link, self._bits = gauges, own, partners, link, bits
+        self._constraints, self._own, self._partners = constraints, own, partners
+        self._transport, self._bits = transport, bits
         self._states: list[Floats] = [loop.state.measured]
         self._passed_over: list[float | None] = []
 
@@ -99,14 +100,14 @@ class Rounds:
                     self._follow(number, cast(Offer, theirs))
                 self._states.append(loop.state.measured)
                 self._compare_leaves(number)
-                loop.tell(progress)
+                loop.report(progress)
         return loop.state
 
     # -- one round ----------------------------------------------------------------------------------
 
     def _stops(self, number: int, interrupted: Callable[[], bool]) -> Callable[[], bool]:
         """Give what tells whether this side stops here; a round that is repeated ends as it did."""
-        past = self._link.stopped(number)
+        past = self._transport.stopped(number)
         return interrupted if past is None else lambda: bool(past)
 
     def _offer(self, step: RefinementStep | None) -> Offer | None:
@@ -122,10 +123,10 @@ class Rounds:
         fields: dict[str, int | float | bool | None] = dict.fromkeys(("score", "level", "attribute"))
         if step is not None:
             fields["attribute"] = step.candidate[0]
-            told = step.score if self._bits is None else level(step.score, self._bits)
-            fields["score" if self._bits is None else "level"] = told
+            offered = step.score if self._bits is None else level(step.score, self._bits)
+            fields["score" if self._bits is None else "level"] = offered
         mine = Message("SCORE", number, {"candidate": step is not None, "stop": False, **fields})
-        self._link.send(stopping(number) if stop else mine)
+        self._transport.send(stopping(number) if stop else mine)
         heard = self._received("SCORE", number)
         theirs = Offer.of(heard)
         quantised = heard.fields["level"] is not None
@@ -142,11 +143,11 @@ class Rounds:
         value, children, child_of_code = self._own[attribute].specialize(cut, candidate)
         column = self._children(attribute, child_of_code, children)
         fields = {"attribute": attribute, "value": value, "children": children}
-        self._link.send(Message("WIN", number, fields, column))
+        self._transport.send(Message("WIN", number, fields, column))
         child, params = recoded(f"c{attribute}", child_of_code, "child", "INTEGER")
-        self._measure.split(attribute, child, children, str(self._records), params)
+        self._measure.split(attribute, child, children, self._records, params)
         self._loop.perform(step)
-        self._measure.path([self._loop.state.cuts])
+        self._measure.chain([self._loop.state.cuts])
 
     def _children(self, attribute: int, child_of_code: Codes, children: int) -> object:
         """Give the child of each record of the value, in the order of the records."""
@@ -166,22 +167,22 @@ class Rounds:
         partner = self._partners[attribute]
         numbers = cast(Numbers, win.column.to_numpy())
         self._split(attribute, partner.specialize(value, children, numbers), children)
-        (measured,) = self._measure.path([self._loop.state.cuts])
-        if not bool(self._gauges.valid(measured)):
+        (measured,) = self._measure.chain([self._loop.state.cuts])
+        if not bool(self._constraints.valid(measured)):
             raise _impossible("a specialization that breaks a requirement")
-        candidate = attribute, len(partner.moves) - 1
+        candidate = attribute, len(partner.specializations) - 1
         self._loop.follow(RefinementStep(candidate, theirs.score, UNKNOWN, UNKNOWN), measured)
 
     def _split(self, attribute: int, child: object, children: int) -> None:
         import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
         with registered(self._engine, {"child": pa.array(child)}) as arrived:
-            self._measure.split(attribute, "child", children, str(arrived), {})
+            self._measure.split(attribute, "child", children, arrived, {})
 
     def _compare_leaves(self, number: int) -> None:
         """Make sure that both parties see leaves of the same sizes."""
         digest = self._measure.digest()
-        self._link.send(Message("DIGEST", number, {"leaves": digest}))
+        self._transport.send(Message("DIGEST", number, {"leaves": digest}))
         if self._received("DIGEST", number).fields["leaves"] != digest:
             raise ProtocolError(
                 f"After step {number} the classes of both parties are not of the same sizes.",
@@ -190,7 +191,7 @@ class Rounds:
             )
 
     def _received(self, kind: str, number: int) -> Message:
-        message = self._link.receive(kind)  # type: ignore[arg-type]
+        message = self._transport.receive(kind)  # type: ignore[arg-type]
         if message.round != number:
             raise _impossible("a message of another round")
         return message
@@ -206,25 +207,24 @@ class Rounds:
         gains = {attribute: partner.gains() for attribute, partner in self._partners.items()}
         steps = []
         for place, step in enumerate(state.steps):
-            attribute, move = step.candidate
+            attribute, place_there = step.candidate
             if attribute not in self._partners:
                 steps.append(step)
                 continue
             after = self._states[place + 1][None, :]
-            loss = float(self._gauges.loss(attribute, self._states[place], after)[0])
-            gain = gains[attribute][move]
+            loss = float(self._loop.loss.of(attribute, self._states[place], after)[0])
+            gain = gains[attribute][place_there]
             score = gain / (loss + 1)
             if not self._is_fair(step.score, score):
                 raise _impossible("a score that the records do not bear out")
-            told = score if self._bits is not None else step.score
-            steps.append(replace(step, score=told, gain=gain, loss=loss))
+            shown = score if self._bits is not None else step.score
+            steps.append(replace(step, score=shown, gain=gain, loss=loss))
         return replace(state, steps=tuple(steps))
 
-    def _is_fair(self, told: float, score: float) -> bool:
+    def _is_fair(self, offered: float, score: float) -> bool:
         if self._bits is None:
-            return abs(told - score) <= SLACK * max(1.0, score)
-        near = [level(score * (1 + bend), self._bits) for bend in (-SLACK, SLACK)]
-        return told in near
+            return abs(offered - score) <= SLACK * max(1.0, score)
+        return offered in [level(score * (1 + slack), self._bits) for slack in (-SLACK, SLACK)]
 
     def deviations(self, state: State) -> list[float]:
         """Give by what factor each candidate here that quantised scores passed over was better.

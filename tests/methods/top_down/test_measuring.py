@@ -97,10 +97,10 @@ def test_candidates_measure_as_the_states_that_they_lead_to(engine: Engine, limi
         measure = GroupingMeasure(engine, atoms, gauges, horizon(recodings), classes=3)
         for state in states(tuple(recoding.top for recoding in recodings)):
             candidates = [(a, int(c)) for a, cut in enumerate(state) for c in cut.candidates]
-            (known,) = measure.path([state])
-            after = measure.path([refined(state, a, c) for a, c in candidates])
+            (known,) = measure.chain([state])
+            after = measure.chain([refined(state, a, c) for a, c in candidates])
             assert len(candidates) > 3
-            assert measure.beside(state, known, candidates) == pytest.approx(after)
+            assert measure.after(state, known, candidates) == pytest.approx(after)
 
 
 def test_a_path_measures_as_brute_force_does(engine: Engine) -> None:
@@ -109,14 +109,14 @@ def test_a_path_measures_as_brute_force_does(engine: Engine) -> None:
     gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in EVERY_KIND]), 3)
     measure = GroupingMeasure(engine, atoms, gauges, horizon(recodings), classes=3)
     for cuts in states(tuple(recoding.top for recoding in recodings)):
-        (found,) = measure.path([cuts])
+        (found,) = measure.chain([cuts])
         assert [round(float(x), 9) for x in found] == [round(x, 9) for x in brute_force(engine, atoms, cuts)]
 
 
 def brute_force(engine: Engine, atoms: Atoms, cuts: Cuts) -> list[float]:
     rows = engine.query(f"SELECT c0, c1, c2, c3, c4, sum(n) FROM {atoms.table} GROUP BY ALL", step="rows")
     records = [
-        (*(int(cut.labels[code]) for cut, code in zip(cuts, row[:3], strict=True)), *row[3:5])
+        (*(int(cut.parts[code]) for cut, code in zip(cuts, row[:3], strict=True)), *row[3:5])
         for row in rows
         for _ in range(row[5])
     ]

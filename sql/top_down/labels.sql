@@ -1,0 +1,63 @@
+-- labels | in: texts | out: labels | grain: one row per attribute and node | params: attribute INTEGER[], node BIGINT[], label VARCHAR[], lower VARCHAR[], upper VARCHAR[], closed BOOLEAN[], suppressed INTEGER[], interval_attribute INTEGER[], interval_node BIGINT[], interval_low BIGINT[], interval_high BIGINT[], interval_total BIGINT[], interval_first VARCHAR[], interval_after VARCHAR[], interval_symbol VARCHAR[]
+-- Names the nodes of the masked attributes: by labels that are known, values of suppressed attributes, and grown intervals.
+-- An interval holds the codes from low up to high, of total values, behind which NULL stands; the column may have a range.
+WITH intervals AS (
+    SELECT
+        unnest(CAST($interval_attribute AS INTEGER[])) AS attribute,
+        unnest(CAST($interval_node AS BIGINT[])) AS node,
+        unnest(CAST($interval_low AS BIGINT[])) AS low,
+        unnest(CAST($interval_high AS BIGINT[])) AS high,
+        unnest(CAST($interval_total AS BIGINT[])) AS total,
+        unnest(CAST($interval_first AS VARCHAR[])) AS first,
+        unnest(CAST($interval_after AS VARCHAR[])) AS after,
+        unnest(CAST($interval_symbol AS VARCHAR[])) AS symbol
+),
+
+bounds AS (
+    SELECT
+        i.attribute,
+        i.node,
+        i.low,
+        i.high,
+        i.total,
+        i.symbol,
+        CASE
+            WHEN i.high <= i.total THEN coalesce(CASE WHEN i.low = 0 THEN i.first END, l.value)
+        END AS lower,
+        CASE
+            WHEN i.high <= i.total THEN coalesce(CASE WHEN i.high = i.total THEN i.after END, u.value)
+        END AS upper,
+        CASE WHEN i.high <= i.total THEN i.high = i.total AND i.after IS NULL END AS closed
+    FROM intervals AS i
+    LEFT JOIN texts AS l
+        ON l.attribute = i.attribute
+        AND l.code = i.low
+    LEFT JOIN texts AS u
+        ON u.attribute = i.attribute
+        AND u.code = CASE WHEN i.high < i.total THEN i.high ELSE i.total - 1 END
+)
+
+SELECT
+    unnest(CAST($attribute AS INTEGER[])) AS attribute,
+    unnest(CAST($node AS BIGINT[])) AS node,
+    unnest(CAST($label AS VARCHAR[])) AS label,
+    unnest(CAST($lower AS VARCHAR[])) AS lower,
+    unnest(CAST($upper AS VARCHAR[])) AS upper,
+    unnest(CAST($closed AS BOOLEAN[])) AS closed
+UNION ALL
+SELECT t.attribute, t.code + 1, t.value, NULL, NULL, NULL
+FROM texts AS t
+WHERE list_contains(CAST($suppressed AS INTEGER[]), t.attribute)
+UNION ALL
+SELECT
+    b.attribute,
+    b.node,
+    CASE
+        WHEN b.low = 0 AND b.high > b.total THEN b.symbol
+        WHEN b.low < b.total
+            THEN '[' || b.lower || ', ' || b.upper || CASE WHEN b.closed THEN ']' ELSE ')' END
+    END,
+    b.lower,
+    b.upper,
+    b.closed
+FROM bounds AS b;
