@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
 
@@ -39,6 +37,4 @@ def creation(name: str) -> str:
     Args:
         name: One of :data:`TABLES`.
     """
-    rows = statements.tree(f"examples/{name}").copy()
-    target = Table(name).expression()
-    return statements.render(exp.Create(this=target, kind="TABLE", expression=rows))
+    return f"CREATE TABLE {Table(name)} AS {statements.bind(f'examples/{name}', tables={})}"

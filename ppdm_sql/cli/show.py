@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -15,7 +15,7 @@ from ppdm_sql.cli.output import Format, Titled, notice, print_tables
 from ppdm_sql.cli.published import measures_table, noise_option, rows_table, short_names
 from ppdm_sql.cli.trained import print_model, release_or_model
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.release import Release, ReleasedColumn
+from ppdm_sql.release import CatalogueRow, Release, ReleasedColumn
 from ppdm_sql.release.catalogue import NOTICES, SHAPE
 
 WIDE = 12
@@ -73,14 +73,19 @@ def run(
 
 def _print_shape(release: Release, limit: int) -> None:
     """Print what a wide release is, its columns by what became of them, and the first measures."""
-    title, heading, measures = measures_table(release)
-    print_tables([_facts(release, by_treatment=True), (title, heading, measures[:limit])], Format.table)
+    row = release.row()
+    short = short_names(row.requirements)
+    title, heading, measures = measures_table(release.measures(), short)
+    print_tables([_facts(row, short, by_treatment=True), (title, heading, measures[:limit])], Format.table)
     notice(f"{len(release.relation().columns)} columns: --all shows each, all measures, the cut and rows.")
 
 
 def _print_all(release: Release, limit: int, form: Format) -> None:
     """Print facts, measures, the cut if the release has its trees, and the first rows."""
-    facts, measures = _facts(release), measures_table(release, form)
+    row = release.row()
+    short = short_names(row.requirements)
+    facts = _facts(row, short)
+    measures = measures_table(release.measures(), short if form is Format.table else {})
     rows, nodes = rows_table("rows", release.relation(), limit), release.cut()
     if not nodes or form is not Format.table:
         print_tables([facts, measures, *([cut_table(nodes)] if nodes else []), rows], form)
@@ -90,20 +95,16 @@ def _print_all(release: Release, limit: int, form: Format) -> None:
     print_tables([rows], form)
 
 
-def _facts(release: Release, *, by_treatment: bool = False) -> Titled:
+def _facts(row: CatalogueRow, short: Mapping[str, str], *, by_treatment: bool = False) -> Titled:
     """Give what the catalogue says of the release, a line each; columns one by one or by their treatment."""
-    row = release.row()
     elsewhere = (SHAPE, NOTICES, "noise")
     options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
-    columns, named = (
-        [ReleasedColumn(*item) for item in row.parameters[SHAPE]["columns"]],
-        short_names(release),
-    )
+    columns = [ReleasedColumn(*item) for item in row.parameters[SHAPE]["columns"]]
     facts: list[tuple[str, object]] = [
         ("release", row.release),
         ("method", f"{row.method} (ppdm-sql {row.version})"),
         ("source", row.source),
-        *((named.get(text, "requirement"), text) for text in row.requirements),
+        *((short.get(text, "requirement"), text) for text in row.requirements),
         *options.items(),
         *(_treatments(columns) if by_treatment else _columns(columns)),
         ("records", row.rows),

@@ -452,11 +452,11 @@ class Engine:
             InvalidOption: What is given is no name.
         """
         name = table_name(name)
-        current, wanted_names = self.current(), spellings(name)
+        current = self.current()
         existing: list[Table] = []
         for query in (_TABLES, _VIEWS):
             existing += self._existing(query)
-            for wanted in wanted_names:
+            for wanted in spellings(name):
                 if found := match(wanted, existing, current):
                     return found
         names = [table.name for table in existing if table.schema != "ppdm"]
@@ -466,16 +466,6 @@ class Engine:
     def columns(self, table: Table) -> list[Column]:
         """Give the columns of a table that :meth:`find` returned, in their order."""
         return [Column(*row[:2]) for row in self.look_up(f"DESCRIBE {table}", step="columns")]
-
-
-def type_title(type_text: str) -> str:
-    """Name a type in a message; the text of an ENUM type lists values, so it is left out.
-
-    Example:
-        >>> type_title("DECIMAL(8,2)"), type_title("ENUM('ill', 'well')")
-        ('DECIMAL(8,2)', 'ENUM')
-    """
-    return "ENUM" if "ENUM(" in type_text else type_text
 
 
 def _row_count(sql: str, result: object) -> int:
