@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from ppdm_sql.evaluation import Evaluation
     from ppdm_sql.privacy import KAnonymity, LDiversity, TCloseness, Template
     from ppdm_sql.progress import Progress
-    from ppdm_sql.release import Applied, Release
+    from ppdm_sql.release import Release
+    from ppdm_sql.release.applying import Applied
     from ppdm_sql.sql_calls.registering import register, unregister
     from ppdm_sql.taxonomy import Taxonomy
 
@@ -81,7 +82,7 @@ __all__ = [
 ]
 
 _PLACES = {
-    "Applied": "ppdm_sql.release",
+    "Applied": "ppdm_sql.release.applying",
     "Audit": "ppdm_sql.audit",
     "Database": "ppdm_sql.database",
     "Evaluation": "ppdm_sql.evaluation",

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from ppdm_sql.methods.trees.predicting import Predicted
     from ppdm_sql.methods.trees.storing import Model, ModelRow
     from ppdm_sql.privacy import Asked, Requirement
-    from ppdm_sql.release import Applied, CatalogueRow, Release
+    from ppdm_sql.release import CatalogueRow, Release
+    from ppdm_sql.release.applying import Applied
     from ppdm_sql.taxonomy.model import Taxonomy
 
 
@@ -709,7 +710,8 @@ class Database:
             >>> applied.unseen, applied.holds
             ({'job': 3}, False)
         """
-        from ppdm_sql.release import Release, apply
+        from ppdm_sql.release import Release
+        from ppdm_sql.release.applying import apply
 
         name = release.name if isinstance(release, Release) else release
         return apply(self.engine, name, table, into=into, unseen=unseen)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
 
@@ -41,9 +39,7 @@ def creation(name: str) -> str:
     Args:
         name: One of :data:`TABLES`.
     """
-    rows = statements.tree(f"examples/{name}").copy()
-    target = Table(name).expression()
-    return statements.render(exp.Create(this=target, kind="TABLE", expression=rows))
+    return f"CREATE TABLE {Table(name)} AS {statements.bind(f'examples/{name}', tables={})}"
 
 
 def write_visits(engine: Engine, file: Path) -> None:
@@ -60,4 +56,4 @@ def write_visits(engine: Engine, file: Path) -> None:
         ...     print((Path(folder) / "visits.csv").read_text().splitlines()[1])
         P0001,male,48,02140,psychiatry,depression,19,no
     """
-    engine.connection.sql(statements.render(statements.tree("examples/visits"))).write_csv(str(file))
+    engine.connection.sql(statements.bind("examples/visits", tables={})).write_csv(str(file))

@@ -58,16 +58,25 @@ def test_the_help_loads_no_engine(words: list[str]) -> None:
 
 
 def test_an_audit_loads_only_what_it_runs(bank: str) -> None:
-    found = loaded(RUN + LISTED, "audit", bank, "customers", "--require", "k >= 1 on Job", "--format", "csv")
+    found = loaded(RUN + LISTED, "audit", bank, "customers", "--require", "k >= 1 on Job")
     assert {"duckdb", "sqlglot"} <= found
     assert not found & (LATER | TERMINAL | {"numpy"})
 
 
 def test_suppression_loads_only_what_it_runs(bank: str) -> None:
-    asked = ["--require", "k >= 2 on Job", "--class", "Rating", "--into", "safe", "--format", "csv"]
+    asked = ["--require", "k >= 2 on Job", "--class", "Rating", "--into", "safe"]
     found = loaded(RUN + LISTED, "suppress", bank, "customers", *asked)
     assert {"duckdb", "sqlglot", "numpy"} <= found
     assert not found & (LATER | TERMINAL)
+
+
+def test_suppression_leaves_modules_alone_that_serve_other_ends(bank: str) -> None:
+    asked = ["--require", "k >= 2 on Job", "--class", "Rating", "--into", "safe"]
+    every = LISTED.replace("name.partition('.')[0]", "name")
+    found = loaded(RUN + every, "suppress", bank, "customers", *asked)
+    others = ("audit.swaps", "audit.noise", "methods.perturbation", "release.exporting", "release.applying")
+    assert "ppdm_sql.release.publishing" in found
+    assert not found & {f"ppdm_sql.{name}" for name in others}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ppdm_sql.audit.swaps import plain_column
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import bind, literal, render
+from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.taxonomy.model import Taxonomy
 
@@ -122,7 +122,7 @@ def _fingerprint(
             query.append("joins", exp.Join(this=table, side="LEFT", on=same))
             own = column("label", name)
         values.append(exp.cast(own, "TEXT"))
-    values += [plain_column(item) for item in promise.carried]
+    values += [without_enum(column(item.name, "s"), item.type) for item in promise.carried]
     whole: exp.Expression = exp.Anonymous(this="hash", expressions=values or [literal(0)])
     records: exp.Expression = exp.Count(this=exp.Star())
     if promise.count is not None:

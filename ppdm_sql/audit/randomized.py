@@ -17,10 +17,10 @@ from sqlglot import exp
 from ppdm_sql.audit.bins import binned_values, join_bin
 from ppdm_sql.audit.moments import Moments
 from ppdm_sql.audit.noise import NoiseModel, impossible_values, noise_models
-from ppdm_sql.audit.swaps import plain_column
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import GuaranteeNotMet
 
 ERRORS = 6.0
@@ -230,7 +230,8 @@ def _side(
         if name in cells:
             query.append("joins", join_bin(_double(name), cells[name], f"b{place}"))
     missing = [column(name, "s").is_(exp.null()) for name in promise.noises]
-    carried = [plain_column(promise.columns[name]) for name in promise.carried]
+    kept = [promise.columns[name] for name in promise.carried]
+    carried = [without_enum(column(item.name, "s"), item.type) for item in kept]
     whole = _sum_of_fingerprints([*missing, *carried, *labels])
     added = [name for name, model in models.items() if model.added]
     measures = [measure for name in added for measure in _measures(name)]

@@ -12,6 +12,7 @@ from ppdm_sql.audit.bins import binned_values, comparable, join_bin
 from ppdm_sql.engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import Scalar, bind, literal
+from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import GuaranteeNotMet
 
 _SIDES = ("before", "after")
@@ -255,10 +256,6 @@ def _fingerprint(columns: Sequence[Column]) -> exp.Expression:
 
     That any two combinations of 10 million share one has a probability of 3 in a million.
     """
-    return exp.Anonymous(this="hash", expressions=[plain_column(item) for item in columns])
-
-
-def plain_column(item: Column) -> exp.Expression:
-    """Give a column, as text where an ENUM is in it, whose numbers differ from table to table."""
-    value: exp.Expression = column(item.name, "s")
-    return exp.cast(value, "TEXT") if "ENUM(" in item.type else value
+    # not as an ENUM, whose numbers differ from table to table
+    values = [without_enum(column(item.name, "s"), item.type) for item in columns]
+    return exp.Anonymous(this="hash", expressions=values)

@@ -11,7 +11,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ppdm_sql.cli.output import Titled, shown
-from ppdm_sql.release import Node
+from ppdm_sql.release.cut_tree import Node
 
 CUT = ("attribute", "node", "parent", "label", "shown")
 

@@ -88,7 +88,7 @@ def suppression(db: Database, file: Path) -> None:
         _stored(db, "customers"),
         rows_table("customers_safe", release.relation()),
         steps_table(release),
-        measures_table(release),
+        measures_table(release.measures()),
     ]
     print_tables(tables, Format.table)
 
@@ -139,7 +139,7 @@ def _generalize(
         progress=QuietProgress(),
         **options,
     )
-    tables = [rows_table(into, release.relation()), steps_table(release), measures_table(release)]
+    tables = [rows_table(into, release.relation()), steps_table(release), measures_table(release.measures())]
     print_tables(tables, Format.table)
 
 
@@ -169,7 +169,8 @@ def swapping(db: Database, file: Path) -> None:
         into="policies_safe",
         progress=QuietProgress(),
     )
-    tables = [_stored(db, "policies"), rows_table(release.name, release.relation()), measures_table(release)]
+    rows = rows_table(release.name, release.relation())
+    tables = [_stored(db, "policies"), rows, measures_table(release.measures())]
     print_tables(tables, Format.table)
 
 

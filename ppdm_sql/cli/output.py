@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+from unicodedata import category, east_asian_width
 
 import typer
 
@@ -96,19 +96,52 @@ def _printable(character: str) -> str:
 
 
 def _write_tables(tables: Sequence[Titled]) -> None:
-    from rich.console import Console  # imported where it draws: other formats do without
+    """Draw tables on a terminal, folded to its width; a file gets the same, each row on one line."""
+    if sys.stdout.isatty():
+        _draw_tables(tables)
+        return
+    for number, (title, columns, rows) in enumerate(tables):
+        lines = [*([""] if number else []), *([shown(title)] if title else []), *_lines(columns, rows)]
+        sys.stdout.writelines(f"{line.rstrip()}\n" for line in lines)
+
+
+def _lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    """Lay a table out: the names of the columns, a rule, the rows; numbers to the right."""
+    cells = [[shown(value) for value in row] for row in (columns, *rows)]
+    right = [_all_numbers(row[place] for row in rows) for place in range(len(columns))]
+    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
+    for number, row in enumerate(cells):
+        spaces = [" " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
+        placed = zip(row, spaces, right, strict=True)
+        yield "   ".join(space + cell if to_right else cell + space for cell, space, to_right in placed)
+        if number == 0:
+            yield "─" * (sum(widths) + 3 * (len(widths) - 1))
+
+
+def _width(text: str) -> int:
+    """Count the places that a text takes on a line: two for a wide character, none for an accent.
+
+    Example:
+        >>> _width("Job"), _width("東京"), _width("e\u0301")
+        (3, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    wide = sum(east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(category(character) in ("Mn", "Me") for character in text)
+
+
+def _draw_tables(tables: Sequence[Titled]) -> None:
+    from rich.console import Console  # imported where it draws: it is not needed without a terminal
     from rich.text import Text
 
-    text = sys.stdout if sys.stdout.isatty() else io.StringIO()
-    console = Console(file=text, width=None if text is sys.stdout else 100_000, highlight=False)
+    console = Console(file=sys.stdout, highlight=False)
     for number, (title, columns, rows) in enumerate(tables):
         if number:
             console.print()
         if title:
             console.print(Text(shown(title), style="bold"))
         console.print(_rich_table(columns, rows))
-    if isinstance(text, io.StringIO):
-        sys.stdout.writelines(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
 def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob
@@ -20,9 +20,8 @@ from ppdm_sql.cli.parameters import Common, Given
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.quiet import on_commit
 from ppdm_sql.errors import InvalidOption, PpdmError
-from ppdm_sql.methods.perturbation.noise_syntax import written_name
 from ppdm_sql.privacy import parse, quote_name
-from ppdm_sql.release import Release, ReleasedColumn
+from ppdm_sql.release import CatalogueRow, Measured, Release, ReleasedColumn
 from ppdm_sql.release.catalogue import SHAPE
 from ppdm_sql.release.exporting import check_target
 from ppdm_sql.starting import INTERRUPTED_EXIT
@@ -118,33 +117,60 @@ def publish(
     with exported.awaited(), common.opened(database, source=given["table"]) as db:
         release: Release = getattr(db, method)(**given, progress=common.progress())
         if not common.sql:
-            print_tables(measures_tables(release, common.form), common.form)
-            announce(release, database, quiet=common.quiet)
-            exported.write(release, database, common)
-            accept_early(release, accepted=accept_partial)
+            tell(
+                release,
+                database,
+                common.form,
+                quiet=common.quiet,
+                accepted=accept_partial,
+                export=lambda: exported.write(release, database, common),
+            )
 
 
-def measures_table(release: Release, form: Format = Format.table) -> Titled:
-    """Give what the release's measures were in the source and are now; for readers, long names by number."""
-    rows = [tuple(row) for row in release.measures()]
-    for long, short in short_names(release).items() if form is Format.table else ():
-        rows = [(str(name).replace(long, short), *rest) for name, *rest in rows]
+def tell(
+    release: Release,
+    database: Path,
+    form: Format,
+    *,
+    quiet: bool,
+    accepted: bool,
+    export: Callable[[], None] | None = None,
+) -> None:
+    """Print the measures of a new release, what to type next, and whether its run was stopped early.
+
+    Args:
+        release: The release.
+        database: Where it is kept.
+        form: How tables are printed.
+        quiet: Whether to say nothing that is not needed.
+        accepted: Whether an early end is success.
+        export: Writes the release into a file, before an early end leaves the command.
+
+    Raises:
+        typer.Exit: The run was stopped, and that is not accepted.
+    """
+    row, measures, steps = release.row(), release.measures(), len(release.steps())
+    short = short_names(row.requirements) if form is Format.table else {}
+    numbered = list(enumerate(row.requirements, start=1)) if short else []
+    listed = [("requirements", ("number", "requirement"), numbered)] if short else []
+    print_tables([*listed, measures_table(measures, short)], form)
+    _announce(row, database, steps, quiet=quiet)
+    if export is not None:
+        export()
+    if row.stopped == "interrupted":
+        _accept_early(measures, steps, accepted=accepted)
+
+
+def measures_table(measures: Iterable[Measured], short: Mapping[str, str] | None = None) -> Titled:
+    """Give what measures were in the source and are in the release, with short names for long ones."""
+    rows = [tuple(row) for row in measures]
+    for long, number in (short or {}).items():
+        rows = [(str(name).replace(long, number), *rest) for name, *rest in rows]
     return "measures", MEASURES, rows
 
 
-def measures_tables(release: Release, form: Format) -> list[Titled]:
-    """Give the measures, after a list of the requirements where the measures call them by number."""
-    rows = list(enumerate(release.row().requirements, start=1))
-    listed = form is Format.table and bool(short_names(release))
-    return [
-        *([("requirements", ("number", "requirement"), rows)] if listed else []),
-        measures_table(release, form),
-    ]
-
-
-def short_names(release: Release) -> dict[str, str]:
+def short_names(requirements: Sequence[str]) -> dict[str, str]:
     """Give the numbers by which long requirements, and long lists of their columns, are called."""
-    requirements = release.row().requirements
     if all(len(text) <= LONG for text in requirements):
         return {}
     shorter = {text: f"requirement {number}" for number, text in enumerate(requirements, start=1)}
@@ -167,12 +193,14 @@ def noise_option(item: ReleasedColumn) -> str:
         >>> noise_option(ReleasedColumn("age", "randomized", noise="uniform 5 on 17,90 whole rounded"))
         "--noise 'age=uniform 5 on 17,90 whole rounded'"
     """
+    from ppdm_sql.methods.perturbation.noise_syntax import written_name  # few releases have noise
+
     return shlex.join(["--noise", f"{written_name(item.name)}={item.noise}"])
 
 
-def is_stepwise(release: Release) -> bool:
-    """Tell whether the release was made step by step."""
-    return bool(release.row().parameters[SHAPE].get("stepwise", True))
+def is_stepwise(row: CatalogueRow) -> bool:
+    """Tell whether a release was made step by step."""
+    return bool(row.parameters[SHAPE].get("stepwise", True))
 
 
 def rows_table(title: str, relation: Any, limit: int | None = None) -> Titled:
@@ -185,30 +213,23 @@ def _rows(records: Iterable[Any], names: Iterable[str]) -> list[list[Any]]:
     return [[getattr(record, name) for name in names] for record in records]
 
 
-def announce(release: Release, database: Path, *, quiet: bool) -> None:
+def _announce(row: CatalogueRow, database: Path, steps: int, *, quiet: bool) -> None:
     """Say on stderr what was published and what to type next."""
-    row, steps = release.row(), len(release.steps())
-    descent = f", {steps} steps, {row.stopped}" if is_stepwise(release) else ""
+    descent = f", {steps} steps, {row.stopped}" if is_stepwise(row) else ""
     if is_memory(database):
-        notice(f"Made {release.name}: {row.rows} records{descent}.", quiet=quiet)
+        notice(f"Made {row.release}: {row.rows} records{descent}.", quiet=quiet)
         return
-    notice(f"Published {release.name}: {row.rows} records{descent}.", quiet=quiet)
+    notice(f"Published {row.release}: {row.rows} records{descent}.", quiet=quiet)
     notice("Next:", quiet=quiet)
-    for command in next_commands(database, release.name):
+    for command in next_commands(database, row.release):
         notice(f"  {command}", quiet=quiet)
 
 
-def accept_early(release: Release, *, accepted: bool) -> None:
-    """Say how far a run came that was stopped early; it is not done unless the user accepts that.
-
-    Raises:
-        typer.Exit: It was stopped, and that is not accepted.
-    """
-    if release.row().stopped != "interrupted":
-        return
-    hidden = [after for name, _, after in release.measures() if name == "suppressed cells"]
+def _accept_early(measures: Iterable[Measured], steps: int, *, accepted: bool) -> None:
+    """Say how far a run came that was stopped early; it is not done unless the user accepts that."""
+    hidden = [after for name, _, after in measures if name == "suppressed cells"]
     share = f"; {100 * hidden[0]:.4g} % of the masked cells are suppressed" if hidden and hidden[0] else ""
-    notice(f"Stopped early, after {len(release.steps())} steps{share}.")
+    notice(f"Stopped early, after {steps} steps{share}.")
     if not accepted:
         notice("So the exit code is 130; --accept-partial makes it 0.")
         raise typer.Exit(INTERRUPTED_EXIT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
@@ -14,7 +15,7 @@ from ppdm_sql.cli.parameters import Given, takes
 from ppdm_sql.cli.published import measures_table, noise_option, rows_table, short_names
 from ppdm_sql.cli.trained import print_model
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.release import Release
+from ppdm_sql.release import CatalogueRow, Release
 from ppdm_sql.sql_calls.describing import published, release_facts
 
 WIDE = 12
@@ -73,14 +74,19 @@ def run(
 
 def _print_shape(release: Release, limit: int) -> None:
     """Print what a wide release is, its columns by what became of them, and the first measures."""
-    title, heading, measures = measures_table(release)
-    print_tables([_facts(release, by_treatment=True), (title, heading, measures[:limit])], Format.table)
+    row = release.row()
+    short = short_names(row.requirements)
+    title, heading, measures = measures_table(release.measures(), short)
+    print_tables([_facts(row, short, by_treatment=True), (title, heading, measures[:limit])], Format.table)
     notice(f"{len(release.relation().columns)} columns: --all shows each, all measures, the cut and rows.")
 
 
 def _print_all(release: Release, limit: int, form: Format) -> None:
     """Print facts, measures, the cut if the release has its trees, and the first rows."""
-    facts, measures = _facts(release), measures_table(release, form)
+    row = release.row()
+    short = short_names(row.requirements)
+    facts = _facts(row, short)
+    measures = measures_table(release.measures(), short if form is Format.table else {})
     rows, nodes = rows_table("rows", release.relation(), limit), release.cut()
     if not nodes or form is not Format.table:
         print_tables([facts, measures, *([cut_table(nodes)] if nodes else []), rows], form)
@@ -90,7 +96,7 @@ def _print_all(release: Release, limit: int, form: Format) -> None:
     print_tables([rows], form)
 
 
-def _facts(release: Release, *, by_treatment: bool = False) -> Titled:
+def _facts(row: CatalogueRow, short: Mapping[str, str], *, by_treatment: bool = False) -> Titled:
     """Give what the catalogue says of the release, a line each; columns one by one or by their treatment."""
-    facts = release_facts(release, short_names(release), noise_option, by_treatment=by_treatment)
+    facts = release_facts(row, short, noise_option, by_treatment=by_treatment)
     return "release", ("what", "value"), facts

@@ -19,6 +19,6 @@ def run(
     with ppdm_sql.open(database, read_only=True) as db:
         release = db.release(given["release"])
         _, columns, rows = steps_table(release)
-        stepwise = is_stepwise(release)
+        stepwise = is_stepwise(release.row())
     print_tables([("", columns, rows)], form)
     notice(f"Note: {release.name} was not made step by step.", quiet=stepwise)

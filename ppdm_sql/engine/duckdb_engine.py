@@ -472,11 +472,11 @@ class Engine:
         name = table_name(name)
         if name in self.given:
             return self.given[name]
-        current, wanted_names = self.current(), spellings(name)
+        current = self.current()
         existing: list[Table] = []
         for query in (_TABLES, _VIEWS):
             existing += self._existing(query)
-            for wanted in wanted_names:
+            for wanted in spellings(name):
                 if found := match(wanted, existing, current):
                     return found
         names = [shown_name(table, current[0]) for table in existing if table.schema != "ppdm"]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+
 from ppdm_sql.engine.names import Table, parse_table, quoted
 from ppdm_sql.errors import InvalidOption
 
 
-def spellings(name: str) -> list[Table]:
-    """Read a name as it stands, and as a qualified SQL name where it is one."""
-    try:
-        return [Table(name), parse_table(name)]
-    except InvalidOption:
-        return [Table(name)]
+def spellings(name: str) -> Iterator[Table]:
+    """Read a name as it stands, then as a qualified SQL name where it is one."""
+    yield Table(name)
+    with suppress(InvalidOption):
+        yield parse_table(name)
 
 
 def match(wanted: Table, tables: list[Table], current: tuple[str, str]) -> Table | None:

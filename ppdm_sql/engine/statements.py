@@ -72,16 +72,6 @@ def text(step: str) -> Statement:
     return Statement((sql_folder() / f"{step}.sql").read_text(encoding="utf-8"), file=step)
 
 
-@cache
-def tree(step: str) -> exp.Expression:
-    """Parse a step file once; callers must not change the tree."""
-    return _parsed(step)
-
-
-def _parsed(step: str) -> exp.Expression:
-    return cast(exp.Expression, sqlglot.parse_one(text(step), dialect="duckdb"))
-
-
 def literal(value: Scalar) -> exp.Expression:
     """Turn a Python value into a literal of the syntax tree.
 
@@ -100,6 +90,10 @@ def render(expression: exp.Expression) -> str:
     The tree is used up: writing may rearrange it.
     """
     return expression.sql(dialect="duckdb", comments=False, copy=False)
+
+
+def _written(value: Scalar | exp.Expression) -> str:
+    return value.sql(dialect="duckdb") if isinstance(value, exp.Expression) else render(literal(value))
 
 
 def filled(sql: str, params: Mapping[str, object]) -> str:
@@ -137,7 +131,7 @@ def bind(
     *,
     tables: Mapping[str, Table],
     columns: Mapping[str, Sequence[str]] | None = None,
-    values: Mapping[str, Scalar] | None = None,
+    values: Mapping[str, Scalar | exp.Expression] | None = None,
 ) -> Statement:
     """Bind a step file's placeholders and give the statement's text.
 
@@ -145,7 +139,7 @@ def bind(
         step: Family and step, such as ``audit/class_sizes``.
         tables: Physical table for each logical one of the file.
         columns: Column names for each ``COLUMNS(getvariable(...))``.
-        values: Literal for each ``param(...)``.
+        values: For each ``param(...)`` a value, written as a literal, or an expression.
 
     Raises:
         KeyError: A placeholder of the file was given no value.
@@ -155,7 +149,7 @@ def bind(
         "table": lambda name: str(tables[name]) if name in tables else name,  # it may be one of a WITH
         "columns": lambda name: ", ".join(map(quoted, (columns or {})[name])),
         "column": lambda name: quoted(_only((columns or {})[name])),
-        "value": lambda name: render(literal((values or {})[name])),
+        "value": lambda name: _written((values or {})[name]),
     }
     bound = "".join(piece if kind is None else given[kind](piece) for kind, piece in _pieces(step))
     return Statement(bound, file=step)

@@ -147,6 +147,16 @@ def has_enum(type_text: str) -> bool:
     return "ENUM(" in type_text.upper()
 
 
+def type_title(type_text: str) -> str:
+    """Name a type in a message; the text of an ENUM type lists values, so it is left out.
+
+    Example:
+        >>> type_title("DECIMAL(8,2)"), type_title("ENUM('ill', 'well')")
+        ('DECIMAL(8,2)', 'ENUM')
+    """
+    return "ENUM" if has_enum(type_text) else type_text
+
+
 def without_enum(value: exp.Expression, type_text: str) -> exp.Expression:
     """Turn a value into text if its type is made of an ENUM.
 
@@ -165,13 +175,3 @@ def double(value: float) -> exp.Expression:
         "CAST('0.1' AS DOUBLE)"
     """
     return exp.cast(exp.Literal.string(repr(float(value))), "DOUBLE")
-
-
-def type_title(type_text: str) -> str:
-    """Name a type in a message; the text of an ENUM type lists values, so it is left out.
-
-    Example:
-        >>> type_title("DECIMAL(8,2)"), type_title("ENUM('ill', 'well')")
-        ('DECIMAL(8,2)', 'ENUM')
-    """
-    return "ENUM" if "ENUM(" in type_text else type_text

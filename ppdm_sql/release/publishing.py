@@ -12,7 +12,7 @@ from sqlglot import exp
 from ppdm_sql.audit import Finding, findings
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import column
-from ppdm_sql.engine.types import plain_type
+from ppdm_sql.engine.types import has_enum, plain_type
 from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.privacy import requirement_of
 from ppdm_sql.release import ddl as texts
@@ -98,7 +98,7 @@ def _refuse_unverified(engine: Engine, shape: Shape) -> None:
 def _without_dictionaries(engine: Engine, shape: Shape, types: dict[str, str]) -> None:
     """Turn ENUM columns into text: their type lists every value of the source."""
     for name, type_text in types.items():
-        if "ENUM(" in type_text:
+        if has_enum(type_text):
             to = exp.AlterColumn(this=column(name), dtype=plain_type(type_text))
             alter = exp.Alter(this=shape.frozen.expression(), kind="TABLE", actions=[to])
             engine.write(statements.render(alter), step="plain types")

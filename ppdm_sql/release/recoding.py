@@ -11,7 +11,7 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.names import Table, alias, column, resolve
 from ppdm_sql.engine.statements import render
-from ppdm_sql.engine.types import plain_type
+from ppdm_sql.engine.types import has_enum, plain_type
 from ppdm_sql.release.bins import bin_label
 from ppdm_sql.release.catalogue import CatalogueRow
 from ppdm_sql.release.draft import ReleasedColumn
@@ -87,7 +87,7 @@ class Recoding:
         value: exp.Expression = column(name, "t")
         if item.bins:
             value = bin_label(value, item.bins, type_text)
-        elif "ENUM(" in type_text:
+        elif has_enum(type_text):
             value = exp.cast(value, plain_type(type_text))
         return alias(value, item.name)
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from duckdb import DuckDBPyRelation
 from sqlglot import exp
@@ -18,15 +18,15 @@ from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
 from ppdm_sql.privacy import Value, parse_all
 from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.release import catalogue, states
-from ppdm_sql.release import cut_tree as trees
 from ppdm_sql.release import ddl as texts
 from ppdm_sql.release.catalogue import CatalogueRow
-from ppdm_sql.release.cut_tree import Node
 from ppdm_sql.release.draft import Draft, Measured
-from ppdm_sql.release.exporting import write_file
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.publishing import freeze
 from ppdm_sql.release.verification import Verification, reads_release, verify
+
+if TYPE_CHECKING:
+    from ppdm_sql.release.cut_tree import Node
 
 
 @dataclass(frozen=True)
@@ -142,14 +142,18 @@ class Release:
         Raises:
             UnknownColumn: The release masks no such column.
         """
+        from ppdm_sql.release import cut_tree
+
         shape = self._shape()
-        return trees.tree(self._engine, shape.name, resolve(attribute, shape.masked, table=self.name))
+        return cut_tree.tree(self._engine, shape.name, resolve(attribute, shape.masked, table=self.name))
 
     def cut(self) -> list[Node]:
         """List the nodes that the release shows and all above them, by column, parents before children."""
+        from ppdm_sql.release import cut_tree
+
         shape = self._shape()
         place = {name: number for number, name in enumerate(shape.masked)}
-        nodes = trees.cut(self._engine, shape.name)
+        nodes = cut_tree.cut(self._engine, shape.name)
         return sorted(nodes, key=lambda node: place.get(node.attribute, len(place)))
 
     def verify(self) -> Verification:
@@ -183,6 +187,8 @@ class Release:
                 or what has the name is no regular file.
             EngineError: The disk is full.
         """
+        from ppdm_sql.release.exporting import write_file  # few runs export
+
         self._engine.require_autocommit()
         row, shape = self._found()
         if not verify(self._engine, row, shape).holds:

@@ -15,7 +15,8 @@ from ppdm_sql.macros.installing import Installed
 from ppdm_sql.methods.trees.predicting import Predicted
 from ppdm_sql.methods.trees.storing import Model
 from ppdm_sql.privacy import Measure
-from ppdm_sql.release import Applied, Release, ReleasedColumn
+from ppdm_sql.release import Release, ReleasedColumn
+from ppdm_sql.release.applying import Applied
 from ppdm_sql.release.verification import Verification
 from ppdm_sql.sql_calls.describing import model_facts, release_facts, right
 
@@ -142,7 +143,7 @@ def shown(found: Release | Model) -> list[Row]:
     """Give the facts of a release or model, then its measures."""
     if isinstance(found, Model):
         return [(what, _text(value)) for what, value in model_facts(found.row(), found.tree())]
-    facts = [(what, _text(value)) for what, value in release_facts(found, {}, _noise)]
+    facts = [(what, _text(value)) for what, value in release_facts(found.row(), {}, _noise)]
     return facts + [
         (f"measure {name}", f"{_text(before)} -> {_text(after)}") for name, before, after in found.measures()
     ]

@@ -10,9 +10,11 @@ from pathlib import Path
 import duckdb
 import pytest
 from commands import ppdm
+from rich.console import Console
+from rich.text import Text
 
 from ppdm_sql.cli import progress
-from ppdm_sql.cli.output import Format, print_tables
+from ppdm_sql.cli.output import Format, Titled, _rich_table, print_tables
 
 
 def test_formats_parse_back_to_the_same_rows(released: Path) -> None:
@@ -49,6 +51,28 @@ def test_a_piped_table_is_neither_cut_nor_coloured(capsys: pytest.CaptureFixture
     printed = capsys.readouterr().out
     assert f"{long}   [red]y\n" in printed
     assert "\x1b" not in printed
+
+
+ODD: list[Titled] = [
+    ("none", ("a", "b"), []),
+    ("", ("one",), [(1,), (None,)]),
+    ("wide", ("東京", "b"), [("a", 1), ("東京タワー", 2.5), ("e\u0301", 10**20)]),
+    ("plain", ("[b]x[/b]", "t"), [("[red]", True), ("  spaces ", False), ("", float("nan"))]),
+    ("long", ("text", "list"), [("x" * 500, ["a", None]), ("two\nlines", {"a": 1})]),
+]
+
+
+@pytest.mark.parametrize("tables", [ODD, *([table] for table in ODD)], ids=len)
+def test_a_file_gets_what_a_terminal_shows(tables: list[Titled], capsys: pytest.CaptureFixture[str]) -> None:
+    drawn = io.StringIO()
+    console = Console(file=drawn, width=100_000, highlight=False)
+    for number, (title, columns, rows) in enumerate(tables):
+        for part in ([""] if number else []) + ([Text(title)] if title else []):
+            console.print(part)
+        console.print(_rich_table(columns, rows))
+    print_tables(tables, Format.table)
+    expected = [line.rstrip() for line in drawn.getvalue().splitlines()]
+    assert capsys.readouterr().out.splitlines() == expected
 
 
 def test_control_characters_of_cells_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

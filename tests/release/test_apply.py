@@ -27,7 +27,8 @@ from ppdm_sql.errors import (
     UnknownTable,
 )
 from ppdm_sql.privacy import KAnonymity
-from ppdm_sql.release import publish, recoded
+from ppdm_sql.release import publish
+from ppdm_sql.release.applying import recoded
 
 RECORDS = staff.records()
 STRANGE: dict[str, list[Any]] = {

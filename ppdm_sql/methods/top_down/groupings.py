@@ -202,9 +202,7 @@ class CountedGrouping(Grouping):
         rows = self._engine.query(text, params, step="within")
         return _by_candidate(rows, len(candidates), len(formulas))
 
-    def _sweep(
-        self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
-    ) -> Floats:
+    def _sweep(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
         """Measure the states after candidates of several attributes; a scan for every few of them."""
         most = max(MOST_SUMS // len(needed(formulas)), 1)
         batches: list[list[Candidate]] = [[]]

@@ -161,9 +161,7 @@ class Refinement:
         self._length, self._batch, self._broke = SHORTEST, NARROWEST, False
         self._expected, self._used = 1, 1  # states that the last chain promised, and that came true
 
-    def run(
-        self, *, max_steps: int | None, interrupted: Callable[[], bool], progress: Progress
-    ) -> State:
+    def run(self, *, max_steps: int | None, interrupted: Callable[[], bool], progress: Progress) -> State:
         """Refine until no valid and beneficial candidate is left.
 
         Args:
