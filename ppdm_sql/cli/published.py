@@ -23,7 +23,6 @@ from ppdm_sql.errors import InvalidOption, PpdmError
 from ppdm_sql.privacy import parse, quote_name
 from ppdm_sql.release import CatalogueRow, Measured, Release, ReleasedColumn
 from ppdm_sql.release.catalogue import SHAPE
-from ppdm_sql.release.exporting import check_target
 from ppdm_sql.starting import INTERRUPTED_EXIT
 
 MEASURES = ("measure", "before", "after")
@@ -54,6 +53,8 @@ class Exported:
                 raise InvalidOption(
                     f"{self.export} is the file that the release is made from.", "Give --export another file."
                 )
+            from ppdm_sql.release.exporting import check_target  # most runs write no file
+
             check_target(self.export, force=self.force)
         elif is_memory(database) and not shown:
             raise InvalidOption(
