@@ -45,13 +45,11 @@ def suggest(
         engine: The database.
         table: Table or view, qualified and quoted where needed.
         column: The column.
-        levels: Levels below the root, at least 1: there are ``fanout ** levels`` intervals or groups, and a
-            code has so many levels. By default 4 for intervals, one for each character of a code, and the
-            square root of the number of texts for the number of groups.
+        levels: Levels below the root, at least 1; ``fanout ** levels`` intervals or groups. By default 4 for
+            intervals, one for each character of a code, and as many groups as the root of the texts.
         fanout: Intervals that make a wider one, at least 2.
         count_column: Where rows are collapsed, the column that says how many records each stands for.
-        rule: Instead of a draft by frequencies, ``dates``, ``prefixes`` or ``ranges 5,10,20``, as for
-            :class:`ppdm_sql.taxonomy.derived.DerivedTaxonomy`.
+        rule: Instead of a draft by frequencies, ``dates``, ``prefixes`` or ``ranges 5,10,20``.
 
     Returns:
         The taxonomy; its labels are values of the column or say what they are.
