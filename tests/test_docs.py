@@ -26,12 +26,30 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("page", PLAYED, ids=lambda page: page.stem)
 def test_a_page_prints_what_it_says(page: Path, demo: Path, tmp_path: Path) -> None:
-    (tmp_path / "demo.duckdb").write_bytes(demo.read_bytes())
+    for name in ("demo.duckdb", "visits.csv"):
+        (tmp_path / name).write_bytes(demo.with_name(name).read_bytes())
     text = page.read_text(encoding="utf-8")
     for name, content in FILES.findall(text):
         (tmp_path / name).write_text(content)
     for command, expected, printed in play(text, tmp_path):
         assert matches(printed, expected), f"$ {command}{printed}"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if blocks(page.read_text(encoding="utf-8"), "python")],
+    ids=lambda page: page.stem,
+)
+def test_python_on_a_page_runs(
+    page: Path, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "visits.csv").write_bytes(demo.with_name("visits.csv").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    for name, content in FILES.findall(page.read_text(encoding="utf-8")):
+        Path(name).write_text(content)
+    for block in blocks(page.read_text(encoding="utf-8"), "python"):
+        if "bank.duckdb" not in block:
+            exec(compile(block, page.name, "exec"), {})
 
 
 def test_every_method_has_a_page_with_an_example_that_runs() -> None:
