@@ -30,7 +30,7 @@ LONG_FUNCTIONS = {
     "database.py swap": 102,
     "database.py train": 85,
 }
-LONG_FILES = {"database.py": 1050}
+LONG_FILES = {"database.py": 1054}
 CALLED_ALIKE = {"Measure": 2, "Session": 2}
 
 
