@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         UnknownValue,
     )
     from ppdm_sql.evaluation import Evaluation
+    from ppdm_sql.frames import anonymize, evaluate
     from ppdm_sql.privacy import KAnonymity, LDiversity, TCloseness, Template
     from ppdm_sql.progress import Progress
     from ppdm_sql.release import Release
@@ -75,6 +76,8 @@ __all__ = [
     "UnknownTable",
     "UnknownValue",
     "__version__",
+    "anonymize",
+    "evaluate",
     "integrate",
     "open",
     "register",
@@ -93,6 +96,8 @@ _PLACES = {
     "TCloseness": "ppdm_sql.privacy",
     "Taxonomy": "ppdm_sql.taxonomy",
     "Template": "ppdm_sql.privacy",
+    "anonymize": "ppdm_sql.frames",
+    "evaluate": "ppdm_sql.frames",
     "register": "ppdm_sql.sql_calls.registering",
     "unregister": "ppdm_sql.sql_calls.registering",
 }

@@ -962,12 +962,14 @@ class Database:
 
         return uninstall(self.engine)
 
+    @alone
     def models(self) -> list[ModelRow]:
         """List the trained models in this database, oldest first."""
         from ppdm_sql.methods.trees.storing import models
 
         return models(self.engine)
 
+    @alone
     def model(self, name: str) -> Model:
         """Find a trained model by its name.
 
@@ -978,12 +980,14 @@ class Database:
 
         return get_model(self.engine, name)
 
+    @alone
     def releases(self) -> list[CatalogueRow]:
         """List the releases in this database, oldest first."""
         from ppdm_sql.release import releases
 
         return releases(self.engine)
 
+    @alone
     def release(self, name: str) -> Release:
         """Find a release by its name.
 

@@ -43,7 +43,8 @@ def test_a_page_prints_what_it_says(page: Path, demo: Path, tmp_path: Path) -> N
 def test_python_on_a_page_runs(
     page: Path, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "visits.csv").write_bytes(demo.with_name("visits.csv").read_bytes())
+    for name in ("demo.duckdb", "visits.csv"):
+        (tmp_path / name).write_bytes(demo.with_name(name).read_bytes())
     monkeypatch.chdir(tmp_path)
     for name, content in FILES.findall(page.read_text(encoding="utf-8")):
         Path(name).write_text(content)

@@ -34,7 +34,11 @@ class Command(TyperCommand):
             return super().parse_args(ctx, args)
         except click.MissingParameter as missing:
             alone = str(ctx.params.get("database") or "")
-            if missing.param is None or missing.param.name != "table" or not _holds_records(alone):
+            if (
+                missing.param is None
+                or missing.param.name not in ("table", "column")
+                or not _holds_records(alone)
+            ):
                 raise
         return super().parse_args(ctx, [IN_MEMORY, *words])
 

@@ -13,7 +13,8 @@ DatabasePath = Annotated[
     Path, typer.Argument(metavar="DATABASE", help="A DuckDB file, or :memory:.", show_default=False)
 ]
 TableName = Annotated[
-    str, typer.Argument(metavar="TABLE", help="A table or view: NAME or SCHEMA.NAME.", show_default=False)
+    str,
+    typer.Argument(metavar="TABLE", help="A table or view, or a file: NAME, visits.csv.", show_default=False),
 ]
 ReleaseName = Annotated[
     str, typer.Argument(metavar="RELEASE", help="A release; ppdm releases lists them.", show_default=False)
@@ -29,6 +30,10 @@ Attach = Annotated[
         metavar="'PATH AS NAME'",
         help="A database to read from: its tables are NAME.TABLE; repeatable.",
     ),
+]
+Types = Annotated[
+    list[str] | None,
+    typer.Option("--types", metavar="A=TYPE,...", help="Types of columns, as for codes in a CSV file."),
 ]
 Export = Annotated[
     Path | None,

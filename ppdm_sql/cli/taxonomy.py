@@ -18,7 +18,11 @@ from ppdm_sql.cli import options
 from ppdm_sql.cli.failures import Command
 from ppdm_sql.cli.options import Count, DatabasePath, OutputFormat, TableName
 from ppdm_sql.cli.output import Format, notice, print_tables, shown
+from ppdm_sql.cli.parameters import attached
+from ppdm_sql.cli.progress import progress
+from ppdm_sql.cli.reading import types as read_types
 from ppdm_sql.cli.trace import traced
+from ppdm_sql.sources import given
 from ppdm_sql.taxonomy import read_taxonomy, write_taxonomy
 from ppdm_sql.taxonomy.suggesting import FANOUT
 from ppdm_sql.taxonomy.suggesting import suggest as suggested
@@ -97,6 +101,8 @@ def suggest(
     ] = None,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
+    types: options.Types = None,
+    attach: options.Attach = None,
     threads: options.Threads = None,
     memory_limit: options.MemoryLimit = None,
 ) -> None:
@@ -107,9 +113,13 @@ def suggest(
     With --rule, days are grouped into months, quarters, years and decades, codes by their prefixes, numbers
     into ranges of round widths; ppdm generalize takes such a rule as a taxonomy, too.
     """
-    with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
+    limits = {"threads": threads, "memory_limit": memory_limit}
+    with (
+        ppdm_sql.open(database, read_only=True, attach=attached(attach), **limits) as db,  # type: ignore[arg-type]
+        given(db.engine, table, read_types("--types", types or ()), progress=progress(quiet=quiet)) as name,
+    ):
         found = suggested(
-            db.engine, table, column, levels=levels, fanout=fanout, count_column=count, rule=rule
+            db.engine, name, column, levels=levels, fanout=fanout, count_column=count, rule=rule
         )
     found.to_csv(sys.stdout if into is None else into)
     if into is not None:

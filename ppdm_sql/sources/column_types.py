@@ -225,7 +225,7 @@ def _all_are(
     ]
     if not checks:
         return {}
-    (row,) = engine.query(render(exp.select(*checks).from_(rows)), step="types that texts show")
+    (row,) = engine.look_up(render(exp.select(*checks).from_(rows)), step="types that texts show")
     holds = dict(zip(pairs, row, strict=True))
     return {name: tuple(kind for kind in kinds if holds[name, kind]) for name, kinds in asked.items()}
 
@@ -241,7 +241,8 @@ def kept_as_text(engine: Engine, table: Table, names: Sequence[str], shown: str)
     for name in names:
         counts.append(exp.Count(this=column(name)))
         counts += [exp.CountIf(this=_condition(text, column(name))) for text in (_DIGITS, _NUMBER)]
-    (row,) = engine.query(render(exp.select(*counts).from_(table.expression())), step="texts of digits")
+    query = exp.select(*counts).from_(table.expression())
+    (row,) = engine.look_up(render(query), step="texts of digits")
     notices = []
     for name, values, digits, numbers in zip(names, row[::3], row[1::3], row[2::3], strict=True):
         if values and values in (digits, numbers):

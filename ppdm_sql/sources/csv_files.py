@@ -76,7 +76,7 @@ def read_csv(
 
 def _without_records(engine: Engine, texts: Table, shown: str) -> list[str]:
     counted = exp.select(exp.Count(this=exp.Star())).from_(texts.expression())
-    ((records,),) = engine.query(render(counted), step="records")
+    ((records,),) = engine.look_up(render(counted), step="records")
     return [] if records else [f"{shown} holds no records, only names."]
 
 
@@ -182,7 +182,7 @@ def _texts(engine: Engine, files: Sequence[str], form: CsvForm, shown: str) -> T
     options |= {"comment": "", "strict_mode": True, "null_padding": False, "ignore_errors": False}
     query = exp.select("*").from_(_reader(files, options, form.names))
     try:
-        return engine.materialize("texts", query)
+        return engine.materialize("csv_texts", query)
     except EngineError as cause:
         raise _unreadable(cause.engine_text, shown) from None
 

@@ -101,10 +101,10 @@ def read_again(engine: Engine, source: str, how: Mapping[str, Any], release: str
         InvalidSource: It was a frame, or is not where it was.
     """
     kind, types = how.get("kind"), dict(how.get("types", {}))
-    if source in engine.given or (kind in (None, "attached") and not types and _table(engine, source)):
+    if source in engine.given or kind is None and not types:
         yield
         return
-    if kind == "attached" and not _table(engine, source):
+    if kind == "attached" and not _is_there(engine, source):
         name = how.get("database")
         raise InvalidSource(
             f"The release {release!r} was made from {source}, in a database that is not attached.",
@@ -123,6 +123,13 @@ def read_again(engine: Engine, source: str, how: Mapping[str, Any], release: str
         raise InvalidSource(
             f"The file {source} from which {release!r} was made is not where it was.", "Put it back there."
         ) from None
+
+
+def _is_there(engine: Engine, name: str) -> bool:
+    try:
+        return bool(engine.find(name))
+    except UnknownTable:
+        return False
 
 
 def _table(engine: Engine, name: str) -> Table | None:

@@ -1,0 +1,139 @@
+"""From a file to a file on the command line, and what leads a newcomer there."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from commands import execute, ppdm, spawn
+
+VISITS = "\n".join(
+    ["id,name,sex,zip,disease"]
+    + [
+        f'{n},"Meier, ""{n}""",{"fm"[n % 2]},{"0" if n % 2 else ""}{4000 + n % 3},{"ab"[n // 30]}'
+        for n in range(60)
+    ]
+)
+GENERALIZE = ["--class", "disease", "--require", "k >= 5 on sex, zip", "--into", "visits_safe"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "visits.csv").write_text(VISITS)
+    return tmp_path
+
+
+def test_one_command_makes_the_file_keeps_the_release_and_exports_it(folder: Path) -> None:
+    done = ppdm("generalize", "bank.duckdb", "visits.csv", *GENERALIZE, "--export", "safe.csv")
+    assert done.exit_code == 0, done.stderr
+    lines = done.stderr.splitlines()
+    assert lines[0] == "Made bank.duckdb."
+    assert "Column 'zip' of visits.csv is read as text" in done.stderr
+    assert lines[-1] == "Wrote safe.csv."
+    head, *rows = (folder / "safe.csv").read_text().splitlines()
+    assert (head, len(rows)) == ("sex,zip,disease", 60)
+    assert all(row.split(",")[1] in ("04000", "04001", "04002", "4000", "4001", "4002", "*") for row in rows)
+    assert execute(folder / "bank.duckdb", "SELECT source FROM ppdm.releases") == [("visits.csv",)]
+    assert "Meier" not in done.output
+
+
+def test_without_a_database_nothing_is_left_but_the_export(folder: Path) -> None:
+    for words in (["visits.csv"], [":memory:", "visits.csv"]):
+        done = ppdm("generalize", *words, *GENERALIZE, "--export", "safe.parquet", "--force")
+        assert done.exit_code == 0, done.stderr
+        assert sorted(os.listdir()) == ["safe.parquet", "visits.csv"]
+        assert "Next:" not in done.stderr
+
+
+def test_a_file_alone_is_audited(folder: Path) -> None:
+    done = ppdm("audit", "visits.csv", "--types", "zip=VARCHAR", "--require", "k on sex, zip")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert os.listdir() == ["visits.csv"]
+    drafted = ppdm("taxonomy", "suggest", "visits.csv", "zip", "--types", "zip=VARCHAR")
+    assert drafted.stdout.startswith("0")
+
+
+def test_sql_shows_what_would_be_run_and_makes_nothing(folder: Path) -> None:
+    done = ppdm("generalize", "bank.duckdb", "visits.csv", *GENERALIZE, "--sql")
+    assert done.exit_code == 0, done.stderr
+    assert 'CREATE TEMP TABLE "temp"."main"."visits.csv" AS' in done.stdout
+    assert os.listdir() == ["visits.csv"]
+
+
+def test_a_failed_run_leaves_no_new_file(folder: Path) -> None:
+    done = ppdm("generalize", "bank.duckdb", "visits.csv", *GENERALIZE[2:], "--class", "illness")
+    assert done.exit_code == 2
+    assert "Made bank.duckdb." in done.stderr and "Removed bank.duckdb again" in done.stderr
+    assert os.listdir() == ["visits.csv"]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["visits.csv", *GENERALIZE], "With :memory: nothing is kept"),
+        (["bank.duckdb", "visits.csv", *GENERALIZE, "--export", "visits.csv", "--force"], "made from"),
+        (["bank.duckdb", "vis*.csv", *GENERALIZE, "--export", "visits.csv", "--force"], "made from"),
+        (["bank.duckdb", "visits.csv", *GENERALIZE, "--export", "safe.xyz"], "does not tell the format"),
+        (["bank.duckdb", "visits.csv", *GENERALIZE, "--export", "no/safe.csv"], "cannot be written to"),
+        (["bank.duckdb", "visits.csv", *GENERALIZE, "--types", "zip"], "names no column"),
+        (["bank.duckdb", "visits.csv", *GENERALIZE, "--attach", "x.duckdb"], "under which name"),
+        (["bank.duckdb", "visit", *GENERALIZE], "There is no database file bank.duckdb"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_anything_is_made(
+    folder: Path, words: list[str], problem: str
+) -> None:
+    done = ppdm("generalize", *words)
+    assert done.exit_code in (2, 3)
+    assert problem in done.stderr
+    assert "Made" not in done.stderr
+    assert os.listdir() == ["visits.csv"]
+
+
+def test_a_failed_export_says_that_the_release_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "sub").mkdir()
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "full")
+
+    monkeypatch.setattr("ppdm_sql.release.exporting._finish", fail)
+    done = ppdm("generalize", "bank.duckdb", "visits.csv", *GENERALIZE, "--export", "safe.csv")
+    assert done.exit_code != 0
+    again = "ppdm export bank.duckdb visits_safe safe.csv"
+    assert f"The release visits_safe is kept; export it with: {again}" in done.stderr
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    assert ppdm(*shlex.split(again)[1:]).exit_code == 0
+
+
+def test_a_missing_database_leads_on(folder: Path) -> None:
+    done = ppdm("audit", "new.duckdb", "visits", "--require", "k on sex")
+    assert done.exit_code == 3
+    assert "There is no database file new.duckdb." in done.stderr
+    said = done.stderr.split("of yours: ", 1)[1].split("; a command", 1)[0]
+    assert ppdm(*shlex.split(said)[1:]).exit_code == 0
+    assert ppdm("audit", "new.duckdb", "visits", "--require", "k on sex").exit_code == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_a_killed_run_leaves_nothing(folder: Path, tmp_path: Path) -> None:
+    rows = "".join(f"{n},{n % 7},{n % 1000:04},{n % 2}\n" for n in range(400_000))
+    (folder / "big.csv").write_text("id,sex,zip,disease\n" + rows)
+    spill = folder / "spill"
+    spill.mkdir()
+    words = ["generalize", "big.csv", *GENERALIZE, "--export", "safe.csv", "--memory-limit", "200MB"]
+    run = spawn(*words, env={**os.environ, "TMPDIR": str(spill)}, cwd=folder)
+    deadline = time.monotonic() + 60
+    while not os.listdir(spill) and run.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    run.send_signal(signal.SIGKILL)
+    run.communicate()
+    while os.listdir(spill) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert os.listdir(spill) == []
+    assert sorted(os.listdir()) == ["big.csv", "spill", "visits.csv"]
