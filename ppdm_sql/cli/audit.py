@@ -40,6 +40,7 @@ def run(
     ] = 5,
     form: OutputFormat = Format.table,
     sql: options.Sql = False,
+    quiet: options.Quiet = False,
     debug: options.Debug = False,
     attach: options.Attach = None,
     threads: options.Threads = None,
@@ -57,7 +58,7 @@ def run(
         ) as db,
         traced(db, on=sql),
     ):
-        db.progress = progress(quiet=sql)
+        db.progress = progress(quiet=quiet or sql)
         audit = db.audit(**given, groups=groups if show_groups else 0)
     if not sql:
         print_tables(audit.tables(), form)
