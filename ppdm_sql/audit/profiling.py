@@ -96,9 +96,12 @@ class Profile:
         pairs: list[tuple[object, ...]] = [
             (*p.columns, p.classes, p.alone, p.share_alone) for p in self.pairs
         ]
-        title = f"Pairs of columns that single out most of the {self.records} records"
         together = ("column", "and", "classes", "unique records", "share")
-        return [(f"Columns of {self.records} records", heading, rows), (title, together, pairs)]
+        return [
+            ("Table", ("records", "columns"), [(self.records, len(self.columns))]),
+            ("Columns", heading, rows),
+            ("Pairs of columns that single out most records", together, pairs),
+        ]
 
 
 def profile(engine: Engine, table: Table, count: str | None = None) -> Profile:

@@ -101,7 +101,7 @@ def test_thresholds_are_shares_or_texts(con: Con) -> None:
 @pytest.mark.parametrize("name", ['a "b', "it's", "select", "; DROP TABLE customers; --", "größe"])
 def test_hostile_names_are_audited(con: Con, name: str) -> None:
     con.execute(f"CREATE TABLE {quoted(name)} AS SELECT i % 2 AS {quoted(name)}, i AS n FROM range(8) r (i)")
-    found = con.execute('SELECT about, value FROM ppdm_audit(?, by := [?])', [name, name]).fetchall()
+    found = con.execute("SELECT about, value FROM ppdm_audit(?, by := [?])", [name, name]).fetchall()
     assert (name, 4.0) in found  # k
 
 
