@@ -92,5 +92,5 @@ def _print_all(release: Release, limit: int, form: Format) -> None:
 
 def _facts(release: Release, *, by_treatment: bool = False) -> Titled:
     """Give what the catalogue says of the release, a line each; columns one by one or by their treatment."""
-    facts = release_facts(release, short_names(release), noise_option, by_treatment=by_treatment)
+    facts = release_facts(release.row(), short_names(release), noise_option, by_treatment=by_treatment)
     return "release", ("what", "value"), facts

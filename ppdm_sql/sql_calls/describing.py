@@ -10,7 +10,7 @@ from ppdm_sql.engine.names import Table, quoted
 from ppdm_sql.errors import UnknownRelease, choices
 from ppdm_sql.methods.trees.model import DecisionTree
 from ppdm_sql.methods.trees.storing import KEPT, Model, ModelRow, accuracy
-from ppdm_sql.release import Release, ReleasedColumn
+from ppdm_sql.release import CatalogueRow, Release, ReleasedColumn
 from ppdm_sql.release.catalogue import NOTICES, SHAPE
 
 Facts = list[tuple[str, object]]
@@ -60,7 +60,7 @@ def right(row: ModelRow) -> float | None:
 
 
 def release_facts(
-    release: Release,
+    row: CatalogueRow,
     named: Mapping[str, str],
     noise: Callable[[ReleasedColumn], str],
     *,
@@ -69,12 +69,11 @@ def release_facts(
     """Give what the catalogue says of a release.
 
     Args:
-        release: The release.
+        row: Its row of the catalogue.
         named: What long requirements are called; others are called requirement.
         noise: Writes the option that tells others of a column's noise.
         by_treatment: Whether columns are given by their treatment, not one by one.
     """
-    row = release.row()
     elsewhere = (SHAPE, NOTICES, "noise")
     options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
     columns = [ReleasedColumn(*item) for item in row.parameters[SHAPE]["columns"]]

@@ -142,7 +142,7 @@ def shown(found: Release | Model) -> list[Row]:
     """Give the facts of a release or model, then its measures."""
     if isinstance(found, Model):
         return [(what, _text(value)) for what, value in model_facts(found.row(), found.tree())]
-    facts = [(what, _text(value)) for what, value in release_facts(found, {}, _noise)]
+    facts = [(what, _text(value)) for what, value in release_facts(found.row(), {}, _noise)]
     return facts + [
         (f"measure {name}", f"{_text(before)} -> {_text(after)}") for name, before, after in found.measures()
     ]

@@ -200,7 +200,10 @@ def test_macros_are_installed_and_taken_out(con: Con) -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        ("ppdm_audit('customers', sensitive := 'Job')", "sensitive is given without by. Name what others"),
+        (
+            "ppdm_audit('customers', sensitive := 'Job')",
+            "others may know: by := ['Age', 'Gender', 'Location'].",
+        ),
         ("ppdm_audit('custmers')", "Tables here: customers"),
         ("ppdm_audit()", "ppdm_audit needs the argument tbl"),
         ("ppdm_verify('nothing')", "There is no release 'nothing'"),
