@@ -18,7 +18,6 @@ MOST_VALUES = 100
 """Sensitive values that are listed at most, those that can be inferred most surely first."""
 SMALL = 5
 """Classes of fewer records are counted as small."""
-_RECURSIVE_L = 2
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def sensitive_measures(item: SensitiveExposure) -> list[tuple[str, float | None,
         ("values", item.values, "NULL is one"),
         ("distinct l", item.distinct_l, "the fewest values of a class"),
         ("entropy l", item.entropy_l, "the smallest exp(entropy) of a class"),
-        (f"recursive c (l = {_RECURSIVE_L})", item.recursive_c, recursive),
+        ("recursive c (l = 2)", item.recursive_c, recursive),
         ("t, equal distances", item.equal_t, "how far a class is from the table, at worst"),
     ]
     if item.ordered_t is not None:
@@ -187,7 +186,7 @@ def _sensitive(
 ) -> SensitiveExposure:
     engine, qi = collapsed.engine, tuple(by)
     cells = {"cells": collapsed.cells(by, sensitive)}
-    ratio = bind("audit/recursive_ratio", tables=cells, values={"l": _RECURSIVE_L})
+    ratio = bind("audit/recursive_ratio", tables=cells)
     ((recursive_c,),) = engine.query(ratio, step="recursive_ratio")
     listed = bind("audit/value_confidences", tables=cells, values={"most": MOST_VALUES})
     rows = engine.query(listed, step="value_confidences")

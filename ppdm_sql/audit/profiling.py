@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -96,9 +96,12 @@ class Profile:
         pairs: list[tuple[object, ...]] = [
             (*p.columns, p.classes, p.alone, p.share_alone) for p in self.pairs
         ]
-        title = f"Pairs of columns that single out most of the {self.records} records"
         together = ("column", "and", "classes", "unique records", "share")
-        return [(f"Columns of {self.records} records", heading, rows), (title, together, pairs)]
+        return [
+            ("Table", ("records", "columns"), [(self.records, len(self.columns))]),
+            ("Columns", heading, rows),
+            ("Pairs of columns that single out most records", together, pairs),
+        ]
 
 
 def profile(engine: Engine, table: Table, count: str | None = None) -> Profile:
@@ -136,21 +139,14 @@ class _Profiling:
     def __init__(self, engine: Engine, table: Table, count: str | None) -> None:
         self._engine, self._table = engine, table
         everything = engine.columns(table)
-        counted = count_column(count, everything, table=table.name)
-        if counted is not None:
-            check_counts(engine, table, counted)
-        self._columns = [item for item in everything if item.name != counted]
-        codes = {item.name: f"c{place}" for place, item in enumerate(self._columns)}
-        values = exact_values(engine, table, self._columns)
-        rows = exp.select(*(alias(values[name], code) for name, code in codes.items()))
-        self._records: exp.Expression = exp.Count(this=exp.Star())
-        rows = rows.from_(exp.alias_(table.expression(), "s", table=True))
-        if counted is not None:
-            self._records = exp.cast(exp.Sum(this=column("records")), "BIGINT")
-            rows = rows.select(alias(column(counted, "s"), "records"))
-            rows = rows.where(exp.GT(this=column(counted, "s"), expression=exp.convert(0)))
-        self._codes = codes
-        self._rows = engine.overlay(rows) if self._is_stored() else engine.materialize("rows", rows)
+        self._count = count_column(count, everything, table=table.name)
+        if self._count is not None:
+            check_counts(engine, table, self._count)
+        self._columns = [item for item in everything if item.name != self._count]
+        self._values = exact_values(engine, table, self._columns)
+        self._source = table
+        if not self._is_stored():
+            self._copy()
 
     def _is_stored(self) -> bool:
         """Tell whether reading the source again costs no more than reading a copy of it."""
@@ -158,6 +154,17 @@ class _Profiling:
         where = {"name": table.name, "schema": table.schema, "catalog": table.catalog}
         ((stored,),) = self._engine.look_up(text("engine/stable_tables"), where, step="stable_tables")
         return bool(stored)
+
+    def _copy(self) -> None:
+        """Read a source once that may be slow, or different, the next time."""
+        codes = {name: f"c{place}" for place, name in enumerate(self._values)}
+        rows = exp.select(*(alias(value, codes[name]) for name, value in self._values.items()))
+        if self._count is not None:
+            rows = rows.select(alias(column(self._count, "s"), "records"))
+            self._count = "records"
+        rows = rows.from_(exp.alias_(self._table.expression(), "s", table=True))
+        self._source = self._engine.materialize("rows", rows)
+        self._values = {name: column(code, "s") for name, code in codes.items()}
 
     def profile(self) -> Profile:
         """Look at the columns, then at the pairs of those that matter."""
@@ -205,19 +212,29 @@ class _Profiling:
         """Estimate the classes of pairs, all in one scan."""
         hashes = [
             exp.ApproxDistinct(
-                this=exp.Anonymous(this="hash", expressions=[column(self._codes[name]) for name in pair])
+                this=exp.Anonymous(this="hash", expressions=[self._values[name].copy() for name in pair])
             )
             for pair in pairs
         ]
-        query = exp.select(*(alias(item, f"p{place}") for place, item in enumerate(hashes)))
-        (row,) = self._engine.query(render(query.from_(self._rows.expression())), step="pair_estimates")
+        query = self._read(alias(item, f"p{place}") for place, item in enumerate(hashes))
+        (row,) = self._engine.query(render(query), step="pair_estimates")
         return dict(zip(pairs, row, strict=True))
 
     def _grouped(self, names: Sequence[str], called: Sequence[str]) -> exp.Select:
         """Write the combinations of columns with their numbers of records."""
-        keys = [alias(column(self._codes[name]), new) for name, new in zip(names, called, strict=True)]
-        query = exp.select(*keys, alias(self._records.copy(), "records")).from_(self._rows.expression())
+        keys = [alias(self._values[name].copy(), new) for name, new in zip(names, called, strict=True)]
+        records = _count()
+        if self._count is not None:
+            records = exp.cast(exp.Sum(this=column(self._count, "s")), "BIGINT")
+        query = self._read([*keys, alias(records, "records")])
         return query.group_by(*(exp.convert(place) for place in range(1, len(keys) + 1)))
+
+    def _read(self, wanted: Iterable[exp.Expression]) -> exp.Select:
+        """Read the rows that stand for records."""
+        query = exp.select(*wanted).from_(exp.alias_(self._source.expression(), "s", table=True))
+        if self._count is None:
+            return query
+        return query.where(exp.GT(this=column(self._count, "s"), expression=exp.convert(0)))
 
 
 def _count() -> exp.Expression:

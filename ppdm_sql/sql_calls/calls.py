@@ -131,7 +131,7 @@ CALLS = (
     ),
     Call("apply", lambda db, given: [rows.applied(db.apply(**given))], rows.APPLIED),
     Call("evaluate", _evaluate, rows.ERRORS, writes=False, tells=True),
-    Call("export", _export, rows.FILES, writes=False, tells=True),
+    Call("export", _export, rows.FILES, writes=False),
     Call("drop", lambda db, given: [rows.dropped(published(db, **given))], rows.DROPPED),
     Call("generate_agrawal", _generate_agrawal, rows.GENERATED, tells=True),
     Call("install", lambda db, given: rows.installed(db.install(**given)), rows.MACROS),

@@ -244,6 +244,7 @@ def _exposed(found: Exposure) -> Iterator[Row]:
 
 
 def _profiled(found: Profile) -> Iterator[Row]:
+    yield "the table", "records", found.records, None, f"{len(found.columns)} columns"
     for column in found.columns:
         note = f"{column.looks_like}: {column.type}, {column.values} values, {column.nulls} NULLs"
         yield column.column, "share of unique records", column.share_alone, None, note

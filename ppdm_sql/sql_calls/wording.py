@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterable
 
 from ppdm_sql.errors import PpdmError
-from ppdm_sql.options import OPTIONS, Option
+from ppdm_sql.options import OPTIONS, Form, Option
+from ppdm_sql.sql_calls.arguments import sql_name
 
-_FLAG = re.compile(r"--[a-z][a-z-]*")
+_FLAG = re.compile(r"(--[a-z][a-z-]*)(?: ([A-Z]\w*(?:,\w+)*)(?=[.,;]? |[.,;]?$))?")
+"""An option, and columns behind it that stand there as an example."""
 _CALLED = "|".join(name.replace("_", " ") for name in OPTIONS if name != "integrate")
 _COMMAND = re.compile(rf"\bppdm ({_CALLED})\b")
 
@@ -22,14 +24,23 @@ def in_sql(error: PpdmError, arguments: Iterable[Option]) -> PpdmError:
         arguments: What the call takes.
 
     Example:
-        >>> error = PpdmError("2 folds are given.", "Give --folds 3, or run ppdm verify first.")
-        >>> str(in_sql(error, OPTIONS["evaluate"]))
-        '2 folds are given. Give folds 3, or run ppdm_verify first.'
+        >>> error = PpdmError("--sensitive is given alone.", "Give --by Age,Sex, or run ppdm verify first.")
+        >>> print(in_sql(error, OPTIONS["audit"]))
+        sensitive is given alone. Give by := ['Age', 'Sex'], or run ppdm_verify first.
     """
-    names = {flag: option.argument for option in arguments for flag in option.flags.split("/")}
+    known = {flag: option for option in arguments for flag in option.flags.split("/")}
+
+    def argument(found: re.Match[str]) -> str:
+        flag, columns = found.groups()
+        if flag not in known:
+            return found[0]
+        name = sql_name(known[flag])
+        if columns is None or known[flag].form is not Form.names:
+            return name if columns is None else f"{name} {columns}"
+        return f"{name} := {columns.split(',')}"
 
     def worded(text: str) -> str:
-        text = _FLAG.sub(lambda found: names.get(found[0], found[0]), text)
+        text = _FLAG.sub(argument, text)
         return _COMMAND.sub(lambda found: f"ppdm_{found[1].replace(' ', '_')}", text)
 
     told = copy.copy(error)

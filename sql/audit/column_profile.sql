@@ -1,6 +1,6 @@
 -- column_profile | in: column_values | out: column_profile | grain: one row | params: sample INTEGER
--- How many values a column has, how many records are alone with theirs (NULL is a value there), and what a
--- sample of its values looks like: those with the least hashes, so that the same table gives the same sample.
+-- How many values a column has, and how many records are alone with theirs; NULL is a value there. Beside that, what
+-- a sample of its values looks like: those with the least hashes, so that the same table gives the same sample.
 WITH counts AS MATERIALIZED (
     SELECT
         count(v.value) AS "values",

@@ -146,6 +146,32 @@ def test_of_many_pairs_the_ten_that_single_out_most_are_shown() -> None:
     assert [pair.alone for pair in found] == sorted((one for one, _ in alone.values()), reverse=True)[:10]
 
 
+def test_of_many_columns_those_with_the_most_values_are_paired() -> None:
+    con = duckdb.connect()
+    columns = ", ".join(f"hash(i * 31 + {n}) % {n + 2} AS c{n}" for n in range(40))
+    con.execute(f"CREATE TABLE t AS SELECT {columns} FROM range(500) r (i)")
+    con.execute("CREATE VIEW v AS FROM t")
+    found = seen(con)
+    assert len(found.columns) == 40
+    paired = {name for pair in found.pairs for name in pair.columns}
+    assert paired <= {f"c{n}" for n in range(10, 40)}
+    for pair in found.pairs:
+        both = Counter(con.table("t").select(*map(quoted, pair.columns)).fetchall())
+        assert (pair.classes, pair.alone) == (len(both), list(both.values()).count(1))
+    assert seen(con, "v") == found
+
+
+def test_a_view_that_changes_is_read_once() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE VIEW v AS SELECT (random() * 1e9)::INTEGER AS a, i % 2 AS b, random() < 0.5 AS c "
+                "FROM range(100) r (i)")  # fmt: skip
+    statements: list[str] = []
+    db = ppdm_sql.open(con)
+    db.engine.tracer = statements.append
+    assert db.audit("v").profile is not None
+    assert sum('"v"' in sql for sql in statements) == 1
+
+
 def test_pairs_leave_out_what_singles_out_by_itself() -> None:
     con = duckdb.connect()
     con.execute(

@@ -148,9 +148,10 @@ def test_audit_looks_at_a_table_without_any_requirement(bank: Path) -> None:
     result = ppdm("audit", bank, "customers", "--count", "n", "--format", "json")
     assert result.exit_code == 0, result.stderr
     found = json.loads(result.stdout)
-    columns = {row["column"]: row for row in found["Columns of 24 records"]}
+    assert found["Table"] == [{"records": 24, "columns": 5}]
+    columns = {row["column"]: row for row in found["Columns"]}
     assert (columns["Job"]["values"], columns["Job"]["looks like"]) == (5, "category")
-    assert len(found["Pairs of columns that single out most of the 24 records"]) == 10
+    assert len(found["Pairs of columns that single out most records"]) == 10
     assert not any(cell in result.stdout for cell in CELLS)
 
 

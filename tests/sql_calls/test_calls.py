@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -105,6 +106,14 @@ def test_hostile_names_are_audited(con: Con, name: str) -> None:
     assert (name, 4.0) in found  # k
 
 
+def test_a_table_of_an_attached_database_is_audited(con: Con, tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "other.duckdb")) as other:
+        other.execute("CREATE TABLE t AS SELECT i % 2 AS a FROM range(8) r (i)")
+    con.execute(f"ATTACH '{tmp_path / 'other.duckdb'}' AS o (READ_ONLY)")
+    sql = "SELECT value FROM ppdm_audit('o.main.t', by := 'a') WHERE measure = 'smallest class (k)'"
+    assert con.execute(sql).fetchall() == [(4.0,)]
+
+
 # -- what is published ------------------------------------------------------------------------
 
 
@@ -191,7 +200,10 @@ def test_macros_are_installed_and_taken_out(con: Con) -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        ("ppdm_audit('customers', sensitive := 'Job')", "sensitive is given without by. Name what others"),
+        (
+            "ppdm_audit('customers', sensitive := 'Job')",
+            "others may know: by := ['Age', 'Gender', 'Location'].",
+        ),
         ("ppdm_audit('custmers')", "Tables here: customers"),
         ("ppdm_audit()", "ppdm_audit needs the argument tbl"),
         ("ppdm_verify('nothing')", "There is no release 'nothing'"),
@@ -209,7 +221,7 @@ def test_errors_are_in_the_words_of_sql(released: Con, call: str, words: str) ->
 
 
 @pytest.mark.parametrize("call", [call for call in CALLS if not call.writes], ids=lambda call: call.name)
-def test_what_only_reads_works_on_a_read_only_file(tmp_path: Any, call: Any) -> None:
+def test_what_only_reads_works_on_a_read_only_file(tmp_path: Path, call: Any) -> None:
     path = str(tmp_path / "bank.duckdb")
     with duckdb.connect(path) as made:
         examples.write(Engine(made))
