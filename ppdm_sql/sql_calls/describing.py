@@ -69,7 +69,7 @@ def release_facts(
     """Give what the catalogue says of a release.
 
     Args:
-        row: Its row of the catalogue.
+        row: What the catalogue says of the release.
         named: What long requirements are called; others are called requirement.
         noise: Writes the option that tells others of a column's noise.
         by_treatment: Whether columns are given by their treatment, not one by one.
