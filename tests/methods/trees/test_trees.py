@@ -24,7 +24,19 @@ from ppdm_sql.errors import (
 from ppdm_sql.methods.trees.model import MODES, DecisionTree
 from ppdm_sql.progress import SilentProgress
 
-HOSTILE = ['a "b"', "it's", '"; DROP TABLE t; --', "select", "Größe ✓", "a.b", "g", "k0", "w0", "node", "v1"]
+HOSTILE = [
+    'a "b"',
+    "it's",
+    '"; DROP TABLE t; --',
+    "select",
+    "Größe ✓",
+    "a.b",
+    "class_text",
+    "code0",
+    "value0",
+    "node",
+    "v1",
+]
 RECONSTRUCTED = ("global", "byclass", "local")
 
 
