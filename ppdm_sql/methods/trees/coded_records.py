@@ -128,7 +128,7 @@ def coding_query(
 
     Example: an age with noise, in fine bins, and a job.
         >>> from ppdm_sql.engine.statements import formatted
-        >>> from ppdm_sql.methods.perturbation.noise import Domain
+        >>> from ppdm_sql.methods.perturbation.noise import Domain, Uniform
         >>> noise = Uniform(25.0, Domain(0, 100))
         >>> features = [numeric_feature("Age", Grid(0, 25, 4), noise), categorical_feature("Job", "ab")]
         >>> types = {1: Table("jobs")}
