@@ -69,7 +69,7 @@ class TreeFeature:
 
     @property
     def fine(self) -> int:
-        """Fine bins in a cell of the noisy value: a power of two, so that no rounding sets them apart."""
+        """Fine bins in a cell of the noisy value: a power of two, so that rounding never divides them."""
         room = max(MOST_BINS // self.observed.cells, 1)
         return min(FINE, 1 << (room.bit_length() - 1))
 
