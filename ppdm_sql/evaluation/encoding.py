@@ -57,7 +57,7 @@ class Rows:
 
 def collapsed(engine: Engine, rows: Rows, features: Sequence[Feature]) -> Table:
     """Count the records of each combination of features and class, in one scan of the rows."""
-    view = engine.overlay(reading(rows, features))
+    view = engine.overlay(feature_rows(rows, features))
     # GROUP BY follows collations, which would merge texts that differ
     texts = [item for item in engine.columns(view) if item.type == "VARCHAR"]
     names = [*(f"v{place}" for place in range(len(features))), "label"]
@@ -68,7 +68,7 @@ def collapsed(engine: Engine, rows: Rows, features: Sequence[Feature]) -> Table:
     return engine.materialize("collapsed", query.group_by(exp.var("ALL")))
 
 
-def reading(rows: Rows, features: Sequence[Feature]) -> exp.Select:
+def feature_rows(rows: Rows, features: Sequence[Feature]) -> exp.Select:
     """Select features and class as they are compared; rows that stand for no record are left out."""
     pairs = zip(rows.columns, features, strict=True)
     values = [alias(feature.value(name), f"v{place}") for place, (name, feature) in enumerate(pairs)]

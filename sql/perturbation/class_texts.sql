@@ -1,6 +1,8 @@
--- class_texts | in: class_codes | out: class_texts | grain: one row per class | params: -
--- The classes as text, in order.
+-- class_texts | in: class_codes | out: class_texts | grain: one row per class | params: most INTEGER
+-- The first classes as text, in order, and how many there are.
 SELECT
-    CAST(c.class AS VARCHAR) AS class
+    CAST(c.class AS VARCHAR) AS class,
+    count(*) OVER () AS classes
 FROM class_codes AS c
-ORDER BY c.class_code ASC;
+ORDER BY c.class_code ASC
+LIMIT param('most');

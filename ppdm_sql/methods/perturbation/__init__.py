@@ -1,1 +1,1 @@
-"""Perturbation: noise, distributions reconstructed behind it, and trees grown from them."""
+"""Perturbation: value distortion, value-class membership, and reconstruction of the original distribution."""

@@ -39,10 +39,10 @@ FUTILE = 100.0
 class ConditionalPrivacy:
     """The privacy of one column by its distribution."""
 
-    # pi(X), 2 to the entropy of the original value: the width of the even distribution that is as uncertain;
+    # Pi(X), 2 to the entropy of the original value: the width of the even distribution that is as uncertain;
     # for whole numbers and categories the number of values
     before: float
-    after: float  # pi(X|Y), the same once the noisy value is known
+    after: float  # Pi(X|Y), the same once the noisy value is known
     loss: float  # the share of `before` that is lost, in [0, 1]: 1 - after / before
     # mean width of the shortest interval that holds the original value with 95 % probability; None for
     # categories

@@ -80,14 +80,15 @@ def _classes(engine: Engine, histogram: Table, by: str) -> tuple[Table, tuple[st
     """Number the classes, and give them as text."""
     coding = bind("perturbation/class_codes", tables={"histogram": histogram})
     codes = engine.materialize("class_codes", coding)
-    listing = bind("perturbation/class_texts", tables={"class_codes": codes})
-    classes = tuple(text for (text,) in engine.query(listing, step="class_texts"))
-    if len(classes) > MOST_CLASSES:
+    values = {"most": MOST_CLASSES}
+    listing = bind("perturbation/class_texts", tables={"class_codes": codes}, values=values)
+    found = engine.query(listing, step="class_texts")
+    if found and found[0][1] > MOST_CLASSES:
         raise InvalidOption(
-            f"Column {by!r} has {len(classes)} values, too many for classes.",
+            f"Column {by!r} has {found[0][1]} values, too many for classes.",
             f"Name a column of no more than {MOST_CLASSES} values with --by-class.",
         )
-    return codes, classes
+    return codes, tuple(text for text, _ in found)
 
 
 # -- the counting statement -------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What an owner must be told of keys, seeds and earlier releases of the same columns."""
+"""Notices to the owner on keys, seeds and earlier releases of the same columns."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def _refused(asked: NoiseSpec, text: str, why: str) -> InvalidOption:
 
 
 def _added(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
-    """Read a scale or level and the clauses behind it."""
+    """Read a scale or level and the clauses that follow it."""
     found = _AMOUNT.match(rest)
     if found is None:
         raise _refused(asked, text, "there is no scale or privacy level")

@@ -66,7 +66,7 @@ def noisy_query(
     Example: a salary with Gaussian noise, an age of which the cell is shown.
         >>> from ppdm_sql.engine import Column
         >>> from ppdm_sql.engine.statements import formatted
-        >>> from ppdm_sql.methods.perturbation.noise import Domain
+        >>> from ppdm_sql.methods.perturbation.noise import Domain, Gaussian
         >>> salary = NoisyColumn(Column("salary", "DOUBLE"), Gaussian(2500.0, Domain(0, 150_000)))
         >>> age = NoisyColumn(Column("age", "BIGINT"), Cells((0, 40, 100)))
         >>> rows = RecordKey("row", column("rowid", "s"))

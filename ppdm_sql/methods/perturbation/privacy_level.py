@@ -1,7 +1,7 @@
 """How wide is the interval in which an original value lies: Table 1 of the paper, both ways.
 
-If a value can be told with confidence c to lie in an interval, the width of the interval is the amount of
-privacy at confidence c. A privacy level is that width as a share of the range of the column.
+If it can be estimated with confidence c that a value lies in an interval, the width of the interval is the
+amount of privacy at confidence c. A privacy level is that width as a share of the range of the column.
 
 Source: Agrawal, Srikant 2000, section 2.1, Table 1.
 """

@@ -99,14 +99,14 @@ class RandomizeRun(Run[Randomized]):
         self._notice(key, records, noisy)
         progress.start(f"randomizing {self.source}")
         mixed = self._mixing(noisy) if self.request.correlated else None
-        table = self._written(noisy, records, key, mixed)
+        table = self._noisy_table(noisy, records, key, mixed)
         self._notice_nulls(table, noisy)
         progress.start(f"measuring {self.request.into}")
         measures = self._measures(table, noisy, number, mixed)
         marginals, moments = self._marginals(table, noisy), self._moments(table, noisy)
         return Randomized(table, number, noisy, key, measures, marginals, moments)
 
-    def _read(self) -> Table:
+    def _source_rows(self) -> Table:
         """Give the source as method and audit read it; numbers that get noise are read as they are."""
         roles = self.roles
         numbers = {asked.column for asked in roles.asked if asked.kind != "retain"}
@@ -125,9 +125,9 @@ class RandomizeRun(Run[Randomized]):
         engine, name = self.engine, self.roles.record
         if name is None:
             records = records_by_row(engine, self.table, list(self.columns.values()), self.source)
-            self.rows = self._read()
+            self.rows = self._source_rows()
             return records
-        self.rows = self._read()
+        self.rows = self._source_rows()
         return records_by_column(engine, self.rows, self.columns[name])
 
     def _notice(self, key: Key, records: RecordKey, noisy: Sequence[NoisyColumn]) -> None:
@@ -158,7 +158,7 @@ class RandomizeRun(Run[Randomized]):
         found = mixing_matrix(self.engine, table, values, [deviation(it.added) for it in numbers if it.added])
         return np.round(found, 9)
 
-    def _written(
+    def _noisy_table(
         self, noisy: Sequence[NoisyColumn], records: RecordKey, key: Key, mixed: Matrix | None
     ) -> Table:
         """Draw the noise and write the noisy rows."""

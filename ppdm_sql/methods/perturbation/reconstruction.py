@@ -1,4 +1,4 @@
-"""The distribution behind the noise, from counts of the noisy values: Bayes' rule, step by step.
+"""The original distribution, reconstructed from counts of the noisy values by Bayes' rule, step by step.
 
 Source: Agrawal, Srikant 2000, section 3 and, for categories, section 6.
 """

@@ -69,7 +69,7 @@ class TreeFeature:
 
     @property
     def fine(self) -> int:
-        """Fine bins in a cell of the noisy value: a power of two, so that no rounding sets them apart."""
+        """Fine bins in a cell of the noisy value: a power of two, so that rounding never divides them."""
         room = max(MOST_BINS // self.observed.cells, 1)
         return min(FINE, 1 << (room.bit_length() - 1))
 
@@ -128,7 +128,7 @@ def coding_query(
 
     Example: an age with noise, in fine bins, and a job.
         >>> from ppdm_sql.engine.statements import formatted
-        >>> from ppdm_sql.methods.perturbation.noise import Domain
+        >>> from ppdm_sql.methods.perturbation.noise import Domain, Uniform
         >>> noise = Uniform(25.0, Domain(0, 100))
         >>> features = [numeric_feature("Age", Grid(0, 25, 4), noise), categorical_feature("Job", "ab")]
         >>> types = {1: Table("jobs")}

@@ -24,8 +24,7 @@ class Attribute:
     # the inner boundaries of the cells of a number, ascending; empty for categories
     cuts: tuple[float, ...] = ()
     values: tuple[str, ...] = ()  # the categories as text, in their order; empty for numbers
-    # the noise on it in the words of `--noise`, where the tree was grown from what was reconstructed behind
-    # it
+    # the noise on it in the words of `--noise`, where the tree was grown from reconstructed values
     noise: str | None = None
 
     @property

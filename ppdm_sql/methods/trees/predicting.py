@@ -27,7 +27,7 @@ ClassAs = Callable[[int], exp.Expression]
 class Predicted:
     """A table that was made by a model."""
 
-    into: str  # its name
+    into: str
     column: str  # its column with the predicted class
     classes: dict[str, int]  # records by predicted class
 

@@ -29,7 +29,7 @@ KEPT = "trained"
 class ModelRow:
     """One row of ``ppdm.models``."""
 
-    model: str  # its name
+    model: str
     mode: Mode  # how it was grown
     source: str  # the training table as the user wrote it
     class_column: str  # what it predicts

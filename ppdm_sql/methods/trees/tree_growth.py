@@ -118,10 +118,8 @@ class TreeGrowth:
             ends = self._reconstruct(part, counts)
             for position, split in enumerate(self._splits(counts)):
                 if split is not None:
-                    own, own_ends = (
-                        counts[split.attribute][position],
-                        ends.get((position, split.attribute)),
-                    )
+                    own = counts[split.attribute][position]
+                    own_ends = ends.get((position, split.attribute))
                     children = self._divide(part[position], split, nodes)
                     self._send(first + position, split, children, own, own_ends, below)
         if below.nodes:

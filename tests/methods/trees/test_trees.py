@@ -24,7 +24,19 @@ from ppdm_sql.errors import (
 from ppdm_sql.methods.trees.model import MODES, DecisionTree
 from ppdm_sql.progress import SilentProgress
 
-HOSTILE = ['a "b"', "it's", '"; DROP TABLE t; --', "select", "Größe ✓", "a.b", "g", "k0", "w0", "node", "v1"]
+HOSTILE = [
+    'a "b"',
+    "it's",
+    '"; DROP TABLE t; --',
+    "select",
+    "Größe ✓",
+    "a.b",
+    "class_text",
+    "code0",
+    "value0",
+    "node",
+    "v1",
+]
 RECONSTRUCTED = ("global", "byclass", "local")
 
 
@@ -461,3 +473,12 @@ def test_a_collation_does_not_change_what_is_predicted(con: duckdb.DuckDBPyConne
     assert model.confusion("plain") == model.confusion("collated") == ((200, 0), (0, 200))
     wrong = "SELECT count(*) FROM collated WHERE m_predict(job)::BLOB <> class::BLOB"
     assert con.execute(wrong).fetchall() == [(0,)]
+
+
+def test_classes_that_are_equal_with_other_texts_stay_apart(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute(
+        "CREATE TABLE t AS SELECT i % 2 AS x, ['30 days', '1 month'][1 + i % 2]::INTERVAL AS wait "
+        "FROM range(100) AS r (i)"
+    )
+    tree = train(con, mode="original", class_column="wait").tree()
+    assert (tree.classes, tree.root.counts) == (("1 month", "30 days"), (50, 50))

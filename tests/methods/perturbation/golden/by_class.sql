@@ -45,10 +45,12 @@ FROM (
 ) AS c;
 
 SELECT
-  CAST(c.class AS TEXT) AS class
+  CAST(c.class AS TEXT) AS class,
+  COUNT(*) OVER () AS classes
 FROM class_codes AS c
 ORDER BY
-  c.class_code ASC;
+  c.class_code ASC
+LIMIT 1000;
 
 SELECT
   h.attribute,
