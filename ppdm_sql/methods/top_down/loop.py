@@ -170,9 +170,6 @@ class Refinement:
             max_steps: Stop after this many steps, at least 0; None for no limit.
             interrupted: Asked before every measurement; true stops the run with the state reached.
             progress: Told after every step what is being optimised.
-
-        Raises:
-            GuaranteeNotMet: The most general state breaks a requirement.
         """
         self.begin()
         while self.state.stopped is None:
@@ -186,11 +183,7 @@ class Refinement:
         return self.state
 
     def begin(self) -> None:
-        """Make ready for the first step.
-
-        Raises:
-            GuaranteeNotMet: The most general state breaks a requirement.
-        """
+        """Make ready for the first step."""
         self._constraints.require_solution(self.state.measured)
         if not self._gains.local:
             self._measure_all()
