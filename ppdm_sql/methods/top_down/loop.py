@@ -164,13 +164,7 @@ class Refinement:
     def run(
         self, *, max_steps: int | None, interrupted: Callable[[], bool], progress: Progress
     ) -> State:
-        """Refine until no valid and beneficial candidate is left.
-
-        Args:
-            max_steps: Stop after this many steps, at least 0; None for no limit.
-            interrupted: Asked before every measurement; true stops the run with the state reached.
-            progress: Told after every step what is being optimised.
-        """
+        """Refine until no valid and beneficial candidate is left."""
         self.begin()
         while self.state.stopped is None:
             step = self.best(interrupted)
