@@ -14,7 +14,7 @@ from ppdm_sql.errors import PeerError, ProtocolError
 from ppdm_sql.methods.two_party.messages import Kind, Message, decode, encode
 from ppdm_sql.methods.two_party.party import integrate
 from ppdm_sql.methods.two_party.request import IntegrateRequest
-from ppdm_sql.methods.two_party.transcripts import Entry, now, told
+from ppdm_sql.methods.two_party.transcripts import Entry, now, without_records
 from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import Release
 
@@ -72,7 +72,7 @@ class QueueLink:
     def _note(self, direction: str, message: Message, payload: bytes) -> None:
         digest = sha256(payload).hexdigest()
         head = (len(self.entries) + 1, message.round, direction, message.kind, len(payload), digest)
-        self.entries.append(told(Entry(*head, now(), payload)))
+        self.entries.append(without_records(Entry(*head, now(), payload)))
 
 
 @dataclass

@@ -23,13 +23,6 @@ from ppdm_sql.privacy.formula import Columns, Formula, sum_of
 class ConditionalEntropy(Gains):
     """Gains by the reduction of H(D | P u Q), in bits per record of the table.
 
-    Args:
-        engine: Where the atoms are.
-        atoms: The collapsed source.
-        attributes: Positions of all condition attributes, those of P among them.
-        classes: Position of the class attribute.
-        horizon: For each attribute, the parts that the first states can tell apart.
-
     Cost: one scan of the atoms, then one scan of the table of counts a step.
     """
 

@@ -48,12 +48,7 @@ class Constraint:
 
 
 class Constraints:
-    """All constraints of a run, with their arithmetic on arrays whose last axis is the constraint.
-
-    Args:
-        constraints: In the order of the requirements.
-        attribute_count: Number of attributes of the run.
-    """
+    """All constraints of a run, with their arithmetic on arrays whose last axis is the constraint."""
 
     def __init__(self, constraints: Sequence[Constraint], attribute_count: int) -> None:
         self.all = tuple(constraints)
@@ -97,11 +92,7 @@ class Constraints:
         return constraint.requirement.against(value, constraint.limit)
 
     def require_solution(self, measured: Floats) -> None:
-        """Refuse to start where even the most suppressed table breaks a requirement.
-
-        Raises:
-            GuaranteeNotMet: No release exists (Wang, Fung, Yu 2005, Lemma 3.3).
-        """
+        """Refuse to start where even the most suppressed table breaks a requirement."""
         if not bool(self.valid(measured)):
             position = self.worst(measured)
             raise _no_solution(self.all[position], float(measured[position]))

@@ -39,12 +39,6 @@ MOST_CLASSES = 200
 def generalize(engine: Engine, source: str, request: GeneralizeRequest, progress: Progress) -> Release:
     """Run TDS or HCE-TDR over a table and publish the release.
 
-    Args:
-        engine: The database.
-        source: Table or view to read.
-        request: What is asked.
-        progress: Told what the run is doing.
-
     Raises:
         GuaranteeNotMet: No generalization meets the requirements, or the audit refused the outcome.
         PpdmError: An option, a column or the source cannot be used; nothing was published.

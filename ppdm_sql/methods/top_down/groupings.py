@@ -109,15 +109,7 @@ class _Parts:
 
 
 class CountedGrouping(Grouping):
-    """A grouping measured on counts of the collapsed source.
-
-    Args:
-        engine: Where the tables are.
-        atoms: The collapsed source.
-        attributes: Positions of the attributes.
-        counted: What is counted beside the records.
-        horizon: For each attribute of the run, the parts that the coming states can tell apart.
-    """
+    """A grouping measured on counts of the collapsed source."""
 
     def __init__(
         self,

@@ -30,12 +30,6 @@ def label_table(
     """Make the working table ``attribute`` (position), ``node, label, lower, upper, closed``.
 
     The last three are NULL for what is no interval. Bounds are values of the column as text.
-
-    Args:
-        engine: Where the texts are.
-        maskings: Of the attributes.
-        specialized: By attribute.
-        texts: From :func:`text_table`.
     """
     known = [(position, *label) for position, masking in enumerate(maskings) for label in masking.labels]
     grown: list[tuple[object, ...]] = []

@@ -162,16 +162,7 @@ class Refinement:
         self._expected, self._used = 1, 1  # states that the last chain promised, and that came true
 
     def run(self, *, max_steps: int | None, interrupted: Callable[[], bool], progress: Progress) -> State:
-        """Refine until no valid and beneficial candidate is left.
-
-        Args:
-            max_steps: Stop after this many steps, at least 0; None for no limit.
-            interrupted: Asked before every measurement; true stops the run with the state reached.
-            progress: Told after every step what is being optimised.
-
-        Raises:
-            GuaranteeNotMet: The most general state breaks a requirement.
-        """
+        """Refine until no valid and beneficial candidate is left."""
         self.begin()
         while self.state.stopped is None:
             step = self.best(interrupted)
@@ -184,11 +175,7 @@ class Refinement:
         return self.state
 
     def begin(self) -> None:
-        """Make ready for the first step.
-
-        Raises:
-            GuaranteeNotMet: The most general state breaks a requirement.
-        """
+        """Make ready for the first step."""
         self._constraints.require_solution(self.state.measured)
         if not self._gains.local:
             self._measure_all()

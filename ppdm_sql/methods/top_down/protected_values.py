@@ -25,11 +25,6 @@ def constraints_of(
 
     Where several demand the same of the same attributes, the hardest limit holds and counts once.
 
-    Args:
-        engine: Where the dictionaries are.
-        atoms: The collapsed source.
-        requirements: With their names resolved.
-
     Raises:
         InvalidOption: A protected value cannot be a value of its column, a sensitive column has too many
             values to count them all, or refinement could repair a violation of a requirement.
@@ -93,11 +88,6 @@ def _refuse_many_values(atoms: Atoms, requirement: Requirement, sensitive: int) 
 
 def value_codes(engine: Engine, dictionary: Dictionary, values: Sequence[Value] | None) -> list[int]:
     """Give the code of each protected value, NEVER where the column does not hold it.
-
-    Args:
-        engine: Where the dictionary is.
-        dictionary: Of the sensitive column.
-        values: Texts as the user wrote them, compared in the column's own type; None for every value.
 
     Raises:
         InvalidOption: A text cannot be read as a value of the column's type.

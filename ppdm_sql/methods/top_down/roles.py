@@ -44,13 +44,6 @@ def assign_roles(
 ) -> RefinementRoles:
     """Give every named column its role and refuse roles that exclude each other.
 
-    Args:
-        columns: The source's columns.
-        requirements: Requirements whose names are resolved already.
-        request: What is asked.
-        table: The source's name, for messages.
-        kept: Columns to release as they are, resolved already.
-
     Raises:
         UnknownColumn: A named column does not exist.
         ColumnRoleError: A column has two roles that exclude each other.

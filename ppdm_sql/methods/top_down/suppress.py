@@ -25,12 +25,6 @@ from ppdm_sql.release import Release
 def suppress(engine: Engine, source: str, request: RefinementRequest, progress: Progress) -> Release:
     """Run PDA over a table and publish the release.
 
-    Args:
-        engine: The database.
-        source: Table or view to read.
-        request: What is asked.
-        progress: Told what the run is doing.
-
     Raises:
         GuaranteeNotMet: No suppression meets the requirements, or the audit refused the outcome.
         PpdmError: An option, a column or the source cannot be used; nothing was published.

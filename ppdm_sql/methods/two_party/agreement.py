@@ -56,28 +56,19 @@ def settings(class_column: str, symbol: str, max_steps: int | None, score_bits: 
 
 
 def check_terms(mine: Terms, theirs: Terms, attributes: Sequence[str]) -> None:
-    """Refuse a partner that is asked for something else.
-
-    Args:
-        mine: This party's.
-        theirs: The partner's.
-        attributes: Names of all attributes.
-
-    Raises:
-        ProtocolError: Version, requirements, settings or the owners of columns do not fit.
-    """
+    """Refuse a partner that is asked for something else."""
     if theirs.version != mine.version:
         raise ProtocolError(
             f"The partner speaks version {theirs.version} of the protocol, this is version {mine.version}.",
             "Install the same version of ppdm-sql on both sides.",
             reason="version",
         )
-    told = {
+    remedies = {
         "requirements": "Give the same --require on both sides, in the same order, with the same spelling.",
         "settings": "Give the same --class, --symbol, --max-steps and --score-bits on both sides.",
         "match": "Give the same --match on both sides.",
     }
-    for name, remedy in told.items():
+    for name, remedy in remedies.items():
         if getattr(mine, name) != getattr(theirs, name):
             what = {"match": "way to match keys"}.get(name, name)
             raise ProtocolError(f"The partner has another {what}.", remedy, reason="parameters")
@@ -98,11 +89,7 @@ def same_records(mine: Terms, theirs: Terms) -> bool:
 
 
 def check_narrowing(mine: Terms, theirs: Terms) -> None:
-    """Refuse records that differ where the parties have not agreed to compare their keys.
-
-    Raises:
-        ProtocolError: Only one party wants the intersection, or none does and keys would have to be shown.
-    """
+    """Refuse records that differ where the parties have not agreed to compare their keys."""
     if mine.intersect != theirs.intersect:
         raise _others(mine, theirs, "Only one party takes the records that both hold.")
     if not mine.intersect and mine.match == "plain":
@@ -118,11 +105,7 @@ def check_narrowing(mine: Terms, theirs: Terms) -> None:
 
 
 def check_common(mine: Terms, theirs: Terms, common: int) -> None:
-    """Refuse records that differ, once it is known how many are common.
-
-    Raises:
-        ProtocolError: None is, or not all are and both want them all.
-    """
+    """Refuse records that differ, once it is known how many are common."""
     if not common:
         raise _others(mine, theirs, "No key is known to both.")
     if not mine.intersect:
@@ -130,11 +113,7 @@ def check_common(mine: Terms, theirs: Terms, common: int) -> None:
 
 
 def check_shared(mine: Terms, theirs: Terms) -> None:
-    """Refuse tables that do not agree on what both must hold.
-
-    Raises:
-        ProtocolError: The records, the class or a sensitive column differ.
-    """
+    """Refuse tables that do not agree on what both must hold."""
     if not same_records(mine, theirs):
         raise ProtocolError(
             "The records that both hold do not stand in the same order.",

@@ -31,13 +31,6 @@ def connect_to(
 ) -> Iterator[tuple[MessageStream, bytes]]:
     """Call the partner; give the line to it, and its opening word.
 
-    Args:
-        place: Where the partner listens; if it does not yet, this side tries again for the time limit.
-        credentials: What this side shows and believes.
-        peer_name: The name that the partner's certificate must have.
-        opening: This side's opening word.
-        timeout: Seconds that the partner may take for a message, and to listen.
-
     Raises:
         PeerError: Nobody listens there, or the partner is busy.
         ProtocolError: Who listens has no certificate of the authority, or one for another name, or does not

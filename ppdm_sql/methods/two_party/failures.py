@@ -78,6 +78,12 @@ def lost() -> PeerError:
     return PeerError("The line to the partner broke.", AGAIN)
 
 
+def impossible(problem: str) -> ProtocolError:
+    """Give the error for a message that is well formed, and says what cannot be."""
+    remedy = "Start again on both sides; report this if it happens twice."
+    return ProtocolError(problem, remedy, reason="message")
+
+
 def garbage(what: str) -> ProtocolError:
     """Give the error for something that cannot be a message of this protocol."""
     return ProtocolError(

@@ -16,16 +16,14 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError
 from ppdm_sql.methods.two_party.transcripts import Entry, columns, tables
 
+UNFINISHED = {"messages": Table("unfinished", "ppdm")}
+
 
 class Journal:
     """The messages of one unfinished run, in ``ppdm.unfinished``.
 
     It writes over a connection of its own, so that what it has kept outlives a transaction of the run that
     is rolled back.
-
-    Args:
-        engine: The run's connection.
-        release: The release that the run is to make.
     """
 
     def __init__(self, engine: Engine, release: str) -> None:
@@ -55,19 +53,18 @@ class Journal:
         if not entries:
             return
         needed = [e._replace(payload=None) if e.direction == "sent" else e for e in entries]
-        for step in ("release/create_schema", "two_party/create_unfinished"):
-            self._engine.write(statements.text(step), step=step)
-        insert = statements.text("two_party/insert_unfinished")
+        for step in ("release/create_schema", "two_party/create_messages"):
+            self._engine.write(statements.bind(step, tables=UNFINISHED), step=step)
+        insert = statements.bind("two_party/insert_messages", tables=UNFINISHED)
         self._engine.write(insert, {"release": self._release, **columns(needed)}, step="keep")
 
     def drop(self) -> None:
         """Forget the run; with the last one the table goes, and the schema if nothing else is in it."""
         if "unfinished" not in tables(self._engine):
             return
-        forget = statements.text("two_party/forget_unfinished")
+        forget = statements.bind("two_party/forget_messages", tables=UNFINISHED)
         self._engine.write(forget, {"release": self._release}, step="forget")
-        left = "SELECT count(*) FROM (FROM ppdm.unfinished LIMIT 1)"
-        if self._engine.query(left, step="left") == [(0,)]:
+        if self._ask("unfinished_left") == [(0,)]:
             self._engine.write("DROP TABLE ppdm.unfinished", step="drop unfinished")
             with contextlib.suppress(EngineError):  # it holds more
                 self._engine.write("DROP SCHEMA ppdm", step="drop schema")

@@ -10,30 +10,23 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
-from ppdm_sql.errors import ProtocolError
 from ppdm_sql.methods.base.arrays import Codes
 from ppdm_sql.methods.top_down.cuts import Cut
+from ppdm_sql.methods.top_down.label_table import as_lists
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking
+from ppdm_sql.methods.two_party.failures import impossible
 from ppdm_sql.methods.two_party.messages import Message
 from ppdm_sql.methods.two_party.partner import Partner
 
 
 class Numbering:
-    """The opaque numbers of the values of one own column, in the order in which they come up.
-
-    Args:
-        root: Node of the most general value, whose number is 0.
-    """
+    """The opaque numbers of the values of one own column, in the order in which they come up."""
 
     def __init__(self, root: int) -> None:
         self.numbers = {root: 0}
 
     def specialize(self, cut: Cut, candidate: int) -> tuple[int, int, Codes]:
         """Number the parts that a candidate makes.
-
-        Args:
-            cut: Before it is performed.
-            candidate: Its id.
 
         Returns:
             The number of the value, how many children with records it has, and for each value code its
@@ -56,57 +49,41 @@ def names(
     maskings: Sequence[Masking],
     cuts: Sequence[Cut],
 ) -> Message:
-    """Name the values of own columns that records show.
-
-    Args:
-        engine: Where the labels are.
-        number: Of the round.
-        labels: Working table ``attribute, node, label, ...``.
-        own: The numbers, by attribute.
-        maskings: Of all attributes.
-        cuts: Their final cuts.
-    """
+    """Name the values of own columns that records show."""
     shown = [
         (attribute, numbering.numbers[node], node)
         for attribute, numbering in own.items()
         for node in sorted(set(cuts[attribute].nodes.tolist()), key=numbering.numbers.__getitem__)
     ]
-    asked = {name: [row[i] for row in shown] for i, name in enumerate(("attribute", "number", "node"))}
+    asked = as_lists(("attribute", "number", "node"), shown)
     query = bind("two_party/names", tables={"labels": labels})
     rows = engine.query(query, asked, step="names")
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
-    told = dict(zip(("attribute", "value", "label"), columns, strict=True))
-    kinds = [_kind(maskings[attribute]) for attribute in own]
-    return Message("LABELS", number, {**told, "owned": list(own), "recoding": kinds})
+    named = dict(zip(("attribute", "value", "label"), columns, strict=True))
+    recodings = [_recoding(maskings[attribute]) for attribute in own]
+    return Message("LABELS", number, {**named, "owned": list(own), "recoding": recodings})
 
 
-def _kind(masking: Masking) -> str:
+def _recoding(masking: Masking) -> str:
     if isinstance(masking, Generalization):
         return "taxonomy"
     return "intervals" if isinstance(masking, Intervals) else "suppression"
 
 
 def learn(partners: Mapping[int, Partner], message: Message) -> None:
-    """Take over the names that the partner gives its values.
-
-    Raises:
-        ProtocolError: They are not one name for each value that records show.
-    """
+    """Take over the names that the partner gives its values."""
     fields = cast(Mapping[str, list[object]], message.fields)
     found: dict[int, dict[int, str | None]] = {attribute: {} for attribute in partners}
-    told = list(zip(fields["attribute"], fields["value"], fields["label"], strict=True))
-    kinds = dict(zip(cast(list[int], fields["owned"]), cast(list[str], fields["recoding"]), strict=True))
-    for attribute, value, label in cast(list[tuple[int, int, str | None]], told):
+    named = list(zip(fields["attribute"], fields["value"], fields["label"], strict=True))
+    recodings = dict(zip(cast(list[int], fields["owned"]), cast(list[str], fields["recoding"]), strict=True))
+    for attribute, value, label in cast(list[tuple[int, int, str | None]], named):
         found.setdefault(attribute, {})[value] = label
-    proper = kinds.keys() == found.keys() == partners.keys() and len(told) == sum(map(len, found.values()))
+    proper = recodings.keys() == found.keys() == partners.keys()
+    proper &= len(named) == sum(map(len, found.values()))
     for attribute, partner in partners.items():
         by_value = found.get(attribute, {})
         proper &= sorted(by_value) == partner.present and len(set(by_value.values())) == len(by_value)
     if not proper:
-        raise ProtocolError(
-            "The partner names other values than those that the release shows.",
-            "Start again on both sides; report this if it happens twice.",
-            reason="message",
-        )
+        raise impossible("The partner names other values than those that the release shows.")
     for attribute, partner in partners.items():
-        partner.learn(kinds[attribute], found[attribute])
+        partner.learn(recodings[attribute], found[attribute])

@@ -130,15 +130,7 @@ def disclosures_sql(joined: str, part: str, formulas: Sequence[Formula], counts:
 
 
 class LeafGrouping(Grouping):
-    """A grouping read off the leaves of the records; it knows the present state only.
-
-    Args:
-        engine: Where the tables are.
-        records: Working table of the records.
-        attributes: Positions of the attributes that group.
-        counted: What is counted beside the records.
-        leaves: The leaves by those attributes.
-    """
+    """A grouping read off the leaves of the records; it knows the present state only."""
 
     def __init__(
         self,
@@ -205,14 +197,7 @@ class LeafGrouping(Grouping):
 
 
 class LeafMeasure(GroupingMeasure):
-    """Measures the present state, and those after one candidate, over the records of one party.
-
-    Args:
-        engine: Where the tables are.
-        records: The records, coded, as atoms of one record each.
-        constraints: What to measure.
-        classes: Position of the class attribute.
-    """
+    """Measures the present state, and those after one candidate, over the records of one party."""
 
     measures_ahead = False  # the partner has a say in what follows
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, cast, get_args
 
 from ppdm_sql.errors import ProtocolError
+from ppdm_sql.methods.two_party.failures import garbage
 
 if TYPE_CHECKING:
     import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
@@ -198,16 +199,15 @@ def decode(payload: bytes) -> Message:
     end = payload.find(b"\n") + 1
     kind, number, fields, type_name = _line(payload[:end])
     if kind not in KINDS:
-        _refuse("a message of an unknown kind")
-    found = kind
-    column = _column(found, type_name, payload[end:])
-    message = Message(found, number, _parsed(found, fields), column)
+        raise garbage("a message of an unknown kind")
+    column = _column(kind, type_name, payload[end:])
+    message = Message(kind, number, _parsed(kind, fields), column)
     check(message)
     written = b""
     with contextlib.suppress(UnicodeEncodeError):  # half a character can be read, and not be written
         written = _head(message, type_name)
     if written != payload[:end]:
-        _refuse("a message that is written in another way than it must be")
+        raise garbage("a message that is written in another way than it must be")
     return message
 
 
@@ -229,7 +229,7 @@ def _line(text: bytes) -> tuple[str, int, str, str]:
         with contextlib.suppress(ValueError):
             kind, number, fields, type_name = json.loads(text)
             return kind, number, fields, type_name
-    return _refuse("something that is no message")
+    raise garbage("something that is no message")
 
 
 def check(message: Message) -> None:
@@ -240,16 +240,16 @@ def check(message: Message) -> None:
     """
     kind, wanted = message.kind, FIELDS.get(message.kind)
     if wanted is None or not (_whole(message.round) and message.round <= MOST_ROUNDS):
-        _refuse("a message of an unknown kind or round")
+        raise garbage("a message of an unknown kind or round")
     if set(message.fields) != set(wanted):
-        _refuse(f"a {kind} message with other fields than it must have")
+        raise garbage(f"a {kind} message with other fields than it must have")
     for name, test in wanted.items():
         if not test(message.fields[name]):
-            _refuse(f"a {kind} message whose field {name!r} cannot be used")
+            raise garbage(f"a {kind} message whose field {name!r} cannot be used")
     if (message.column is not None) != (kind in COLUMNS):
-        _refuse(f"a {kind} message with no column, or with one that it must not have")
+        raise garbage(f"a {kind} message with no column, or with one that it must not have")
     if kind == "LABELS" and not _is_even(message.fields):
-        _refuse("a LABELS message whose lists differ in length")
+        raise garbage("a LABELS message whose lists differ in length")
 
 
 def _is_even(fields: Mapping[str, Field]) -> bool:
@@ -263,13 +263,13 @@ def _parsed(kind: Kind, fields: str) -> dict[str, Field]:
         raise ValueError
 
     if len(fields) > MOST_FIELD_BYTES:
-        _refuse(f"a {kind} message that is too large")
+        raise garbage(f"a {kind} message that is too large")
     try:
         found = json.loads(fields, parse_constant=constant)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        _refuse(f"a {kind} message whose fields cannot be read")
+        raise garbage(f"a {kind} message whose fields cannot be read")
     return cast(dict[str, Field], found)
 
 
@@ -294,17 +294,9 @@ def _column(kind: Kind, name: str, data: bytes) -> pa.Array | None:
     if not name and not data:
         return None
     if name not in COLUMNS.get(kind, ()):
-        _refuse(f"a {kind} message with a column that it must not have")
+        raise garbage(f"a {kind} message with a column that it must not have")
     found = pa.binary(KEY_BYTES) if name == "key" else pa.type_for_alias(name)
     width = KEY_BYTES if name == "key" else found.bit_width // 8
     if len(data) % width or len(data) // width > MOST_ROWS:
-        _refuse(f"a {kind} message whose column has no proper size")
+        raise garbage(f"a {kind} message whose column has no proper size")
     return pa.Array.from_buffers(found, len(data) // width, [None, pa.py_buffer(data)])
-
-
-def _refuse(what: str) -> NoReturn:
-    raise ProtocolError(
-        f"The partner sent {what}.",
-        "Let both run the same version of ppdm-sql, and check who is there.",
-        reason="message",
-    )

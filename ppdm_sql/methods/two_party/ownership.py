@@ -31,17 +31,7 @@ class Ownership:
 
     @classmethod
     def of(cls, request: IntegrateRequest, columns: Sequence[Column], table: str) -> Ownership:
-        """Find out from what a party asks, and from its table.
-
-        Args:
-            request: What it asks.
-            columns: Of its table.
-            table: The table's name, for messages.
-
-        Raises:
-            UnknownColumn: The table lacks a column of the key, of its own, or one that both must hold.
-            ColumnRoleError: An option says how to mask a column that is not its own.
-        """
+        """Find out from what a party asks, and from its table."""
         local = {item.name: item for item in columns}
         key = tuple(local[name] for name in resolve_all(request.key, list(local), table=table))
         owns = resolve_all(request.owns, list(local), table=table)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ppdm_sql.errors import ProtocolError
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.top_down.cuts import ClosedCut, Cut
 from ppdm_sql.methods.top_down.maskings import Label, Masking
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, total_entropy
+from ppdm_sql.methods.two_party.failures import impossible
 from ppdm_sql.release import Treatment
 from ppdm_sql.taxonomy.model import Interval
 
@@ -80,10 +80,8 @@ class Partner(Masking):
         proper = 0 < children == len(parts) and np.array_equal(parts, np.arange(1, len(parts) + 1))
         endless = self.made + children > DEEPEST * (len(self.shown) + 1)
         if not len(here) or len(here) != len(numbers) or not proper or endless:
-            raise ProtocolError(
-                f"The partner specialized records of {self.name!r} that are others than those here.",
-                "Start again on both sides; report this if it happens twice.",
-                reason="message",
+            raise impossible(
+                f"The partner specialized records of {self.name!r} that are others than those here."
             )
         whole = np.zeros(len(self.shown), dtype=np.uint32)
         whole[here] = numbers

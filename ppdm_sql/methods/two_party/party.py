@@ -61,9 +61,6 @@ def integrate(
         progress: Told what the run is doing.
         recorded: Called in the transaction that publishes, once the partner has the same rows.
 
-    Returns:
-        The release, verified by its own audit.
-
     Raises:
         GuaranteeNotMet: No generalization meets the requirements.
         PeerError: The partner is gone, or says nothing for too long.
@@ -76,16 +73,7 @@ def integrate(
 
 
 class IntegrationRun(GeneralizationRun):
-    """A run that masks own columns, and follows what the partner does with its own.
-
-    Args:
-        engine: This party's database.
-        source: Its table or view.
-        request: What it asks.
-        transport: The connection to the partner.
-        recorded: Called before the release is committed.
-        progress: Told what the run is doing.
-    """
+    """A run that masks own columns, and follows what the partner does with its own."""
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.statements import bind
 from ppdm_sql.methods.base.collapse import Dictionary, coded_columns
 from ppdm_sql.methods.two_party import agreement
 from ppdm_sql.methods.two_party.agreement import Terms
@@ -53,28 +53,16 @@ class Preparation:
     masked: Sequence[str]
 
     def gather(self, source: Table) -> tuple[OrderedRecords, Mapping[int, Dictionary]]:
-        """Agree with the partner, and code the records of a table in the order on which both agree.
-
-        Args:
-            source: This party's table.
-
-        Returns:
-            The records, and the dictionaries of what this party holds, by position.
-
-        Raises:
-            InvalidSource: Records without a key or with another's.
-            PeerError: The partner is gone.
-            ProtocolError: The partner wants something else, or holds other records.
-        """
+        """Agree with the partner, and code the records of a table in the order on which both agree."""
         text = key_text(self.key, self.request.secret)
         records, dictionaries, mine = self._read(source, text)
-        theirs = self._hear(mine)
+        theirs = self._exchange(mine)
         agreement.check_terms(mine, theirs, self.attributes)
         if not agreement.same_records(mine, theirs):
             agreement.check_narrowing(mine, theirs)
             source = self._common(source, text, records, mine, theirs)
             records, dictionaries, mine = self._read(source, text)
-            theirs = self._hear(mine)
+            theirs = self._exchange(mine)
         agreement.check_shared(mine, theirs)
         return records, dictionaries
 
@@ -101,7 +89,7 @@ class Preparation:
         )
         return records, dictionaries, terms
 
-    def _hear(self, mine: Terms) -> Terms:
+    def _exchange(self, mine: Terms) -> Terms:
         self.transport.send(mine.message())
         return Terms.of(self.transport.receive("HELLO"))
 
@@ -111,10 +99,10 @@ class Preparation:
         """Compare keys, and keep the records that both hold if both want that."""
         digests = key_digests(self.engine, records)
         self.transport.send(Message("KEYS", 0, {"records": len(digests)}, digests))
-        heard = self.transport.receive("KEYS").column
+        keys = self.transport.receive("KEYS").column
         needed = [item.name for item in (*self.key, *self.held.values())]
-        common = common_records(self.engine, source, text, needed, heard)
-        query = render(exp.select(exp.Count(this=exp.Star())).from_(common.expression()))
+        common = common_records(self.engine, source, text, needed, keys)
+        query = bind("two_party/record_count", tables={"source": common})
         ((found,),) = self.engine.query(query, step="common")
         agreement.check_common(mine, theirs, found)
         return common

@@ -46,11 +46,7 @@ def fits(kind: int, size: int) -> bool:
 
 
 class Pump:
-    """The thread of a connection; it owns the connection, and closes it.
-
-    Args:
-        connection: After the handshake.
-    """
+    """The thread of a connection; it owns the connection, and closes it."""
 
     def __init__(self, connection: ssl.SSLSocket) -> None:
         self.inbox: queue.Queue[tuple[int, bytes, Exception | None]] = queue.Queue()

@@ -52,10 +52,6 @@ class OrderedRecords:
 def key_text(key: Sequence[Column], secret: bytes | None) -> exp.Expression:
     """Give the key of a record of ``s`` as text, by which records are sorted; NULL where a part is NULL.
 
-    Args:
-        key: Its columns.
-        secret: Turns it into its HMAC-SHA-256.
-
     Example:
         >>> key_text([Column("SSN", "BIGINT")], None).sql("duckdb")
         'CAST("s"."SSN" AS TEXT)'
@@ -84,12 +80,6 @@ def ordered_records(
     engine: Engine, source: Table, key: exp.Expression, dictionaries: Mapping[int, Dictionary]
 ) -> OrderedRecords:
     """Code the records and put them in the order of their keys.
-
-    Args:
-        engine: Where the tables are.
-        source: The table or view to read.
-        key: From :func:`key_text`.
-        dictionaries: Of the columns to code, by position.
 
     Raises:
         InvalidSource: No records, or records without a key or with another's; how many is said.
@@ -122,21 +112,15 @@ def _digest(engine: Engine, step: str, table: Table) -> str:
 def shared_digest(engine: Engine, records: OrderedRecords, shared: Mapping[int, Dictionary]) -> str:
     """Give a digest of the columns that both parties hold, record by record.
 
-    Args:
-        engine: Where the tables are.
-        records: Of this party.
-        shared: The dictionaries of those columns, by position.
-
     Cost: one scan of the codes.
     """
-    told: list[object] = []
+    described: list[object] = []
     for position, dictionary in shared.items():
-        texts = "coalesce(length(value::VARCHAR) || ':' || value::VARCHAR, '-')"
-        values = f"SELECT sha256(string_agg({texts}, ';' ORDER BY code)) FROM {dictionary.table}"
+        values = bind("two_party/shared_values", tables={"dictionary": dictionary.table})
         ((digest,),) = engine.query(values, step="shared_values")
         codes = sha256(codes_of(engine, records.table, position).tobytes()).hexdigest()
-        told.append([dictionary.column.name, dictionary.column.type, digest, codes])
-    return digest_of(told)
+        described.append([dictionary.column.name, dictionary.column.type, digest, codes])
+    return digest_of(described)
 
 
 def codes_of(engine: Engine, records: Table, position: int) -> NDArray[np.uint32]:
@@ -145,9 +129,9 @@ def codes_of(engine: Engine, records: Table, position: int) -> NDArray[np.uint32
     return engine.arrays(query, step="codes")["code"].astype(np.uint32)
 
 
-def digest_of(told: object) -> str:
+def digest_of(content: object) -> str:
     """Give the SHA-256 of what JSON can hold, as 64 hexadecimal digits."""
-    return sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()
+    return sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
 
 
 def key_digests(engine: Engine, records: OrderedRecords) -> pa.Array:
@@ -162,15 +146,7 @@ def key_digests(engine: Engine, records: OrderedRecords) -> pa.Array:
 def common_records(
     engine: Engine, source: Table, key: exp.Expression, columns: Sequence[str], digests: pa.Array
 ) -> Table:
-    """Write down the records whose keys are among the partner's, with the columns that are needed.
-
-    Args:
-        engine: Where the tables are.
-        source: The table or view to read.
-        key: From :func:`key_text`.
-        columns: Columns to take.
-        digests: What the partner sent.
-    """
+    """Write down the records whose keys are among the partner's, with the columns that are needed."""
     text = exp.Anonymous(this="sha256", expressions=[key.copy()])
     digest = exp.Anonymous(this="unhex", expressions=[exp.Left(this=text, expression=literal(2 * KEY_BYTES))])
     with registered(engine, {"digest": digests}) as known:

@@ -6,8 +6,8 @@ import ssl
 import threading
 from collections.abc import Callable
 
-MOST_TOLD = 8
-"""Refusals that are told one by one; afterwards their number is, at each tenfold of it."""
+MOST_REPORTED = 8
+"""Refusals that are reported one by one; afterwards their number is, at each tenfold of it."""
 _NO_TLS = "it speaks no TLS 1.3"
 _REASONS = {
     "PEER_DID_NOT_RETURN_A_CERTIFICATE": "it shows no certificate",
@@ -20,9 +20,6 @@ _DATES = {9: "its certificate is not valid yet", 10: "its certificate has expire
 class Refusals:
     """Tells of refused callers: each reason once for each address, and not more than a few in all.
 
-    Args:
-        notice: Tells the owner.
-
     Example:
         >>> refusals = Refusals(print)
         >>> for _ in range(100):
@@ -33,15 +30,15 @@ class Refusals:
 
     def __init__(self, notice: Callable[[str], None]) -> None:
         self._notice, self._lock = notice, threading.Lock()
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
         self._count, self._next = 0, 100
 
     def tell(self, host: str, why: str) -> None:
         """Note a caller, and tell the owner if that is news."""
         with self._lock:
             self._count += 1
-            if (host, why) not in self._told and len(self._told) < MOST_TOLD:
-                self._told.add((host, why))
+            if (host, why) not in self._reported and len(self._reported) < MOST_REPORTED:
+                self._reported.add((host, why))
                 self._notice(f"A caller from {host} was refused: {why}.")
             if self._count >= self._next:
                 self._next *= 10

@@ -13,11 +13,6 @@ from ppdm_sql.methods.two_party.record_matching import digest_of
 def release_digest(engine: Engine, rows: exp.Select, stopped: str) -> str:
     """Give a digest of a release.
 
-    Args:
-        engine: Where it is.
-        rows: Selects its rows; their order does not matter.
-        stopped: Why the run ended.
-
     Cost: one scan of the rows.
     """
     labels = rows.named_selects
@@ -28,9 +23,9 @@ def release_digest(engine: Engine, rows: exp.Select, stopped: str) -> str:
     whole: exp.Expression = literal("")
     for text in texts:
         length = exp.cast(exp.Length(this=text.copy()), "TEXT")
-        said = exp.DPipe(this=exp.DPipe(this=length, expression=literal(":")), expression=text)
-        whole = exp.DPipe(this=whole, expression=exp.Coalesce(this=said, expressions=[literal("-")]))
-    combined = exp.select(alias(whole, "said")).from_(counted.subquery("c"))
-    query = f"SELECT sha256(string_agg(said, ';' ORDER BY said)) FROM ({render(combined)}) AS combinations"
+        cell = exp.DPipe(this=exp.DPipe(this=length, expression=literal(":")), expression=text)
+        whole = exp.DPipe(this=whole, expression=exp.Coalesce(this=cell, expressions=[literal("-")]))
+    combined = exp.select(alias(whole, "text")).from_(counted.subquery("c"))
+    query = f"SELECT sha256(string_agg(text, ';' ORDER BY text)) FROM ({render(combined)}) AS combinations"
     ((digest,),) = engine.query(query, step="release_digest")
     return digest_of([digest, stopped])

@@ -16,6 +16,7 @@ from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.loop import Refinement, RefinementStep, State
+from ppdm_sql.methods.two_party.failures import impossible
 from ppdm_sql.methods.two_party.label_exchange import Numbering
 from ppdm_sql.methods.two_party.leaf_partition import LeafMeasure, unsigned
 from ppdm_sql.methods.two_party.messages import Message, Transport, stopping
@@ -31,19 +32,7 @@ SLACK = 1e-9
 
 
 class Rounds:
-    """One party's side of the descent.
-
-    Args:
-        engine: Where the tables are.
-        records: Working table of the records.
-        loop: Refines this party's own columns.
-        measure: Measures the states, of both parties' columns.
-        constraints: The requirements.
-        own: The numbers of the values of own columns, by attribute.
-        partners: The partner's columns, by attribute.
-        transport: The line to the partner.
-        bits: Of a quantised score, or None.
-    """
+    """One party's side of the descent."""
 
     def __init__(
         self,
@@ -64,18 +53,7 @@ class Rounds:
         self._passed_over: list[float | None] = []
 
     def descend(self, *, max_steps: int | None, interrupted: Callable[[], bool], progress: Progress) -> State:
-        """Refine until neither party has a valid and beneficial candidate.
-
-        Args:
-            max_steps: Stop after this many steps; None for no limit.
-            interrupted: Asked before every measurement; true stops both parties with the state reached.
-            progress: Told after every step what is being optimised.
-
-        Raises:
-            GuaranteeNotMet: The most general state breaks a requirement.
-            PeerError: The partner is gone.
-            ProtocolError: The partner said what cannot be.
-        """
+        """Refine until neither party has a valid and beneficial candidate."""
         loop = self._loop
         loop.begin()
         self._compare_leaves(0)
@@ -127,14 +105,14 @@ class Rounds:
             fields["score" if self._bits is None else "level"] = offered
         mine = Message("SCORE", number, {"candidate": step is not None, "stop": False, **fields})
         self._transport.send(stopping(number) if stop else mine)
-        heard = self._received("SCORE", number)
-        theirs = Offer.of(heard)
-        quantised = heard.fields["level"] is not None
+        received = self._received("SCORE", number)
+        theirs = Offer.of(received)
+        quantised = received.fields["level"] is not None
         if theirs is not None and (
             theirs.attribute not in self._partners or quantised != (self._bits is not None)
         ):
-            raise _impossible("a score for what it does not own, or in another measure")
-        return theirs, stop or bool(heard.fields["stop"])
+            raise impossible("The partner sent a score for what it does not own, or in another measure.")
+        return theirs, stop or bool(received.fields["stop"])
 
     def _perform(self, number: int, step: RefinementStep) -> None:
         """Specialize an own value, and tell the partner which records fall where."""
@@ -163,13 +141,13 @@ class Rounds:
         win = self._received("WIN", number)
         attribute, value, children = (cast(int, win.fields[n]) for n in ("attribute", "value", "children"))
         if attribute != theirs.attribute or win.column is None:
-            raise _impossible("a specialization of another column than it had offered")
+            raise impossible("The partner sent a specialization of another column than it had offered.")
         partner = self._partners[attribute]
         numbers = cast(Numbers, win.column.to_numpy())
         self._split(attribute, partner.specialize(value, children, numbers), children)
         (measured,) = self._measure.chain([self._loop.state.cuts])
         if not bool(self._constraints.valid(measured)):
-            raise _impossible("a specialization that breaks a requirement")
+            raise impossible("The partner sent a specialization that breaks a requirement.")
         candidate = attribute, len(partner.specializations) - 1
         self._loop.follow(RefinementStep(candidate, theirs.score, UNKNOWN, UNKNOWN), measured)
 
@@ -193,17 +171,13 @@ class Rounds:
     def _received(self, kind: str, number: int) -> Message:
         message = self._transport.receive(kind)  # type: ignore[arg-type]
         if message.round != number:
-            raise _impossible("a message of another round")
+            raise impossible("The partner sent a message of another round.")
         return message
 
     # -- the end ------------------------------------------------------------------------------------
 
     def settled(self, state: State) -> State:
-        """Fill in what the partner's specializations gained and lost, once its counts are known.
-
-        Raises:
-            ProtocolError: A score that the partner named is not what the records say.
-        """
+        """Fill in what the partner's specializations gained and lost, once its counts are known."""
         gains = {attribute: partner.gains() for attribute, partner in self._partners.items()}
         steps = []
         for place, step in enumerate(state.steps):
@@ -216,7 +190,7 @@ class Rounds:
             gain = gains[attribute][place_there]
             score = gain / (loss + 1)
             if not self._is_fair(step.score, score):
-                raise _impossible("a score that the records do not bear out")
+                raise impossible("The partner sent a score that the records do not bear out.")
             shown = score if self._bits is not None else step.score
             steps.append(replace(step, score=shown, gain=gain, loss=loss))
         return replace(state, steps=tuple(steps))
@@ -227,19 +201,7 @@ class Rounds:
         return offered in [level(score * (1 + slack), self._bits) for slack in (-SLACK, SLACK)]
 
     def deviations(self, state: State) -> list[float]:
-        """Give by what factor each candidate here that quantised scores passed over was better.
-
-        Args:
-            state: As :meth:`settled` gives it.
-        """
+        """Give by what factor each candidate here that quantised scores passed over was better."""
         pairs = zip(self._passed_over, state.steps, strict=True)
         better = ((mine, step.score) for mine, step in pairs if mine is not None)
         return [mine / done if done else float("inf") for mine, done in better if mine > done * (1 + SLACK)]
-
-
-def _impossible(what: str) -> ProtocolError:
-    return ProtocolError(
-        f"The partner sent {what}.",
-        "Start again on both sides; report this if it happens twice.",
-        reason="message",
-    )

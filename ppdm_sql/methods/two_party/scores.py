@@ -16,10 +16,6 @@ TIED = 1e-9
 def level(score: float, bits: int) -> int:
     """Quantise a score: its logarithm in equal steps, 0 for a score of 0.
 
-    Args:
-        score: At least 0.
-        bits: Of the level.
-
     Example:
         >>> level(0.0, 8), level(0.02, 8), level(0.021, 8), level(0.03, 8)
         (0, 206, 207, 208)
@@ -38,12 +34,7 @@ def step_factor(bits: int) -> float:
 
 @dataclass(frozen=True)
 class Offer:
-    """The best candidate of one party, as it says in a SCORE message.
-
-    Args:
-        attribute: Number of the attribute.
-        score: Its score, or the level of it.
-    """
+    """The best candidate of one party, as it says in a SCORE message."""
 
     attribute: int
     score: float

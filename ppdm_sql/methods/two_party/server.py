@@ -42,16 +42,6 @@ def listen_on(
     Who shows no certificate of the authority, or one for another name, is turned away, and the owner is
     told; this side goes on waiting.
 
-    Args:
-        place: Host and port to listen on; port 0 takes a free one.
-        credentials: What this side shows and believes.
-        peer_name: The name that the partner's certificate must have.
-        opening: This side's opening word.
-        timeout: Seconds that the partner may take for a message.
-        wait: Seconds to wait for the partner; None for as long as it takes.
-        listens: Told where this side listens.
-        notice: Told who is turned away.
-
     Raises:
         InvalidOption: This side cannot listen there.
         PeerError: Nobody came in time.

@@ -7,10 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import EngineError, InvalidOption, PeerError, PpdmError, ProtocolError
 from ppdm_sql.methods.two_party.failures import error_for, word_for
 from ppdm_sql.methods.two_party.journal import Journal, chain
@@ -36,15 +34,7 @@ NOT_HERE = (
 
 @dataclass(frozen=True)
 class Session:
-    """One run.
-
-    Args:
-        engine: The party's database.
-        table: Its table.
-        request: What is asked.
-        progress: Told what the run is doing.
-        transcript: A file that follows the messages, or None.
-    """
+    """One run."""
 
     engine: Engine
     table: str
@@ -53,17 +43,7 @@ class Session:
     transcript: Path | str | None = None
 
     def run(self, opened: Opened, *, resume: bool) -> Release:
-        """Run the protocol and publish the release, or finish a run that broke off.
-
-        Args:
-            opened: Opens the line.
-            resume: Whether to go on with the run that broke off.
-
-        Raises:
-            PeerError: The partner cannot be reached, has gone, is silent, or has stopped the run.
-            ProtocolError: Something of the partner is refused, or it refuses something.
-            PpdmError: The table or an option cannot be used.
-        """
+        """Run the protocol and publish the release, or finish a run that broke off."""
         self.engine.require_autocommit()
         if resume and self._published():
             return self._finish(opened)
@@ -103,8 +83,8 @@ class Session:
             return self._publish(run, link, line, journal)
 
     def _records(self) -> int:
-        count = exp.select("count(*)").from_(self.engine.find(self.table).expression())
-        ((records,),) = self.engine.query(render(count), step="count records")
+        count = bind("two_party/record_count", tables={"source": self.engine.find(self.table)})
+        ((records,),) = self.engine.query(count, step="count records")
         return int(records)
 
     def _publish(
@@ -115,7 +95,7 @@ class Session:
             release = run.publish()
         except BaseException as error:
             line.stop(word_for(error))
-            unsure = link.said and not line.stopped
+            unsure = link.agreed and not line.stopped
             if not _can_go_on(error) and not unsure:
                 journal.drop()
                 raise

@@ -29,13 +29,7 @@ FAREWELL = 5.0
 
 
 class MessageStream:
-    """A line that is open, used by one thread.
-
-    Args:
-        connection: To the partner, after the handshake.
-        timeout: Seconds that the partner may take for a message.
-        explain: Says what it means that the line broke.
-    """
+    """A line that is open, used by one thread; the partner may take ``timeout`` seconds for a message."""
 
     def __init__(
         self,
@@ -51,12 +45,7 @@ class MessageStream:
         self._pump = Pump(connection)
 
     def greet(self, opening: bytes) -> bytes:
-        """Say the opening word, and wait for the partner's.
-
-        Raises:
-            PeerError: The partner is gone, or silent.
-            ProtocolError: The partner refuses this side, or says something else.
-        """
+        """Say the opening word, and wait for the partner's."""
         try:
             self.put(opening, OPEN)
             return self.take(MOST_OPENING, OPEN)
@@ -65,12 +54,7 @@ class MessageStream:
             raise
 
     def put(self, payload: bytes, kind: int = LAST) -> None:
-        """Send bytes; they are on their way when this returns.
-
-        Raises:
-            PeerError: The line has broken.
-            ProtocolError: The partner refuses this side.
-        """
+        """Send bytes; they are on their way when this returns."""
         if not self._pump.open:
             raise self._last_word()
         whole = memoryview(payload)
@@ -85,10 +69,6 @@ class MessageStream:
         Args:
             limit: The most bytes it may have.
             kind: A message, the opening word, and so on.
-
-        Raises:
-            PeerError: The partner is gone, silent, or has stopped the run.
-            ProtocolError: What came is no message, or too large, or the partner refuses this side.
         """
         parts, size, deadline = [], 0, time.monotonic() + self.timeout
         while True:
@@ -108,21 +88,11 @@ class MessageStream:
             self._pump.send(STOP, memoryview(word.encode()))
 
     def say_agreed(self) -> None:
-        """Tell the partner that this side is about to publish.
-
-        Raises:
-            PeerError: The line has broken.
-            ProtocolError: The partner refuses this side.
-        """
+        """Tell the partner that this side is about to publish."""
         self.put(b"", AGREED)
 
     def hear_agreed(self) -> None:
-        """Wait for the partner to say that it is about to publish too.
-
-        Raises:
-            PeerError: It does not.
-            ProtocolError: It refuses.
-        """
+        """Wait for the partner to say that it is about to publish too."""
         self.take(0, AGREED)
 
     def farewell(self) -> bool:

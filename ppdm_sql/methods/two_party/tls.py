@@ -53,12 +53,7 @@ class Address:
 
 
 def context(credentials: Credentials, *, listens: bool) -> ssl.SSLContext:
-    """Give what OpenSSL needs: TLS 1.3 (so neither compression nor renegotiation), certificates both ways.
-
-    Args:
-        credentials: What this side shows and believes.
-        listens: Whether this side is called.
-    """
+    """Give what OpenSSL needs: TLS 1.3 (so neither compression nor renegotiation), certificates both ways."""
     from cryptography.hazmat.primitives.serialization import Encoding
     from cryptography.x509 import load_pem_x509_certificates
 

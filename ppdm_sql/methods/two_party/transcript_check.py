@@ -21,13 +21,13 @@ from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import ProtocolError
 from ppdm_sql.methods.two_party.messages import KINDS, Message, decode
 from ppdm_sql.methods.two_party.release_digest import release_digest
-from ppdm_sql.methods.two_party.transcripts import UNTOLD, Entry, transcript
+from ppdm_sql.methods.two_party.transcripts import WITHHELD, Entry, transcript
 from ppdm_sql.release import get
 
 HEAD, WIDEST = 256, 4
 """Bytes of a WIN beside its numbers, and of the widest number, of which there is one a record."""
 Labels = Mapping[str, Collection[str | None]]
-Told = tuple[str, Any]
+Disclosure = tuple[str, Any]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Checked:
     """
 
     rules: tuple[Rule, ...]
-    told: tuple[Told, ...]
+    told: tuple[Disclosure, ...]
 
     @property
     def holds(self) -> bool:
@@ -73,18 +73,9 @@ class Checked:
 
 
 def check(mine: Sequence[Entry], theirs: Sequence[Entry], shown: Labels) -> Checked:
-    """Check two transcripts of one run.
-
-    Args:
-        mine: The one party's, in its order.
-        theirs: The other's.
-        shown: The labels that the release shows, by column, in the order of the attributes.
-
-    Returns:
-        What holds, and what an honest run tells all the same.
-    """
+    """Check two transcripts of one run."""
     whole = [_read(entry) for entry in (*mine, *theirs)]
-    readable = all(message is not None or entry.kind in UNTOLD for entry, message in whole)
+    readable = all(message is not None or entry.kind in WITHHELD for entry, message in whole)
     sides = [_sent(mine), _sent(theirs)]
     messages = [[message for message in map(_message, side) if message is not None] for side in sides]
     records = max((cast(int, m.fields["records"]) for m in _of(messages, "HELLO")), default=0)
@@ -101,17 +92,11 @@ def check(mine: Sequence[Entry], theirs: Sequence[Entry], shown: Labels) -> Chec
         ),
         Rule("nothing was named but labels that the release shows", _named(_of(messages, "LABELS"), shown)),
     )
-    return Checked(rules, tuple(_told(sides, messages, list(shown))))
+    return Checked(rules, tuple(_disclosures(sides, messages, list(shown))))
 
 
 def check_files(engine: Engine, name: str, other_engine: Engine, other_name: str) -> Checked:
     """Check the transcripts in the files of both parties, and that both hold the same release.
-
-    Args:
-        engine: A connection to the one file.
-        name: The release there.
-        other_engine: A connection to the other file.
-        other_name: The release there.
 
     Raises:
         UnknownRelease: A file has no such release, or it was not made by two parties.
@@ -165,7 +150,7 @@ def _mirrored(mine: Sequence[Entry], theirs: Sequence[Entry]) -> bool:
 
 def _is_whole(entry: Entry) -> bool:
     if entry.payload is None:
-        return entry.kind in UNTOLD
+        return entry.kind in WITHHELD
     return (sha256(entry.payload).hexdigest(), len(entry.payload)) == (entry.digest, entry.bytes)
 
 
@@ -206,20 +191,20 @@ def _named(labels: Sequence[Message], shown: Labels) -> bool:
     return True
 
 
-# -- what is told all the same --------------------------------------------------------------------
+# -- what an honest run discloses ------------------------------------------------------------------
 
 
-def _told(
+def _disclosures(
     sides: Sequence[Sequence[Entry]], messages: Sequence[Sequence[Message]], attributes: Sequence[str]
-) -> Iterator[Told]:
+) -> Iterator[Disclosure]:
     """List what each side learns of the other beside the release."""
-    for who, side, said in zip(("this side", "the other side"), sides, messages, strict=True):
+    for who, side, sent in zip(("this side", "the other side"), sides, messages, strict=True):
         wins = {entry.round for entry in side if entry.kind == "WIN"}
-        scores = [message for message in said if message.kind == "SCORE"]
+        scores = [message for message in sent if message.kind == "SCORE"]
         offers = [message for message in scores if message.fields["candidate"]]
         lost = [message for message in offers if message.round not in wins]
         ran_out = [message.round for message in scores if not message.fields["candidate"]]
-        records = [message.fields["records"] for message in said if message.kind == "HELLO"]
+        records = [message.fields["records"] for message in sent if message.kind == "HELLO"]
         yield f"{who}: records", records[-1] if records else None
         yield f"{who}: specializations, in their order", len(wins)
         yield f"{who}: scores of candidates that lost their round", len(lost)
@@ -248,8 +233,8 @@ def _shown(engine: Engine, name: str) -> dict[str, set[str | None]]:
 
 
 def _last_digest(entries: Sequence[Entry]) -> object:
-    told = [message for entry in _sent(entries) if entry.kind == "DIGEST" and (message := _message(entry))]
-    return told[-1].fields["leaves"] if told else None
+    digests = [message for entry in _sent(entries) if entry.kind == "DIGEST" and (message := _message(entry))]
+    return digests[-1].fields["leaves"] if digests else None
 
 
 def _release_digest(engine: Engine, name: str) -> str:

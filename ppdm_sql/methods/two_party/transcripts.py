@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ppdm_sql.engine import Engine, statements
+from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import InvalidOption, NameTaken, UnknownRelease
 from ppdm_sql.release.catalogue import find
 
-UNTOLD = ("KEYS", "WIN")
+TRANSCRIPTS = Table("transcripts", "ppdm")
+WITHHELD = ("KEYS", "WIN")
 """Kinds that hold something of every record; a transcript keeps their size and digest only."""
 Payload = bytes
 
@@ -47,9 +49,9 @@ def now() -> datetime:
     return datetime.now(UTC).replace(tzinfo=None)
 
 
-def told(entry: Entry) -> Entry:
-    """Give an entry as a transcript keeps it."""
-    return entry._replace(payload=None) if entry.kind in UNTOLD else entry
+def without_records(entry: Entry) -> Entry:
+    """Give an entry as a transcript keeps it, without what it says of each record."""
+    return entry._replace(payload=None) if entry.kind in WITHHELD else entry
 
 
 def columns(entries: Sequence[Entry]) -> dict[str, list[Any]]:
@@ -64,22 +66,16 @@ def tables(engine: Engine) -> set[str]:
 
 
 def record(engine: Engine, release: str, entries: Iterable[Entry]) -> None:
-    """Store the transcript of a run beside its release, inside the caller's transaction.
-
-    Cost: three small statements.
-    """
-    for step in ("create_transcripts", "forget_transcripts", "insert_transcripts"):
-        named: Mapping[str, object] = {} if step.startswith("create") else {"release": release}
-        more = columns([told(e) for e in entries]) if step.startswith("insert") else {}
-        engine.write(statements.text(f"two_party/{step}"), {**named, **more}, step=step)
+    """Store the transcript of a run beside its release, inside the caller's transaction."""
+    run = {"release": release}
+    kept = columns([without_records(entry) for entry in entries])
+    for step, params in (("create", {}), ("forget", run), ("insert", run | kept)):
+        query = statements.bind(f"two_party/{step}_messages", tables={"messages": TRANSCRIPTS})
+        engine.write(query, params, step=f"{step}_transcripts")
 
 
 def transcript(engine: Engine, release: str) -> list[Entry]:
     """List the messages of the run that made a release.
-
-    Args:
-        engine: A connection to a party's file.
-        release: The release, by its name.
 
     Returns:
         One entry a message, in the order of this side. Messages that were sent again in a run that was

@@ -22,7 +22,7 @@ from ppdm_sql.methods.two_party.messages import (
     stopping,
 )
 from ppdm_sql.methods.two_party.stream import MessageStream
-from ppdm_sql.methods.two_party.transcripts import Entry, Log, now, told
+from ppdm_sql.methods.two_party.transcripts import Entry, Log, now, without_records
 
 SMALL = 64 * 1024
 """Bytes that a message of any kind may have, beside what it tells of each record, key or value."""
@@ -85,13 +85,13 @@ class RecordedTransport:
         kept: Messages of the run that broke off; none in a new run.
 
     Attributes:
-        said: Whether this side has said that it is about to publish.
-        heard: Whether the partner has.
+        agreed: Whether this side has announced that it is about to publish.
+        partner_agreed: Whether the partner has.
     """
 
     _line: MessageStream
     _partner: Opening
-    said = heard = False
+    agreed = partner_agreed = False
 
     def __init__(self, journal: Journal, log: Log, records: int, kept: list[Entry]) -> None:
         self._journal, self._log, self._records = journal, log, records
@@ -110,12 +110,7 @@ class RecordedTransport:
         return max(ends, default=0)
 
     def send(self, message: Message) -> None:
-        """Send a message, unless the partner has it from the run that broke off.
-
-        Raises:
-            PeerError: The partner cannot be reached any more.
-            ProtocolError: This side's table or options are not those of the run that broke off.
-        """
+        """Send a message, unless the partner has it from the run that broke off."""
         payload = encode(message)
         _check_labels(message, payload)
         if message.kind == "KEYS":
@@ -132,15 +127,7 @@ class RecordedTransport:
             self._line.put(payload)
 
     def receive(self, *kinds: Kind) -> Message:
-        """Wait for the next message.
-
-        Args:
-            kinds: What may come now.
-
-        Raises:
-            PeerError: The partner is gone, silent, or has stopped the run.
-            ProtocolError: What came is no message, or none that may come now.
-        """
+        """Wait for the next message."""
         place = len(self._log.entries)
         known = self._kept[place] if place < len(self._kept) else None
         payload = self._line.take(self._limit(kinds)) if known is None else self._journal.payload(place + 1)
@@ -166,21 +153,16 @@ class RecordedTransport:
         if self._written < len(entries) and entries[-1].round:
             self._kept_at = monotonic()
             self._journal.keep(entries[self._written :])
-            entries[self._written :] = [told(entry) for entry in entries[self._written :]]
+            entries[self._written :] = [without_records(entry) for entry in entries[self._written :]]
             self._written = len(entries)
 
     def agree(self) -> None:
-        """Tell the partner that this side is about to publish, and wait for it to say so too.
-
-        Raises:
-            PeerError: It does not.
-            ProtocolError: It refuses.
-        """
+        """Tell the partner that this side is about to publish, and wait for it to say so too."""
         self.keep()
-        self.said = True
+        self.agreed = True
         self._line.say_agreed()
         self._line.hear_agreed()
-        self.heard = True
+        self.partner_agreed = True
 
     def close(self) -> None:
         """Nothing is held here; whoever opened the line closes it."""
@@ -231,7 +213,7 @@ class RecordedTransport:
                 raise _another_run()
             entry = known._replace(payload=payload_kept)
         needed = direction == "received" and place >= self._written
-        self._log.add(entry if needed else told(entry))
+        self._log.add(entry if needed else without_records(entry))
         if crosses:
             self._log.tell(entry)
 

@@ -31,7 +31,7 @@ from ppdm_sql.errors import PeerError, ProtocolError
 from ppdm_sql.methods.two_party.agreement import FEW_KEYS, Terms, check_narrowing
 from ppdm_sql.methods.two_party.messages import Message, decode, encode
 from ppdm_sql.methods.two_party.pump import AGREED, HEAD, LAST, MORE, OPEN, PART
-from ppdm_sql.methods.two_party.refusals import MOST_TOLD
+from ppdm_sql.methods.two_party.refusals import MOST_REPORTED
 from ppdm_sql.methods.two_party.server import listen_on
 from ppdm_sql.methods.two_party.stream import MessageStream
 from ppdm_sql.methods.two_party.tls import Address, context
@@ -155,7 +155,7 @@ def test_a_rogue_caller_cannot_flood_what_the_owner_is_told(pair: tuple[Side, Si
         pass
     refusals = [text for text in told[1:] if "refused" in text]
     assert refusals[0] == f"A caller from {HOST} was refused: it speaks no TLS 1.3."
-    assert len(refusals) <= MOST_TOLD + 1
+    assert len(refusals) <= MOST_REPORTED + 1
     assert any(text.startswith("100 callers were refused so far") for text in refusals)
 
 

@@ -1,6 +1,6 @@
--- insert_unfinished | in: - | out: ppdm.unfinished | grain: one row per message | params: release, number, round, direction, kind, bytes, digest, crossed_at, payload
--- Keeps the messages until the run is finished.
-INSERT INTO ppdm.unfinished
+-- insert_messages | in: - | out: messages | grain: one row per message | params: release, number, round, direction, kind, bytes, digest, crossed_at, payload
+-- Records messages that crossed during a run.
+INSERT INTO messages
 SELECT
     $release AS release,
     unnest(CAST($number AS INTEGER[])) AS number,
