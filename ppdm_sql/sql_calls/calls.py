@@ -144,7 +144,7 @@ def _evaluate(db: Database, options: dict[str, Any]) -> list[Row]:
 
 
 def _export(db: Database, options: dict[str, Any]) -> list[Row]:
-    release = db.release(options.pop("release"))
+    release, _ = db.release(options.pop("release")), options.pop("progress")
     release.export(**options)
     return [(release.name, options["path"], release.row().rows)]
 
