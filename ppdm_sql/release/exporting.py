@@ -37,25 +37,7 @@ def write_file(
     form: str | None,
     formula_safe: bool,
 ) -> None:
-    """Write the rows of a release, in their order, under a temporary name, then rename the file.
-
-    Args:
-        engine: The connection that holds the release; it may be read-only.
-        shape: The release.
-        method: How it was made, for the comment in a DuckDB file.
-        path: The file; its folder must exist.
-        force: Replace the file if it exists; a regular file only, no link, device or pipe.
-        form: ``parquet``, ``csv`` or ``duckdb``; None goes by the suffix.
-        formula_safe: Put a single quote before text of a CSV that a spreadsheet takes for a formula.
-
-    Raises:
-        NameTaken: The file exists and ``force`` is not given, or it is a database that is open.
-        InvalidOption: The format is not known or cannot hold the columns, the folder cannot be written, or
-            what has the name is no regular file.
-        EngineError: The disk is full.
-
-    Cost: one scan of the frozen table.
-    """
+    """Write the rows of a release, in their order, under a temporary name, then rename the file."""
     form = _format(path, form, formula_safe=formula_safe)
     _check_target(engine, path, force=force)
     with _words_for(path, form), part_beside(path) as part:
