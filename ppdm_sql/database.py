@@ -696,8 +696,7 @@ class Database:
 
         Cost: one scan of each masked column, one of the table with a join per masked column, a sort, the
         audit.
-        Source: Fung, Wang, Yu 2005, section 5, where the cut of the training records generalizes the test
-        records.
+        Source: Fung, Wang, Yu 2005, section 5: the cut of the training records generalizes the test records.
 
         Example:
             >>> import duckdb, ppdm_sql
@@ -710,11 +709,10 @@ class Database:
             >>> applied.unseen, applied.holds
             ({'job': 3}, False)
         """
-        from ppdm_sql.release import Release
-        from ppdm_sql.release.applying import apply
+        from ppdm_sql.release import Release, applying
 
         name = release.name if isinstance(release, Release) else release
-        return apply(self.engine, name, table, into=into, unseen=unseen)
+        return applying.apply(self.engine, name, table, into=into, unseen=unseen)
 
     @alone
     def generate_agrawal(

@@ -84,7 +84,7 @@ class Exported:
         again = shlex.join(words + ["--force"] * self.force)
         kept = "" if is_memory(database) else f"The release {release.name} is kept; export it with: {again}"
         try:
-            release.export(self.export, force=self.force, progress=common.progress())
+            release.export(self.export, force=self.force)
         except PpdmError as error:
             error.remedy = f"{error.remedy} {kept}".strip()
             raise

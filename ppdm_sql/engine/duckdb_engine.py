@@ -9,6 +9,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import duckdb
@@ -78,9 +79,8 @@ class Engine:
         self._spill = spill
         self._owned = owned
         self._run = secrets.token_hex(4)
-        self._working: list[str] = []
-        self._types: list[str] = []
-        self._views: list[str] = []
+        self._numbers = count()
+        self._working: list[tuple[str, Table]] = []
         self._functions: list[str] = []
         self._depth = 0
         self._inside = False
@@ -128,8 +128,7 @@ class Engine:
         name: str | None = None,
     ) -> Table:
         """Write the rows of a SELECT into a temporary working table of this run and give its name."""
-        self._working.append(name or f"ppdm_{self._run}_{len(self._working)}_{step}")
-        table = Table(self._working[-1]) if name is None else Table(name, "main", "temp")
+        table = self._new("TABLE", step, name)
         text = select if isinstance(select, str) else statements.render(select)
         between = "\n" if "\n" in text else " "
         create = Statement(f"CREATE TEMP TABLE {table} AS{between}{text}", file=statements.file_of(text))
@@ -138,8 +137,7 @@ class Engine:
 
     def overlay(self, select: exp.Expression) -> Table:
         """Make a temporary view of a SELECT, to be read in the place of a table during this run."""
-        self._views.append(f"ppdm_{self._run}_view_{len(self._views)}")
-        view = Table(self._views[-1])
+        view = self._new("VIEW", "view")
         self._run_statement(f"CREATE TEMP VIEW {view} AS {statements.render(select)}", None, "overlay")
         return view
 
@@ -160,11 +158,17 @@ class Engine:
 
         A table that uses the type keeps the values but not the name, and outlives the type.
         """
-        self._types.append(f"ppdm_{self._run}_type_{len(self._types)}")
-        name = Table(self._types[-1])
+        name = self._new("TYPE", "type")
         text = values if isinstance(values, str) else statements.render(values)
         self._run_statement(f"CREATE TEMP TYPE {name} AS ENUM ({text})", None, "enumerate")
         return name
+
+    def _new(self, kind: str, what: str, name: str | None = None) -> Table:
+        """Name a working table, view or type, and remember to drop it."""
+        free = Table(f"ppdm_{self._run}_{next(self._numbers)}_{what}")
+        made = free if name is None else Table(name, "main", "temp")
+        self._working.append((kind, made))
+        return made
 
     def discard(self, table: Table) -> None:
         """Drop a working table that later steps do not need."""
@@ -308,7 +312,7 @@ class Engine:
         connection chose.
         """
         with self._lock:
-            first = len(self._working), len(self._types), len(self._views)
+            first = len(self._working)
             chosen = {} if self._depth else self._settle()
             self._depth += 1
             try:
@@ -318,28 +322,29 @@ class Engine:
                     self._depth -= 1
                     self._tidy(first, chosen)
 
-    def _tidy(self, first: tuple[int, int, int], chosen: Mapping[str, object]) -> None:
-        """Give settings back what was chosen, and drop working tables, types and views from a number on."""
-        table, type_, view = first
-        tidying = [setting(name, value) for name, value in chosen.items()]
-        tidying += [f"DROP VIEW IF EXISTS {Table(name)}" for name in self._views[view:]]
-        tidying += [f"DROP TABLE IF EXISTS {Table(name, 'main', 'temp')}" for name in self._working[table:]]
-        tidying += [f"DROP TYPE IF EXISTS {Table(name)}" for name in self._types[type_:]]
-        for sql in tidying:
-            self._try(sql)
+    def _tidy(self, first: int, chosen: Mapping[str, object]) -> None:
+        """Give settings back what was chosen, and drop working tables, views and types from a number on."""
+        for name, value in chosen.items():
+            self._try(setting(name, value))
+        for made in reversed(self._working[first:]):
+            kind, table = made
+            if self._try(f"DROP {kind} IF EXISTS {table}"):
+                self._working.remove(made)
         while self._functions:
             with contextlib.suppress(duckdb.Error):
                 self.connection.remove_function(self._functions.pop())
 
-    def _try(self, sql: str) -> None:
-        """Run a statement that may fail; twice where a late interrupt hits the first."""
+    def _try(self, sql: str) -> bool:
+        """Run a statement that may fail, twice where a late interrupt hits the first; tell whether it ran."""
         for _ in range(2):
             try:
                 self.connection.execute(sql)
             except (duckdb.Error, RuntimeError) as error:
                 if is_interrupt(error):
                     continue
-            return
+                return False
+            return True
+        return False
 
     @contextlib.contextmanager
     def _undisturbed(self) -> Iterator[None]:
@@ -459,7 +464,7 @@ class Engine:
 
     def _existing(self, query: str) -> list[Table]:
         found = [Table(name, schema, catalog) for catalog, schema, name in self.look_up(query, step="tables")]
-        own = {*self._working, *self._views}
+        own = {name.name for _, name in self._working}
         return [table for table in found if table.name not in own]
 
     def find(self, name: str) -> Table:

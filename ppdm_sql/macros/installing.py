@@ -77,9 +77,9 @@ def install(engine: Engine, *, short_names: bool = True) -> Installed:
         for schema in schemas:
             for macro in macros():
                 place = Table(macro.name, schema, here.catalog)
-                engine.write(macro.creation(place), step=f"create {macro.name}")
+                engine.write(macro.creation(place), step="create macro")
                 words = commented(macro, place, with_schema=with_schema)
-                engine.write(words, step=f"comment on {macro.name}")
+                engine.write(words, step="describe macro")
         if here.catalogue and not here.report:
             engine.write(statements.text("release/create_report"), step="create report")
     replaced = max((mark.version for mark in marks), default=None)
@@ -159,4 +159,4 @@ def _drop(engine: Engine, found: list[_Found], catalog: str) -> None:
     for item in found:
         if item.mark is not None:
             kind = "MACRO TABLE" if item.kind == "table_macro" else "MACRO"
-            engine.write(f"DROP {kind} {Table(item.name, item.schema, catalog)}", step=f"drop {item.name}")
+            engine.write(f"DROP {kind} {Table(item.name, item.schema, catalog)}", step="drop macro")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -19,14 +18,12 @@ from ppdm_sql.engine.opening import OLDEST_STORAGE
 from ppdm_sql.engine.space import disk_full
 from ppdm_sql.engine.statements import literal, render, text
 from ppdm_sql.errors import EngineError, InvalidOption, NameTaken
-from ppdm_sql.progress import Progress
 from ppdm_sql.release import ddl as texts
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.parts import part_beside
 
 _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".duckdb": "duckdb", ".db": "duckdb"}
 _TEXT_TYPES = ("VARCHAR", "ENUM", "JSON", "BLOB")
-_NEEDED_STORAGE = re.compile(r"storage versions prior to (v[0-9.]*[0-9])")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -39,33 +36,13 @@ def write_file(
     force: bool,
     form: str | None,
     formula_safe: bool,
-    progress: Progress,
 ) -> None:
-    """Write the rows of a release, in their order, under a temporary name, then rename the file.
-
-    Args:
-        engine: The connection that holds the release; it may be read-only.
-        shape: The release.
-        method: How it was made, for the comment in a DuckDB file.
-        path: The file; its folder must exist.
-        force: Replace the file if it exists; a regular file only, no link, device or pipe.
-        form: ``parquet``, ``csv`` or ``duckdb``; None goes by the suffix.
-        formula_safe: Put a single quote before text of a CSV that a spreadsheet takes for a formula.
-        progress: Told where a database needs a newer DuckDB than usual.
-
-    Raises:
-        NameTaken: The file exists and ``force`` is not given, or it is a database that is open.
-        InvalidOption: The format is not known or cannot hold the columns, the folder cannot be written, or
-            what has the name is no regular file.
-        EngineError: The disk is full.
-
-    Cost: one scan of the frozen table.
-    """
+    """Write the rows of a release, in their order, under a temporary name, then rename the file."""
     form = _format(path, form, formula_safe=formula_safe)
     _check_target(engine, path, force=force)
     with _words_for(path, form), part_beside(path) as part:
         if form == "duckdb":
-            _write_database(engine, shape, method, part, progress)
+            _write_database(engine, shape, method, part)
         else:
             rows = _formula_safe(engine, shape) if formula_safe else shape.rows()
             engine.write(_copy(rows, part, form), step=f"export {form}")
@@ -212,35 +189,20 @@ def _safe_cell(name: str) -> exp.Expression:
     return exp.case().when(first.isin(*_FORMULA), quoted).else_(value.copy())
 
 
-def _write_database(engine: Engine, shape: Shape, method: str, part: Path, progress: Progress) -> None:
-    """Write a DuckDB file with one table, in the oldest storage version that can hold its columns."""
-    try:
-        _write_version(engine, shape, method, part, OLDEST_STORAGE)
-    except EngineError as error:
-        needed = _NEEDED_STORAGE.search(error.engine_text)
-        if needed is None:
-            raise
-        part.unlink(missing_ok=True)
-        _write_version(engine, shape, method, part, needed[1])
-        progress.notice(
-            f"The file has the storage version {needed[1]}, which its columns need: an older DuckDB cannot "
-            "open it."
-        )
-
-
-def _write_version(engine: Engine, shape: Shape, method: str, part: Path, version: str) -> None:
+def _write_database(engine: Engine, shape: Shape, method: str, part: Path) -> None:
+    """Write a DuckDB file with one table, in the oldest storage version: it holds every released type."""
     name = f"ppdm_export_{secrets.token_hex(6)}"
     table = Table(shape.name, "main", name)
-    with _attached(engine, part, name, version):
+    with _attached(engine, part, name):
         engine.write(texts.create_table(table, render(shape.rows())), step="export rows")
         engine.write(texts.table_comments(shape, method, table), step="export comments")
 
 
 @contextlib.contextmanager
-def _attached(engine: Engine, part: Path, name: str, version: str) -> Iterator[None]:
+def _attached(engine: Engine, part: Path, name: str) -> Iterator[None]:
     """Open a new database file beside the current one; on the way out it is written and closed."""
     options = [exp.AttachOption(this=exp.var("READ_WRITE"))]
-    options += [exp.AttachOption(this=exp.var("STORAGE_VERSION"), expression=literal(version))]
+    options += [exp.AttachOption(this=exp.var("STORAGE_VERSION"), expression=literal(OLDEST_STORAGE))]
     file = exp.alias_(literal(str(part)), name, quoted=True)
     detach = render(exp.Detach(this=exp.to_identifier(name, quoted=True), exists=False))
     try:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from duckdb import DuckDBPyRelation
 from sqlglot import exp
 
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Engine, Rows
 from ppdm_sql.engine.names import resolve
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
 from ppdm_sql.privacy import Value, parse_all
-from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.release import catalogue, states
 from ppdm_sql.release import ddl as texts
 from ppdm_sql.release.catalogue import CatalogueRow
@@ -124,13 +123,23 @@ class Release:
 
     def steps(self) -> list[Step]:
         """List what was done, in order."""
-        rows = self._engine.query(text("release/steps"), {"release": self.row().release}, step="steps")
+        rows = self._recorded("steps")
         return [Step(n, attribute, parent, tuple(new), *rest) for n, attribute, parent, new, *rest in rows]
 
     def measures(self) -> list[Measured]:
         """List what was measured, in the source and in the release."""
-        rows = self._engine.query(text("release/measures"), {"release": self.row().release}, step="measures")
-        return [Measured(*row) for row in rows]
+        return [Measured(*row) for row in self._recorded("measures")]
+
+    def _recorded(self, step: str) -> Rows:
+        """Read what the catalogue lists of the release; where that is nothing, make sure that it is there."""
+        try:
+            rows = self._engine.query(text(f"release/{step}"), {"release": self.name}, step=step)
+        except EngineError:
+            self.row()
+            raise
+        if not rows:
+            self.row()
+        return rows
 
     def taxonomy(self, attribute: str) -> list[Node]:
         """List the nodes of a masked column's tree, parents before children; the owner's to see.
@@ -169,7 +178,6 @@ class Release:
         force: bool = False,
         format: str | None = None,
         formula_safe: bool = False,
-        progress: Progress | None = None,
     ) -> None:
         """Write the release into a fresh file, once it has been verified again.
 
@@ -178,7 +186,6 @@ class Release:
             force: Replace the file if it exists; a regular file only, no link, device or pipe.
             format: ``parquet``, ``csv`` or ``duckdb``.
             formula_safe: Put a single quote before text of a CSV that a spreadsheet takes for a formula.
-            progress: Told where a database needs a newer DuckDB than usual.
 
         Raises:
             GuaranteeNotMet: The release does not hold any more.
@@ -205,7 +212,6 @@ class Release:
                 force=force,
                 form=format,
                 formula_safe=formula_safe,
-                progress=progress or WarningProgress(),
             )
 
     def drop(self) -> None:

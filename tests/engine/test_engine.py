@@ -46,6 +46,35 @@ def failing_run(engine: Engine) -> None:
         engine.query("SELECT nothing", step="fail")
 
 
+def test_a_workspace_inside_another_drops_what_it_made_once() -> None:
+    engine = Engine(duckdb.connect())
+    tried: list[str] = []
+    ran = engine._try
+    engine._try = lambda sql: tried.append(sql) or ran(sql)  # type: ignore[method-assign]
+    with engine.workspace():
+        outer = engine.materialize("outer", "SELECT 1 AS a")
+        with engine.workspace():
+            inner = engine.materialize("inner", "SELECT 2 AS a")
+        assert engine.tables() == []
+    assert tried == [f"DROP TABLE IF EXISTS {inner}", f"DROP TABLE IF EXISTS {outer}"]
+    assert engine.query("SELECT count(*) FROM duckdb_tables()", step="after") == [(0,)]
+
+
+def failing_transaction(engine: Engine) -> None:
+    with engine.transaction(), engine.workspace():
+        engine.materialize("inner", "SELECT 2 AS a")
+        engine.query("SELECT error('no')", step="fail")
+
+
+def test_a_working_table_that_cannot_be_dropped_yet_goes_with_the_outer_workspace() -> None:
+    engine = Engine(duckdb.connect())
+    with engine.workspace():
+        with pytest.raises(EngineError):
+            failing_transaction(engine)
+        engine.materialize("outer", "SELECT 1 AS a")
+    assert engine.query("SELECT count(*) FROM duckdb_tables()", step="after") == [(0,)]
+
+
 def test_a_workspace_leaves_settings_tables_and_types_as_they_were() -> None:
     engine = Engine(duckdb.connect())
     engine.connection.execute("SET default_order = 'DESC'")

@@ -167,6 +167,18 @@ def test_every_statement_of_a_descent_has_a_sentence() -> None:
     assert [statement.step for statement in seen if not purpose(statement)] == []
 
 
+def test_every_statement_about_macros_has_a_sentence() -> None:
+    seen: list[Statement] = []
+    with ppdm_sql.open(":memory:") as db:
+        db.install()
+        db.engine.dry, db.engine.tracer = True, seen.append
+        db.install()
+        db.uninstall()
+    steps = {statement.step for statement in seen}
+    assert steps >= {"create macro", "describe macro", "drop macro"}
+    assert [statement.step for statement in seen if not purpose(statement)] == []
+
+
 def test_each_sentence_on_a_composed_statement_is_of_a_step_that_there_is() -> None:
     package = Path(ppdm_sql.__file__).parent
     source = "".join(

@@ -185,7 +185,7 @@ def test_all_is_installed_or_nothing(con: duckdb.DuckDBPyConnection, monkeypatch
     db, written = ppdm_sql.open(con), Engine.write
 
     def failing(engine: Engine, sql: str, *more: Any, step: str) -> None:
-        if "closeness" in step:
+        if "ppdm_closeness" in sql:
             sql = "SELECT error('no')"
         written(engine, sql, *more, step=step)
 

@@ -590,6 +590,20 @@ def test_a_dropped_release_leaves_the_others_alone(engine: Engine) -> None:
         get(engine, "safe")
 
 
+@pytest.mark.parametrize("listed", [Release.steps, Release.measures])
+@pytest.mark.parametrize("catalogue", [True, False])
+def test_a_release_that_is_gone_lists_nothing(
+    engine: Engine, listed: Callable[[Release], object], catalogue: bool
+) -> None:
+    release = publish(engine, customers(engine))
+    assert listed(release)
+    release.drop()
+    if not catalogue:
+        engine.connection.execute("DROP SCHEMA ppdm CASCADE")
+    with pytest.raises(UnknownRelease):
+        listed(release)
+
+
 def test_a_view_or_table_put_in_the_place_of_a_release_survives_the_drop(engine: Engine) -> None:
     release = publish(engine, customers(engine))
     engine.connection.execute("DROP VIEW safe; CREATE TABLE safe AS SELECT 42 AS a")
