@@ -1,0 +1,76 @@
+"""Judges pseudonyms: one for each value, on the records of that value, and nothing that gives it away."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from ppdm_sql.audit.fingerprints import TEXT, fingerprint, total
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import alias, column
+from ppdm_sql.engine.statements import literal, render
+
+SHAPE = "[0-9a-f]{64}"
+"""What a pseudonym looks like."""
+TRIED = 1000
+"""Values of a column that are tried for a pseudonym that anybody can compute."""
+
+
+def pseudonym_faults(
+    engine: Engine, before: exp.Select, after: exp.Select, names: Sequence[str], records: str
+) -> list[str]:
+    """Say in words what is wrong with the pseudonyms of a release; nothing if all is well.
+
+    Records are not followed: those of a value must be, by their fingerprints, those of a pseudonym.
+
+    Args:
+        engine: Where both are.
+        before: Rows of the source: ``f`` (fingerprint of what they are to show), ``p0, p1, ...`` (the
+            identifiers) and the records that each stands for.
+        after: The same of the release, with pseudonyms in the place of identifiers.
+        names: The columns.
+        records: What the records are called.
+
+    Cost: a GROUP BY of both sides by each column.
+    """
+    faults = []
+    for place, name in enumerate(names):
+        own, people = column(f"p{place}", "r"), []
+        for rows in (before, after):
+            people.append(_people(rows, own, records))
+        first, second = engine.query(render(exp.union(*people, distinct=False)), step="pseudonyms")
+        odd, open_ = engine.query(render(_given_away(before, after, own)), step="pseudonyms")[0]
+        found = [
+            (first != second, f"the pseudonyms of {name!r} are not one for each value and its records"),
+            (odd, f"{odd} values of {name!r} are no pseudonyms"),
+            (open_, f"pseudonyms of {name!r} can be computed from the values"),
+        ]
+        faults += [words for wrong, words in found if wrong]
+    return faults
+
+
+def _people(rows: exp.Select, own: exp.Column, records: str) -> exp.Select:
+    """Give the number of people of one side, and a sum over what each has."""
+    number = column(records, "r")
+    each = exp.select(
+        alias(exp.cast(exp.Sum(this=number), exp.DataType.Type.INT128), "n"),
+        alias(total(column("f", "r"), number), "f"),
+    )
+    each = each.from_(rows.subquery("r")).group_by(own.copy())
+    whole = total(fingerprint([column("n", "e"), column("f", "e")]))
+    return exp.select(exp.Count(this=exp.Star()), whole).from_(each.subquery("e", copy=False))
+
+
+def _given_away(before: exp.Select, after: exp.Select, own: exp.Column) -> exp.Select:
+    """Count released values that do not look like pseudonyms, and those that are digests of values."""
+    released = exp.select(own.copy()).distinct().from_(after.subquery("r"))
+    text = exp.cast(own, TEXT)
+    matches = exp.Anonymous(this="regexp_full_match", expressions=[text.copy(), literal(SHAPE)])
+    odd = exp.select(exp.Count(this=exp.Star())).from_(released.subquery("r")).where(exp.Not(this=matches))
+    values = exp.select(own.copy()).distinct().from_(before.subquery("r")).limit(TRIED)
+    digest = exp.Anonymous(this="sha256", expressions=[text.copy()])
+    digests = exp.select(alias(digest, "digest")).from_(values.subquery("r"))
+    among = exp.In(this=text.copy(), query=digests.subquery())
+    known = exp.select(exp.Count(this=exp.Star())).from_(released.subquery("r")).where(among)
+    return exp.select(odd.subquery(), known.subquery())
