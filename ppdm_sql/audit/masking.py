@@ -13,14 +13,14 @@ from sqlglot import exp
 
 from ppdm_sql.audit.fingerprints import TEXT, fingerprint, plain_column, total
 from ppdm_sql.audit.labels import MaskedColumn, ShownColumn, shown_columns
-from ppdm_sql.audit.pseudonyms import pseudonym_faults
+from ppdm_sql.audit.pseudonyms import RECORDS, pseudonym_faults
 from ppdm_sql.audit.trees import misdrawn_nodes
 from ppdm_sql.engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import GuaranteeNotMet
 
-_CARRIED, _RECORDS = "carried", "records"
+_CARRIED = "carried"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: 
         sums = _sums(engine, before, after, counted=promise.count is not None)
         recorded = _misrecorded(engine, promise.cuts, columns)
         drawn = misdrawn_nodes(engine, promise.trees, columns)
-        strangers = pseudonym_faults(engine, before, after, promise.pseudonyms, _RECORDS)
+        strangers = pseudonym_faults(engine, before, after, promise.pseudonyms)
     found = [
         (sums[0] != sums[1], "records show what the source does not say of them"),
         (recorded, f"the cut of {recorded} values is recorded otherwise"),
@@ -87,10 +87,10 @@ def _collapsed(released: exp.Select, promise: MaskingPromise) -> exp.Select:
     if promise.count is not None:
         records = exp.Sum(this=column(promise.count, "s"))
         rows.where(_counted(promise.count), copy=False)
-    rows.select(*labels, alias(fingerprint(carried), _CARRIED), *people, alias(records, _RECORDS), copy=False)
+    rows.select(*labels, alias(fingerprint(carried), _CARRIED), *people, alias(records, RECORDS), copy=False)
     rows.set("group", exp.Group(all=True))
     texts = [alias(exp.cast(column(f"l{place}", "g"), TEXT), f"l{place}") for place in range(len(labels))]
-    rest = (_CARRIED, *(f"p{place}" for place in range(len(people))), _RECORDS)
+    rest = (_CARRIED, *(f"p{place}" for place in range(len(people))), RECORDS)
     return exp.select(*texts, *(column(name, "g") for name in rest)).from_(
         rows.subquery("g", copy=False), copy=False
     )
@@ -114,7 +114,7 @@ def _rows_of_source(source: Table, promise: MaskingPromise, columns: Sequence[Sh
     records = literal(1) if promise.count is None else column(promise.count, "s")
     if promise.count is not None:
         query.where(_counted(promise.count), copy=False)
-    return query.select(alias(fingerprint(values), "f"), *people, alias(records, _RECORDS), copy=False)
+    return query.select(alias(fingerprint(values), "f"), *people, alias(records, RECORDS), copy=False)
 
 
 def _rows_of_release(shown: Table, promise: MaskingPromise, columns: Sequence[ShownColumn]) -> exp.Select:
@@ -122,7 +122,7 @@ def _rows_of_release(shown: Table, promise: MaskingPromise, columns: Sequence[Sh
     values = [fingerprint([column(f"l{place}", "s")]) for place in range(len(columns))]
     people = [column(f"p{place}", "s") for place in range(len(promise.pseudonyms))]
     whole = alias(fingerprint([*values, column(_CARRIED, "s")]), "f")
-    query = exp.select(whole, *people, column(_RECORDS, "s"))
+    query = exp.select(whole, *people, column(RECORDS, "s"))
     return query.from_(exp.alias_(shown.expression(), "s", table=True), copy=False)
 
 
@@ -130,7 +130,7 @@ def _sums(engine: Engine, before: exp.Select, after: exp.Select, *, counted: boo
     """Give records and sum of fingerprints of either side, as one row each."""
     sides = []
     for side, weighed in ((before, counted), (after, True)):
-        records = column(_RECORDS, "r")
+        records = column(RECORDS, "r")
         measures = [exp.Sum(this=records), total(column("f", "r"), records if weighed else None)]
         sides.append(exp.select(*measures).from_(side.subquery("r"), copy=False))
     return engine.query(render(exp.union(*sides, distinct=False, copy=False)), step="masked fingerprints")

@@ -6,19 +6,70 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from ppdm_sql.audit.fingerprints import TEXT, fingerprint, total
-from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import alias, column
+from ppdm_sql.audit.fingerprints import TEXT, fingerprint, plain_column, total
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.errors import GuaranteeNotMet
 
 SHAPE = "[0-9a-f]{64}"
 """What a pseudonym looks like."""
+RECORDS = "records"
+"""What the number of records of a row is called."""
 TRIED = 1000
 """Values of a column that are tried for a pseudonym that anybody can compute."""
 
 
+def accept_pseudonyms(
+    engine: Engine,
+    source: Table,
+    released: exp.Select,
+    names: Sequence[str],
+    unchanged: Sequence[Column],
+    count: str | None = None,
+) -> None:
+    """Judge the pseudonyms of a release by the columns that it shows unchanged beside them.
+
+    Args:
+        engine: Where both are.
+        source: The source.
+        released: The rows as the release shows them.
+        names: The columns with pseudonyms; with none there is nothing to do.
+        unchanged: Columns that are released as they are.
+        count: Column with the number of records of a row, or None.
+
+    Raises:
+        GuaranteeNotMet: They are not one for each value and its records, or give values away.
+
+    Cost: a GROUP BY of both tables by each of the columns.
+    """
+    if not names:
+        return
+    with engine.workspace():
+        before = _rows(
+            exp.select().from_(exp.alias_(source.expression(), "s", table=True)), names, unchanged, count
+        )
+        after = _rows(exp.select().from_(released.subquery("s")), names, unchanged, count)
+        faults = pseudonym_faults(engine, before, after, names)
+    if faults:
+        raise GuaranteeNotMet(
+            f"The pseudonyms are not what was promised: {'; '.join(faults)}; nothing was published.",
+            "Report this as a defect.",
+        )
+
+
+def _rows(
+    query: exp.Select, names: Sequence[str], unchanged: Sequence[Column], count: str | None
+) -> exp.Select:
+    whole = alias(fingerprint([plain_column(item) for item in unchanged]), "f")
+    people = [alias(column(name, "s"), f"p{place}") for place, name in enumerate(names)]
+    records = literal(1) if count is None else column(count, "s")
+    query = query.select(whole, *people, alias(records, RECORDS))
+    return query if count is None else query.where(exp.GT(this=column(count, "s"), expression=literal(0)))
+
+
 def pseudonym_faults(
-    engine: Engine, before: exp.Select, after: exp.Select, names: Sequence[str], records: str
+    engine: Engine, before: exp.Select, after: exp.Select, names: Sequence[str]
 ) -> list[str]:
     """Say in words what is wrong with the pseudonyms of a release; nothing if all is well.
 
@@ -27,10 +78,9 @@ def pseudonym_faults(
     Args:
         engine: Where both are.
         before: Rows of the source: ``f`` (fingerprint of what they are to show), ``p0, p1, ...`` (the
-            identifiers) and the records that each stands for.
+            identifiers) and ``records``, how many each stands for.
         after: The same of the release, with pseudonyms in the place of identifiers.
         names: The columns.
-        records: What the records are called.
 
     Cost: a GROUP BY of both sides by each column.
     """
@@ -38,7 +88,7 @@ def pseudonym_faults(
     for place, name in enumerate(names):
         own, people = column(f"p{place}", "r"), []
         for rows in (before, after):
-            people.append(_people(rows, own, records))
+            people.append(_people(rows, own))
         first, second = engine.query(render(exp.union(*people, distinct=False)), step="pseudonyms")
         odd, open_ = engine.query(render(_given_away(before, after, own)), step="pseudonyms")[0]
         found = [
@@ -50,9 +100,9 @@ def pseudonym_faults(
     return faults
 
 
-def _people(rows: exp.Select, own: exp.Column, records: str) -> exp.Select:
+def _people(rows: exp.Select, own: exp.Column) -> exp.Select:
     """Give the number of people of one side, and a sum over what each has."""
-    number = column(records, "r")
+    number = column(RECORDS, "r")
     each = exp.select(
         alias(exp.cast(exp.Sum(this=number), exp.DataType.Type.INT128), "n"),
         alias(total(column("f", "r"), number), "f"),

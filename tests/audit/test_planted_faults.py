@@ -45,10 +45,13 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         yield opened
 
 
+PEOPLE = {"name": "pseudonym"}
+
+
 def swapped(db: ppdm_sql.Database) -> ppdm_sql.Release:
     return db.swap(
         "t", confidential="pay", by=["age"], keep=["sex", "job"], bins={"pay": [-5, 5, 10, 15, 25]},
-        into="safe", proportion=0.5, seed=1,
+        identifiers=PEOPLE, into="safe", proportion=0.5, seed=1,
     )  # fmt: skip
 
 
@@ -59,7 +62,9 @@ def randomized(db: ppdm_sql.Database) -> ppdm_sql.Release:
         "pay": "cells 0,5,10,15,20",
         "job": "retain 0.5 of cook,nurse,lawyer,'it''s, well'",
     }
-    return db.randomize("t", noise=noise, keep=["sex"], class_column="class", into="safe", seed=1)
+    return db.randomize(
+        "t", noise=noise, keep=["sex"], class_column="class", into="safe", seed=1, identifiers=PEOPLE
+    )
 
 
 def suppressed(db: ppdm_sql.Database) -> ppdm_sql.Release:
@@ -150,6 +155,24 @@ def in_first_row(name: str, value: str) -> Plant:
 def rewritten_text(change: str) -> Plant:
     """Rows of which all show something else."""
     return lambda real: lambda *given: f"SELECT * REPLACE ({change}) FROM ({real(*given)}) AS r"
+
+
+def moved_on(name: str) -> Plant:
+    """Rows of which one column goes on to the next record, and in the last back to the first."""
+
+    def plant(real: Any) -> Any:
+        def faulty(*given: Any) -> Any:
+            rows = f"SELECT *, row_number() OVER () AS place FROM ({real(*given)}) AS r"
+            change = (
+                f"coalesce(lag({name}) OVER w, max(CASE place WHEN 320 THEN {name} END) OVER ()) AS {name}"
+            )
+            return (
+                f"SELECT * EXCLUDE (place) REPLACE ({change}) FROM ({rows}) AS r WINDOW w AS (ORDER BY place)"
+            )
+
+        return faulty
+
+    return plant
 
 
 def moved(name: str) -> Plant:
@@ -305,6 +328,11 @@ SWAPS = {
     "a code of the collapse": Fault("swap", "base.collapse:_code", other_code),
     "a swapped row": Fault("swap", "swapping.swap:swapped", rewritten("(c0 // 2)::USMALLINT AS c0")),
     "rows": Fault("swap", "swapping.swap:released_rows", without_row, "promised"),
+    "pseudonyms that two values share": Fault("swap", "base.run:pseudonym", same_pseudonym),
+    "pseudonyms without a key": Fault("swap", "base.run:pseudonym", digest, "can be computed"),
+    "pseudonyms on other records": Fault(
+        "swap", "swapping.swap:released_rows", moved("name"), "not one for each"
+    ),
     "a marginal": Fault("swap", "swapping.swap:SwapRun._marginal", one_less, "would not verify"),
 }
 RANDOMIZED = {
@@ -321,6 +349,13 @@ RANDOMIZED = {
         "randomize", "base.run:without_enum", other_order
     ),
     "rows": Fault("randomize", "perturbation.randomize:ordered_rows", without_row, "promised"),
+    "pseudonyms that two values share": Fault("randomize", "base.run:pseudonym", same_pseudonym),
+    "values in the place of pseudonyms": Fault(
+        "randomize", "base.run:pseudonym", lambda real: lambda value, *_: value, "160 values .* no pseudonyms"
+    ),
+    "pseudonyms on other records": Fault(
+        "randomize", "perturbation.randomize:ordered_rows", moved_on("name"), "not one for each"
+    ),
     "moments": Fault(
         "randomize", "perturbation.randomize:moments_of", other_moments, "would not verify .*deviations"
     ),
