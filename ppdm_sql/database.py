@@ -912,10 +912,9 @@ class Database:
     def install(self, *, short_names: bool = True) -> Installed:
         """Put the audit macros into this database, where any DuckDB client can call them without Python.
 
-        They are ``ppdm_equivalence_classes(tbl, qi)``, ``ppdm_risk(tbl, qi)``,
-        ``ppdm_confidence(tbl, ic, sensitive)``, ``ppdm_identifiable(tbl, by, confidential)``,
-        ``ppdm_diversity(tbl, qi, sensitive)``, ``ppdm_closeness(tbl, qi, sensitive)`` and ``ppdm_version()``,
-        in the schema ``ppdm``. Installing again changes nothing; those of an older version are replaced.
+        They are ``ppdm_risk(tbl, qi)``, ``ppdm_identifiable(tbl, by, confidential)``, ``ppdm_version()`` and
+        one for each privacy model, such as ``ppdm_closeness(tbl, qi, sensitive)``, in the schema ``ppdm``.
+        Installing again changes nothing; those of an older version are replaced.
 
         Args:
             short_names: Whether they can be called without the schema, too.

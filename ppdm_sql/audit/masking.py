@@ -6,36 +6,21 @@ owner gave or the bounds in the labels, and from the labels that the release sho
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ppdm_sql.engine import Column, Engine
+from ppdm_sql.audit.fingerprints import TEXT, fingerprint, plain_column, total
+from ppdm_sql.audit.labels import MaskedColumn, ShownColumn, shown_columns
+from ppdm_sql.audit.pseudonyms import RECORDS, pseudonym_faults
+from ppdm_sql.audit.trees import misdrawn_nodes
+from ppdm_sql.engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, column
-from ppdm_sql.engine.statements import bind, literal, render
-from ppdm_sql.engine.types import without_enum
+from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import GuaranteeNotMet
-from ppdm_sql.taxonomy.model import Taxonomy
 
-
-@dataclass(frozen=True)
-class MaskedColumn:
-    """A column of which values or labels are shown.
-
-    Args:
-        name: The column.
-        top: What it shows in the most general state.
-        suppressed: Whether it shows values or the symbol; else values are shown as intervals or nodes.
-        taxonomy: Whose nodes it shows; None for values and for intervals grown in the run.
-        by_interval: Whether the leaves of the taxonomy are intervals.
-    """
-
-    name: str
-    top: str
-    suppressed: bool
-    taxonomy: Taxonomy | None = None
-    by_interval: bool = False
+_CARRIED = "carried"
 
 
 @dataclass(frozen=True)
@@ -48,6 +33,7 @@ class MaskingPromise:
         pseudonyms: Columns that show one pseudonym for each value.
         count: Column with the number of records of a row, or None.
         cuts: Working table ``attribute, value, generalized``, which the release will record.
+        trees: Working table ``attribute, node, parent, label, lower, upper, closed, shown``, likewise.
     """
 
     masked: Sequence[MaskedColumn]
@@ -55,29 +41,35 @@ class MaskingPromise:
     pseudonyms: Sequence[str]
     count: str | None
     cuts: Table
+    trees: Table
 
 
 def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: MaskingPromise) -> None:
     """Compare the released rows with the source, and refuse them if anything is not as promised.
 
-    Combinations are told apart by sums of fingerprints of 64 bits.
+    The release is collapsed once; of the source only what its labels cannot tell is looked up row by row: a
+    column that shows nothing but its top, or all values as they are, needs no look.
 
     Raises:
-        GuaranteeNotMet: A record shows what is not true of it, or the cut recorded is another one.
+        GuaranteeNotMet: A record shows what is not true of it, or the cut or the trees recorded are others.
 
-    Cost: two GROUP BYs of one column for each masked column, and one scan of both tables.
+    Cost: a GROUP BY of the release, one scan of the source, and a GROUP BY of each column of it that is no
+    text and shows labels; with pseudonyms a GROUP BY of both by each.
     """
     with engine.workspace():
-        shown = engine.overlay(released)
-        labels = {item.name: _labels(engine, source, shown, item) for item in promise.masked}
-        before = _fingerprint(engine, source, promise, labels)
-        after = _fingerprint(engine, shown, promise, {})
-        recorded = _misrecorded(engine, promise.cuts, labels)
+        shown = engine.materialize("shown", _collapsed(released, promise))
+        columns = shown_columns(engine, source, shown, promise.masked)
+        before, after = _rows_of_source(source, promise, columns), _rows_of_release(shown, promise, columns)
+        sums = _sums(engine, before, after, counted=promise.count is not None)
+        recorded = _misrecorded(engine, promise.cuts, columns)
+        drawn = misdrawn_nodes(engine, promise.trees, columns)
+        strangers = pseudonym_faults(engine, before, after, promise.pseudonyms)
     found = [
-        (before != after, "records show what the source does not say of them"),
+        (sums[0] != sums[1], "records show what the source does not say of them"),
         (recorded, f"the cut of {recorded} values is recorded otherwise"),
+        (drawn, f"{drawn} nodes of the taxonomies are recorded otherwise"),
     ]
-    faults = [words for wrong, words in found if wrong]
+    faults = [words for wrong, words in found if wrong] + strangers
     if faults:
         raise GuaranteeNotMet(
             f"The masked rows are not what was promised: {'; '.join(faults)}; nothing was published.",
@@ -85,77 +77,77 @@ def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: 
         )
 
 
-def _labels(engine: Engine, source: Table, released: Table, item: MaskedColumn) -> Table:
-    """Work out what a column must show of each value: ``value, label``."""
-    params: dict[str, object] | None = None
-    if item.suppressed:
-        step = "suppressed_values"
-    elif item.taxonomy is None:
-        step = "interval_values"
-    else:
-        step = "interval_taxonomy_values" if item.by_interval else "taxonomy_values"
-        params = _paths(item.taxonomy)
-    tables = {"source": source, "released": released}
-    query = bind(f"audit/{step}", tables=tables, columns={"attribute": [item.name]}, values={"top": item.top})
-    return engine.materialize(step, query, params)
-
-
-def _paths(taxonomy: Taxonomy) -> dict[str, object]:
-    """List each leaf with itself and every label above it, the root at depth 1."""
-    above = [(path[0], label, len(path) - i) for path in taxonomy.paths() for i, label in enumerate(path)]
-    leaves, labels, depths = (list(part) for part in zip(*above, strict=True))
-    return {"leaves": leaves, "labels": labels, "depths": depths}
-
-
-def _fingerprint(
-    engine: Engine, rows: Table, promise: MaskingPromise, labels: Mapping[str, Table]
-) -> tuple[object, ...]:
-    """Count the records and add up their fingerprints; columns without ``labels`` show their own."""
-    query = exp.select().from_(exp.alias_(rows.expression(), "s", table=True))
-    values: list[exp.Expression] = []
-    for place, item in enumerate(promise.masked):
-        own: exp.Expression = column(item.name, "s")
-        if item.name in labels:
-            name = f"l{place}"
-            same = exp.NullSafeEQ(this=column("value", name), expression=own)
-            table = exp.alias_(labels[item.name].expression(), name, table=True)
-            query.append("joins", exp.Join(this=table, side="LEFT", on=same))
-            own = column("label", name)
-        values.append(exp.cast(own, "TEXT"))
-    values += [without_enum(column(item.name, "s"), item.type) for item in promise.carried]
-    whole: exp.Expression = exp.Anonymous(this="hash", expressions=values or [literal(0)])
+def _collapsed(released: exp.Select, promise: MaskingPromise) -> exp.Select:
+    """Collapse the release: the labels of each combination as text, what is carried, pseudonyms, records."""
+    labels = [alias(column(item.name, "s"), f"l{place}") for place, item in enumerate(promise.masked)]
+    carried = [column(item.name, "s") for item in promise.carried]
+    people = [alias(column(name, "s"), f"p{place}") for place, name in enumerate(promise.pseudonyms)]
     records: exp.Expression = exp.Count(this=exp.Star())
+    rows = exp.select().from_(released.subquery("s", copy=False), copy=False)
     if promise.count is not None:
-        number = column(promise.count, "s")
-        whole = exp.Mul(this=exp.cast(whole, "HUGEINT"), expression=number)
-        records = exp.Sum(this=number.copy())
-        query = query.where(exp.GT(this=number.copy(), expression=literal(0)))
-    people = [exp.Count(this=exp.Distinct(expressions=[column(name, "s")])) for name in promise.pseudonyms]
-    measures = [records, exp.Sum(this=whole), *people]
-    named = [alias(exp.cast(measure, "HUGEINT"), f"m{place}") for place, measure in enumerate(measures)]
-    (found,) = engine.query(render(query.select(*named)), step="masked fingerprints")
-    return found
-
-
-def _misrecorded(engine: Engine, cuts: Table, labels: Mapping[str, Table]) -> int:
-    """Count the values of which the recorded cut says another label than the column must show."""
-    parts = [
-        exp.select(
-            alias(literal(name), "attribute"),
-            alias(exp.cast(column("value", "l"), "TEXT"), "value"),
-            alias(column("label", "l"), "generalized"),
-        ).from_(exp.alias_(table.expression(), "l", table=True))
-        for name, table in labels.items()
-    ]
-    if not parts:
-        return 0
-    names = ("attribute", "value", "generalized")
-    recorded = exp.select(*(column(name, "c") for name in names))
-    recorded = recorded.from_(exp.alias_(cuts.expression(), "c", table=True))
-    true = exp.select(*names).from_(
-        (exp.union(*parts, distinct=False) if parts[1:] else parts[0]).subquery("t")
+        records = exp.Sum(this=column(promise.count, "s"))
+        rows.where(_counted(promise.count), copy=False)
+    rows.select(*labels, alias(fingerprint(carried), _CARRIED), *people, alias(records, RECORDS), copy=False)
+    rows.set("group", exp.Group(all=True))
+    texts = [alias(exp.cast(column(f"l{place}", "g"), TEXT), f"l{place}") for place in range(len(labels))]
+    rest = (_CARRIED, *(f"p{place}" for place in range(len(people))), RECORDS)
+    return exp.select(*texts, *(column(name, "g") for name in rest)).from_(
+        rows.subquery("g", copy=False), copy=False
     )
-    others = exp.except_(recorded, true)
-    query = exp.select(exp.Count(this=exp.Star())).from_(others.subquery("o"))
+
+
+def _counted(count: str) -> exp.Expression:
+    return exp.GT(this=column(count, "s"), expression=literal(0))
+
+
+def _rows_of_source(source: Table, promise: MaskingPromise, columns: Sequence[ShownColumn]) -> exp.Select:
+    """Select ``f``, the fingerprint of what each row of the source must show, its identifiers and records."""
+    query = exp.select().from_(exp.alias_(source.expression(), "s", table=True), copy=False)
+    values = []
+    for place, item in enumerate(columns):
+        join, label = item.code(item.own, f"j{place}")
+        if join is not None:
+            query.append("joins", join)
+        values.append(label)
+    values.append(fingerprint([plain_column(item) for item in promise.carried]))
+    people = [alias(column(name, "s"), f"p{place}") for place, name in enumerate(promise.pseudonyms)]
+    records = literal(1) if promise.count is None else column(promise.count, "s")
+    if promise.count is not None:
+        query.where(_counted(promise.count), copy=False)
+    return query.select(alias(fingerprint(values), "f"), *people, alias(records, RECORDS), copy=False)
+
+
+def _rows_of_release(shown: Table, promise: MaskingPromise, columns: Sequence[ShownColumn]) -> exp.Select:
+    """Select the same of the collapsed release."""
+    values = [fingerprint([column(f"l{place}", "s")]) for place in range(len(columns))]
+    people = [column(f"p{place}", "s") for place in range(len(promise.pseudonyms))]
+    whole = alias(fingerprint([*values, column(_CARRIED, "s")]), "f")
+    query = exp.select(whole, *people, column(RECORDS, "s"))
+    return query.from_(exp.alias_(shown.expression(), "s", table=True), copy=False)
+
+
+def _sums(engine: Engine, before: exp.Select, after: exp.Select, *, counted: bool) -> Rows:
+    """Give records and sum of fingerprints of either side, as one row each."""
+    sides = []
+    for side, weighed in ((before, counted), (after, True)):
+        records = column(RECORDS, "r")
+        measures = [exp.Sum(this=records), total(column("f", "r"), records if weighed else None)]
+        sides.append(exp.select(*measures).from_(side.subquery("r"), copy=False))
+    return engine.query(render(exp.union(*sides, distinct=False, copy=False)), step="masked fingerprints")
+
+
+def _misrecorded(engine: Engine, cuts: Table, columns: Sequence[ShownColumn]) -> int:
+    """Count the values of which the recorded cut says another label than the column must show."""
+    query = exp.select(exp.Count(this=exp.Star()))
+    query.from_(exp.alias_(cuts.expression(), "c", table=True), copy=False)
+    truth: exp.Case = exp.case(column("attribute", "c"))
+    for place, item in enumerate(columns):
+        join, label = item.label(item.recorded(column("value", "c")), f"j{place}")
+        if join is not None:
+            query.append("joins", join)
+        truth = truth.when(literal(item.name), label, copy=False)
+    if columns:
+        other = exp.NullSafeNEQ(this=column("generalized", "c"), expression=truth)
+        query.where(other, copy=False)
     ((values,),) = engine.query(render(query), step="recorded cut")
     return int(values)

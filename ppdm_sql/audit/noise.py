@@ -10,6 +10,7 @@ from typing import Any
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind, text
+from ppdm_sql.taxonomy.model import Interval
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ class NoiseModel:
 
     def _fields(self) -> dict[str, object]:
         if self.kind == "cells":
-            bounds = [label[1:-1].split(", ") for label in self.labels]
-            return {"edges": [*(float(lower) for lower, _ in bounds), float(bounds[-1][1])]}
+            found = [interval for label in self.labels if (interval := Interval.of_label(label))]
+            return {"edges": [*(float(interval.lower) for interval in found), float(found[-1].upper)]}
         if self.kind == "retain":
             return {"probability": self.amount, "values": list(self.labels)}
         domain = {"lower": self.lower, "upper": self.upper, "whole": self.whole}

@@ -14,13 +14,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from ppdm_sql.audit.bins import binned_values, join_bin
+from ppdm_sql.audit.bins import binned_values, distinct_values, join_label, own_labels
+from ppdm_sql.audit.fingerprints import fingerprint, plain_column, total
 from ppdm_sql.audit.moments import Moments
 from ppdm_sql.audit.noise import NoiseModel, impossible_values, noise_models
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import render
-from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import GuaranteeNotMet
 
 ERRORS = 6.0
@@ -169,7 +169,7 @@ def audit_randomized(
         released: The rows as the release shows them.
         promise: What they promise.
 
-    Combinations are told apart by sums of fingerprints of 64 bits.
+    Combinations are told apart by sums of fingerprints.
 
     Cost: one scan of both tables, and a GROUP BY of both for each column of categories.
     """
@@ -208,10 +208,11 @@ def _last_digits(found: Moments) -> float:
 
 def _cells_of_source(engine: Engine, source: Table, models: Mapping[str, NoiseModel]) -> dict[str, Table]:
     """Work out the cells in which the originals lie, by both bounds of each."""
+    labels = {name: model.labels for name, model in models.items() if model.kind == "cells"}
+    known = own_labels(engine, labels)
     return {
-        name: binned_values(engine, source, _double(name), model.labels)
-        for name, model in models.items()
-        if model.kind == "cells"
+        name: binned_values(engine, distinct_values(engine, source, _double(name)), known, name)
+        for name in labels
     }
 
 
@@ -228,11 +229,10 @@ def _side(
     for place, name in enumerate(name for name, model in models.items() if model.kind == "cells"):
         labels.append(column("label", f"b{place}") if name in cells else column(name, "s"))
         if name in cells:
-            query.append("joins", join_bin(_double(name), cells[name], f"b{place}"))
+            query.append("joins", join_label(_double(name), cells[name].expression(), f"b{place}"))
     missing = [column(name, "s").is_(exp.null()) for name in promise.noises]
-    kept = [promise.columns[name] for name in promise.carried]
-    carried = [without_enum(column(item.name, "s"), item.type) for item in kept]
-    whole = _sum_of_fingerprints([*missing, *carried, *labels])
+    carried = [plain_column(promise.columns[name]) for name in promise.carried]
+    whole = total(fingerprint([*missing, *carried, *labels]))
     added = [name for name, model in models.items() if model.added]
     measures = [measure for name in added for measure in _measures(name)]
     named = [
@@ -240,11 +240,11 @@ def _side(
         for place, measure in enumerate((exp.Count(this=exp.Star()), whole, *measures))
     ]
     (found,) = engine.query(render(query.select(*named)), step="audit sums")
-    records, fingerprint, *rest = found
+    records, shared, *rest = found
     parts = {name: rest[4 * place : 4 * place + 4] for place, name in enumerate(added)}
     return Side(
         records,
-        fingerprint,
+        shared,
         {name: Moments(*part[:3]) for name, part in parts.items()},
         {name: part[3] for name, part in parts.items()},
     )
@@ -260,14 +260,8 @@ def _measures(name: str) -> list[exp.Expression]:
         exp.Count(this=column(name, "s")),
         exp.Coalesce(this=mean, expressions=[zero]),
         exp.Coalesce(this=deviation, expressions=[zero.copy()]),
-        _sum_of_fingerprints([_double(name)]),
+        total(fingerprint([_double(name)])),
     ]
-
-
-def _sum_of_fingerprints(values: Sequence[exp.Expression]) -> exp.Expression:
-    """Give a number that stands for rows, whatever their order; 0 for none."""
-    total = exp.Sum(this=exp.Anonymous(this="hash", expressions=[value.copy() for value in values]))
-    return exp.Coalesce(this=total, expressions=[exp.Literal.number(0)])
 
 
 def _double(name: str) -> exp.Expression:

@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from ppdm_sql.audit.bins import binned_values, comparable, join_bin
+from ppdm_sql.audit.bins import binned_values, comparable, distinct_values, join_label, own_labels
+from ppdm_sql.audit.fingerprints import fingerprint, plain_column
 from ppdm_sql.engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import Scalar, bind, literal
-from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import GuaranteeNotMet
 
 _SIDES = ("before", "after")
@@ -149,7 +149,7 @@ def audit_swap(engine: Engine, source: Table, released: exp.Select, promise: Swa
         released: The rows as the release shows them.
         promise: What they promise.
 
-    Combinations are told apart by fingerprints of 64 bits.
+    Combinations are told apart by fingerprints.
 
     Cost: one GROUP BY over the rows of both tables, then scans of its groups.
     """
@@ -231,8 +231,9 @@ def _sides(engine: Engine, source: Table, released: exp.Select, promise: SwapPro
     before = before.from_(exp.alias_(source.expression(), "s", table=True))
     if promise.bins is not None:
         number = comparable(value, type_text, promise.bins)
-        binned = binned_values(engine, source, number, promise.bins)
-        before.append("joins", join_bin(number, binned, "b0"))
+        known, values = own_labels(engine, {name: promise.bins}), distinct_values(engine, source, number)
+        binned = binned_values(engine, values, known, name)
+        before.append("joins", join_label(number, binned.expression(), "b0"))
     after = _counted(promise, value, 1).from_(released.subquery("s"))
     if promise.count is not None:
         counted = exp.GT(this=column(promise.count, "s"), expression=literal(0))
@@ -242,20 +243,15 @@ def _sides(engine: Engine, source: Table, released: exp.Select, promise: SwapPro
 
 def _counted(promise: SwapPromise, value: exp.Expression, side: int) -> exp.Select:
     """Select the rows of one side: the pattern, what is carried, the value, and the records on this side."""
-    keys = [alias(_fingerprint(promise.by), PATTERN)]
+    keys = [alias(_pattern(promise.by), PATTERN)]
     if promise.carried:
-        keys.append(alias(_fingerprint(promise.carried), CARRIED))
+        keys.append(alias(_pattern(promise.carried), CARRIED))
     counts = [literal(0), literal(0)]
     counts[side] = literal(1) if promise.count is None else column(promise.count, "s")
     numbers = [alias(exp.cast(n, "BIGINT"), name) for n, name in zip(counts, _SIDES, strict=True)]
     return exp.select(*keys, alias(exp.cast(value, "TEXT"), "value"), *numbers)
 
 
-def _fingerprint(columns: Sequence[Column]) -> exp.Expression:
-    """Give a number of 64 bits that stands for a combination: grouping by it is several times faster.
-
-    That any two combinations of 10 million share one has a probability of 3 in a million.
-    """
-    # not as an ENUM, whose numbers differ from table to table
-    values = [without_enum(column(item.name, "s"), item.type) for item in columns]
-    return exp.Anonymous(this="hash", expressions=values)
+def _pattern(columns: Sequence[Column]) -> exp.Expression:
+    """Give the number of a combination: grouping by it is several times faster."""
+    return fingerprint([plain_column(item) for item in columns])

@@ -9,13 +9,11 @@ from typing import Literal
 
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import literal, render, text
+from ppdm_sql.privacy.models import models
 from ppdm_sql.version import __version__
 
-ORDER = (
-    *("equivalence_classes", "risk", "confidence", "identifiable"),
-    *("diversity", "closeness", "version"),
-)
-"""The macros in the order in which they are described, without the prefix ``ppdm_``."""
+GENERAL = ("risk", "identifiable", "version")
+"""The macros that belong to no privacy model, without the prefix ``ppdm_``; models bring theirs."""
 
 _HEAD = re.compile(
     r"-- (?P<step>\w+) \|[^\n]*\| out: (?P<name>\w+) \| grain: (?P<grain>[^|\n]+) \|[^\n]*\n"
@@ -60,13 +58,14 @@ class Macro:
 
 @cache
 def macros() -> tuple[Macro, ...]:
-    """Read all macros, in the order of :data:`ORDER`.
+    """Read all macros, by their names: the general ones and those of the privacy models.
 
     Example:
         >>> [macro.name for macro in macros()][:2]
-        ['ppdm_equivalence_classes', 'ppdm_risk']
+        ['ppdm_closeness', 'ppdm_confidence']
     """
-    return tuple(_read(step) for step in ORDER)
+    steps = {model.macro for model in models() if model.macro is not None}
+    return tuple(_read(step) for step in sorted(steps.union(GENERAL)))
 
 
 def _read(step: str) -> Macro:

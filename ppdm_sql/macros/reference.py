@@ -15,6 +15,7 @@ from ppdm_sql import examples
 from ppdm_sql.engine import Engine
 from ppdm_sql.macros.installing import install
 from ppdm_sql.macros.macros import Macro, macros
+from ppdm_sql.privacy.models import models
 
 SHOWN = 6
 """Rows of an example that are printed at most."""
@@ -67,16 +68,18 @@ RESULTS = {
     "prosecutor_highest": "risk of a record in the smallest class, 1 / k",
     "prosecutor_average": "mean risk of a record, classes / records",
     "marketer": "share of records that a marketer expects to find, the table being its own population",
-    "class_records": "records of the class, whatever their sensitive value",
-    "confidence": "records over class_records, in (0, 1]",
     "status": "`uniquely` or `collectively` identifiable, or `unidentifiable`",
-    "distinct_l": "number of different sensitive values",
-    "entropy_l": "exp of their entropy in nats: as many values, were all equally frequent; to 12 places",
-    "t": "ordered_distance if there is one, else equal_distance, as `ppdm audit` takes it",
-    "equal_distance": "half the sum of the differences of all shares",
-    "ordered_distance": "the way over the values in order, NULL last; NULL for texts and other types",
 }
-"""What the columns of the answers mean; the columns that were asked for come first."""
+"""What the columns of the general answers mean; the columns that were asked for come first."""
+
+
+def results() -> dict[str, str]:
+    """Say what the columns of all answers mean, those of the privacy models in the models' words."""
+    return {
+        name: words
+        for told in (RESULTS, *(m.macro_results for m in models()))
+        for name, words in told.items()
+    }
 
 
 def page() -> str:
@@ -99,11 +102,12 @@ def _section(connection: duckdb.DuckDBPyConnection, macro: Macro) -> Iterator[st
     yield f"\n## {macro.name}({macro.parameters})\n"
     yield f"{macro.title}\n"
     answer = connection.sql(macro.example)
-    told = [name for name in answer.columns if name in RESULTS]
+    known = results()
+    told = [name for name in answer.columns if name in known]
     if told:
         yield f"{macro.grain.capitalize()}:\n"
         kinds = dict(zip(answer.columns, answer.types, strict=True))
-        yield from (f"- `{name}` {kinds[name]}: {RESULTS[name]}" for name in told)
+        yield from (f"- `{name}` {kinds[name]}: {known[name]}" for name in told)
         yield ""
     yield f"```sql\n{macro.example};\n```\n"
     yield from _table(answer.columns, sorted(answer.fetchall(), key=str))

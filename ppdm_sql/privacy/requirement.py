@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from ppdm_sql.errors import ColumnRoleError, InvalidOption
@@ -80,6 +81,10 @@ class Requirement(ABC):
     """Whether refinement moves the number towards the limit only, so that it never repairs a violation."""
     reads_anything: ClassVar[bool] = False
     """Whether the form has no word that it opens with, so that every other form is tried before it."""
+    macro: ClassVar[str | None] = None
+    """The step of ``sql/macros`` that measures each class in SQL alone; None where a model brings none."""
+    macro_results: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """What the columns of the macro's answer mean, in a few words each, for the reference."""
 
     # -- the language
 

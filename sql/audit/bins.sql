@@ -1,16 +1,12 @@
--- bins | in: values_to_bin | out: bins | grain: one row per bin | params: labels
--- The bounds that labels such as `[0, 10)` and `[10, 20]` name, in the type of the values.
+-- bins | in: known_labels, values_to_label | out: bins | grain: one row per text of the attribute | params: name VARCHAR
+-- The bounds of intervals such as `[0, 10)` and `[10, 20]`, in the type of the values, and what each is shown as; NULL
+-- where a text is no interval of that type.
 SELECT
     l.label,
-    cast_to_type(regexp_extract(l.label, '^\[([^,]+), ', 1), v.value) AS lower,
-    cast_to_type(regexp_extract(l.label, ', ([^,]+)[\])]$', 1), v.value) AS upper,
-    ends_with(l.label, ']') AS closed
-FROM (
-    SELECT
-        unnest(CAST($labels AS VARCHAR[])) AS label
-) AS l
-CROSS JOIN (
-    SELECT
-        any_value(b.value) AS value
-    FROM values_to_bin AS b
-) AS v;
+    TRY(cast_to_type(nullif(regexp_extract(l.text, '^\[([^,]+), ', 1), ''), v.value)) AS lower,
+    TRY(cast_to_type(nullif(regexp_extract(l.text, ', ([^,]+)[\])]$', 1), ''), v.value)) AS upper,
+    ends_with(l.text, ']') AS closed
+FROM known_labels AS l
+LEFT JOIN values_to_label AS v
+    ON FALSE
+WHERE l.attribute = param('name');

@@ -33,7 +33,7 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         opened.execute(
             """
             CREATE TABLE t AS SELECT
-                i AS id, 'person ' || i AS name, if(i < 200, i, 200 + i % 30) AS age,
+                i AS id, 'person ' || i // 2 AS name, if(i < 200, i, 200 + i % 30) AS age,
                 ['f', 'm'][1 + i % 2]::ENUM ('m', 'f') AS sex,
                 if(i < 200, [0, 5, 10, 15, 20][1 + (hash(i) % 5)::INTEGER], 5 * (i % 30 % 5)) AS pay,
                 ['cook', 'nurse', 'lawyer', 'it''s, well'][1 + if(i % 10 < 8, 0, i % 4)] AS job,
@@ -45,10 +45,13 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         yield opened
 
 
+PEOPLE = {"name": "pseudonym"}
+
+
 def swapped(db: ppdm_sql.Database) -> ppdm_sql.Release:
     return db.swap(
         "t", confidential="pay", by=["age"], keep=["sex", "job"], bins={"pay": [-5, 5, 10, 15, 25]},
-        into="safe", proportion=0.5, seed=1,
+        identifiers=PEOPLE, into="safe", proportion=0.5, seed=1,
     )  # fmt: skip
 
 
@@ -59,7 +62,9 @@ def randomized(db: ppdm_sql.Database) -> ppdm_sql.Release:
         "pay": "cells 0,5,10,15,20",
         "job": "retain 0.5 of cook,nurse,lawyer,'it''s, well'",
     }
-    return db.randomize("t", noise=noise, keep=["sex"], class_column="class", into="safe", seed=1)
+    return db.randomize(
+        "t", noise=noise, keep=["sex"], class_column="class", into="safe", seed=1, identifiers=PEOPLE
+    )
 
 
 def suppressed(db: ppdm_sql.Database) -> ppdm_sql.Release:
@@ -117,9 +122,73 @@ def shifted(real: Any) -> Any:
     )
 
 
-def without_rows(real: Any) -> Any:
-    """Rows of which one in a hundred is dropped, the last one twice written."""
-    return lambda *given: f"SELECT * FROM ({real(*given)}) AS r WHERE random() < 0.99"
+def without_row(real: Any) -> Any:
+    """Rows of which one is dropped."""
+    return lambda *given: f"SELECT * FROM ({real(*given)}) AS r OFFSET 1"
+
+
+def first_row_twice(real: Any) -> Any:
+    """Rows of which the last shows what the first does."""
+
+    def faulty(*given: Any) -> Any:
+        rows = f"SELECT *, row_number() OVER () AS place FROM ({real(*given)}) AS r"
+        numbers = "SELECT if(i = 320, 1, i) AS place FROM range(1, 321) AS r (i)"
+        return f"SELECT * EXCLUDE (place) FROM ({numbers}) JOIN ({rows}) USING (place)"
+
+    return faulty
+
+
+def in_first_row(name: str, value: str) -> Plant:
+    """Rows of which the first shows another value in a column."""
+
+    def plant(real: Any) -> Any:
+        def faulty(*given: Any) -> Any:
+            rows = f"SELECT *, row_number() OVER () AS place FROM ({real(*given)}) AS r"
+            change = f"CASE WHEN place = 1 THEN {value} ELSE {name} END AS {name}"
+            return f"SELECT * EXCLUDE (place) REPLACE ({change}) FROM ({rows}) AS r"
+
+        return faulty
+
+    return plant
+
+
+def rewritten_text(change: str) -> Plant:
+    """Rows of which all show something else."""
+    return lambda real: lambda *given: f"SELECT * REPLACE ({change}) FROM ({real(*given)}) AS r"
+
+
+def moved_on(name: str) -> Plant:
+    """Rows of which one column goes on to the next record, and in the last back to the first."""
+
+    def plant(real: Any) -> Any:
+        def faulty(*given: Any) -> Any:
+            rows = f"SELECT *, row_number() OVER () AS place FROM ({real(*given)}) AS r"
+            change = (
+                f"coalesce(lag({name}) OVER w, max(CASE place WHEN 320 THEN {name} END) OVER ()) AS {name}"
+            )
+            return (
+                f"SELECT * EXCLUDE (place) REPLACE ({change}) FROM ({rows}) AS r WINDOW w AS (ORDER BY place)"
+            )
+
+        return faulty
+
+    return plant
+
+
+def moved(name: str) -> Plant:
+    """Rows of which one column is exchanged between first and last."""
+
+    def plant(real: Any) -> Any:
+        def faulty(*given: Any) -> Any:
+            rows = f"SELECT *, row_number() OVER () AS place FROM ({real(*given)}) AS r"
+            ends = f"CASE place WHEN 1 THEN last({name}) OVER w ELSE {name} END"
+            ends = f"CASE place WHEN 320 THEN first({name}) OVER w ELSE {ends} END"
+            whole = "WINDOW w AS (ORDER BY place ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)"
+            return f"SELECT * EXCLUDE (place) REPLACE ({ends} AS {name}) FROM ({rows}) AS r {whole}"
+
+        return faulty
+
+    return plant
 
 
 def other_order(real: Any) -> Any:
@@ -192,6 +261,11 @@ def same_pseudonym(real: Any) -> Any:
     return lambda value, *rest: real(exp.Anonymous(this="left", expressions=[value, exp.convert(8)]), *rest)
 
 
+def digest(real: Any) -> Any:
+    """Pseudonyms that everybody can compute."""
+    return lambda value, *rest: exp.Anonymous(this="sha256", expressions=[exp.cast(value, "TEXT")])
+
+
 def other_code(real: Any) -> Any:
     """A collapse that takes the second value for the first."""
     return lambda *given: exp.Greatest(
@@ -253,7 +327,12 @@ SWAPS = {
     "a column read in the wrong order": Fault("swap", "base.run:without_enum", other_order),
     "a code of the collapse": Fault("swap", "base.collapse:_code", other_code),
     "a swapped row": Fault("swap", "swapping.swap:swapped", rewritten("(c0 // 2)::USMALLINT AS c0")),
-    "rows": Fault("swap", "swapping.swap:released_rows", without_rows, "promised"),
+    "rows": Fault("swap", "swapping.swap:released_rows", without_row, "promised"),
+    "pseudonyms that two values share": Fault("swap", "base.run:pseudonym", same_pseudonym),
+    "pseudonyms without a key": Fault("swap", "base.run:pseudonym", digest, "can be computed"),
+    "pseudonyms on other records": Fault(
+        "swap", "swapping.swap:released_rows", moved("name"), "not one for each"
+    ),
     "a marginal": Fault("swap", "swapping.swap:SwapRun._marginal", one_less, "would not verify"),
 }
 RANDOMIZED = {
@@ -269,7 +348,14 @@ RANDOMIZED = {
     "a column read in the wrong order": Fault(
         "randomize", "base.run:without_enum", other_order
     ),
-    "rows": Fault("randomize", "perturbation.randomize:ordered_rows", without_rows, "promised"),
+    "rows": Fault("randomize", "perturbation.randomize:ordered_rows", without_row, "promised"),
+    "pseudonyms that two values share": Fault("randomize", "base.run:pseudonym", same_pseudonym),
+    "values in the place of pseudonyms": Fault(
+        "randomize", "base.run:pseudonym", lambda real: lambda value, *_: value, "160 values .* no pseudonyms"
+    ),
+    "pseudonyms on other records": Fault(
+        "randomize", "perturbation.randomize:ordered_rows", moved_on("name"), "not one for each"
+    ),
     "moments": Fault(
         "randomize", "perturbation.randomize:moments_of", other_moments, "would not verify .*deviations"
     ),
@@ -284,8 +370,31 @@ MASKED = {
         "suppress", "top_down.outcome:label_table", rewritten("if(label = '205', '206', label) AS label")
     ),
     "codes of labels": Fault("suppress", "base.released_rows:recoded", rolled, "promised|break"),
-    "rows": Fault("suppress", "top_down.run:released_rows", without_rows, "promised|break"),
-    "pseudonyms": Fault("suppress", "base.run:pseudonym", same_pseudonym),
+    "rows": Fault("suppress", "top_down.run:released_rows", without_row, "promised|break"),
+    "a row twice in place of another": Fault(
+        "suppress", "top_down.run:released_rows", first_row_twice, "promised|break"
+    ),
+    "a kept value on another record": Fault("suppress", "top_down.run:released_rows", moved("hours")),
+    "a value in one record": Fault(
+        "suppress",
+        "top_down.run:released_rows",
+        in_first_row("age", "if(age = '*', '205', '*')"),
+        "promised|break",
+    ),
+    "columns said to show nothing": Fault(
+        "suppress", "top_down.outcome:Outcome.shows", lambda real: lambda *_: "top"
+    ),
+    "columns said to show everything": Fault(
+        "suppress", "top_down.outcome:Outcome.shows", lambda real: lambda *_: "values"
+    ),
+    "pseudonyms that two values share": Fault("suppress", "base.run:pseudonym", same_pseudonym),
+    "pseudonyms on other records": Fault(
+        "suppress", "top_down.run:released_rows", moved("name"), "not one for each"
+    ),
+    "values in the place of pseudonyms": Fault(
+        "suppress", "base.run:pseudonym", lambda real: lambda value, *_: value, "160 values .* no pseudonyms"
+    ),
+    "pseudonyms without a key": Fault("suppress", "base.run:pseudonym", digest, "can be computed"),
     "the recorded cut": Fault(
         "suppress", "top_down.run:cut_rows", rewritten("'cook' AS generalized"), "recorded otherwise"
     ),
@@ -301,7 +410,36 @@ GENERALIZED = {
     "leaves": Fault("generalize", "top_down.generalize:leaf_codes", other_leaves),
     "codes of nodes": Fault("generalize", "base.released_rows:recoded", rolled, "promised|break"),
     "bounds beside labels": Fault(
-        "generalize", "top_down.outcome:label_table", rewritten("upper AS lower"), "would not verify"
+        "generalize", "top_down.outcome:label_table", rewritten("upper AS lower"), "nodes of the taxonomies"
+    ),
+    "rows": Fault("generalize", "top_down.run:released_rows", without_row, "promised"),
+    "a row twice in place of another": Fault("generalize", "top_down.run:released_rows", first_row_twice),
+    "a class on another record": Fault("generalize", "top_down.run:released_rows", moved("class")),
+    "a label on another record": Fault(
+        "generalize", "top_down.run:released_rows", moved("age"),
+        "promised|break|verify",
+    ),
+    "a label too fine": Fault(
+        "generalize", "top_down.run:released_rows", in_first_row("job", "'cook'"), "promised|break"
+    ),
+    "labels too fine": Fault(
+        "generalize", "top_down.run:released_rows", rewritten_text("if(job = 'ANY', 'cook', job) AS job"),
+        "promised|break",
+    ),
+    "columns said to show nothing": Fault(
+        "generalize", "top_down.outcome:Outcome.shows", lambda real: lambda *_: "top"
+    ),
+    "columns said to show everything": Fault(
+        "generalize", "top_down.outcome:Outcome.shows", lambda real: lambda *_: "values"
+    ),
+    "labels in the recorded taxonomies": Fault(
+        "generalize", "top_down.run:tree_rows", rewritten(OTHER_LABELS), "nodes of the taxonomies"
+    ),
+    "parents in the recorded taxonomies": Fault(
+        "generalize", "top_down.run:tree_rows", rewritten("nullif(parent, 1) AS parent"), "nodes of the tax"
+    ),
+    "marks in the recorded taxonomies": Fault(
+        "generalize", "top_down.run:tree_rows", rewritten("NOT shown AS shown"), "nodes of the taxonomies"
     ),
     "tops": Fault("generalize", "top_down.run:top_labels", other_tops, "would not verify"),
     "the recorded cut": Fault(

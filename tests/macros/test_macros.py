@@ -25,7 +25,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import sql_folder
 from ppdm_sql.macros.macros import macros
-from ppdm_sql.macros.reference import RESULTS, page
+from ppdm_sql.macros.reference import page, results
 
 Row = tuple[Any, ...]
 ORDERED = ("INTEGER", "DECIMAL(12,2)", "DATE", "DOUBLE", "TIMESTAMP")
@@ -57,13 +57,11 @@ HOSTILE += [
     "Größe",
 ]
 CALLS = {
-    "equivalence_classes": "['p', 'q']",
-    "risk": "['p', 'q']",
-    "confidence": "['p', 'q'], 's'",
-    "identifiable": "['p', 'q'], 's'",
-    "diversity": "['p', 'q'], 's'",
-    "closeness": "['p', 'q'], 's'",
+    macro.name.removeprefix("ppdm_"): ", ".join(("['p', 'q']", "'s'")[: macro.parameters.count(",")])
+    for macro in macros()
+    if macro.parameters
 }
+"""What each macro is called with beside the table: columns that group, and perhaps a sensitive one."""
 HALF = settings(max_examples=max(1, settings().max_examples // 2))
 
 
@@ -238,6 +236,28 @@ def test_closeness_of_large_random_classes_is_that_of_the_audit(con: duckdb.Duck
     )
     (worst,) = con.execute("SELECT max(t) FROM ppdm_closeness('big', ['g'], 's')").fetchone()
     assert ppdm_sql.open(con).audit("big", ["t <= 1 of s on g"]).findings[0].reached == worst
+
+
+@given(cases())
+def test_likeness_is_the_largest_gain_of_a_value(case: Case) -> None:
+    found = case.by_class("likeness")
+    whole = sum(case.classes.values(), Counter[Any]())
+    for group, values in case.classes.items():
+        gains = {
+            value: Fraction(records * whole.total(), values.total() * whole[value]) - 1
+            for value, records in values.items()
+        }
+        assert found[group][1] == pytest.approx(float(max(gains.values())), abs=1e-12)
+        limits = [math.log(whole.total() / whole[value]) - float(gain) for value, gain in gains.items()]
+        assume(all(limit == 0 or abs(limit) > 1e-9 for limit in limits))
+        assert found[group][2] == all(limit >= 0 for limit in limits)
+    if found:
+        column = quoted(case.sensitive)
+        assert case.audited(f"beta <= 1 of {column}") == max(row[1] for row in found.values())
+        by_enhanced = case.audited(f"enhanced beta <= 1000 of {column}") <= max(
+            row[1] for row in found.values()
+        )
+        assert by_enhanced == all(row[2] for row in found.values())
 
 
 @HALF
@@ -483,4 +503,4 @@ def test_every_column_of_an_answer_is_explained() -> None:
         examples.write(Engine(con))
         asked = {"Age", "Gender", "Location", "Amount", "version"}
         names = {name for macro in macros() for name in con.sql(macro.example).columns}
-    assert names - asked == set(RESULTS)
+    assert names - asked == set(results())

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from ppdm_sql.audit.pseudonyms import accept_pseudonyms
 from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise, accept_randomized
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
@@ -281,6 +282,8 @@ class RandomizeRun(Run[Randomized]):
             carried=self.carried,
         )
         audit = accept_randomized(self.engine, self.rows, rows, promise)
+        unchanged = [self.columns[name] for name in self.carried]
+        accept_pseudonyms(self.engine, self.rows, rows, self.roles.pseudonyms, unchanged)
         if audit.unjudged:
             self.progress.notice(
                 f"Fewer than {MANY_FOR_VARIANCE} values, too few to hold the variance of the noise against "

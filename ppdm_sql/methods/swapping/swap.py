@@ -13,6 +13,7 @@ from typing import NamedTuple, cast
 
 from sqlglot import exp
 
+from ppdm_sql.audit.pseudonyms import accept_pseudonyms
 from ppdm_sql.audit.swaps import SwapPromise, accept_swap
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, resolve
@@ -298,6 +299,9 @@ class SwapRun(Run[Swaps]):
 
     def _accepted(self, rows: exp.Select, done: Sequence[Swapped]) -> list[Measure]:
         """Let the audit compare source and release, and give what it counted."""
+        roles = self.roles
+        unchanged = [self.columns[name] for name in (*roles.by, *roles.kept)]
+        accept_pseudonyms(self.engine, self.table, rows, roles.pseudonyms, unchanged, roles.count)
         return [measure for found in done for measure in self._audited(rows, found)]
 
     def _audited(self, rows: exp.Select, found: Swapped) -> list[Measure]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ppdm_sql.audit.labels import Shows
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.code_mapping import runs_of
@@ -44,6 +45,13 @@ class Outcome:
         if position >= len(self.cuts) or self.maskings[position].is_whole(self.cuts[position]):
             return None
         return self.cuts[position]
+
+    def shows(self, position: int) -> Shows:
+        """Tell whether a masked column shows its top everywhere, every value as it is, or other labels."""
+        cut, masking = self.cut(position), self.maskings[position]
+        if cut is None:
+            return "values"
+        return "top" if not isinstance(masking, Intervals) and (cut.nodes == masking.root).all() else "labels"
 
     @property
     def names(self) -> list[str]:

@@ -14,7 +14,8 @@ from functools import cached_property
 import numpy as np
 from sqlglot import exp
 
-from ppdm_sql.audit.masking import MaskedColumn, MaskingPromise, accept_masked
+from ppdm_sql.audit.labels import MaskedColumn
+from ppdm_sql.audit.masking import MaskingPromise, accept_masked
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import InvalidOption
@@ -238,7 +239,7 @@ class RefinementRun(Run[State]):
         masked, outputs = outcome.masked, self.outputs(outcome.atoms)
         tops = top_labels(engine, outcome)
         columns = tuple(self._released(masked, tops, output) for output in outputs)
-        recorded = cut_rows(engine, outcome)
+        recorded, trees = cut_rows(engine, outcome), tree_rows(engine, outcome)
         return Draft(
             name=request.into,
             method=self.method,
@@ -253,13 +254,18 @@ class RefinementRun(Run[State]):
             rows=self.atoms.records,
             steps=step_rows(engine, outcome, moves),
             cuts=recorded,
-            taxonomies=tree_rows(engine, outcome),
+            taxonomies=trees,
             measures=(*self.reached(state, outcome), *self.release_measures(outcome)),
-            accept=lambda rows: self._accepted(rows, columns, recorded),
+            accept=lambda rows: self._accepted(rows, columns, outcome, recorded, trees),
         )
 
     def _accepted(
-        self, rows: exp.Select, released: Sequence[ReleasedColumn], cuts: Table
+        self,
+        rows: exp.Select,
+        released: Sequence[ReleasedColumn],
+        outcome: Outcome,
+        cuts: Table,
+        trees: Table,
     ) -> Sequence[information.Row]:
         """Let the audit compare source and release."""
         hidden = {*self.roles.masking, *self.roles.pseudonyms, self.roles.count}
@@ -267,22 +273,25 @@ class RefinementRun(Run[State]):
             self.columns[item.name] for item in released if item.of is None and item.name not in hidden
         ]
         promise = MaskingPromise(
-            masked=[self._masked(name) for name in self.roles.masking],
+            masked=[self._masked(name, outcome) for name in self.roles.masking],
             carried=carried,
             pseudonyms=self.roles.pseudonyms,
             count=self.roles.count,
             cuts=cuts,
+            trees=trees,
         )
         accept_masked(self.engine, self.rows, rows, promise)
         return ()
 
-    def _masked(self, name: str) -> MaskedColumn:
+    def _masked(self, name: str, outcome: Outcome) -> MaskedColumn:
         """Say what the audit is to hold a masked column against: what the owner gave."""
-        masking = self.maskings[self.attributes.index(name)]
+        position = self.attributes.index(name)
+        masking, column, shows = self.maskings[position], self.columns[name], outcome.shows(position)
         if isinstance(masking, Generalization):
             taxonomy = masking.taxonomy
-            return MaskedColumn(name, taxonomy.labels[0], False, taxonomy, masking.by_interval)
-        return MaskedColumn(name, self.request.symbol, masking.treatment == "suppressed")
+            return MaskedColumn(column, taxonomy.labels[0], False, taxonomy, masking.by_interval, shows)
+        suppressed = masking.treatment == "suppressed"
+        return MaskedColumn(column, self.request.symbol, suppressed, shows=shows)
 
     def outcome(self, cuts: Sequence[Cut], moves: Sequence[Move]) -> Outcome:
         """Gather what the release needs to know."""

@@ -57,6 +57,11 @@ class BetaLikeness(DistributionRequirement):
 
     worst = "max"
     measured = "largest gain"
+    macro = "likeness"
+    macro_results = {
+        "beta": "largest gain (p - q) / q of a value with the share p in the class and q in the table",
+        "enhanced": "whether no value gains more than -ln q, as the enhanced kind demands",
+    }
 
     def __post_init__(self) -> None:
         if not 0 <= self.beta <= MOST_ASKED:

@@ -58,6 +58,11 @@ class LDiversity(DistributionRequirement):
     quasi_identifier: tuple[str, ...]
 
     worst = "min"
+    macro = "diversity"
+    macro_results = {
+        "distinct_l": "number of different sensitive values",
+        "entropy_l": "exp of their entropy in nats: as many values, were all equally frequent; to 12 places",
+    }
 
     def __post_init__(self) -> None:
         if self.l < 1:

@@ -50,6 +50,12 @@ class TCloseness(DistributionRequirement):
     worst = "max"
     form = "t"
     measured = "largest distance"
+    macro = "closeness"
+    macro_results = {
+        "t": "ordered_distance if there is one, else equal_distance, as `ppdm audit` takes it",
+        "equal_distance": "half the sum of the differences of all shares",
+        "ordered_distance": "the way over the values in order, NULL last; NULL for texts and other types",
+    }
 
     def __post_init__(self) -> None:
         if not 0 <= self.t <= 1:

@@ -58,6 +58,11 @@ class Template(Requirement):
     reads_anything = True
     form = "template"
     measured = "confidence"
+    macro = "confidence"
+    macro_results = {
+        "class_records": "records of the class, whatever their sensitive value",
+        "confidence": "records over class_records, in (0, 1]",
+    }
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1:
