@@ -63,6 +63,13 @@ def test_types_are_those_that_lose_nothing(db: Database, folder: Path) -> None:
     }
 
 
+def test_missing_values_change_no_type(db: Database, folder: Path) -> None:
+    text = "n,x,day,at,time,yes,name\n,,,,,,\n1,1.5,2024-12-31,2024-12-31 12:30:00,08:15,true,Ann\n,,,,,,\n"
+    columns, rows = loaded(db, write(folder, text))
+    assert list(columns.values()) == ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "TIME", "BOOLEAN", "VARCHAR"]
+    assert rows[0] == rows[2] == (None,) * 7
+
+
 @pytest.mark.parametrize("value", ["007", "+5", "9223372036854775808", "0x1F", "1_000", "inf", "-0"])
 def test_one_code_in_fifty_thousand_keeps_a_column_text(db: Database, folder: Path, value: str) -> None:
     rows = "".join(f"{number}\n" for number in range(50_000))
