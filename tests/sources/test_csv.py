@@ -214,6 +214,13 @@ def test_a_table_is_cast_and_not_changed(db: Database) -> None:
     assert db.engine.connection.execute("SELECT typeof(zip) FROM t LIMIT 1").fetchall() == [("BIGINT",)]
 
 
+def test_a_file_that_is_named_twice_is_read_once(db: Database, folder: Path) -> None:
+    name = write(folder, "seen,ill\n31.12.2024,a\n01.01.2024,b\n")
+    said = {"seen": "DATE %d.%m.%Y"}
+    found = db.audit(name, ["k on ill"], population=name, quasi_identifier="seen", types=said)
+    assert found.risks
+
+
 def test_nothing_stays_behind(db: Database, folder: Path) -> None:
     name = write(folder, "job\ncook\n")
     db.audit(name, ["k on job"])
