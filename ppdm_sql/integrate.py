@@ -22,6 +22,7 @@ from ppdm_sql.methods.two_party.transcripts import Entry, transcript
 from ppdm_sql.privacy import Requirement
 from ppdm_sql.progress import Progress, SilentProgress, WarningProgress
 from ppdm_sql.release import Release
+from ppdm_sql.sources import given
 from ppdm_sql.taxonomy.model import Taxonomy
 
 __all__ = ["Checked", "Credentials", "Entry", "Party", "check", "keygen", "transcript_of"]
@@ -40,7 +41,7 @@ class Party:
 
     Args:
         database: The party's database, opened to write.
-        table: Its table or view: the key, the class, and the columns of ``owns``; one row a person.
+        table: Its table, view or file: the key, the class, and the columns of ``owns``; one row a person.
         require: What must hold on the integrated release, about the columns of both.
         class_column: The column that a classifier is to predict; both tables have it, with the same values.
         key: Columns that name a person in both tables; they are not released.
@@ -207,8 +208,10 @@ class Party:
         from ppdm_sql.methods.two_party.session import Session
 
         file = None if transcript is None else Path(transcript)
-        session = Session(self.database.engine, self.table, self._request, self._progress, file)
-        return session.run(opened, resume=resume)
+        engine = self.database.engine
+        with given(engine, self.table, progress=self._progress) as table:
+            session = Session(engine, table, self._request, self._progress, file)
+            return session.run(opened, resume=resume)
 
 
 def transcript_of(release: Release | str, database: Database) -> list[Entry]:

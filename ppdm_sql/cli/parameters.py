@@ -98,12 +98,21 @@ def _made(db: ppdm_sql.Database, file: Path, *, on: bool, quiet: bool) -> Iterat
     try:
         yield
     except BaseException:
-        if on and not any(table.catalog != "temp" for table in db.engine.tables()):
+        if on and _is_empty(db):
             db.close()
             for left in (file, file.with_name(f"{file.name}.wal")):
                 left.unlink(missing_ok=True)
             notice(f"Removed {file} again: nothing was kept in it.", quiet=quiet)
         raise
+
+
+def _is_empty(db: ppdm_sql.Database) -> bool:
+    """Tell whether nothing is kept in a file, as far as that can be told; attached databases do not count."""
+    try:
+        own, _ = db.engine.current()
+        return not any(table.catalog == own for table in db.engine.tables())
+    except ppdm_sql.PpdmError:
+        return False
 
 
 _TYPES: dict[Form, Any] = {

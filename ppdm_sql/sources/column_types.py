@@ -220,7 +220,7 @@ def _all_are(
     """Tell for each column which types all of its values have; none where it has no value."""
     pairs = [(name, kind) for name, kinds in asked.items() for kind in kinds]
     checks = [
-        alias(exp.LogicalAnd(this=_condition(_SHOWN_BY[kind], column(name))), f"c{number}")
+        alias(exp.LogicalAnd(this=_of_values(_SHOWN_BY[kind], column(name))), f"c{number}")
         for number, (name, kind) in enumerate(pairs)
     ]
     if not checks:
@@ -228,6 +228,12 @@ def _all_are(
     (row,) = engine.look_up(render(exp.select(*checks).from_(rows)), step="types that texts show")
     holds = dict(zip(pairs, row, strict=True))
     return {name: tuple(kind for kind in kinds if holds[name, kind]) for name, kinds in asked.items()}
+
+
+def _of_values(text: str, value: exp.Expression) -> exp.Expression:
+    """Ask values only: NULL is of any type."""
+    there = exp.not_(_is_null(value.copy()))
+    return exp.case().when(there, _condition(text, value))
 
 
 def kept_as_text(engine: Engine, table: Table, names: Sequence[str], shown: str) -> list[str]:

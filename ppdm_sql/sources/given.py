@@ -64,6 +64,9 @@ def given(
     kind = frame_kind(source)
     if kind is None:
         source = table_name(source)
+        if source in engine.given:  # named twice in one call
+            yield source
+            return
         table = _table(engine, source)
         if table is not None and not said:
             with _remembered(engine, source, _of_attached(engine, table)):

@@ -66,10 +66,12 @@ def test_sql_shows_what_would_be_run_and_makes_nothing(folder: Path) -> None:
 
 
 def test_a_failed_run_leaves_no_new_file(folder: Path) -> None:
-    done = ppdm("generalize", "bank.duckdb", "visits.csv", *GENERALIZE[2:], "--class", "illness")
-    assert done.exit_code == 2
-    assert "Made bank.duckdb." in done.stderr and "Removed bank.duckdb again" in done.stderr
-    assert os.listdir() == ["visits.csv"]
+    execute(folder / "other.duckdb", "CREATE TABLE v AS FROM 'visits.csv'")
+    for source, more in (("visits.csv", []), ("o.v", ["--attach", "other.duckdb AS o"])):
+        done = ppdm("generalize", "bank.duckdb", source, *GENERALIZE[2:], "--class", "illness", *more)
+        assert done.exit_code == 2
+        assert "Made bank.duckdb." in done.stderr and "Removed bank.duckdb again" in done.stderr
+        assert sorted(os.listdir()) == ["other.duckdb", "visits.csv"]
 
 
 @pytest.mark.parametrize(

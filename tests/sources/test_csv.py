@@ -63,6 +63,13 @@ def test_types_are_those_that_lose_nothing(db: Database, folder: Path) -> None:
     }
 
 
+def test_missing_values_change_no_type(db: Database, folder: Path) -> None:
+    text = "n,x,day,at,time,yes,name\n,,,,,,\n1,1.5,2024-12-31,2024-12-31 12:30:00,08:15,true,Ann\n,,,,,,\n"
+    columns, rows = loaded(db, write(folder, text))
+    assert list(columns.values()) == ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "TIME", "BOOLEAN", "VARCHAR"]
+    assert rows[0] == rows[2] == (None,) * 7
+
+
 @pytest.mark.parametrize("value", ["007", "+5", "9223372036854775808", "0x1F", "1_000", "inf", "-0"])
 def test_one_code_in_fifty_thousand_keeps_a_column_text(db: Database, folder: Path, value: str) -> None:
     rows = "".join(f"{number}\n" for number in range(50_000))
@@ -205,6 +212,13 @@ def test_a_table_is_cast_and_not_changed(db: Database) -> None:
     db.engine.connection.execute("CREATE TABLE t AS SELECT i AS zip FROM range(1000, 1004) r (i)")
     assert loaded(db, "t", {"zip": "VARCHAR"}) == ({"zip": "VARCHAR"}, [(f"{n}",) for n in range(1000, 1004)])
     assert db.engine.connection.execute("SELECT typeof(zip) FROM t LIMIT 1").fetchall() == [("BIGINT",)]
+
+
+def test_a_file_that_is_named_twice_is_read_once(db: Database, folder: Path) -> None:
+    name = write(folder, "seen,ill\n31.12.2024,a\n01.01.2024,b\n")
+    said = {"seen": "DATE %d.%m.%Y"}
+    found = db.audit(name, ["k on ill"], population=name, quasi_identifier="seen", types=said)
+    assert found.risks
 
 
 def test_nothing_stays_behind(db: Database, folder: Path) -> None:
