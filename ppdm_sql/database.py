@@ -221,7 +221,7 @@ class Database:
 
         Args:
             table: Table or view to release, qualified and quoted where needed.
-            require: k-anonymity over one or more quasi-identifiers, templates, l-diversity, t-closeness.
+            require: What the release keeps, in any form of the language; these columns are masked.
             class_column: The column that a classifier is to predict; released as it is.
             into: Name of the release, a view.
             method: ``tds``, or ``hce-tdr``, which takes one quasi-identifier.

@@ -74,6 +74,8 @@ def shown(value: object) -> str:
         >>> shown(None), shown(2 / 3), shown(["a", None])
         ('NULL', '0.666667', 'a; NULL')
     """
+    if isinstance(value, float) and math.isinf(value):
+        return f"{value:g}"  # JSON has no such number, so it is no plain value
     value = plain(value)
     if isinstance(value, list):
         return "; ".join(shown(item) for item in value)
