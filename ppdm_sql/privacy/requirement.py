@@ -29,6 +29,7 @@ class Counts(Enum):
     """What a model counts in each group of records, beside the records themselves."""
 
     RECORDS = "records alone: its number is the size of the smallest group"
+    GROUPS = "the groups themselves: its number is one of the whole table, and no class breaks it alone"
     VALUES = "the records of every sensitive value"
     PROTECTED = "the records of each protected value, one at a time"
 
