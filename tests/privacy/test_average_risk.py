@@ -22,9 +22,14 @@ from privacy_models import (
     table_of,
 )
 
+from ppdm_sql.audit import Finding
+from ppdm_sql.engine import Column
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, RequirementSyntaxError
 from ppdm_sql.methods.top_down import groupings
+from ppdm_sql.methods.two_party.ownership import Ownership
+from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.privacy import parse, parse_measure
+from ppdm_sql.release.publishing import refused
 
 
 def average(rows: Sequence[Row]) -> Fraction:
@@ -107,3 +112,19 @@ def test_a_run_that_cannot_meet_it_says_what_would_help() -> None:
     db = opened([(*row, row[0]) for row in table_of(1)], ("x", "y", "s", "cls"))
     with pytest.raises(GuaranteeNotMet, match=r"average risk is still 7\.5%\. Ask for .* at least 7\.5%,"):
         db.suppress("t", ["average risk <= 5% on x"], class_column="cls", into="r", keep=["x"])
+
+
+def test_a_refused_release_names_no_classes() -> None:
+    found = Finding(parse("average risk <= 5% on x"), False, 0.05, 0.25, 6, 6, 24)
+    assert "an average risk of 25 % where an average risk of 5 % is the limit; nothing was published" in str(
+        refused("r", [found])
+    )
+
+
+def test_two_parties_are_told_that_it_drives_no_run_of_theirs() -> None:
+    asked = IntegrateRequest(
+        require=["average risk <= 5% on x"], class_column="cls", into="r", key=["id"], owns=["x"]
+    )
+    columns = [Column(name, "VARCHAR") for name in ("id", "x", "cls")]
+    with pytest.raises(InvalidOption, match="drives no run of two parties"):
+        Ownership.of(asked, columns, "t")
