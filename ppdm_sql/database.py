@@ -266,7 +266,7 @@ class Database:
 
         Args:
             table: Table or view, file or frame to release.
-            require: k-anonymity over one or more quasi-identifiers, templates, l-diversity, t-closeness.
+            require: What the release keeps, in any form of the language; these columns are masked.
             class_column: The column that a classifier is to predict; released as it is.
             into: Name of the release, a view.
             method: ``tds``, or ``hce-tdr``, which takes one quasi-identifier.

@@ -10,7 +10,7 @@ from ppdm_sql.audit.questions import Judged
 from ppdm_sql.engine import Rows
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
-from ppdm_sql.privacy import Value
+from ppdm_sql.privacy import Counts, Value
 
 
 def summed_up(collapsed: Collapsed, judged: Sequence[Judged]) -> list[Finding]:
@@ -59,7 +59,9 @@ def _finding(item: Judged, rows: Rows, classes: int) -> Finding:
 
 
 def worst_groups(collapsed: Collapsed, item: Judged, groups: int) -> list[Group]:
-    """Name the worst classes of a requirement, worst first, equals by their values.
+    """Name the worst classes of a requirement, worst first; none if it is on the table.
+
+    Equals are ordered by their values.
 
     Args:
         collapsed: The audited table.
@@ -68,6 +70,8 @@ def worst_groups(collapsed: Collapsed, item: Judged, groups: int) -> list[Group]
 
     Cost: one scan of the judgements and one of the atoms.
     """
+    if item.question.requirement.counts is Counts.GROUPS:
+        return []
     asked, columns = item.question.asked, item.question.requirement.attributes
     low_is_bad = item.question.requirement.worst == "min"
     text = bind(

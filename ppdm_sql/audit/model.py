@@ -25,7 +25,7 @@ class Finding:
             loosest one where none was given.
         reached: The worst over all classes, in the limit's unit; 0 for a template whose values do not occur.
         classes: Classes of the channel or quasi-identifier.
-        violating_classes: Those of them that violate it.
+        violating_classes: Those of them that violate it; all, if it is broken by the table as a whole.
         violating_records: Records in those.
         by_value: For a template each protected value, as text, with its highest confidence.
         absent_values: The protected values that do not occur, as they were written: perhaps misspellings.

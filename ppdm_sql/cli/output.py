@@ -74,9 +74,11 @@ def shown(value: object) -> str:
     """Write a value for a reader: NULL in capitals, booleans as in SQL, six digits, no control characters.
 
     Example:
-        >>> shown(None), shown(2 / 3), shown(["a", None])
-        ('NULL', '0.666667', 'a; NULL')
+        >>> shown(None), shown(2 / 3), shown(["a", None]), shown(math.inf)
+        ('NULL', '0.666667', 'a; NULL', 'inf')
     """
+    if isinstance(value, float) and math.isinf(value):
+        return f"{value:g}"  # JSON has no such number, so it is no plain value
     value = plain(value)
     if isinstance(value, list):
         return "; ".join(shown(item) for item in value)

@@ -37,18 +37,20 @@ class Formula:
 
 @dataclass(frozen=True)
 class ValueCounts:
-    """The sensitive values that are counted in each group.
+    """The sensitive values that are counted in each group, and the table that the groups are of.
 
     Args:
         columns: The counted column of each value, in the order of the values, NULL last; for a template the
             one of its protected value.
         totals: Gives the records of each value in the whole table; one scan, so only at need.
         type: Of the sensitive column.
+        records: In the whole table.
     """
 
     columns: Sequence[str] = ()
     totals: Callable[[], Sequence[int]] = tuple
     type: str = ""
+    records: int = 0
 
 
 def sum_of(terms: Iterable[str], nothing: str = "0") -> str:

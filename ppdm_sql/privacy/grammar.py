@@ -7,7 +7,10 @@ No keyword is reserved. What stands first and the sign after it tell the forms a
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING
+
+from ppdm_sql.privacy.limits import MOST_ASKED
 
 if TYPE_CHECKING:
     from ppdm_sql.privacy.reader import Reader
@@ -17,6 +20,8 @@ AT_MOST = re.compile("<=|≤")
 ON = re.compile(r"on(?![\w$])", re.IGNORECASE)
 OF = re.compile(r"of(?![\w$])", re.IGNORECASE)
 
+UNLIMITED = Fraction(MOST_ASKED)
+"""The limit of what is only measured, where no number is kept by every table; no text can ask for it."""
 _NO_LIMIT = "; only ppdm audit takes a requirement without a limit"
 
 
@@ -29,6 +34,12 @@ def bounded(reader: Reader, sign: re.Pattern[str], expected: str, rest: re.Patte
         raise reader.error(expected + _NO_LIMIT)
     reader.limited = False
     return False
+
+
+def limit(reader: Reader) -> Fraction:
+    """Read a limit; one that no text can ask for becomes one that no model takes."""
+    asked = reader.fraction()
+    return asked if asked < UNLIMITED else UNLIMITED + 1
 
 
 def sensitive(reader: Reader) -> str:

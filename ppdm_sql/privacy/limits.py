@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 MOST_RECORDS = 10**15
@@ -14,6 +15,8 @@ FINEST, DISTANCES = 10**7, 10**12
 """Denominators of limits that floating point still tells apart from all that is measured beside them."""
 LARGEST = 2**127 - 1
 """What the whole numbers of a statement go up to."""
+_DIGITS = 80
+"""To which a power of 2 is worked out; the fractions compared with it have some 40."""
 SLACK, DECIMALS = 1e-9, 9
 """By how much a measured exp(entropy), which is floating point, may miss a limit of so many decimals."""
 
@@ -34,12 +37,46 @@ def at_most(limit: Fraction, denominator: int) -> Fraction:
     if limit.denominator <= denominator:
         return limit
     near = limit.limit_denominator(denominator)
-    if near < limit:
-        return near
-    # The neighbour below near = p/q has the largest denominator d <= denominator with p * d = 1 (mod q).
-    inverse = pow(near.numerator, -1, near.denominator) if near.denominator > 1 else 0
-    below = denominator - (denominator - inverse) % near.denominator
-    return Fraction((near.numerator * below - 1) // near.denominator, below)
+    return near if near < limit else below(near, denominator)
+
+
+def below(limit: Fraction, denominator: int) -> Fraction:
+    """Give the largest fraction below a limit whose denominator is no larger than one.
+
+    Args:
+        limit: Above 0.
+        denominator: The largest one wanted, at least 1.
+
+    Example:
+        >>> below(Fraction(3), 10), below(Fraction(1, 3), 100)
+        (Fraction(29, 10), Fraction(33, 100))
+    """
+    if limit.denominator > denominator:
+        return at_most(limit, denominator)
+    # The neighbour below limit = p/q has the largest denominator d <= denominator with p * d = 1 (mod q).
+    inverse = pow(limit.numerator, -1, limit.denominator) if limit.denominator > 1 else 0
+    largest = denominator - (denominator - inverse) % limit.denominator
+    return Fraction((limit.numerator * largest - 1) // limit.denominator, largest)
+
+
+def power_of_two(exponent: Fraction, denominator: int) -> Fraction:
+    """Give the largest fraction up to a power of 2 whose denominator is no larger than one.
+
+    Args:
+        exponent: From 0 to 1000.
+        denominator: The largest one wanted, at least 1.
+
+    Example:
+        >>> power_of_two(Fraction(3), 100), power_of_two(Fraction(1, 2), 100)
+        (Fraction(8, 1), Fraction(140, 99))
+    """
+    if exponent.denominator == 1:
+        return Fraction(2**exponent.numerator)
+    with localcontext() as context:
+        context.prec = _DIGITS
+        power = Decimal(2) ** (Decimal(exponent.numerator) / Decimal(exponent.denominator))
+    # Any other power of 2 is irrational, so no fraction is lost by going a little below it.
+    return at_most(Fraction(power) * (1 - Fraction(1, 10 ** (_DIGITS - 10))), denominator)
 
 
 def entropy_limit(limit: Fraction) -> float:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from ppdm_sql.errors import ColumnRoleError, InvalidOption
 from ppdm_sql.privacy.limits import MOST_ASKED
-from ppdm_sql.privacy.quoting import Value, name_list, quote_name
+from ppdm_sql.privacy.quoting import Value, name_list, number_text, quote_name
 
 if TYPE_CHECKING:
     from typing import Self
@@ -30,6 +30,7 @@ class Counts(Enum):
     """What a model counts in each group of records, beside the records themselves."""
 
     RECORDS = "records alone: its number is the size of the smallest group"
+    GROUPS = "the groups themselves: its number is one of the whole table, and no class breaks it alone"
     VALUES = "the records of every sensitive value"
     PROTECTED = "the records of each protected value, one at a time"
 
@@ -198,12 +199,13 @@ class DistributionRequirement(ClassRequirement):
 
     def written(self, *, limit: bool = True) -> str:
         """Write it down, with its limit or without."""
-        of = f"of {quote_name(self.sensitive)} on {name_list(self.quasi_identifier)}"
-        return f"{self.form}{self.bound() if limit else ''} {of}"
+        demand = self.limited() if limit else self.form
+        return f"{demand} of {quote_name(self.sensitive)} on {name_list(self.quasi_identifier)}"
 
-    @abstractmethod
-    def bound(self) -> str:
-        """Write the sign and the limit, such as `` >= 3``."""
+    def limited(self) -> str:
+        """Write the form with its limit, such as ``entropy l >= 3``."""
+        sign = "<=" if self.worst == "max" else ">="
+        return f"{self.form} {sign} {number_text(Fraction(self.limit))}"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import column
 from ppdm_sql.engine.types import has_enum, plain_type
 from ppdm_sql.errors import GuaranteeNotMet
-from ppdm_sql.privacy import requirement_of
+from ppdm_sql.privacy import Counts, requirement_of
 from ppdm_sql.release import ddl as texts
 from ppdm_sql.release.catalogue import NOTICES, READ, SHAPE, ReleasePlace, check_free
 from ppdm_sql.release.draft import Draft
@@ -109,10 +109,11 @@ def refused(name: str, broken: list[Finding]) -> GuaranteeNotMet:
     first, rest = broken[0], len(broken) - 1
     more = f" (and {rest} more)" if rest else ""
     asked = requirement_of(first.requirement)
+    where = f", in {first.violating_classes} of {first.classes} classes"
     return GuaranteeNotMet(
         f"The rows of {name!r} break {str(asked)!r}{more}: {asked.amount(first.reached)} where "
-        f"{asked.amount(first.limit)} is the limit, in {first.violating_classes} of {first.classes} classes; "
-        "nothing was published.",
+        f"{asked.amount(first.limit)} is the limit{'' if asked.counts is Counts.GROUPS else where}; nothing "
+        "was published.",
         "Ask for less, or report this if the method said that the requirement can be met.",
     )
 

@@ -3,44 +3,38 @@
 from __future__ import annotations
 
 import math
-import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 import duckdb
-import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from privacy_models import (
+    HALF,
+    METHODS,
+    ROWS,
+    Row,
+    number_of,
+    opened,
+    records_of,
+    released,
+    table_of,
+    without_nulls,
+)
 from pycanon import anonymity
 
 import ppdm_sql
 from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, InvalidOption, RequirementSyntaxError
 from ppdm_sql.privacy import parse, parse_measure
 
-Row = tuple[Any, ...]
-HALF = settings(max_examples=max(1, settings().max_examples // 2))
-VALUES = st.sampled_from(["flu", "cold", "hiv", None])
-ROWS = st.lists(
-    st.tuples(st.sampled_from("abc"), st.sampled_from(["x", "y", None]), VALUES), min_size=1, max_size=30
-)
-
 # Six records of two classes: q(flu) = 1/2, q(cold) = 1/3, q(hiv) = 1/6; in class a p = 2/3, 0, 1/3.
 PATIENTS: list[Row] = [
     *[("a", "flu"), ("a", "flu"), ("a", "hiv")],
     *[("b", "flu"), ("b", "cold"), ("b", "cold")],
 ]
-
-
-def opened(rows: Sequence[Row], columns: Sequence[str]) -> ppdm_sql.Database:
-    connection = duckdb.connect()
-    connection.execute(f"CREATE TABLE t ({', '.join(f'{name} VARCHAR' for name in columns)})")
-    connection.executemany(
-        f"INSERT INTO t VALUES ({', '.join('?' * len(columns))})", [list(row) for row in rows]
-    )
-    return ppdm_sql.open(connection)
 
 
 def gains(rows: Sequence[Row]) -> dict[Row, list[tuple[Fraction, float]]]:
@@ -144,47 +138,19 @@ def test_the_audit_judges_as_the_definition(rows: list[Row], beta: Fraction, enh
 # --- the search
 
 
-def table_of(seed: int) -> list[Row]:
-    """Forty records, some values NULL, in which y tells something about s."""
-    draw = random.Random(seed)
-    return [
-        (
-            draw.choice("abc"),
-            y,
-            draw.choice(["flu", "flu", "cold", "hiv", None] if y == "x" else ["flu", "cold"]),
-        )
-        for y in (draw.choice(["x", "y", None]) for _ in range(40))
-    ]
-
-
-@pytest.mark.parametrize("method", ["suppress", "tds", "hce-tdr"])
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", ["", "enhanced "])
 def test_releases_keep_it_and_say_what_they_reached(method: str, kind: str) -> None:
     refined = 0
     for seed in range(4):
-        rows = [(*row[:2], "yes" if row[1] == "x" else "no", row[2]) for row in table_of(seed)]
-        db = opened(rows, ("x", "y", "cls", "s"))
-        require = [f"{kind}beta <= 2/3 of s on x, y"]
-        if method == "suppress":
-            release = db.suppress("t", require, class_column="cls", into="r")
-        else:
-            taxonomies = {"x": {"ANY": {"ab": ["a", "b"], "c": []}}}
-            release = db.generalize(
-                "t",
-                require,
-                class_column="cls",
-                into="r",
-                method=method,
-                taxonomies=taxonomies,
-                suppress=["y"],
-            )
-        released = release.relation().project("x, y, s").fetchall()
-        assert violating(released, Fraction(2, 3), enhanced=bool(kind)) == 0
-        ((_, source, after),) = [m for m in release.measures() if m.measure.startswith("largest gain")]
-        assert after == pytest.approx(reached(released, enhanced=bool(kind)), abs=1e-12)
-        original = [(row[0], row[1], row[3]) for row in rows]
-        assert source == pytest.approx(reached(original, enhanced=bool(kind)), abs=1e-12)
-        refined += len(set(released)) > len({row[-1] for row in released})
+        rows = table_of(seed)
+        release = released(rows, f"{kind}beta <= 2/3 of s on x, y", method)
+        records = records_of(release)
+        assert violating(records, Fraction(2, 3), enhanced=bool(kind)) == 0
+        source, after = number_of(release, "largest gain")
+        assert after == pytest.approx(reached(records, enhanced=bool(kind)), abs=1e-12)
+        assert source == pytest.approx(reached(rows, enhanced=bool(kind)), abs=1e-12)
+        refined += len(set(records)) > len({row[-1] for row in records})
     assert refined, "no run refined anything, so nothing was tried"
 
 
@@ -229,10 +195,6 @@ def test_the_sql_calls_and_the_evaluation_take_it() -> None:
 
 
 # --- pycanon
-
-
-def without_nulls(rows: list[Row]) -> pd.DataFrame:
-    return pd.DataFrame([[value or "none" for value in row] for row in rows], columns=["x", "y", "s"])
 
 
 @given(rows=ROWS)

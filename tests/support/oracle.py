@@ -235,8 +235,11 @@ class PDA:
 
     def measures(self, extra: tuple[str, Cell] | None = None) -> list[Fraction]:
         """What each rule measures now, or after one more disclosure."""
-        state = self.state(extra)
-        return [measure(state, self.columns, rule) for rule in self.rules]
+        return self.measures_of(self.state(extra))
+
+    def measures_of(self, table: Counter[Values]) -> list[Fraction]:
+        """What each rule measures of a table of these columns."""
+        return [measure(table, self.columns, rule) for rule in self.rules]
 
     def valid(self, measures: Sequence[Fraction]) -> bool:
         """Whether every rule holds."""
@@ -286,7 +289,7 @@ class PDA:
         if not self.valid(self.measures()):
             raise NoSolution
         run = Run(self.columns, self.masked, states=[self.state()])
-        run.fits_already = all(holds(self.table, self.columns, rule) for rule in self.rules)
+        run.fits_already = self.valid(self.measures_of(self.table))
         while candidates := self.candidates():
             if max_steps is not None and len(run.steps) >= max_steps:
                 run.stopped = "max-steps"

@@ -122,9 +122,10 @@ class GroupingMeasure:
             if rows:
                 read = grouping.after(cuts, [candidates[row] for row in rows], formulas)
                 before = known[positions]
-                rises = [formula.total == "max" for formula in formulas]
-                worse = np.where(rises, np.fmax(before, read), np.fmin(before, read))
-                numbers[np.ix_(rows, positions)] = worse
+                totals = np.array([formula.total for formula in formulas])
+                worse = np.where(totals == "max", np.fmax(before, read), np.fmin(before, read))
+                after = np.where(totals == "sum", before - np.nan_to_num(read), worse)
+                numbers[np.ix_(rows, positions)] = after
         return numbers
 
     def information(self, cuts: Cuts | None) -> dict[tuple[int, ...], Floats]:
@@ -154,7 +155,8 @@ def _groups(constraints: Sequence[Constraint]) -> Iterable[list[int]]:
     for position, constraint in enumerate(constraints):
         counts = constraint.requirement.counts
         counts_all = constraint.sensitive if counts is Counts.VALUES else None
-        same = found.setdefault((frozenset(constraint.attributes), counts_all), [[]])
+        added_up = counts is Counts.GROUPS  # candidates are read as what they add, where others are as worst
+        same = found.setdefault((frozenset(constraint.attributes), counts_all, added_up), [[]])
         protected = sum(constraints[other].protected is not None for other in same[-1])
         if counts is Counts.PROTECTED and protected >= MOST_PROTECTED:
             same.append([])
@@ -166,12 +168,13 @@ def _formula(engine: Engine, atoms: Atoms, constraint: Constraint, counted: dict
     """Give the formula of a constraint, and add what it counts."""
     sensitive = constraint.sensitive
     if sensitive is None:
-        return constraint.requirement.formula(ValueCounts())
+        return constraint.requirement.formula(ValueCounts(records=atoms.records))
     dictionary = atoms.coded[sensitive]
     codes = range(dictionary.size) if constraint.protected is None else (constraint.protected,)
     values = ValueCounts(
         columns=[counted.setdefault((sensitive, code), f"p{len(counted)}") for code in codes],
         totals=lambda: value_counts(engine, atoms, sensitive).tolist(),
         type=dictionary.column.type,
+        records=atoms.records,
     )
     return constraint.requirement.formula(values)

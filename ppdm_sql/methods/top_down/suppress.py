@@ -1,7 +1,7 @@
 """PDA: suppress values so that no rule `IC -> pi` is more confident than its template allows.
 
 Source: Wang, Fung, Yu 2005, "Template Based Privacy Preservation in Classification Problems", ICDM.
-The same descent keeps k-anonymity, l-diversity and t-closeness, alone or together with templates.
+The same descent keeps every other monotone privacy model, alone or together with templates.
 """
 
 from __future__ import annotations

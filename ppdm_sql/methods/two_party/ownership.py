@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import resolve, resolve_all
-from ppdm_sql.errors import ColumnRoleError, UnknownColumn
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, UnknownColumn
 from ppdm_sql.methods.two_party.request import IntegrateRequest
-from ppdm_sql.privacy import parse_all
+from ppdm_sql.privacy import Counts, Requirement, parse_all
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Ownership:
         owns = resolve_all(request.owns, list(local), table=table)
         _check_options(request, list(local), owns, table)
         asked = parse_all(request.require)
+        _refuse_risk_of_table(asked)
         grouping = [_spelled(name, owns) for requirement in asked for name in requirement.attributes]
         sensitive = [name for requirement in asked for name in requirement.sensitive_columns]
         both = [_held(name, list(local), table) for name in (*sensitive, request.class_column)]
@@ -44,6 +45,16 @@ class Ownership:
         described |= {name: local[name] for name in both} | {item.name: item for item in key}
         own = tuple(name for name in dict.fromkeys(grouping) if name in owns)
         return cls(key, own, tuple(name for name in owns if name not in own), described)
+
+
+def _refuse_risk_of_table(asked: Sequence[Requirement]) -> None:
+    """Candidates are measured by the parts that they make, and this is about all classes together."""
+    for requirement in asked:
+        if requirement.counts is Counts.GROUPS:
+            raise InvalidOption(
+                f"{str(requirement)!r} drives no run of two parties.",
+                "Ask for k here, and let `ppdm audit` measure the average risk of the release.",
+            )
 
 
 def _check_options(request: IntegrateRequest, local: Sequence[str], owns: Sequence[str], table: str) -> None:

@@ -92,9 +92,6 @@ class BetaLikeness(DistributionRequirement):
     def form(self) -> str:
         return "beta" if self.kind == "basic" else "enhanced beta"
 
-    def bound(self) -> str:
-        return f" <= {number_text(self.beta)}"
-
     @property
     def limit(self) -> Fraction:
         return self.beta

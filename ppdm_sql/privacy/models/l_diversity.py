@@ -101,9 +101,6 @@ class LDiversity(DistributionRequirement):
     def form(self) -> str:
         return f"{self.kind} l"
 
-    def bound(self) -> str:
-        return f" >= {number_text(self.l)}"
-
     @property
     def limit(self) -> Fraction:
         return self.l

@@ -74,9 +74,6 @@ class TCloseness(DistributionRequirement):
         most = reader.share() if limited else Fraction(1)
         return cls(most, grammar.sensitive(reader), grammar.quasi_identifier(reader))
 
-    def bound(self) -> str:
-        return f" <= {number_text(self.t)}"
-
     @property
     def limit(self) -> Fraction:
         return self.t

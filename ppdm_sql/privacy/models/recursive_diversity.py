@@ -1,0 +1,141 @@
+"""Recursive (c, l)-diversity: ``recursive c = 3, l = 2 of Disease on Sex, Job``."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.privacy import grammar
+from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
+from ppdm_sql.privacy.limits import LARGEST, MOST_RECORDS, below, rounded_up
+from ppdm_sql.privacy.quoting import number_text
+from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement, check_columns
+
+if TYPE_CHECKING:
+    from ppdm_sql.privacy.reader import Reader
+
+_OPENING = re.compile(r"recursive(?=\s+[cl](?![\w$]))", re.IGNORECASE)
+_C = re.compile(r"c(?![\w$])", re.IGNORECASE)
+_L = re.compile(r"l(?![\w$])", re.IGNORECASE)
+_EQUALS = re.compile("=")
+_COMMA = re.compile(",")
+
+
+@dataclass(frozen=True)
+class RecursiveDiversity(DistributionRequirement):
+    """In every class the most frequent sensitive value is below ``c`` times as frequent as the rarer ones.
+
+    The rarer ones are the ``l``-th most frequent value of the class and all after it, together. What is
+    measured is how many times as frequent the first one is: infinitely, if a class has fewer than l values.
+
+    Args:
+        c: What that ratio stays below, above 0; 10^30 where it is only measured.
+        l: How many different values a class has at least, a whole number from 2 on.
+        sensitive: The sensitive column, outside the quasi-identifier.
+        quasi_identifier: Column names in the order given.
+
+    Raises:
+        InvalidOption: c or l is out of range, or the list is empty.
+        ColumnRoleError: A column is named twice, or the sensitive one groups records too.
+
+    Source: Machanavajjhala, Gehrke, Kifer, Venkitasubramaniam 2006, definition 4.3. The most frequent value
+    of a class is no more frequent than those of its parts together, and the rarer ones of a class are no
+    fewer than those of its parts together, so some part has at least the ratio of the class.
+
+    Example:
+        >>> str(RecursiveDiversity(Fraction(3), 2, "Disease", ("Sex", "Job")))
+        'recursive c = 3, l = 2 of Disease on Sex, Job'
+    """
+
+    c: Fraction
+    l: int  # noqa: E741 - the field's own name for it
+    sensitive: str
+    quasi_identifier: tuple[str, ...]
+
+    worst = "max"
+    measured = "largest ratio"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.c <= grammar.UNLIMITED:
+            raise InvalidOption(
+                f"c = {number_text(self.c)} is {'too large' if self.c > 0 else 'not above 0'}.",
+                "Give a number such as recursive c = 3, l = 2.",
+            )
+        if not 2 <= self.l <= MOST_RECORDS:
+            raise InvalidOption(
+                f"recursive l = {self.l} {'asks for nothing' if self.l < 2 else 'is too large'}.",
+                "Give a whole number from 2 on, such as recursive c = 3, l = 2.",
+            )
+        check_columns(self)
+
+    @classmethod
+    def read(cls, reader: Reader) -> RecursiveDiversity | None:
+        """Read ``recursive c = 3, l = 2 of Disease on Sex, Job``; without a limit, c is left out."""
+        if not reader.accept(_OPENING):
+            return None
+        reader.example = "recursive c = 3, l = 2 of Disease on Sex, Job"
+        c = grammar.UNLIMITED
+        if grammar.bounded(reader, _C, "'c'", _L):
+            reader.expect(_EQUALS, "'='")
+            c = grammar.limit(reader)
+            reader.expect(_COMMA, "','")
+        reader.expect(_L, "'l'")
+        reader.expect(_EQUALS, "'='")
+        least = reader.whole()
+        return cls(c, least, grammar.sensitive(reader), grammar.quasi_identifier(reader))
+
+    @property
+    def form(self) -> str:
+        return f"recursive l = {self.l}"
+
+    def limited(self) -> str:
+        """Write the form with its limit."""
+        return f"recursive c = {number_text(self.c)}, l = {self.l}"
+
+    @property
+    def limit(self) -> Fraction:
+        return self.c
+
+    def formula(self, values: ValueCounts) -> Formula:
+        """The largest ratio of a class, from the counts of its values."""
+
+        def of_class(c: Columns) -> str:
+            held = [c[v] for v in values.columns]
+            most = f"greatest({', '.join(held)})"
+            # The l - 1 most frequent values are no part of the rest; sorting is dear, so l = 2 does without.
+            before = f"list_sum(list_reverse_sort([{', '.join(held)}])[1:{self.l - 1}])"
+            rest = f"({c['n']} - {most if self.l == 2 else before})"
+            return f"CASE WHEN {c['n']} > 0 THEN coalesce({most} / nullif({rest}, 0), 'inf'::DOUBLE) END"
+
+        return Formula(self.worst, ("n", *values.columns), of_class)
+
+    def search_limit(self, records: int) -> float:
+        # A ratio is one division of whole numbers, so rounding does not lift it over c.
+        return math.nextafter(float(min(self.c, Fraction(records))), 0)
+
+    def audit_step(self, table: Audited) -> AuditStep:
+        _, records = table.size()
+        # No ratio reaches the records; the step compares numbers up to their square times the denominator.
+        c = below(min(self.c, Fraction(records)), max(LARGEST // max(records**2, 1), 1))
+        limit = {"c_numerator": c.numerator, "c_denominator": c.denominator}
+        return AuditStep(
+            "recursive_diversity", ("cells",), {**limit, "l": self.l, "limited": self.c < grammar.UNLIMITED}
+        )
+
+    def amount(self, number: float) -> str:
+        return f"a ratio of {number:.6g}"
+
+    def against(self, number: float, limit: float) -> str:
+        return f"a ratio of {number:.4g} of {limit:.4g}"
+
+    def unmet(self, reached: float) -> tuple[str, str]:
+        if math.isinf(reached):
+            return f"a class still has fewer than {self.l} different values.", "Ask for a smaller l"
+        still = (
+            f"the most frequent value of a class is still {reached:.4g} times as frequent as the rarer ones."
+        )
+        return still, f"Ask for c = {rounded_up(reached, 1000) + 0.001:g}"
