@@ -216,7 +216,7 @@ def _rows(records: Iterable[Any], names: Iterable[str]) -> list[list[Any]]:
 
 def _announce(row: CatalogueRow, database: Path, steps: int, *, quiet: bool) -> None:
     """Say on stderr what was published and what to type next."""
-    descent = f", {steps} steps, {row.stopped}" if is_stepwise(row) else ""
+    descent = f", {steps} step{'s' * (steps != 1)}, {row.stopped}" if is_stepwise(row) else ""
     if is_memory(database):
         notice(f"Made {row.release}: {row.rows} records{descent}.", quiet=quiet)
         return

@@ -91,7 +91,7 @@ def test_sql_prints_the_statements_and_changes_nothing(bank: Path) -> None:
 def test_max_steps_stops_the_run(bank: Path) -> None:
     result = suppress(bank, "--max-steps", "1")
     assert result.exit_code == 0
-    assert "1 steps, max-steps" in result.stderr
+    assert "1 step, max-steps" in result.stderr
     assert len(json.loads(ppdm("steps", bank, "safe", "--format", "json").stdout)) == 1
 
 
