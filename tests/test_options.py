@@ -18,8 +18,13 @@ from ppdm_sql.integrate import Party
 from ppdm_sql.options import OPTIONS, Form, Option
 from ppdm_sql.options.reference import page
 
-PLACES: dict[str, Callable[..., Any]] = {"integrate": Party, "export": ppdm_sql.Release.export}
+PLACES: dict[str, Callable[..., Any]] = {
+    "integrate": Party,
+    "export": ppdm_sql.Release.export,
+    "report": ppdm_sql.Release.report,
+}
 """Where the Python of a method is, if not a method of the database of its name."""
+OF_A_RELEASE = ("export", "report")
 COMMANDS = {"generate_agrawal": ("generate agrawal",), "integrate": ("integrate serve", "integrate join")}
 ELSEWHERE = {("audit", "groups"), ("integrate", "secret")}
 """Options that a command gives a form of its own: --show-groups beside --groups, the file of a secret."""
@@ -47,8 +52,8 @@ def signature(name: str) -> dict[str, inspect.Parameter]:
 
 
 def described(name: str) -> list[Option]:
-    """The options as the method in Python has them; the release of an export is the object itself."""
-    return [option for option in OPTIONS[name] if (name, option.name) != ("export", "release")]
+    """The options as the method in Python has them; a release that is exported is the object itself."""
+    return [option for option in OPTIONS[name] if name not in OF_A_RELEASE or option.name != "release"]
 
 
 def commands(name: str) -> Iterator[click.Command]:

@@ -25,6 +25,7 @@ PLACES = {
     "predict": ("ppdm predict", "", "Database.predict"),
     "apply": ("ppdm apply", "", "Database.apply"),
     "export": ("ppdm export", "ppdm_export", "Release.export"),
+    "report": ("ppdm report", "ppdm_report", "Release.report"),
     "generate_agrawal": ("ppdm generate agrawal", "ppdm_generate_agrawal", "Database.generate_agrawal"),
     "integrate": ("ppdm integrate serve`, `ppdm integrate join", "", "integrate.Party"),
 }

@@ -62,7 +62,7 @@ def write_file(
     Cost: one scan of the frozen table.
     """
     form = _format(path, form, formula_safe=formula_safe)
-    _check_target(engine, path, force=force)
+    check_target(engine, path, force=force)
     with _words_for(path, form), part_beside(path) as part:
         if form == "duckdb":
             _write_database(engine, shape, method, part, progress)
@@ -71,6 +71,20 @@ def write_file(
             engine.write(_copy(rows, part, form), step=f"export {form}")
         if not engine.dry:
             _finish(part, path, force=force)
+
+
+def write_page(engine: Engine, path: Path, content: bytes, *, force: bool) -> None:
+    """Write what was made of a release, such as its report, under a temporary name, then rename the file.
+
+    Raises:
+        NameTaken: The file exists and ``force`` is not given, or it is a database that is open.
+        InvalidOption: The folder cannot be written, or what has the name is no regular file.
+        EngineError: The disk is full.
+    """
+    check_target(engine, path, force=force)
+    with _words_for(path, "page"), part_beside(path) as part:
+        part.write_bytes(content)
+        _finish(part, path, force=force)
 
 
 @contextlib.contextmanager
@@ -105,7 +119,13 @@ def _format(path: Path, form: str | None, *, formula_safe: bool) -> str:
     return str(found)
 
 
-def _check_target(engine: Engine, path: Path, *, force: bool) -> None:
+def check_target(engine: Engine, path: Path, *, force: bool) -> None:
+    """Refuse a file that cannot be written, or may not be replaced.
+
+    Raises:
+        NameTaken: The file exists and ``force`` is not given, or it is a database that is open.
+        InvalidOption: The folder cannot be written, or what has the name is no regular file.
+    """
     _check_name(path)
     if not os.path.lexists(path):
         return

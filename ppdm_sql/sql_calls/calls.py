@@ -108,6 +108,7 @@ ERRORS = (
     ("highest", "DOUBLE"),
 )
 FILES = (("release", "VARCHAR"), ("file", "VARCHAR"), ("rows", "BIGINT"))
+PAGES = (("release", "VARCHAR"), ("file", "VARCHAR"), ("public", "BOOLEAN"))
 GENERATED = (("class", "VARCHAR"), ("records", "BIGINT"), ("seed", "BIGINT"))
 
 
@@ -149,6 +150,12 @@ def _export(db: Database, options: dict[str, Any]) -> list[Row]:
     return [(release.name, options["path"], release.row().rows)]
 
 
+def _report(db: Database, options: dict[str, Any]) -> list[Row]:
+    release = db.release(options.pop("release"))
+    release.report(**options)
+    return [(release.name, options["path"], bool(options.get("public")))]
+
+
 def _generate_agrawal(db: Database, options: dict[str, Any]) -> list[Row]:
     made = db.generate_agrawal(**options)
     return [(label, records, made.seed) for label, records in made.classes.items()]
@@ -175,6 +182,7 @@ CALLS = (
     Call("train", _train, MODELS),
     Call("evaluate", _evaluate, ERRORS, writes=False),
     Call("export", _export, FILES, writes=False),
+    Call("report", _report, PAGES, writes=False),
     Call("generate_agrawal", _generate_agrawal, GENERATED),
 )
 """All calls, in the order in which users meet them."""

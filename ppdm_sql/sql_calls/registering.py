@@ -41,8 +41,9 @@ def register(connection: duckdb.DuckDBPyConnection, *, progress: Progress | None
 
     ``CALL ppdm_suppress('customers', 'customers_safe', require := ['k >= 4 on Job'], class := 'Rating')`` and
     likewise ``ppdm_generalize``, ``ppdm_swap``, ``ppdm_randomize``, ``ppdm_reconstruct``, ``ppdm_train``,
-    ``ppdm_evaluate``, ``ppdm_export`` and ``ppdm_generate_agrawal``; they take the options of the command
-    line by name, and return the row of the catalogue of what they made. ``ppdm_generalize_value``,
+    ``ppdm_evaluate``, ``ppdm_export``, ``ppdm_report`` and ``ppdm_generate_agrawal``; they take the options
+    of the command line by name, and return the row of the catalogue of what they made.
+    ``ppdm_generalize_value``,
     ``ppdm_gaussian_noise``, ``ppdm_uniform_noise``, ``ppdm_randomized_response``, ``ppdm_pseudonym`` and
     ``ppdm_parse_requirement`` are functions of a row. The audit macros of :meth:`Database.install` are added
     where the file does not hold them. All are temporary: nothing is left in the file.
