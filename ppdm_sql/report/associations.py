@@ -14,7 +14,7 @@ from sqlglot import exp
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.report.page import Block, Numbers, Picture
-from ppdm_sql.report.sides import MOST_LISTED, Side
+from ppdm_sql.report.sides import MOST_LISTED, CountedSide
 from ppdm_sql.report.subject import Subject
 from ppdm_sql.report.words import Cell, Number, listed
 
@@ -59,13 +59,13 @@ def _columns(subject: Subject) -> tuple[list[str], list[str]]:
     return sorted(few, key=place.__getitem__), [name for name in there if name not in few]
 
 
-def _is_few(side: Side, name: str) -> bool:
+def _is_few(side: CountedSide, name: str) -> bool:
     """Tell whether a column can be held against others: few values, or places to group, and no key."""
     found = side.counts(name)
     return found.values < max(2, found.records) and (side.has_places(name) or found.values <= MOST_LISTED)
 
 
-def _strengths(side: Side, names: Sequence[str]) -> Strengths:
+def _strengths(side: CountedSide, names: Sequence[str]) -> Strengths:
     """Measure every pair; one scan of the rows to group them, then one of the groups for each pair."""
     grouped = _grouped(side, names)
     code = {name: f"v{place}" for place, name in enumerate(names)}
@@ -93,7 +93,7 @@ def corrected_v(chi_square: float | None, rows: int, columns: int, records: floa
     return min(1.0, math.sqrt(phi / (least - 1))) if least > 1 else None
 
 
-def _grouped(side: Side, names: Sequence[str]) -> Table:
+def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
     """Collapse the rows over the columns, many numbers in groups that are about as frequent as each other."""
     query = exp.select().from_(exp.alias_(side.rows.expression(), "s", table=True))
     keys: list[exp.Expression] = []

@@ -10,7 +10,7 @@ from ppdm_sql.evaluation.model import Evaluation
 from ppdm_sql.release import Measured, ReleasedColumn
 from ppdm_sql.report.charts import AFTER, BEFORE
 from ppdm_sql.report.page import Block, Numbers, Picture
-from ppdm_sql.report.sides import MOST_LISTED, Bar, Side, ValueCount
+from ppdm_sql.report.sides import MOST_LISTED, Bar, CountedSide, ValueCount
 from ppdm_sql.report.subject import MOST_BARS, Subject
 from ppdm_sql.report.words import Cell, Number, beside, count, listed, measure, several, share
 
@@ -49,7 +49,7 @@ def _column(subject: Subject, item: ReleasedColumn) -> list[Picture]:
     return [value_bars(subject, item.name, {BEFORE: before, AFTER: subject.after})]
 
 
-def value_bars(subject: Subject, name: str, sides: dict[str, Side], title: str = "") -> Picture:
+def value_bars(subject: Subject, name: str, sides: dict[str, CountedSide], title: str = "") -> Picture:
     """Draw the most frequent values of a column on one side, or side by side."""
     found = {side: rows.counts(name) for side, rows in sides.items()}
     every = dict.fromkeys(one.value for counts in found.values() for one in counts.listed)

@@ -14,7 +14,7 @@ from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import ReleasedColumn
 from ppdm_sql.report.charts import AFTER, BEFORE, THIRD
 from ppdm_sql.report.page import Block, Chapter, Numbers, Picture
-from ppdm_sql.report.sides import MOST_LISTED, Bar, ValueCounts
+from ppdm_sql.report.sides import MOST_LISTED, Bar, FrequentValues
 from ppdm_sql.report.subject import MOST_BARS, Subject
 from ppdm_sql.report.words import Cell, Number, count, measure
 
@@ -188,5 +188,5 @@ def _categories(subject: Subject, name: str, found: Distribution | None, model: 
     )
 
 
-def _by_value(counts: ValueCounts) -> dict[str | None, float]:
+def _by_value(counts: FrequentValues) -> dict[str | None, float]:
     return {one.value: one.records for one in counts.listed}

@@ -32,7 +32,7 @@ class ValueCount:
 
 
 @dataclass(frozen=True)
-class ValueCounts:
+class FrequentValues:
     """The most frequent values of a column.
 
     Args:
@@ -56,7 +56,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Side:
+class CountedSide:
     """The source or the release, to be counted.
 
     Args:
@@ -76,11 +76,11 @@ class Side:
         """Tell whether the values of a column have places on a line: numbers, dates and time stamps."""
         return name in self.types and has_places(self.types[name])
 
-    def counts(self, name: str) -> ValueCounts:
+    def counts(self, name: str) -> FrequentValues:
         """Count the most frequent values of a column; one scan of it."""
         found = self._query("value_counts", {"value": self._value(name)}, {"most": MOST_LISTED})
         listed = tuple(ValueCount(value, records) for value, records, *_ in found)
-        return ValueCounts(listed, found[0][2] if found else 0, found[0][3] if found else 0)
+        return FrequentValues(listed, found[0][2] if found else 0, found[0][3] if found else 0)
 
     def records_of(self, name: str, values: Sequence[str | None]) -> dict[str | None, int]:
         """Count the records of some values of a column, and of NULL; one scan of it."""
@@ -103,7 +103,7 @@ class Side:
             return []
         lower, width, bars = _cut(least, largest, most, self._unit(name))
         asked: dict[str, Scalar] = {"least": lower, "width": width, "bars": bars}
-        found = dict(self._query("bar_counts", place, asked))
+        found: dict[int, int] = dict(self._query("bar_counts", place, asked))
         edges = [lower + place * width for place in range(bars + 1)]
         return [Bar(*ends, found.get(bar, 0)) for bar, ends in enumerate(pairwise(edges))]
 
@@ -154,7 +154,7 @@ def _cut(least: float, largest: float, most: int, unit: float) -> tuple[float, f
 # -- rows -------------------------------------------------------------------------------------
 
 
-def release_side(engine: Engine, shape: Shape) -> Side:
+def release_side(engine: Engine, shape: Shape) -> CountedSide:
     """Give the released rows; nothing but the frozen table is read."""
     wanted = [item for item in shape.columns if item.treatment not in UNCOUNTED]
     shown = {item.name: _unnamed(shape.shown(item)) for item in wanted}
@@ -164,7 +164,9 @@ def release_side(engine: Engine, shape: Shape) -> Side:
     return _side(engine, rows, shown, types, shape.count, "f")
 
 
-def source_side(engine: Engine, source: Table, shape: Shape, cells: Mapping[str, Sequence[str]]) -> Side:
+def source_side(
+    engine: Engine, source: Table, shape: Shape, cells: Mapping[str, Sequence[str]]
+) -> CountedSide:
     """Give the rows of the source, with those columns of the release that it has.
 
     Args:
@@ -200,7 +202,7 @@ def _side(
     types: Mapping[str, str],
     count: str | None,
     table: str,
-) -> Side:
+) -> CountedSide:
     coded = []
     for place, (name, value) in enumerate(values.items()):
         coded.append(alias(value.copy(), f"c{place}"))
@@ -209,7 +211,7 @@ def _side(
     one: exp.Expression = exp.Literal.number(1) if count is None else column(count, table)
     coded.append(alias(exp.cast(one, "BIGINT"), "records"))
     view = engine.overlay(rows.select(*coded))
-    return Side(engine, view, {name: place for place, name in enumerate(values)}, dict(types))
+    return CountedSide(engine, view, {name: place for place, name in enumerate(values)}, dict(types))
 
 
 def _place_of(value: exp.Expression, type_text: str) -> exp.Expression:

@@ -12,7 +12,7 @@ from ppdm_sql.release import ReleasedColumn
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.report.charts import AFTER, BEFORE, COLOURS, Drawing
 from ppdm_sql.report.measuring import Measurements
-from ppdm_sql.report.sides import UNCOUNTED, Side
+from ppdm_sql.report.sides import UNCOUNTED, CountedSide
 
 MOST_BARS = 12
 """Values that a picture shows at most."""
@@ -43,9 +43,9 @@ class Subject:
     method: str
     shape: Shape
     requirements: tuple[Requirement, ...]
-    after: Side
+    after: CountedSide
     measured: Measurements
-    before: Side | None = None
+    before: CountedSide | None = None
     measured_before: Measurements | None = None
 
     @property

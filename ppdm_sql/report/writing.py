@@ -26,7 +26,7 @@ from ppdm_sql.report.charts import Drawing
 from ppdm_sql.report.limits import LIMITS
 from ppdm_sql.report.measuring import measured
 from ppdm_sql.report.page import Block, Chapter, Numbers, Page, html
-from ppdm_sql.report.sides import Side, release_side, source_side
+from ppdm_sql.report.sides import CountedSide, release_side, source_side
 from ppdm_sql.report.subject import Subject
 from ppdm_sql.report.words import Cell, count, several, share
 from ppdm_sql.version import __version__
@@ -246,7 +246,7 @@ def _written(day: date) -> str:
     return f"{day.day} {day:%B %Y}"
 
 
-def _records(side: Side) -> int:
+def _records(side: CountedSide) -> int:
     name = next(iter(side.codes), None)
     return 0 if name is None else side.counts(name).records
 
@@ -320,7 +320,7 @@ def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | 
     return whole, source, []
 
 
-def _is_same(subject: Subject, side: Side) -> bool:
+def _is_same(subject: Subject, side: CountedSide) -> bool:
     """Tell whether the columns that are released as they are have the same values as often."""
     kept = [item.name for item in subject.columns(*cost.KEPT)]
     if any(name not in side.codes for name in kept):

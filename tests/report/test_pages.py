@@ -44,22 +44,12 @@ class Parts(HTMLParser):
         assert self._open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        self.texts.append(data)
+        if self._open[-1:] != ["style"]:
+            self.texts.append(data)
 
     @property
     def text(self) -> str:
         return " ".join(" ".join(self.texts).split())
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], str]:
-    folder, found = tmp_path_factory.mktemp("pages"), {}
-    with open_examples() as db:
-        for method in METHODS:
-            made = release(db, method)
-            for edition in EDITIONS:
-                found[method, edition] = page(made, folder, public=edition == "public")
-    return found
 
 
 every_page = pytest.mark.parametrize(("method", "edition"), [(m, e) for m in METHODS for e in EDITIONS])
@@ -191,16 +181,16 @@ def test_hostile_names_and_values_stay_text(tmp_path: Path) -> None:
             assert "49" not in re.findall(r"&amp;(.{2})", text)
 
 
-def test_a_column_of_30_000_values_shows_the_most_frequent_ones(tmp_path: Path) -> None:
+def test_a_column_of_many_values_shows_the_most_frequent_ones(tmp_path: Path) -> None:
     with duckdb.connect() as con:
         con.execute(
-            "CREATE TABLE t AS SELECT 'v' || i % 30000 AS a, i % 2 AS c FROM range(60000) AS r (i) "
+            "CREATE TABLE t AS SELECT 'v' || i % 300 AS a, i % 2 AS c FROM range(600) AS r (i) "
             "UNION ALL SELECT 'often', 1 FROM range(100)"
         )
         made = ppdm_sql.open(con).suppress("t", ["k >= 2 on a"], class_column="c", into="safe", **QUIET)
         text = page(made, tmp_path)
-    assert "The 12 most frequent of 30,001 values. The table leaves out 29,951 values." in text
-    assert len(text) < 300_000
+    assert "The 12 most frequent of 301 values. The table leaves out 251 values." in text
+    assert "251 values more" in text  # of the tree
 
 
 def test_a_file_is_replaced_only_if_that_is_asked_for(tmp_path: Path) -> None:
