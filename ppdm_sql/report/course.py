@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from ppdm_sql.audit import findings
-from ppdm_sql.privacy.requirement import Counts
-from ppdm_sql.release import Node, Release, Step
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.statements import render
+from ppdm_sql.privacy.requirement import Counts, Requirement
+from ppdm_sql.release import Node, Release, ReleasedColumn, Step
+from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.states import state
 from ppdm_sql.report.page import Block, Branch, Chapter, Numbers, Picture
 from ppdm_sql.report.sides import ValueCount
@@ -129,19 +133,58 @@ def _worst(subject: Subject, steps: int) -> list[Picture]:
     wanted = subject.requirements[:MOST_CURVES]
     if not wanted:
         return []
-    rows = max(1, sum(one.records for one in subject.after.counts(subject.columns()[0].name).listed))
+    shape = _collapsed(subject, wanted)
+    rows = max(1, _rows(subject, shape))
     most = max(2, min(MOST_STATES, ROWS_OF_STATES // rows))
     spread = {round(steps * i / (most - 1)) for i in range(most)}
     at = sorted(spread if steps >= most else range(steps + 1))
     reached: list[list[float]] = []
     for step in at:
-        view = subject.engine.overlay(state(subject.shape, exp.Literal.number(step)))
-        found = findings(subject.engine, view, wanted, count=subject.shape.count)
+        view = subject.engine.overlay(state(shape, exp.Literal.number(step)))
+        found = findings(subject.engine, view, wanted, count=shape.count)
         reached.append([one.reached for one in found])
     return [
         _curve(subject, place, list(zip(at, (row[place] for row in reached), strict=True)))
         for place in range(len(wanted))
     ]
+
+
+@dataclass(frozen=True)
+class CollapsedShape(Shape):
+    """A release with fewer columns, whose equal rows are one, so that its earlier states are soon audited."""
+
+    table: Table | None = None
+
+    def stored(self) -> exp.Table:
+        """Give the collapsed table under the alias ``f``."""
+        assert self.table is not None
+        table = self.table.expression()
+        table.set("alias", exp.TableAlias(this=exp.to_identifier("f")))
+        return table
+
+
+def _collapsed(subject: Subject, wanted: Sequence[Requirement]) -> CollapsedShape:
+    """Collapse the release over its masked columns and those of the requirements; one scan of it."""
+    shape = subject.shape
+    named = {name for one in wanted for name in (*one.attributes, *one.sensitive_columns)} | {*shape.masked}
+    kept = [item for item in shape.columns if item.name in named]
+    count_column = "records"
+    while count_column.lower() in {name.lower() for name in shape.names}:
+        count_column += "_"
+    query = exp.select(*(column(item.name, "f") for item in kept)).from_(shape.stored())
+    query = query.select(alias(shape.records("f"), count_column))
+    query = query.group_by(*(exp.Literal.number(place) for place in range(1, len(kept) + 1)))
+    table = subject.engine.materialize("collapsed", query)
+    columns = (*kept, ReleasedColumn(count_column, "count"))
+    return CollapsedShape(
+        shape.name, shape.catalog, shape.schema, columns, count_column, shape.symbol, table=table
+    )
+
+
+def _rows(subject: Subject, shape: CollapsedShape) -> int:
+    query = exp.select(exp.Count(this=exp.Star())).from_(shape.stored())
+    ((rows,),) = subject.engine.query(render(query), step="rows")
+    return int(rows)
 
 
 def _curve(subject: Subject, place: int, points: Sequence[tuple[int, float]]) -> Picture:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from sqlglot import exp
@@ -71,13 +71,19 @@ class CountedSide:
     rows: Table
     codes: Mapping[str, int]
     types: Mapping[str, str]
+    _counted: dict[str, FrequentValues] = field(default_factory=dict, compare=False, repr=False)
 
     def has_places(self, name: str) -> bool:
         """Tell whether the values of a column have places on a line: numbers, dates and time stamps."""
         return name in self.types and has_places(self.types[name])
 
     def counts(self, name: str) -> FrequentValues:
-        """Count the most frequent values of a column; one scan of it."""
+        """Count the most frequent values of a column; one scan of it, the first time."""
+        if name not in self._counted:
+            self._counted[name] = self._frequent(name)
+        return self._counted[name]
+
+    def _frequent(self, name: str) -> FrequentValues:
         found = self._query("value_counts", {"value": self._value(name)}, {"most": MOST_LISTED})
         listed = tuple(ValueCount(value, records) for value, records, *_ in found)
         return FrequentValues(listed, found[0][2] if found else 0, found[0][3] if found else 0)
