@@ -24,10 +24,17 @@ PLACES: dict[str, Callable[..., Any]] = {
     "steps": ppdm_sql.Release.steps,
     "verify": ppdm_sql.Release.verify,
     "drop": ppdm_sql.Release.drop,
+    "report": ppdm_sql.Release.report,
 }
 """Where the Python of a method is, if not a method of the database of its name."""
 COMMANDS = {"generate_agrawal": ("generate agrawal",), "integrate": ("integrate serve", "integrate join")}
-OWN = {("export", "release"), ("steps", "release"), ("verify", "release"), ("drop", "name")}
+OWN = {
+    ("export", "release"),
+    ("report", "release"),
+    ("steps", "release"),
+    ("verify", "release"),
+    ("drop", "name"),
+}
 """What is the object itself, where the method is one of a release."""
 IN_PYTHON = [name for name in OPTIONS if name != "show"]
 """All but what only prints."""

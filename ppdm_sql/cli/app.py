@@ -32,6 +32,7 @@ COMMANDS = {
     "apply": "Recode other records by the cut of a release.",
     "evaluate": "Measure what a release costs a classifier.",
     "export": "Write a release into a fresh Parquet, CSV or DuckDB file.",
+    "report": "Write a page on a release, for its owner or for everybody.",
     "drop": "Remove a release or a model, with all that belongs to it.",
     "install": "Put the audit macros into a file, for any DuckDB client.",
     "uninstall": "Remove the audit macros from a file.",

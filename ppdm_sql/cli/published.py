@@ -53,9 +53,9 @@ class Exported:
                 raise InvalidOption(
                     f"{self.export} is the file that the release is made from.", "Give --export another file."
                 )
-            from ppdm_sql.release.exporting import check_target  # most runs write no file
+            from ppdm_sql.release.exporting import check_export  # most runs write no file
 
-            check_target(self.export, force=self.force)
+            check_export(self.export, force=self.force)
         elif is_memory(database) and not shown:
             raise InvalidOption(
                 "With :memory: nothing is kept, so the release would be lost.",

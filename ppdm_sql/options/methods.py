@@ -340,6 +340,31 @@ _EXPORT = (
         default=False,
     ),
 )
+_REPORT = (
+    RELEASE,
+    Option(
+        "path",
+        Form.path,
+        "The page to write, such as customers_safe.html.",
+        "'customers_safe.html'",
+        sql="file",
+        flag="",
+        metavar="FILE",
+        default=REQUIRED,
+    ),
+    Option("public", Form.flag, "Make the page for others, from the release alone.", "true", default=False),
+    Option("force", Form.flag, "Replace the file if it exists (regular files only).", "true", default=False),
+    Option(
+        "evaluate", Form.flag, "Measure the error of a classifier, too (scikit-learn).", "true", default=False
+    ),
+    Option(
+        "exported",
+        Form.path,
+        "The exported file, whose SHA-256 the page gives.",
+        "'customers_safe.parquet'",
+        metavar="FILE",
+    ),
+)
 _GENERATE_AGRAWAL = (
     replace(NEW_TABLE, example="'people'"),
     Option(
@@ -444,6 +469,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "apply": _APPLY,
     "evaluate": _EVALUATE,
     "export": _EXPORT,
+    "report": _REPORT,
     "generate_agrawal": _GENERATE_AGRAWAL,
     "releases": (),
     "models": (),

@@ -22,6 +22,7 @@ has, such as `--format` and `--sql`, are in the help of the commands. This page 
 """
 PLACES = {
     "export": ("ppdm export", "ppdm_export", "Release.export"),
+    "report": ("ppdm report", "ppdm_report", "Release.report"),
     "generate_agrawal": ("ppdm generate agrawal", "ppdm_generate_agrawal", "Database.generate_agrawal"),
     "show": ("ppdm show", "ppdm_show", ""),
     "steps": ("ppdm steps", "ppdm_steps", "Release.steps"),

@@ -39,7 +39,7 @@ def write_file(
 ) -> None:
     """Write the rows of a release, in their order, under a temporary name, then rename the file."""
     form = _format(path, form, formula_safe=formula_safe)
-    _check_target(engine, path, force=force)
+    check_target(engine, path, force=force)
     with _words_for(path, form), part_beside(path) as part:
         if form == "duckdb":
             _write_database(engine, shape, method, part)
@@ -50,7 +50,7 @@ def write_file(
             _finish(part, path, force=force)
 
 
-def check_target(path: Path, *, force: bool) -> None:
+def check_export(path: Path, *, force: bool) -> None:
     """Refuse a file that no release can be written to, before there is a release.
 
     Raises:
@@ -61,6 +61,20 @@ def check_target(path: Path, *, force: bool) -> None:
     _format(path, None, formula_safe=False)
     _check_name(path)
     _refuse_existing(path, force=force)
+
+
+def write_page(engine: Engine, path: Path, content: bytes, *, force: bool) -> None:
+    """Write what was made of a release, such as its report, under a temporary name, then rename the file.
+
+    Raises:
+        NameTaken: The file exists and ``force`` is not given, or it is a database that is open.
+        InvalidOption: The folder cannot be written, or what has the name is no regular file.
+        EngineError: The disk is full.
+    """
+    check_target(engine, path, force=force)
+    with _words_for(path, "page"), part_beside(path) as part:
+        part.write_bytes(content)
+        _finish(part, path, force=force)
 
 
 @contextlib.contextmanager
@@ -95,7 +109,13 @@ def _format(path: Path, form: str | None, *, formula_safe: bool) -> str:
     return str(found)
 
 
-def _check_target(engine: Engine, path: Path, *, force: bool) -> None:
+def check_target(engine: Engine, path: Path, *, force: bool) -> None:
+    """Refuse a file that cannot be written, or may not be replaced.
+
+    Raises:
+        NameTaken: The file exists and ``force`` is not given, or it is a database that is open.
+        InvalidOption: The folder cannot be written, or what has the name is no regular file.
+    """
     _check_name(path)
     if not os.path.lexists(path):
         return

@@ -16,6 +16,7 @@ from ppdm_sql.engine.names import resolve
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
 from ppdm_sql.privacy import Value, parse_all
+from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.release import catalogue, states
 from ppdm_sql.release import ddl as texts
 from ppdm_sql.release.catalogue import CatalogueRow
@@ -213,6 +214,42 @@ class Release:
                 form=format,
                 formula_safe=formula_safe,
             )
+
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        public: bool = False,
+        force: bool = False,
+        evaluate: bool = False,
+        exported: str | os.PathLike[str] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        """Write a page on the release: what it promises, who could be found, what it cost, how it came about.
+
+        The page is one HTML file that needs no network and runs no script.
+
+        Args:
+            path: The file, such as ``customers_safe.html``.
+            public: Make the page for others, from nothing but what is released; by default it is the
+                owner's, and tells of the source.
+            force: Replace the file if it exists; a regular file only, no link, device or pipe.
+            evaluate: Measure the error of a classifier, too; the owner's page only, needs scikit-learn.
+            exported: The file that the release was exported to, whose SHA-256 the page gives.
+            progress: Told what the run is doing.
+
+        Raises:
+            NameTaken: The file exists and ``force`` is not given.
+            InvalidOption: A library or the folder is missing, or a file cannot be read.
+            EngineError: The release cannot be read, or the disk is full.
+
+        Cost: the audit on both sides, and some scans for each column and each pair of eight columns.
+        """
+        from ppdm_sql.report import ReportOptions, write_report
+
+        options = ReportOptions(public, force, evaluate, exported)
+        self._engine.alone(
+            lambda: write_report(self._engine, self, path, options, progress or WarningProgress())
+        )
 
     def drop(self) -> None:
         """Remove view, macro, frozen table and every row of the catalogue, in one transaction.

@@ -93,6 +93,12 @@ def _export(db: Database, given: Given) -> list[Row]:
     return [(release.name, given["path"], release.row().rows)]
 
 
+def _report(db: Database, given: Given) -> list[Row]:
+    release = db.release(given.pop("release"))
+    release.report(**given)
+    return [(release.name, given["path"], bool(given.get("public")))]
+
+
 def _generate_agrawal(db: Database, given: Given) -> list[Row]:
     made = db.generate_agrawal(**given)
     return [(label, records, made.seed) for label, records in made.classes.items()]
@@ -132,6 +138,7 @@ CALLS = (
     Call("apply", lambda db, given: [rows.applied(db.apply(**given))], rows.APPLIED),
     Call("evaluate", _evaluate, rows.ERRORS, writes=False, tells=True),
     Call("export", _export, rows.FILES, writes=False),
+    Call("report", _report, rows.PAGES, writes=False),
     Call("drop", lambda db, given: [rows.dropped(published(db, **given))], rows.DROPPED),
     Call("generate_agrawal", _generate_agrawal, rows.GENERATED, tells=True),
     Call("install", lambda db, given: rows.installed(db.install(**given)), rows.MACROS),

@@ -56,6 +56,7 @@ ERRORS = (
     ("highest", "DOUBLE"),
 )
 FILES = (("release", "VARCHAR"), ("file", "VARCHAR"), ("rows", "BIGINT"))
+PAGES = (("release", "VARCHAR"), ("file", "VARCHAR"), ("public", "BOOLEAN"))
 GENERATED = (("class", "VARCHAR"), ("records", "BIGINT"), ("seed", "BIGINT"))
 AUDITED = (
     ("about", "VARCHAR"),

@@ -123,13 +123,8 @@ class ReconstructRun:
         """Do all of it."""
         try:
             with self.engine.workspace():
-                self.progress.start(f"counting {self.source}")
-                grids = self._grids()
-                counted = histograms(self.engine, self._rows(), self._bins(grids), self.by)
-                self.progress.start("reconstructing")
-                found = [each for n in self.noise for each in self._distributions(n, grids.get(n), counted)]
-                done = Reconstruction(self.options.into, tuple(found), self.by)
-                write_table(self.engine, self.target, done, counted.codes)
+                done, classes = self.estimate()
+                write_table(self.engine, self.target, done, classes)
                 for text in done.notices():
                     self.progress.notice(text)
                 for text in done.unconverged():
@@ -137,6 +132,15 @@ class ReconstructRun:
                 return done
         finally:
             self.progress.stop()
+
+    def estimate(self) -> tuple[Reconstruction, Table | None]:
+        """Count and iterate, but write nothing; inside a workspace. Give the classes, too, if any."""
+        self.progress.start(f"counting {self.source}")
+        grids = self._grids()
+        counted = histograms(self.engine, self._rows(), self._bins(grids), self.by)
+        self.progress.start("reconstructing")
+        found = [each for n in self.noise for each in self._distributions(n, grids.get(n), counted)]
+        return Reconstruction(self.options.into, tuple(found), self.by), counted.codes
 
     # -- counting -------------------------------------------------------------------------------
 

@@ -1,0 +1,231 @@
+"""What a release cost: the values of its columns before and after, and what they tell of the class."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from ppdm_sql.evaluation.error_rates import Evaluation
+from ppdm_sql.release import Measured, ReleasedColumn
+from ppdm_sql.report.charts import AFTER, BEFORE
+from ppdm_sql.report.page import Block, Numbers, Picture
+from ppdm_sql.report.sides import MOST_LISTED, Bar, CountedSide, ValueCount
+from ppdm_sql.report.subject import MOST_BARS, Subject
+from ppdm_sql.report.words import Cell, Number, beside, count, listed, measure, several, share
+
+MOST_COLUMNS = 24
+"""Columns whose values are drawn at most."""
+HISTOGRAM_BARS = 40
+CHANGED = ("suppressed", "generalized", "swapped")
+KEPT = ("kept", "sensitive", "class")
+_INTERVAL = re.compile(r"\[(?P<lower>[^,]+), (?P<upper>[^,]+)(?P<end>[])])")
+_INFORMATION = "class information: "
+
+
+def values(subject: Subject) -> Block:
+    """Draw the values of each masked or swapped column."""
+    changed = subject.columns(*CHANGED)
+    same = [item.name for item in subject.columns(*KEPT)]
+    said = [f"Released as they are: {listed(same)}."] if same else []
+    if len(changed) > MOST_COLUMNS:
+        said.append(f"The first {MOST_COLUMNS} of {len(changed)} changed columns are drawn.")
+    pictures = [one for item in changed[:MOST_COLUMNS] for one in _column(subject, item)]
+    return Block("Values, column by column", sentences=said, pictures=pictures)
+
+
+def _column(subject: Subject, item: ReleasedColumn) -> list[Picture]:
+    """Draw one column: intervals to scale, values side by side, or labels beside the values behind them."""
+    after = subject.after.counts(item.name)
+    intervals = [interval(one, _moments(subject, item)) for one in after.listed]
+    if item.treatment == "generalized" and sum(one is not None for one in intervals) > 1:
+        return [_intervals(subject, item, after.listed, intervals)]
+    before = subject.before
+    if before is None or item.name not in before.codes:
+        return [value_bars(subject, item.name, {AFTER: subject.after})]
+    if item.treatment == "generalized":
+        left = value_bars(subject, item.name, {BEFORE: before}, f"{item.name}, before")
+        return [left, value_bars(subject, item.name, {AFTER: subject.after}, f"{item.name}, after")]
+    return [value_bars(subject, item.name, {BEFORE: before, AFTER: subject.after})]
+
+
+def value_bars(subject: Subject, name: str, sides: dict[str, CountedSide], title: str = "") -> Picture:
+    """Draw the most frequent values of a column on one side, or side by side."""
+    found = {side: rows.counts(name) for side, rows in sides.items()}
+    every = dict.fromkeys(one.value for counts in found.values() for one in counts.listed)
+    order = list(every)[:MOST_LISTED]
+    records = {side: {one.value: one.records for one in counts.listed} for side, counts in found.items()}
+    for side, rows in sides.items():
+        missing = [value for value in order if value not in records[side]]
+        if missing and found[side].values > len(found[side].listed):
+            records[side] |= rows.records_of(name, missing)
+    drawn = sorted(order, key=lambda value: -max(side.get(value, 0) for side in records.values()))[:MOST_BARS]
+    rows_drawn = [
+        {"label": _label(value), "side": side, "amount": counted.get(value, 0)}
+        for value in drawn
+        for side, counted in records.items()
+    ]
+    cells: list[list[Cell]] = [
+        [value, *(count(n.get(value, 0)) for n in records.values())] for value in order
+    ]
+    different = max(counts.values for counts in found.values())
+    left_out = different - len(order)
+    said = [
+        *([f"The {len(drawn)} most frequent of {different:,} values."] if different > len(drawn) else []),
+        *([f"The table leaves out {several(left_out, 'value')}."] if left_out > 0 else []),
+    ]
+    step = 12 if len(sides) > 1 else 20
+    words = "; ".join(
+        f"{_label(value)}: {beside({side: count(n.get(value, 0)) for side, n in records.items()})}"
+        for value in drawn[:3]
+    )
+    return Picture(
+        title or name,
+        subject.draw("bars", rows_drawn, sides=tuple(sides), title="records", format="~s", step=step),
+        f"Records by the value of {name}. {words}.",
+        Numbers([name, *(f"records {side}" if len(sides) > 1 else "records" for side in sides)], cells),
+        " ".join(said),
+    )
+
+
+def _label(value: str | None) -> str:
+    return "NULL" if value is None else value
+
+
+# -- intervals --------------------------------------------------------------------------------
+
+
+def interval(one: ValueCount, moments: bool) -> Bar | None:
+    """Read the bounds out of the label of an interval; None for every other label."""
+    found = _INTERVAL.fullmatch(one.value or "")
+    if found is None:
+        return None
+    lower, upper = (_place(found[bound], moments) for bound in ("lower", "upper"))
+    return None if lower is None or upper is None or upper < lower else Bar(lower, upper, one.records)
+
+
+def _place(text: str, moments: bool) -> float | None:
+    try:
+        if not moments:
+            return float(text)
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return 1000 * (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _moments(subject: Subject, item: ReleasedColumn) -> bool:
+    """Tell whether a column's intervals are of dates; the labels say so where the source is not looked at."""
+    first = next((one.value for one in subject.after.counts(item.name).listed if one.value), "")
+    found = _INTERVAL.fullmatch(first)
+    return found is not None and _place(found["lower"], False) is None
+
+
+def _intervals(
+    subject: Subject, item: ReleasedColumn, labels: Sequence[ValueCount], found: Sequence[Bar | None]
+) -> Picture:
+    """Draw the intervals of a column to scale, over the numbers that they stand for."""
+    moments = _moments(subject, item)
+    shown = sorted(
+        ((one, bar) for one, bar in zip(labels, found, strict=True) if bar), key=lambda pair: pair[1].lower
+    )
+    others = [one for one, bar in zip(labels, found, strict=True) if bar is None]
+    bars = {AFTER: [_wide(bar) for _, bar in shown]}
+    before = subject.before
+    if before is not None and before.has_places(item.name):
+        within = shown[0][1].lower, max(bar.upper for _, bar in shown)
+        bars = {BEFORE: before.bars(item.name, HISTOGRAM_BARS, within), **bars}
+    cells: list[list[Cell]] = [[Number(_label(one.value)), count(one.records)] for one, _ in shown]
+    cells += [[_label(one.value), count(one.records)] for one in others]
+    said = [f"{_label(one.value)}: {several(one.records, 'record')}." for one in others[:3]]
+    return Picture(
+        item.name,
+        histogram(subject, item.name, bars, moments=moments),
+        f"{item.name} in {several(len(shown), 'interval')}, drawn to scale.",
+        Numbers([item.name, "records"], cells),
+        " ".join(said),
+    )
+
+
+def _wide(bar: Bar) -> Bar:
+    """Give an interval of a single number some width."""
+    return bar if bar.upper > bar.lower else Bar(bar.lower, bar.lower + 1, bar.records)
+
+
+def histogram(subject: Subject, name: str, bars: dict[str, list[Bar]], *, moments: bool = False) -> str:
+    """Draw bars whose areas are the records."""
+    sides = tuple(bars)
+    unit = 86_400_000.0 if moments else 1.0
+    rows = [
+        {
+            "lower": _drawn(bar.lower, moments),
+            "upper": _drawn(bar.upper, moments),
+            "amount": bar.records * unit / (bar.upper - bar.lower),
+            "side": side,
+        }
+        for side, found in bars.items()
+        for bar in found
+    ]
+    both = len(bars) > 1
+    return subject.draw(
+        *("histogram", rows),
+        sides=sides,
+        title=name,
+        up="records a day" if moments else "records a unit",
+        kind="temporal" if moments else "quantitative",
+        format="~s",
+        outlines=(["var(--paper)", "var(--accent)"] if both else ["var(--paper)"]),
+        opacities=([0.7, 0.25] if both else [0.8]),
+    )
+
+
+def _drawn(place: float, moments: bool) -> float | str:
+    if not moments:
+        return place
+    return datetime.fromtimestamp(place / 1000, UTC).replace(tzinfo=None).isoformat()
+
+
+# -- what the columns tell of the class -----------------------------------------------------
+
+
+def information(subject: Subject, measures: Sequence[Measured]) -> Block:
+    """Show what each column tells of the class, before and after; the owner's."""
+    found = [m for m in measures if m.measure.startswith(_INFORMATION)]
+    if not found:
+        return Block()
+    rows = [
+        {"label": m.measure.removeprefix(_INFORMATION), "side": side, "amount": amount}
+        for m in found
+        for side, amount in ((BEFORE, m.before), (AFTER, m.after))
+    ]
+    cells: list[list[Cell]] = [
+        [
+            m.measure.removeprefix(_INFORMATION),
+            *(measure(m.before), measure(m.after)),
+            share(m.after / m.before) if m.before and m.after is not None else Number("–"),
+        ]
+        for m in found
+    ]
+    picture = Picture(
+        "What a column tells of the class",
+        subject.draw("bars", rows, sides=(BEFORE, AFTER), title="bits", format=".2~f", step=12),
+        "Information about the class, in bits, that each column carries before and after.",
+        Numbers(["column", "bits before", "bits after", "kept"], cells),
+    )
+    return Block("Information about the class", pictures=[picture])
+
+
+def classifier(found: Evaluation | None) -> Block:
+    """Show the error of a classifier, where it was measured."""
+    if found is None:
+        return Block()
+    heading = ["error", "of", "per cent", "lowest", "highest"]
+    rows: list[list[Cell]] = [
+        [r.error, r.of, *(Number(f"{number:.1f}") for number in (r.mean, r.lowest, r.highest))]
+        for r in found.rates
+    ]
+    said = (
+        f"A decision tree predicts the class; {several(found.drawn, 'record')} a seed, "
+        "tested on what it has not seen."
+    )
+    return Block("The error of a classifier", sentences=[said], tables=[Numbers(heading, rows)])

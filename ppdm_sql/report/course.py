@@ -1,0 +1,215 @@
+"""How a top-down release came about: its cuts as trees, its steps as curves; for the owner."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ppdm_sql.audit import findings
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.statements import render
+from ppdm_sql.privacy.requirement import Counts, Requirement
+from ppdm_sql.release import Release, ReleasedColumn, Step
+from ppdm_sql.release.cut_tree import Node
+from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.states import state
+from ppdm_sql.report.page import Block, Branch, Chapter, Numbers, Picture
+from ppdm_sql.report.sides import ValueCount
+from ppdm_sql.report.subject import Subject
+from ppdm_sql.report.words import Cell, count, measure, several, share
+
+MOST_CHILDREN = 50
+"""Children of a node that a tree lists at most."""
+MOST_STATES, ROWS_OF_STATES = 12, 3_000_000
+"""Earlier states that are audited at most, and the rows of all of them together."""
+MOST_CURVES = 4
+MOST_STEPS = 200
+MOST_NAMED = 6
+MOST_POINTS = 300
+
+
+def course(subject: Subject, release: Release) -> Chapter:
+    """Show the trees with what the release shows of them, the gain of each step and the worst requirement."""
+    if not subject.shape.stepwise:
+        return Chapter("course", "How it came about", [])
+    return Chapter("course", "How it came about", [_trees(subject, release), _steps(subject, release)])
+
+
+# -- trees ------------------------------------------------------------------------------------
+
+
+def _trees(subject: Subject, release: Release) -> Block:
+    nodes: dict[str, list[Node]] = defaultdict(list)
+    for node in release.cut():
+        nodes[node.attribute].append(node)
+    trees = []
+    for item in subject.columns("suppressed", "generalized"):
+        if found := nodes.get(item.name):
+            records = _records(subject.after.counts(item.name).listed)
+            trees.append((item.name, _branch(found[0], _children(found), records)))
+    said = ["The release shows the coloured values; what stands above them was specialized on the way."]
+    return Block("What is shown of each column", sentences=said if trees else (), trees=trees)
+
+
+def _records(counted: Sequence[ValueCount]) -> Mapping[str | None, int]:
+    return {one.value: one.records for one in counted}
+
+
+def _children(nodes: Sequence[Node]) -> Mapping[int, list[Node]]:
+    found: dict[int, list[Node]] = defaultdict(list)
+    for node in nodes:
+        if node.parent is not None:
+            found[node.parent].append(node)
+    return found
+
+
+def _branch(
+    node: Node, children: Mapping[int, list[Node]], records: Mapping[str | None, int], depth: int = 0
+) -> Branch:
+    """Make a branch of a node and of all below it."""
+    below = children.get(node.node, [])
+    listed = [_branch(child, children, records, depth + 1) for child in below[:MOST_CHILDREN]]
+    if len(below) > MOST_CHILDREN:
+        listed.append(Branch(f"{several(len(below) - MOST_CHILDREN, 'value')} more"))
+    note = ""
+    if node.shown and node.label in records:
+        note = several(records[node.label], "record")
+    is_open = depth < 2 and len(below) <= MOST_CHILDREN // 2
+    return Branch(node.label, note, node.shown, listed, is_open)
+
+
+# -- steps ------------------------------------------------------------------------------------
+
+
+def _steps(subject: Subject, release: Release) -> Block:
+    steps = release.steps()
+    if not steps:
+        said = "No step could be made: the release shows its most general state."
+        return Block("The steps", sentences=[said])
+    known = [step for step in steps if step.gain is not None]
+    return Block("The steps", pictures=[*_gains(subject, known), *_worst(subject, len(steps))])
+
+
+def _gains(subject: Subject, steps: Sequence[Step]) -> list[Picture]:
+    """Draw what each step gained."""
+    if not steps:
+        return []
+    cells: list[list[Cell]] = [
+        [count(step.step), step.attribute, step.parent, _written(step.children), measure(step.gain)]
+        for step in steps[:MOST_STEPS]
+    ]
+    left_out = len(steps) - len(cells)
+    every = -(-len(steps) // MOST_POINTS)
+    rows = [{"step": step.step, "amount": step.gain} for step in steps[::every]]
+    look: dict[str, object] = {
+        "up": "gain, in bits",
+        "scale": "linear",
+        "ticks": None,
+        "format": ".2~f",
+        "limits": [],
+    }
+    return [
+        Picture(
+            "Gain of each step",
+            subject.drawing.draw("steps", rows, **look),
+            f"The gain of {several(len(steps), 'step')}, in bits about the class.",
+            Numbers(["step", "column", "from", "to", "gain"], cells),
+            (f"Every {every}th step is drawn. " if every > 1 else "")
+            + (f"The table leaves out {several(left_out, 'step')}." if left_out > 0 else ""),
+        )
+    ]
+
+
+def _written(children: Sequence[str | None]) -> str:
+    """Write the labels that a step brought, the first of them."""
+    named = "; ".join("NULL" if child is None else str(child) for child in children[:MOST_NAMED])
+    return named + (f" and {len(children) - MOST_NAMED} more" if len(children) > MOST_NAMED else "")
+
+
+def _worst(subject: Subject, steps: int) -> list[Picture]:
+    """Audit some of the states on the way, and draw what each requirement had reached there."""
+    wanted = subject.requirements[:MOST_CURVES]
+    if not wanted:
+        return []
+    shape = _collapsed(subject, wanted)
+    rows = max(1, _rows(subject, shape))
+    most = max(2, min(MOST_STATES, ROWS_OF_STATES // rows))
+    spread = {round(steps * i / (most - 1)) for i in range(most)}
+    at = sorted(spread if steps >= most else range(steps + 1))
+    reached: list[list[float]] = []
+    for step in at:
+        view = subject.engine.overlay(state(shape, exp.Literal.number(step)))
+        found = findings(subject.engine, view, wanted, count=shape.count)
+        reached.append([one.reached for one in found])
+    return [
+        _curve(subject, place, list(zip(at, (row[place] for row in reached), strict=True)))
+        for place in range(len(wanted))
+    ]
+
+
+@dataclass(frozen=True)
+class CollapsedShape(Shape):
+    """A release with fewer columns, whose equal rows are one, so that its earlier states are soon audited."""
+
+    table: Table | None = None
+
+    def stored(self) -> exp.Table:
+        """Give the collapsed table under the alias ``f``."""
+        assert self.table is not None
+        table = self.table.expression()
+        table.set("alias", exp.TableAlias(this=exp.to_identifier("f")))
+        return table
+
+
+def _collapsed(subject: Subject, wanted: Sequence[Requirement]) -> CollapsedShape:
+    """Collapse the release over its masked columns and those of the requirements; one scan of it."""
+    shape = subject.shape
+    named = {name for one in wanted for name in (*one.attributes, *one.sensitive_columns)} | {*shape.masked}
+    kept = [item for item in shape.columns if item.name in named]
+    count_column = "records"
+    while count_column.lower() in {name.lower() for name in shape.names}:
+        count_column += "_"
+    query = exp.select(*(column(item.name, "f") for item in kept)).from_(shape.stored())
+    query = query.select(alias(shape.records("f"), count_column))
+    query = query.group_by(*(exp.Literal.number(place) for place in range(1, len(kept) + 1)))
+    table = subject.engine.materialize("collapsed", query)
+    columns = (*kept, ReleasedColumn(count_column, "count"))
+    return CollapsedShape(
+        shape.name, shape.catalog, shape.schema, columns, count_column, shape.symbol, table=table
+    )
+
+
+def _rows(subject: Subject, shape: CollapsedShape) -> int:
+    query = exp.select(exp.Count(this=exp.Star())).from_(shape.stored())
+    ((rows,),) = subject.engine.query(render(query), step="rows")
+    return int(rows)
+
+
+def _curve(subject: Subject, place: int, points: Sequence[tuple[int, float]]) -> Picture:
+    requirement = subject.requirements[place]
+    limit = float(requirement.limit)
+    sizes = requirement.counts is Counts.RECORDS
+    percent = requirement.counts is Counts.PROTECTED
+    words = "smallest class" if sizes else "highest confidence" if percent else f"worst {requirement.form}"
+    write = share if percent else count if sizes else measure
+    cells: list[list[Cell]] = [[count(step), write(amount)] for step, amount in points]
+    svg = subject.drawing.draw(
+        "steps",
+        [{"step": step, "amount": amount} for step, amount in points],
+        up=words,
+        scale="log" if sizes else "linear",
+        ticks=[step * 10**power for power in range(10) for step in (1, 2, 5)] if sizes else None,
+        format=".0%" if percent else "~s",
+        limits=[{"limit": limit}],
+    )
+    return Picture(
+        f"{words.capitalize()} after each step",
+        svg,
+        f"{requirement}: {words} from {write(points[0][1])} to {write(points[-1][1])}; "
+        f"the limit is {write(limit)}.",
+        Numbers(["step", words], cells),
+        f"{requirement}. The dashed line is the limit."[:200],
+    )

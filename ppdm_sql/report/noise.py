@@ -1,0 +1,192 @@
+"""Noise: true, noisy and reconstructed distributions, and the density of the noise."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping, Sequence
+
+from ppdm_sql.audit.noise import NoiseModel
+from ppdm_sql.errors import PpdmError
+from ppdm_sql.methods.perturbation.distributions import Distribution
+from ppdm_sql.methods.perturbation.reconstruct import ReconstructOptions, ReconstructRun
+from ppdm_sql.progress import SilentProgress
+from ppdm_sql.release import ReleasedColumn
+from ppdm_sql.report.charts import AFTER, BEFORE, THIRD
+from ppdm_sql.report.page import Block, Chapter, Numbers, Picture
+from ppdm_sql.report.sides import MOST_LISTED, Bar, FrequentValues
+from ppdm_sql.report.subject import MOST_BARS, Subject
+from ppdm_sql.report.words import Cell, Number, count, measure
+
+DENSITY_POINTS = 80
+TRUE, NOISY = "true", "released"
+
+
+def noise(subject: Subject, models: Mapping[str, NoiseModel]) -> Chapter:
+    """Show each randomized column: what is released, what can be learned from it, and the noise itself.
+
+    Args:
+        subject: The release; with the true values where the page is the owner's.
+        models: The noise of its columns, as their comments tell it to everybody.
+    """
+    found = _reconstructed(subject, models)
+    pictures = [one for item in subject.columns(*TREATED) for one in _column(subject, item, models, found)]
+    said = (
+        "The values of single records are hidden by noise. Their distribution comes back: it is "
+        "reconstructed from the released values and from what everybody may know of the noise."
+    )
+    blocks = [Block(sentences=[said], pictures=pictures)] if pictures else []
+    return Chapter("noise", "Noise and what shows through it", blocks)
+
+
+TREATED = ("randomized", "discretized")
+
+
+def _reconstructed(subject: Subject, models: Mapping[str, NoiseModel]) -> dict[str, Distribution]:
+    """Reconstruct the distribution of each column from the release alone, where that is possible."""
+    found: dict[str, Distribution] = {}
+    for name in models:
+        options = ReconstructOptions(f"report_{secrets.token_hex(8)}", columns=(name,))
+        try:
+            run = ReconstructRun(subject.engine, subject.name, options, SilentProgress())
+            done, _ = run.estimate()
+        except PpdmError:
+            continue
+        found[name] = done.distributions[0]
+    return found
+
+
+def _column(
+    subject: Subject,
+    item: ReleasedColumn,
+    models: Mapping[str, NoiseModel],
+    found: Mapping[str, Distribution],
+) -> list[Picture]:
+    model = models.get(item.name)
+    if model is None:
+        return []
+    if not model.added:
+        return [_categories(subject, item.name, found.get(item.name), model)]
+    pictures = [_numbers(subject, item.name, found[item.name])] if item.name in found else []
+    return [*pictures, _density(subject, item.name, model)]
+
+
+def _numbers(subject: Subject, name: str, found: Distribution) -> Picture:
+    """Draw the released, the reconstructed and, for the owner, the true numbers over each other."""
+    edges = [] if found.edges is None else [float(edge) for edge in found.edges]
+    estimate = [
+        Bar(lower, upper, float(part) * found.records)
+        for lower, upper, part in zip(edges, edges[1:], found.probabilities, strict=False)
+    ]
+    width = edges[1] - edges[0]
+    lines = {NOISY: subject.after.bars(name, 60), "reconstructed": estimate}
+    if subject.before is not None and name in subject.before.codes:
+        within = (edges[0], edges[-1])
+        lines = {TRUE: subject.before.bars(name, len(estimate), within), **lines}
+    rows = [row for side, bars in lines.items() for row in _outline(side, bars, width)]
+    cells: list[list[Cell]] = []
+    for place, bar in enumerate(estimate):
+        true = [count(lines[TRUE][place].records)] if TRUE in lines and place < len(lines[TRUE]) else []
+        cells.append([Number(f"{bar.lower:,.6g}"), Number(f"{bar.upper:,.6g}"), *true, count(bar.records)])
+    heads = ["from", "to", *([TRUE] if TRUE in lines else []), "reconstructed"]
+    colours = {TRUE: "var(--before)", NOISY: "var(--accent)", "reconstructed": "var(--ink)"}
+    svg = subject.drawing.draw(
+        "lines",
+        rows,
+        title=name,
+        up=f"records in {measure(width)}",
+        format="~s",
+        height=170,
+        sides=list(lines),
+        colours=[colours[side] for side in lines],
+        legend={"symbolType": "stroke"},
+    )
+    return Picture(
+        name,
+        svg,
+        f"Records by {name}: {', '.join(lines)}; the reconstruction has intervals of {measure(width)}.",
+        Numbers(heads, [row for row in cells if len(row) == len(heads)]),
+    )
+
+
+def _outline(side: str, bars: Sequence[Bar], width: float) -> list[dict[str, object]]:
+    """Give the outline of bars, as high as one of that width would be."""
+    rows: list[dict[str, object]] = [
+        {"at": bar.lower, "amount": width * bar.records / (bar.upper - bar.lower), "side": side}
+        for bar in bars
+    ]
+    return [*rows, {"at": bars[-1].upper, "amount": 0, "side": side}] if bars else rows
+
+
+def _density(subject: Subject, name: str, model: NoiseModel) -> Picture:
+    """Draw the density of the noise that was added."""
+    uniform = model.kind == "uniform"
+    reach = 1.25 * model.amount if uniform else 4 * model.amount
+    points = [-reach + 2 * reach * i / DENSITY_POINTS for i in range(DENSITY_POINTS + 1)]
+    rows = [{"at": at, "amount": density(model, at) * model.amount, "side": "noise"} for at in points]
+    word = "half its width" if uniform else "its standard deviation"
+    svg = subject.drawing.draw(
+        "lines",
+        rows,
+        title=f"what is added to {name}",
+        up="density",
+        format=".1f",
+        height=110,
+        sides=["noise"],
+        colours=["var(--accent)"],
+        legend=None,
+    )
+    cells: list[list[Cell]] = [[str(model.kind), measure(model.amount), "yes" if model.rounded else "no"]]
+    return Picture(
+        f"Noise of {name}",
+        svg,
+        f"The density of {model.kind} noise; {word} is {measure(model.amount)}.",
+        Numbers(["kind", word, "rounded"], cells),
+        f"{str(model.kind).capitalize()}; {word} is {measure(model.amount)}.",
+    )
+
+
+def density(model: NoiseModel, at: float) -> float:
+    """Give the density of added noise.
+
+    Example:
+        >>> uniform = NoiseModel("uniform", 2.0, 0, 9, False, False, 0.0, ())
+        >>> density(uniform, 1.0), density(uniform, 3.0)
+        (0.25, 0.0)
+    """
+    if model.kind == "uniform":
+        return 0.5 / model.amount if abs(at) <= model.amount else 0.0
+    return math.exp(-0.5 * (at / model.amount) ** 2) / (model.amount * math.sqrt(2 * math.pi))
+
+
+def _categories(subject: Subject, name: str, found: Distribution | None, model: NoiseModel) -> Picture:
+    """Draw the released, the reconstructed and, for the owner, the true frequencies of categories."""
+    released = _by_value(subject.after.counts(name))
+    sides: dict[str, dict[str | None, float]] = {AFTER: released}
+    if subject.before is not None and name in subject.before.codes:
+        sides = {BEFORE: _by_value(subject.before.counts(name)), **sides}
+    if found is not None and found.values and model.kind == "retain":
+        guessed = [float(part) * found.records for part in found.probabilities]
+        sides[THIRD] = dict(zip(found.values, guessed, strict=True))
+    order = list(model.labels) if model.kind == "cells" else sorted(released, key=lambda v: -released[v])
+    rows = [
+        {"label": "NULL" if value is None else value, "side": side, "amount": counted.get(value, 0)}
+        for value in order[:MOST_BARS]
+        for side, counted in sides.items()
+    ]
+    cells: list[list[Cell]] = [
+        [value, *(count(n.get(value, 0)) for n in sides.values())] for value in order[:MOST_LISTED]
+    ]
+    words = "shown as cells" if model.kind == "cells" else f"kept with a probability of {model.amount:g}"
+    return Picture(
+        name,
+        subject.draw("bars", rows, sides=tuple(sides), title="records", format="~s", step=12),
+        f"Records by the value of {name}, which is {words}.",
+        Numbers([name, *(f"records {side}" for side in sides)], cells),
+        f"Each value is {words}."
+        + (f" The {MOST_BARS} most frequent of {len(order):,}." if len(order) > MOST_BARS else ""),
+    )
+
+
+def _by_value(counts: FrequentValues) -> dict[str | None, float]:
+    return {one.value: one.records for one in counts.listed}

@@ -1,0 +1,220 @@
+"""What was asked and what was reached, and who could be found."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from ppdm_sql.audit.model import ClassSizes, Finding
+from ppdm_sql.privacy import Requirement, requirement_of
+from ppdm_sql.privacy.requirement import Counts
+from ppdm_sql.report.charts import AFTER, BEFORE
+from ppdm_sql.report.measuring import BARS, Measurements, Reached
+from ppdm_sql.report.page import Block, Chapter, Numbers, Picture
+from ppdm_sql.report.subject import Subject
+from ppdm_sql.report.words import Cell, Number, beside, count, measure, share
+
+RISKS = (1.0, 1 / 2, 1 / 3, 1 / 5, 1 / 10, 1 / 20, 1 / 50, 1 / 100)
+"""Risks of a record for which the share of the records with at least as much is listed."""
+TICKS = (0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+CLASS_LABEL = 60
+"""Characters of a list of columns that a title can hold."""
+
+
+def promise(subject: Subject) -> Chapter:
+    """Show, for each requirement, what was asked and reached, and the distribution behind it."""
+    return Chapter("promise", "The promise", [_asked(subject), _spread(subject)])
+
+
+def _asked(subject: Subject) -> Block:
+    before = subject.measured_before
+    rows = []
+    for place, found in enumerate(subject.measured.findings):
+        was = [] if before is None else [_amount(before.findings[place])]
+        rows.append(
+            [str(found.requirement), *was, _amount(found), Number("holds" if found.holds else "is broken")]
+        )
+    named = ["requirement", *(["in the source"] if before else []), "in the release", "audit"]
+    return Block(tables=[Numbers(named, rows)] if rows else ())
+
+
+def _amount(found: Finding) -> Number:
+    """Write what was reached in the unit of the requirement's limit."""
+    requirement = requirement_of(found.requirement)
+    if requirement.counts is Counts.PROTECTED:
+        return share(found.reached)
+    return count(found.reached) if requirement.counts is Counts.RECORDS else measure(found.reached)
+
+
+def _spread(subject: Subject) -> Block:
+    """Draw the distribution behind each requirement; class sizes once for each set of columns."""
+    pictures = [_sizes(subject, place) for place in range(len(subject.measured.sizes))]
+    pictures += [
+        _reached_by(subject, place, requirement)
+        for place, requirement in enumerate(subject.requirements)
+        if subject.measured.reached[place] is not None
+    ]
+    return Block("The distribution behind it" if pictures else "", pictures=pictures)
+
+
+def _of_sides(subject: Subject) -> Iterator[tuple[str, Measurements]]:
+    if subject.measured_before is not None:
+        yield BEFORE, subject.measured_before
+    yield AFTER, subject.measured
+
+
+def _sizes(subject: Subject, place: int) -> Picture:
+    """Draw how many records are in classes of which size."""
+    found = {side: measured.sizes[place] for side, measured in _of_sides(subject)}
+    ranges = sorted({(low, high) for sizes in found.values() for low, high, *_ in sizes.ranges})
+    label = {low: f"{low}" if low == high else f"{low}–{high}" for low, high in ranges}
+    records = {
+        side: {low: (classes, n) for low, _, classes, n in sizes.ranges} for side, sizes in found.items()
+    }
+    rows = [
+        {"label": label[low], "side": side, "amount": records[side].get(low, (0, 0))[1]}
+        for low, _ in ranges
+        for side in found
+    ]
+    cells = [
+        [Number(label[low]), *(count(n) for side in found for n in records[side].get(low, (0, 0)))]
+        for low, _ in ranges
+    ]
+    names = ["class size", *_heads(found, "classes", "records")]
+    on = ", ".join(found[AFTER].quasi_identifier)
+    smallest = beside({side: count(sizes.sizes[0][0]) for side, sizes in found.items()})
+    return Picture(
+        f"Class sizes on {_short(on)}",
+        subject.draw("columns", rows, title="records in the class", **_axes(label.values())),
+        f"Records by the size of their equivalence class on {on}. The smallest class has: {smallest}.",
+        Numbers(names, cells),
+        f"Smallest class: {smallest}.",
+    )
+
+
+def _reached_by(subject: Subject, place: int, requirement: Requirement) -> Picture:
+    """Draw how many groups reach what of a requirement."""
+    found = {side: measured.reached[place] for side, measured in _of_sides(subject)}
+    shown = {side: {bar: (g, n) for bar, g, n in reached.bars} for side, reached in found.items() if reached}
+    last = max(bar for bars in shown.values() for bar in bars)
+    (reached, *_) = (one for one in found.values() if one is not None)
+    label = [_bar_label(requirement, reached, bar) for bar in range(last + 1)]
+    rows = [
+        {"label": label[bar], "side": side, "amount": bars.get(bar, (0, 0))[1]}
+        for bar in range(last + 1)
+        for side, bars in shown.items()
+    ]
+    cells = [
+        [Number(label[bar]), *(count(n) for bars in shown.values() for n in bars.get(bar, (0, 0)))]
+        for bar in range(last + 1)
+        if any(bar in bars for bars in shown.values())
+    ]
+    unit = "confidence" if requirement.counts is Counts.PROTECTED else requirement.form
+    names = [unit, *_heads(shown, "groups", "records")]
+    asked = subject.measured.findings[place]
+    return Picture(
+        f"{unit.capitalize()}: {_short(str(requirement))}",
+        subject.draw("columns", rows, title=f"{unit} of the group", **_axes(label)),
+        f"Records by the {unit} of their group under {requirement}. "
+        f"The worst group of the release: {_amount(asked)}.",
+        Numbers(names, cells),
+        f"Worst group of the release: {_amount(asked)}; the limit is {_limit(requirement)}.",
+    )
+
+
+def _bar_label(requirement: Requirement, reached: Reached, bar: int) -> str:
+    """Write what a bar stands for."""
+    lower, upper = bar * reached.width, (bar + 1) * reached.width
+    more = bar == BARS - 1
+    if requirement.counts is Counts.PROTECTED:
+        return f"{100 * lower:.0f}–{100 * upper:.0f} %"
+    if requirement.worst == "min":
+        return f"{bar}{'+' if more else ''}"
+    return f"{measure(lower)}+" if more else f"{measure(lower)}–{measure(upper)}"
+
+
+def _axes(labels: Iterable[str]) -> dict[str, object]:
+    """Turn labels that do not fit beside each other."""
+    long = sum(len(label) + 2 for label in labels) > 44
+    return {"up": "records", "format": "~s", "angle": -40 if long else 0}
+
+
+def _heads(sides: Collection[str], *what: str) -> list[str]:
+    """Name columns of numbers; the side is left out where there is one only."""
+    return [f"{word} {side}" if len(sides) > 1 else word for side in sides for word in what]
+
+
+def _limit(requirement: Requirement) -> str:
+    limit = float(requirement.limit)
+    return share(limit) if requirement.counts is Counts.PROTECTED else measure(limit)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= CLASS_LABEL else text[: CLASS_LABEL - 1] + "…"
+
+
+# -- risk -------------------------------------------------------------------------------------
+
+
+def risk(subject: Subject, riskiest: Block) -> Chapter:
+    """Show the prosecutor's risk by record; the riskiest combinations are the owner's to see."""
+    places = range(len(subject.measured.sizes))
+    pictures = [_curve(subject, place) for place in places]
+    words = (
+        "Somebody who knows that a person is in the table, and what the named columns say of that person, "
+        "finds the right record with a probability of one over the size of its class."
+    )
+    return Chapter(
+        "risk",
+        "Who could be found",
+        [Block(sentences=[words] if pictures else (), pictures=pictures), riskiest],
+    )
+
+
+def _curve(subject: Subject, place: int) -> Picture:
+    found = {side: measured.sizes[place] for side, measured in _of_sides(subject)}
+    points = sorted({at for sizes in found.values() for at in _points(sizes)})
+    rows = [
+        {"at": at, "side": side, "amount": _at_least(sizes, at)}
+        for side, sizes in found.items()
+        for at in points
+    ]
+    cells: list[list[Cell]] = [
+        [share(at), *(share(_at_least(sizes, at)) for sizes in found.values())] for at in RISKS
+    ]
+    on = ", ".join(found[AFTER].quasi_identifier)
+    highest = beside({side: share(1 / sizes.sizes[0][0]) for side, sizes in found.items()})
+    mean = beside({side: share(_mean(sizes)) for side, sizes in found.items()})
+    return Picture(
+        f"Risk of a record, known by {_short(on)}",
+        subject.draw(
+            "curve",
+            rows,
+            title="risk of the record",
+            up="records with at least this risk",
+            scale="log",
+            format=".0%",
+            across="~%",
+            rules=[],
+            ticks=[at for at in TICKS if at >= points[0]],
+        ),
+        f"Share of the records by the least risk that they have. Highest risk: {highest}. Mean risk: {mean}.",
+        Numbers(["risk of at least", *_heads(found, "records")], cells),
+        f"Highest: {highest}. Mean: {mean}.",
+    )
+
+
+def _mean(sizes: ClassSizes) -> float:
+    """Give the mean risk of a record: classes over records."""
+    return sum(classes for _, classes, _ in sizes.sizes) / sum(records for *_, records in sizes.sizes)
+
+
+def _at_least(sizes: ClassSizes, risk: float) -> float:
+    """Give the share of the records whose risk is at least so high."""
+    every = sum(records for *_, records in sizes.sizes)
+    return sum(records for size, _, records in sizes.sizes if size * risk <= 1 + 1e-9) / every
+
+
+def _points(sizes: ClassSizes) -> set[float]:
+    """Give risks at which a curve can fall, from the least of a record to certainty; some 200 at most."""
+    largest = sizes.sizes[-1][0]
+    return {1 / round(largest ** (i / 200)) for i in range(201)}

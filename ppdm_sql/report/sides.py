@@ -1,0 +1,231 @@
+"""What is counted on: the rows of the source and of the release, each under names of our own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from sqlglot import exp
+
+from ppdm_sql.engine import Column, Engine, Rows
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.statements import Scalar, bind
+from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of
+from ppdm_sql.release import ReleasedColumn
+from ppdm_sql.release.bins import bin_label
+from ppdm_sql.release.layout import Shape
+
+MOST_LISTED = 50
+"""Values of a column that a table lists at most, the most frequent ones."""
+UNCOUNTED = ("lower bound", "upper bound", "pseudonym", "count")
+"""Treatments of columns that tell nothing which another column does not, or nobody should look at."""
+
+
+@dataclass(frozen=True)
+class ValueCount:
+    """A value, as text, with its records; None is NULL."""
+
+    value: str | None
+    records: int
+
+
+@dataclass(frozen=True)
+class FrequentValues:
+    """The most frequent values of a column.
+
+    Args:
+        listed: At most :data:`MOST_LISTED` of them.
+        values: How many there are in all.
+        records: Of all values.
+    """
+
+    listed: tuple[ValueCount, ...]
+    values: int
+    records: int
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar over an interval of numbers, or of moments in milliseconds since 1970."""
+
+    lower: float
+    upper: float
+    records: float
+
+
+@dataclass(frozen=True)
+class CountedSide:
+    """The source or the release, to be counted.
+
+    Args:
+        engine: Where the rows are, inside a workspace.
+        rows: A view with ``c0``, ``c1`` ... for the columns, ``x0`` ... for those that have places on a line,
+            and ``records``.
+        codes: The number of each column that is counted.
+        types: Its type.
+    """
+
+    engine: Engine
+    rows: Table
+    codes: Mapping[str, int]
+    types: Mapping[str, str]
+    _counted: dict[str, FrequentValues] = field(default_factory=dict, compare=False, repr=False)
+
+    def has_places(self, name: str) -> bool:
+        """Tell whether the values of a column have places on a line: numbers, dates and time stamps."""
+        return name in self.types and has_places(self.types[name])
+
+    def counts(self, name: str) -> FrequentValues:
+        """Count the most frequent values of a column; one scan of it, the first time."""
+        if name not in self._counted:
+            self._counted[name] = self._frequent(name)
+        return self._counted[name]
+
+    def _frequent(self, name: str) -> FrequentValues:
+        found = self._query("value_counts", {"value": self._value(name)}, {"most": MOST_LISTED})
+        listed = tuple(ValueCount(value, records) for value, records, *_ in found)
+        return FrequentValues(listed, found[0][2] if found else 0, found[0][3] if found else 0)
+
+    def records_of(self, name: str, values: Sequence[str | None]) -> dict[str | None, int]:
+        """Count the records of some values of a column, and of NULL; one scan of it."""
+        text = bind("report/value_records", tables={"side": self.rows}, columns={"value": self._value(name)})
+        wanted = [value for value in values if value is not None]
+        return dict(self.engine.query(text, {"wanted": wanted}, step="value_records"))
+
+    def bars(self, name: str, most: int, within: tuple[float, float] | None = None) -> list[Bar]:
+        """Count the records of a column in bars of one width; two scans of it.
+
+        Args:
+            name: A column that has places.
+            most: Bars at most; whole numbers and dates get no bar narrower than one of them.
+            within: The range of the bars; by default that of the values.
+        """
+        place = {"place": self._place(name)}
+        ((least, largest, _),) = self._query("extent", place)
+        least, largest = within or (least, largest)
+        if least is None or largest is None:
+            return []
+        lower, width, bars = _cut(least, largest, most, self._unit(name))
+        asked: dict[str, Scalar] = {"least": lower, "width": width, "bars": bars}
+        found: dict[int, int] = dict(self._query("bar_counts", place, asked))
+        edges = [lower + place * width for place in range(bars + 1)]
+        return [Bar(*ends, found.get(bar, 0)) for bar, ends in enumerate(pairwise(edges))]
+
+    def different_places(self, name: str) -> int:
+        """Count the different numbers of a column; one scan of it."""
+        ((_, _, different),) = self._query("extent", {"place": self._place(name)})
+        return int(different)
+
+    def _unit(self, name: str) -> float:
+        """Give the distance of neighbouring values; 0 for those that can lie anywhere."""
+        kind = kind_of(self.types[name])
+        return 1.0 if kind is Kind.WHOLE else 86_400_000.0 if kind is Kind.DATE else 0.0
+
+    def _value(self, name: str) -> list[str]:
+        return [f"c{self.codes[name]}"]
+
+    def _place(self, name: str) -> list[str]:
+        return [f"x{self.codes[name]}"]
+
+    def _query(
+        self, step: str, columns: Mapping[str, Sequence[str]], values: Mapping[str, Scalar] | None = None
+    ) -> Rows:
+        text = bind(f"report/{step}", tables={"side": self.rows}, columns=columns, values=values)
+        return self.engine.query(text, step=step)
+
+
+def has_places(type_text: str) -> bool:
+    """Tell whether values have places on a line.
+
+    Example:
+        >>> has_places("INTEGER"), has_places("DATE"), has_places("VARCHAR")
+        (True, True, False)
+    """
+    return is_number(type_text) or kind_of(type_text) in MOMENTS
+
+
+def _cut(least: float, largest: float, most: int, unit: float) -> tuple[float, float, int]:
+    """Cut a range into bars; give the first edge, the width and how many there are."""
+    if unit:
+        steps = round((largest - least) / unit) + 1
+        width = unit * math.ceil(steps / most)
+        return least, width, max(1, math.ceil(steps * unit / width))
+    if largest <= least:
+        return least, 1.0, 1
+    return least, (largest - least) / most, most
+
+
+# -- rows -------------------------------------------------------------------------------------
+
+
+def release_side(engine: Engine, shape: Shape) -> CountedSide:
+    """Give the released rows; nothing but the frozen table is read."""
+    wanted = [item for item in shape.columns if item.treatment not in UNCOUNTED]
+    shown = {item.name: _unnamed(shape.shown(item)) for item in wanted}
+    plain = {name: kind for name, kind in engine.columns(shape.frozen) if name in shown}
+    types = {item.name: "VARCHAR" if item.packed else plain[item.name] for item in wanted}
+    rows = exp.select().from_(shape.stored())
+    return _side(engine, rows, shown, types, shape.count, "f")
+
+
+def source_side(
+    engine: Engine, source: Table, shape: Shape, cells: Mapping[str, Sequence[str]]
+) -> CountedSide:
+    """Give the rows of the source, with those columns of the release that it has.
+
+    Args:
+        engine: Inside a workspace.
+        source: The source.
+        shape: The release.
+        cells: For columns that the release shows as cells, their labels; they are shown so here, too.
+    """
+    there = {item.name: item for item in engine.columns(source)}
+    wanted = [item for item in shape.columns if item.treatment not in UNCOUNTED and item.name in there]
+    values = {item.name: _shown_of_source(item, there[item.name], cells) for item in wanted}
+    labelled = {item.name for item in wanted if item.bins or item.name in cells}
+    types = {name: "VARCHAR" if name in labelled else there[name].type for name in values}
+    rows = exp.select().from_(exp.alias_(source.expression(), "s", table=True))
+    count = shape.count if shape.count in there else None
+    if count is not None:
+        rows = rows.where(exp.GT(this=column(count, "s"), expression=exp.Literal.number(0)))
+    return _side(engine, rows, values, types, count, "s")
+
+
+def _shown_of_source(
+    item: ReleasedColumn, found: Column, cells: Mapping[str, Sequence[str]]
+) -> exp.Expression:
+    value = column(item.name, "s")
+    labels = cells.get(item.name) or item.bins
+    return bin_label(value, labels, found.type) if labels else value
+
+
+def _side(
+    engine: Engine,
+    rows: exp.Select,
+    values: Mapping[str, exp.Expression],
+    types: Mapping[str, str],
+    count: str | None,
+    table: str,
+) -> CountedSide:
+    coded = []
+    for place, (name, value) in enumerate(values.items()):
+        coded.append(alias(value.copy(), f"c{place}"))
+        if has_places(types[name]):
+            coded.append(alias(_place_of(value, types[name]), f"x{place}"))
+    one: exp.Expression = exp.Literal.number(1) if count is None else column(count, table)
+    coded.append(alias(exp.cast(one, "BIGINT"), "records"))
+    view = engine.overlay(rows.select(*coded))
+    return CountedSide(engine, view, {name: place for place, name in enumerate(values)}, dict(types))
+
+
+def _place_of(value: exp.Expression, type_text: str) -> exp.Expression:
+    if is_number(type_text):
+        return exp.cast(value.copy(), "DOUBLE")
+    moment = exp.cast(value.copy(), "TIMESTAMP")
+    return exp.cast(exp.Anonymous(this="epoch_ms", expressions=[moment]), "DOUBLE")
+
+
+def _unnamed(value: exp.Expression) -> exp.Expression:
+    return value.this if isinstance(value, exp.Alias) else value
