@@ -292,11 +292,7 @@ class Engine:
         return False
 
     def remove_function(self, name: str) -> None:
-        """Forget a function that was registered on the connection.
-
-        In a transaction that a failed statement has aborted the engine refuses that; then it is forgotten
-        with the workspace.
-        """
+        """Forget a function that was registered on the connection."""
         try:
             self.connection.remove_function(name)
         except duckdb.TransactionException:
