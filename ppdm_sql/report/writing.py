@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -12,12 +13,12 @@ from pathlib import Path
 from ppdm_sql.audit.noise import NoiseModel, noise_models
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.errors import EngineError, InvalidOption, UnknownTable
+from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, UnknownTable
 from ppdm_sql.evaluation import Evaluation
 from ppdm_sql.privacy import parse_all
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release, Treatment, Verification
-from ppdm_sql.release.catalogue import CatalogueRow
+from ppdm_sql.release.catalogue import READ, CatalogueRow
 from ppdm_sql.release.exporting import check_target, write_page
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.report import cost, course, crossing, noise, promise, swaps
@@ -29,6 +30,7 @@ from ppdm_sql.report.page import Block, Chapter, Numbers, Page, html
 from ppdm_sql.report.sides import CountedSide, release_side, source_side
 from ppdm_sql.report.subject import Subject
 from ppdm_sql.report.words import Cell, count, several, share
+from ppdm_sql.sources import read_again
 from ppdm_sql.version import __version__
 
 RISKIEST = 10
@@ -115,10 +117,15 @@ def report_page(engine: Engine, release: Release, options: ReportOptions, progre
     progress.start(f"verifying {release.name}")
     verification = release.verify()
     _refuse_unreadable(release.name, verification)
-    evaluation = _evaluation(engine, release, progress) if options.evaluate else None
-    progress.start(f"counting {release.name}")
-    with engine.workspace():
-        row = release.row()
+    row = release.row()
+    with ExitStack() as stack:
+        if not options.public:
+            # A file that is gone is told in the page, as a table that is gone.
+            with suppress(InvalidSource):
+                stack.enter_context(read_again(engine, row.source, row.parameters.get(READ, {}), row.release))
+        evaluation = _evaluation(engine, release, progress) if options.evaluate else None
+        progress.start(f"counting {release.name}")
+        stack.enter_context(engine.workspace())
         shape = row.shape(engine.current()[0])
         digest = _digest(options.exported)
         if options.public:

@@ -147,6 +147,16 @@ def test_a_source_that_is_gone_or_another_is_left_out_and_said(tmp_path: Path) -
         assert "The source customers is not in this database" in Parts(page(made, tmp_path)).text
 
 
+def test_a_source_that_is_a_file_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("job,good\n" + "cook,yes\nsmith,no\n" * 6)
+    with ppdm_sql.open() as db:
+        made = db.suppress(str(file), ["k >= 6 on job"], class_column="good", into="safe", **QUIET)
+        assert "so nothing of it is shown" not in Parts(page(made, tmp_path)).text
+        file.unlink()
+        assert "is not in this database, so nothing of it is shown" in Parts(page(made, tmp_path)).text
+
+
 def test_a_release_that_was_touched_is_not_verified_on_its_page(tmp_path: Path) -> None:
     with open_examples() as db:
         made = release(db, "PDA")
