@@ -33,7 +33,7 @@ class Frame:
 
 FRAMES = (Frame(), pyarrow.table({"name": [CELL]}), [Frame()], None, 3)
 NAMED: dict[str, Callable[[Database, Any], object]] = {
-    "audit": lambda db, x: db.audit(x),
+    "audit": lambda db, x: db.audit(x, ["k >= 2 on job"]),
     "audit population": lambda db, x: db.audit("t", ["k >= 2 on job"], population=x or 3),
     "suppress": lambda db, x: db.suppress(x, ["k >= 2 on job"], class_column="good", into="safe"),
     "suppress into": lambda db, x: db.suppress("t", ["k >= 2 on job"], class_column="good", into=x),

@@ -11,6 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 from unicodedata import category, east_asian_width
 
@@ -98,7 +99,7 @@ def _printable(character: str) -> str:
 
 
 def _write_tables(tables: Sequence[Titled]) -> None:
-    """Draw tables on a terminal, folded to its width; a file gets the same, each row on one line."""
+    """Draw tables on a terminal, folded to its width; a file gets the same, unfolded."""
     if sys.stdout.isatty():
         _draw_tables(tables)
         return
@@ -109,13 +110,15 @@ def _write_tables(tables: Sequence[Titled]) -> None:
 
 def _lines(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[str]:
     """Lay a table out: the names of the columns, a rule, the rows; numbers to the right."""
-    cells = [[shown(value) for value in row] for row in (columns, *rows)]
+    cells = [[[shown(column)] for column in columns]]
+    cells += [[_in_lines(value).split("\n") for value in row] for row in rows]
     right = [_all_numbers(row[place] for row in rows) for place in range(len(columns))]
-    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
+    widths = [max(_width(line) for cell in column for line in cell) for column in zip(*cells, strict=True)]
     for number, row in enumerate(cells):
-        spaces = [" " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
-        placed = zip(row, spaces, right, strict=True)
-        yield "   ".join(space + cell if to_right else cell + space for cell, space, to_right in placed)
+        for parts in zip_longest(*row, fillvalue=""):
+            spaces = [" " * (width - _width(part)) for part, width in zip(parts, widths, strict=True)]
+            placed = zip(parts, spaces, right, strict=True)
+            yield "   ".join(space + part if to_right else part + space for part, space, to_right in placed)
         if number == 0:
             yield "─" * (sum(widths) + 3 * (len(widths) - 1))
 

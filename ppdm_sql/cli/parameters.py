@@ -93,8 +93,6 @@ def _is_missing(database: str | Path) -> bool:
 @contextmanager
 def _made(db: ppdm_sql.Database, file: Path, *, on: bool, quiet: bool) -> Iterator[None]:
     """Say that a file was made; where nothing came into it, it is removed."""
-    if on:
-        notice(f"Made {file}.", quiet=quiet)
     try:
         yield
     except BaseException:
@@ -102,8 +100,11 @@ def _made(db: ppdm_sql.Database, file: Path, *, on: bool, quiet: bool) -> Iterat
             db.close()
             for left in (file, file.with_name(f"{file.name}.wal")):
                 left.unlink(missing_ok=True)
-            notice(f"Removed {file} again: nothing was kept in it.", quiet=quiet)
+        elif on:
+            notice(f"Made {file}.", quiet=quiet)
         raise
+    if on:
+        notice(f"Made {file}.", quiet=quiet)
 
 
 def _is_empty(db: ppdm_sql.Database) -> bool:

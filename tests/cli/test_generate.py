@@ -18,7 +18,7 @@ def test_a_file_is_made_and_holds_the_table(tmp_path: Path) -> None:
         {"class": "Group A", "records": 50},
         {"class": "Group B", "records": 50},
     ]
-    assert result.stderr == "Made table people: 100 records, seed 3.\n"
+    assert result.stderr == f"Made {file}.\nMade table people: 100 records, seed 3.\n"
     assert execute(file, "SELECT count(*), count(DISTINCT salary) FROM people") == [(100, 100)]
     ((tags,),) = execute(file, "SELECT tags FROM duckdb_databases() WHERE database_name = 'new'")
     assert "v1.0.0" in str(tags)

@@ -31,10 +31,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_one_command_makes_the_file_keeps_the_release_and_exports_it(folder: Path) -> None:
     done = ppdm("generalize", "bank.duckdb", "visits.csv", *GENERALIZE, "--export", "safe.csv")
     assert done.exit_code == 0, done.stderr
-    lines = done.stderr.splitlines()
-    assert lines[0] == "Made bank.duckdb."
     assert "Column 'zip' of visits.csv is read as text" in done.stderr
-    assert lines[-1] == "Wrote safe.csv."
+    assert done.stderr.splitlines()[-2:] == ["Wrote safe.csv.", "Made bank.duckdb."]
     head, *rows = (folder / "safe.csv").read_text().splitlines()
     assert (head, len(rows)) == ("sex,zip,disease", 60)
     assert all(row.split(",")[1] in ("04000", "04001", "04002", "4000", "4001", "4002", "*") for row in rows)
@@ -70,7 +68,7 @@ def test_a_failed_run_leaves_no_new_file(folder: Path) -> None:
     for source, more in (("visits.csv", []), ("o.v", ["--attach", "other.duckdb AS o"])):
         done = ppdm("generalize", "bank.duckdb", source, *GENERALIZE[2:], "--class", "illness", *more)
         assert done.exit_code == 2
-        assert "Made bank.duckdb." in done.stderr and "Removed bank.duckdb again" in done.stderr
+        assert "Made bank.duckdb." not in done.stderr
         assert sorted(os.listdir()) == ["other.duckdb", "visits.csv"]
 
 

@@ -173,13 +173,5 @@ def test_the_documentation_is_true(
     Path("jobs.csv").write_text(jobs, encoding="utf-8")
     Path("ages.csv").write_text(ages, encoding="utf-8")
     assert Taxonomy.from_csv("ages.csv").is_interval
-    shown = [
-        part for block in blocks("console") for part in re.split(r"^\$ ppdm ", block, flags=re.MULTILINE)
-    ]
-    played = [part.partition("\n") for part in shown if part]
-    assert len(played) == 3
-    for command, _, expected in played:
-        result = ppdm(*command.split())
-        assert (result.exit_code, result.stdout + result.stderr) == (0, expected)
     (block,) = blocks("python")
     exec(compile(block, "taxonomies.md", "exec"), {})

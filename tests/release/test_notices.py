@@ -116,14 +116,15 @@ def test_quiet_hides_information_but_not_what_is_not_as_asked(tmp_path: Path) ->
     assert quiet.stderr == f"Warning: {TEXT}\n"
 
 
-def test_a_call_in_sql_warns_too_and_returns_the_notices() -> None:
+def test_a_call_in_sql_warns_too_and_the_release_has_the_notices() -> None:
     connection = people()
     ppdm_sql.register(connection)
     with pytest.warns(PpdmWarning, match="identifiable"):
-        (row,) = connection.execute("""
-            SELECT parameters::JSON ->> '$.notices[1]'
-            FROM ppdm_swap('t', 'safe', confidential := ['ill'], by := ['age'], proportion := 0.5, seed := 1)
-        """).fetchall()
+        connection.execute(
+            "CALL ppdm_swap('t', 'safe', confidential := ['ill'], by := ['age'], proportion := 0.5, "
+            "seed := 1)"
+        ).fetchall()
+    (row,) = connection.execute("SELECT parameters ->> '$.notices[1]' FROM ppdm.releases").fetchall()
     assert row == (TEXT,)
 
 

@@ -133,7 +133,8 @@ def test_a_call_in_sql_takes_a_file(db: Database) -> None:
     ppdm_sql.register(con)
     call = "FROM ppdm_suppress('p.parquet', 'safe', require := 'k >= 2 on job', class := 'good', types := {})"
     call = call.replace(", types := {}", ", types := {'job': 'VARCHAR'}")
-    assert con.execute(f"SELECT source, rows {call}").fetchall() == [("p.parquet", 30)]
+    assert con.execute(f"SELECT release, rows {call}").fetchall() == [("safe", 30)]
+    assert con.execute("SELECT source FROM ppdm.releases").fetchall() == [("p.parquet",)]
     ppdm_sql.unregister(con)
     with pytest.raises(UnknownTable):
         db.audit("p.parque", ["k on job"])

@@ -33,13 +33,13 @@ ORDER BY
   s.value ASC
 LIMIT 257;
 
-CREATE TEMP TYPE values_type AS ENUM (SELECT UNNEST(['clerk', 'it''s']));
+CREATE TEMP TYPE type AS ENUM (SELECT UNNEST(['clerk', 'it''s']));
 
-CREATE TEMP TYPE values_type AS ENUM (SELECT UNNEST(['high', 'low']));
+CREATE TEMP TYPE type_2 AS ENUM (SELECT UNNEST(['high', 'low']));
 
 CREATE TEMPORARY TABLE coded AS
 SELECT
-  CAST(ENUM_CODE(TRY_CAST(class_text AS values_type)) AS UTINYINT) AS class,
+  CAST(ENUM_CODE(TRY_CAST(class_text AS type_2)) AS UTINYINT) AS class,
   CAST((
     CASE
       WHEN v0 IS NULL
@@ -66,7 +66,7 @@ SELECT
     END
   ) AS UTINYINT) AS code0,
   CAST((
-    COALESCE(ENUM_CODE(TRY_CAST(v1 AS values_type)), 2)
+    COALESCE(ENUM_CODE(TRY_CAST(v1 AS type)), 2)
   ) AS UTINYINT) AS code1
 FROM (
   SELECT
