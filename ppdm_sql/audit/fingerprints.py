@@ -12,7 +12,7 @@ from sqlglot import exp
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import column
 from ppdm_sql.engine.statements import literal
-from ppdm_sql.engine.types import has_enum
+from ppdm_sql.engine.types import without_enum
 
 TEXT = exp.DataType.Type.TEXT
 
@@ -24,8 +24,7 @@ def fingerprint(values: Sequence[exp.Expression]) -> exp.Expression:
 
 def plain_column(item: Column, table: str = "s") -> exp.Expression:
     """Give a column, as text where an ENUM is in it, whose numbers differ from table to table."""
-    value: exp.Expression = column(item.name, table)
-    return exp.cast(value, TEXT) if has_enum(item.type) else value
+    return without_enum(column(item.name, table), item.type)
 
 
 def text_column(item: Column, table: str = "s") -> exp.Expression:

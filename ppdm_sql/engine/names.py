@@ -67,6 +67,13 @@ class Table:
         return ".".join(quoted(part) for part in parts if part is not None)
 
 
+def aliased(table: Table, name: str) -> exp.Expression:
+    """Give a table under an alias of our own."""
+    named = table.expression()
+    named.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
+    return named
+
+
 def parse_table(text: str) -> Table:
     """Read a table name that may be qualified and quoted, such as ``shop.main."odd name"``.
 

@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_values
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import bind, literal
 from ppdm_sql.evaluation.features import Feature
 
@@ -64,7 +64,7 @@ def collapsed(engine: Engine, rows: Rows, features: Sequence[Feature]) -> Table:
     exact = {name: column(name, "s") for name in names} | exact_values(engine, view, texts)
     records = exp.Count(this=exp.Star()) if rows.count is None else exp.Sum(this=column("counted", "s"))
     query = exp.select(*(alias(value, name) for name, value in exact.items()))
-    query = query.select(alias(exp.cast(records, "BIGINT"), "records")).from_(_named(view, "s"))
+    query = query.select(alias(exp.cast(records, "BIGINT"), "records")).from_(aliased(view, "s"))
     return engine.materialize("collapsed", query.group_by(exp.var("ALL")))
 
 
@@ -191,11 +191,11 @@ def coded_query(rows: Table, ordinals: Sequence[Table], classes: Table) -> exp.S
           GROUP BY ALL
         ) AS c
     """
-    query = exp.select().from_(_named(rows, "r"))
+    query = exp.select().from_(aliased(rows, "r"))
     for place, table in enumerate([*ordinals, classes]):
         value = "label" if place == len(ordinals) else f"v{place}"
         same = exp.NullSafeEQ(this=column(value, "r"), expression=column("value", f"o{place}"))
-        query.append("joins", exp.Join(this=_named(table, f"o{place}"), on=same))
+        query.append("joins", exp.Join(this=aliased(table, f"o{place}"), on=same))
     names = [f"x{place}" for place in range(len(ordinals))]
     values = [alias(column("ordinal", f"o{place}"), name) for place, name in enumerate(names)]
     of_class = exp.Neg(this=column("ordinal", f"o{len(ordinals)}"))
@@ -205,9 +205,3 @@ def coded_query(rows: Table, ordinals: Sequence[Table], classes: Table) -> exp.S
     order = exp.Order(expressions=[*map(exp.column, names), column("label")])
     number = exp.Window(this=exp.RowNumber(), order=order)
     return exp.select(alias(number, "number"), exp.Star()).from_(query.subquery("c"))
-
-
-def _named(table: Table, name: str) -> exp.Expression:
-    named = table.expression()
-    named.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
-    return named

@@ -145,18 +145,15 @@ class DerivedTaxonomy:
         ((least, greatest),) = engine.query(query, step="extremes")
         if least is None:
             return
-        first, last = (Decimal(bound) // widths[0] for bound in (least, greatest))
-        # Decimal division truncates, and an interval begins below its values.
-        first -= Decimal(least) < first * widths[0]
-        last -= Decimal(greatest) < last * widths[0]
-        if last - first >= MOST_RANGES:
+        lower, last = (_floor(Decimal(bound), widths[0]) for bound in (least, greatest))
+        if (last - lower) / widths[0] >= MOST_RANGES:
             raise InvalidSource(
                 f"Ranges of {widths[0]} over column {column.name!r} would be more than {MOST_RANGES}.",
                 "Give wider ones, such as --taxonomy age='ranges 10,20'.",
             )
-        for place in range(int(first), int(last) + 1):
-            lower = place * widths[0]
+        while lower <= last:
             yield [*(_interval(_floor(lower, width), width) for width in widths), ROOT]
+            lower += widths[0]
 
     def _unfit(self, column: Column, what: str) -> InvalidSource:
         return InvalidSource(
@@ -182,8 +179,8 @@ def _interval(lower: Decimal, width: Decimal) -> str:
 
 def _plain(number: Decimal) -> str:
     """Write a number without an exponent and without zeros that say nothing."""
-    text = f"{number:f}"
-    return (text.rstrip("0").rstrip(".") if "." in text else text).replace("-0", "0", text == "-0")
+    text = f"{number + 0:f}"  # adding 0 takes the sign of a zero away
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _checked_dates(levels: Sequence[str]) -> tuple[str, ...]:

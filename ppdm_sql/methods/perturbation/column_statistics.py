@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.names import Table, aliased, column
 from ppdm_sql.engine.statements import render
 from ppdm_sql.release import Moments
 
@@ -95,10 +95,3 @@ def as_double(name: str) -> exp.Expression:
 def source_rows(table: Table) -> exp.Expression:
     """Give a table under the alias ``s``."""
     return aliased(table, "s")
-
-
-def aliased(table: Table, name: str) -> exp.Expression:
-    """Give a table under an alias of our own."""
-    named = table.expression()
-    named.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
-    return named

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, alias, column, quoted, resolve, resolve_all
+from ppdm_sql.engine.names import Table, alias, aliased, column, quoted, resolve, resolve_all
 from ppdm_sql.engine.statements import bind, literal, render
 from ppdm_sql.engine.types import double
 from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, choices
-from ppdm_sql.methods.perturbation.column_statistics import aliased
 from ppdm_sql.methods.trees.model import DecisionTree, Side, TreeNode
 from ppdm_sql.release.catalogue import check_free
 
