@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +22,6 @@ WITHOUT_CALL = {"demo", "privacy", "integrate", "sql", "sql-path", "taxonomy", "
 """Commands for the terminal; two parties are two processes, and ``generate agrawal`` is a call of its own."""
 
 Con = duckdb.DuckDBPyConnection
-
-
-@pytest.fixture
-def con() -> Iterator[Con]:
-    with duckdb.connect() as connection:
-        examples.write(Engine(connection))
-        ppdm_sql.register(connection)
-        yield connection
-        ppdm_sql.unregister(connection)
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +32,6 @@ SUPPRESS = """ppdm_suppress('customers', 'safe',
 PEOPLE = "CALL ppdm_generate_agrawal('people', function := 2, rows := 400, seed := 1)"
 NOISY = """CALL ppdm_randomize('people', 'noisy', noise := {'salary': 'gaussian 50%'}, class := 'class',
     range := {'salary': [20000, 150000]}, seed := 1)"""
-
-
-@pytest.fixture
-def con() -> Iterator[duckdb.DuckDBPyConnection]:
-    """The example tables in memory, with everything registered."""
-    with duckdb.connect() as connection:
-        examples.write(Engine(connection))
-        ppdm_sql.register(connection)
-        yield connection
-        ppdm_sql.unregister(connection)
 
 
 @pytest.fixture
