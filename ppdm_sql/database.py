@@ -169,7 +169,7 @@ class Database:
         table: Source,
         require: Sequence[str | Requirement],
         *,
-        class_column: str,
+        class_column: str | None = None,
         into: str,
         count_column: str | None = None,
         keep: Sequence[str] = (),
@@ -178,6 +178,8 @@ class Database:
         symbol: str = "*",
         allow_absent: bool = False,
         types: Mapping[str, str] | None = None,
+        limits: Mapping[str, object] | None = None,
+        weights: Mapping[str, object] | None = None,
         progress: Progress | None = None,
     ) -> Release:
         """Suppress values (PDA) until every requirement holds, and publish the verified release.
@@ -185,7 +187,8 @@ class Database:
         Args:
             table: Table or view, file or frame to release.
             require: Templates and k-anonymity; their columns are masked, whole values at a time.
-            class_column: The column that a classifier is to predict; released as it is.
+            class_column: The column that a classifier is to predict; released as it is. Without one, steps
+                keep as much detail as they can, by the normalized certainty penalty.
             into: Name of the release, a view.
             count_column: Where rows are collapsed, the column that says how many records each stands for;
                 the release is collapsed too.
@@ -196,6 +199,8 @@ class Database:
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            limits: For a column, how many different labels it may show at most.
+            weights: For a column, a number above 0 that its gains are multiplied by.
             progress: Told what the run is doing.
 
         Returns:
@@ -231,6 +236,8 @@ class Database:
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
+            limits=by_name(limits, "limits"),
+            weights=by_name(weights, "weights"),
         )
         return suppress(self.engine, table, request, progress or WarningProgress())
 
@@ -241,7 +248,7 @@ class Database:
         table: Source,
         require: Sequence[str | Requirement],
         *,
-        class_column: str,
+        class_column: str | None = None,
         into: str,
         method: str = "tds",
         taxonomies: Mapping[str, Taxonomy | Mapping[str, Any] | str | Path] | None = None,
@@ -257,6 +264,10 @@ class Database:
         symbol: str = "*",
         allow_absent: bool = False,
         types: Mapping[str, str] | None = None,
+        limits: Mapping[str, object] | None = None,
+        weights: Mapping[str, object] | None = None,
+        min_widths: Mapping[str, object] | None = None,
+        stop: str = "none",
         progress: Progress | None = None,
     ) -> Release:
         """Generalize (TDS, HCE-TDR) as little as the requirements allow, and publish the verified release.
@@ -267,7 +278,8 @@ class Database:
         Args:
             table: Table or view, file or frame to release.
             require: What the release keeps, in any form of the language; these columns are masked.
-            class_column: The column that a classifier is to predict; released as it is.
+            class_column: The column that a classifier is to predict; released as it is. Without one, steps
+                keep as much detail as they can, by the normalized certainty penalty.
             into: Name of the release, a view.
             method: ``tds``, or ``hce-tdr``, which takes one quasi-identifier.
             taxonomies: For a column its taxonomy: a :class:`~ppdm_sql.Taxonomy`, nested mappings, the path
@@ -285,6 +297,12 @@ class Database:
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            limits: For a column, how many different labels it may show at most.
+            weights: For a column, a number above 0 that its gains are multiplied by.
+            min_widths: For a grown column, the least width of its intervals: a number, for dates one of
+                days, or a text such as ``1 month``.
+            stop: ``none``, or ``mdl``: split an interval only where that passes the criterion of Fayyad and
+                Irani.
             progress: Told what the run is doing.
 
         Returns:
@@ -329,6 +347,10 @@ class Database:
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
+            limits=by_name(limits, "limits"),
+            weights=by_name(weights, "weights"),
+            min_widths=by_name(min_widths, "min_widths"),
+            stop=stop,
         )
         return generalize(self.engine, table, request, progress or WarningProgress())
 
@@ -612,6 +634,7 @@ class Database:
         release: str | Release,
         *,
         test: Source | None = None,
+        class_column: str | None = None,
         folds: int = 10,
         seeds: int = 5,
         sample: int = 200_000,
@@ -627,6 +650,7 @@ class Database:
             release: The release, or its name; its source must be as it was.
             test: Table to test on, as it is for the original, recoded for the release; by default the
                 release and its source are tested fold by fold, each against the rest.
+            class_column: The column to predict, one that the release shows as it is; by default its class.
             folds: Number of folds, at least 2; means nothing with ``test``.
             seeds: Number of repetitions, at least 1. A seed deals out the folds and decides between splits
                 that are equally good.
@@ -660,7 +684,7 @@ class Database:
         from ppdm_sql.release.catalogue import READ
 
         found = release if isinstance(release, Release) else self.release(release)
-        options, row = EvaluateOptions(test, folds, seeds, sample), found.row()
+        options, row = EvaluateOptions(test, class_column, folds, seeds, sample), found.row()
         with read_again(self.engine, row.source, row.parameters.get(READ, {}), row.release):
             return evaluate(self.engine, found, options, progress or WarningProgress())
 

@@ -17,22 +17,27 @@ from ppdm_sql.options.shared import (
     INTERVALS,
     INTO,
     KEEP,
+    LIMITS,
     MAX_STEPS,
     METHOD,
+    MIN_WIDTHS,
     NEW_TABLE,
     NOISE,
+    OPTIONAL_CLASS,
     PUBLISHED,
     RANGES,
     RELEASE,
     REQUIRE,
     SEED,
     SHOW_VALUES,
+    STOP,
     SUPPRESS,
     SYMBOL,
     TABLE,
     TAXONOMIES,
     TEST,
     TYPES,
+    WEIGHTS,
 )
 
 _AUDIT = (
@@ -82,12 +87,12 @@ _AUDIT = (
     *(ALLOW_ABSENT, TYPES),
 )
 _SUPPRESS = (
-    *(TABLE, INTO, REQUIRE, CLASS, COUNT, KEEP, IDENTIFIERS),
+    *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, COUNT, KEEP, IDENTIFIERS),
     replace(MAX_STEPS, help="Stop after this many disclosures."),
-    *(SYMBOL, ALLOW_ABSENT, TYPES),
+    *(SYMBOL, ALLOW_ABSENT, TYPES, LIMITS, WEIGHTS),
 )
 _GENERALIZE = (
-    *(TABLE, INTO, REQUIRE, CLASS, METHOD),
+    *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, METHOD),
     TAXONOMIES,
     GROWN_RANGES,
     Option(
@@ -109,6 +114,7 @@ _GENERALIZE = (
     ),
     SHOW_VALUES,
     *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, TYPES),
+    *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP),
 )
 _SWAP = (
     *(TABLE, INTO, CONFIDENTIAL, BY),
@@ -313,6 +319,7 @@ _APPLY = (
 )
 _EVALUATE = (
     *(RELEASE, TEST),
+    replace(CLASS, help="Predict this column, if not the class of the release.", default=None),
     Option("folds", Form.whole, "Folds of the cross-validation.", "10", metavar="N", default=10),
     Option("seeds", Form.whole, "Repeat with this many seeds.", "5", metavar="N", default=5),
     Option("sample", Form.whole, "Draw at most this many records.", "200000", metavar="N", default=200_000),

@@ -7,11 +7,12 @@ taxonomy tree"); Quinlan 1993.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,10 @@ class IntervalSplit:
     smallest: int
 
 
+BoundaryRule: TypeAlias = "Callable[[ClassHistogram, int, int, Codes], NDArray[np.bool_]]"
+"""Tells at which of some boundaries the interval of the codes from low up to high may be split."""
+
+
 @dataclass(eq=False)
 class ClassHistogram:
     """Records of each value of an ordered column by class, and the splits that follow from them.
@@ -49,10 +54,12 @@ class ClassHistogram:
     Args:
         counts: Shape (values, classes), values in order; NULL, if there is one, is the last.
         has_null: Whether it is; then NULL is split from the numbers first.
+        rules: What boundaries must meet, but for the one before NULL.
     """
 
     counts: Counts
     has_null: bool
+    rules: tuple[BoundaryRule, ...] = ()
     _splits: dict[tuple[int, int], IntervalSplit | None] = field(default_factory=dict)
 
     @property
@@ -70,14 +77,35 @@ class ClassHistogram:
             self._splits[low, high] = self._best(low, high)
         return self._splits[low, high]
 
+    def classes(self, low: int | Codes, high: int | Codes) -> Counts:
+        """Count the records of the codes from low up to high by class."""
+        return np.asarray(self._up_to[high] - self._up_to[low])
+
+    def gains(self, low: int, high: int, boundaries: Codes) -> Floats:
+        """Give what is gained where an interval is split at each of some boundaries."""
+        return gain_of_halves(self.classes(low, high), self.classes(low, boundaries))
+
+    def is_beneficial(self, low: int, high: int) -> bool:
+        """Tell whether the records of an interval are of more than one class."""
+        return np.count_nonzero(self.classes(low, high)) > 1
+
+    def _boundaries(self, low: int, high: int) -> Codes:
+        """List the boundaries at which an interval may be split; NULL leaves the root before all else."""
+        if self.has_null and high == self.size:
+            return np.arange(high - 1, high)
+        found = np.arange(low + 1, high)
+        for rule in self.rules:
+            found = found[rule(self, low, high, found)]
+        return found
+
     def _best(self, low: int, high: int) -> IntervalSplit | None:
-        whole = self._up_to[high] - self._up_to[low]
-        if high - low < 2 or np.count_nonzero(whole) < 2:
+        if high - low < 2 or not self.is_beneficial(low, high):
             return None
-        only_null = self.has_null and high == self.size
-        boundaries = np.arange(high - 1 if only_null else low + 1, high)
-        left = self._up_to[boundaries] - self._up_to[low]
-        gains = gain_of_halves(whole, left)
+        boundaries = self._boundaries(low, high)
+        if not len(boundaries):
+            return None
+        whole, left = self.classes(low, high), self.classes(low, boundaries)
+        gains = self.gains(low, high, boundaries)
         best = int((gains >= gains.max() * (1 - RELATIVE) - ABSOLUTE).argmax())
         sizes = left[best].sum(), (whole - left[best]).sum()
         return IntervalSplit(int(boundaries[best]), float(gains[best]), int(min(sizes)))
