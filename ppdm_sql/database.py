@@ -246,6 +246,7 @@ class Database:
         method: str = "tds",
         taxonomies: Mapping[str, Taxonomy | Mapping[str, Any] | str | Path] | None = None,
         ranges: Mapping[str, tuple[object, object]] | None = None,
+        boundary: str = "valid",
         condition: Sequence[str] = (),
         suppress: Sequence[str] = (),
         count_column: str | None = None,
@@ -273,6 +274,8 @@ class Database:
             taxonomies: For a column its taxonomy: a :class:`~ppdm_sql.Taxonomy`, nested mappings, the path
                 of an ARX CSV file, or the name of a table with the columns ``child`` and ``parent``.
             ranges: For a grown column its lower bound, and its upper bound, which is outside.
+            boundary: ``valid`` splits a grown interval at the best boundary that keeps the requirements;
+                ``best``, as the papers have it, at the one of largest gain or not at all.
             condition: For ``hce-tdr``, the other columns that tell of the class; released as they are.
             suppress: Columns to suppress although they have an order.
             count_column: Where rows are collapsed, the column that says how many records each stands for;
@@ -319,6 +322,7 @@ class Database:
             method=method,
             taxonomies=by_name(taxonomies, "taxonomies"),
             ranges=by_name(ranges, "ranges"),
+            boundary=boundary,
             condition=listed(condition),
             suppress=listed(suppress),
             count_column=count_column,
