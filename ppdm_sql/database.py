@@ -274,7 +274,7 @@ class Database:
             taxonomies: For a column its taxonomy: a :class:`~ppdm_sql.Taxonomy`, nested mappings, the path
                 of an ARX CSV file, or the name of a table with the columns ``child`` and ``parent``.
             ranges: For a grown column its lower bound, and its upper bound, which is outside.
-            boundary: Where a grown interval is split: at its best ``valid`` boundary, or its ``best`` or nowhere.
+            boundary: Where a grown interval is split: at its best ``valid`` boundary, or ``best`` or nowhere.
             condition: For ``hce-tdr``, the other columns that tell of the class; released as they are.
             suppress: Columns to suppress although they have an order.
             count_column: Column that says how many records a row stands for; the release is collapsed too.
