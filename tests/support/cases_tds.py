@@ -15,7 +15,7 @@ import oracle_tds
 import pytest
 from cases import Case, quote, text
 from oracle import Cell, Crowd, Template
-from oracle_tds import TDS, Closeness, Growing, History, Label, Method, Node, Rule, Treatment
+from oracle_tds import TDS, Boundary, Closeness, Growing, History, Label, Method, Node, Rule, Treatment
 from runs import large_tables_begin_at_one_row
 
 Cut = dict[str, dict[Cell, Label]]
@@ -30,6 +30,7 @@ class TdsCase(Case):
         suppressed: Columns whose suppression is asked for by name.
         method: ``tds`` or ``hce-tdr``.
         condition: Other condition attributes, for HCE-TDR.
+        boundary: Where grown intervals are cut.
     """
 
     rules: tuple[Rule, ...]
@@ -37,6 +38,7 @@ class TdsCase(Case):
     suppressed: tuple[str, ...]
     method: Method
     condition: tuple[str, ...]
+    boundary: Boundary = "valid"
 
     def oracle(self) -> TDS:
         """The brute-force run over the same input."""
@@ -48,6 +50,7 @@ class TdsCase(Case):
             self.keep,
             self.method,
             self.condition,
+            boundary=self.boundary,
         )
 
     def requirements(self) -> list[Any]:
@@ -105,6 +108,7 @@ def generalize(connection: duckdb.DuckDBPyConnection, case: TdsCase, **options: 
         "taxonomies": case.taxonomies(),
         "ranges": case.ranges(),
         "condition": case.condition,
+        "boundary": case.boundary,
         "suppress": case.suppressed,
         "count_column": case.count_column,
         "keep": case.keep,

@@ -27,8 +27,6 @@ from oracle_tds import (
     Suppression,
     Treatment,
     class_distribution,
-    first_best,
-    hangs_on_last_bits,
     without_noise,
 )
 
@@ -85,30 +83,13 @@ class WishedGrowth(Growth):
         lower, upper = self.edges(part)
         return (upper - lower) / (whole[1] - whole[0]) if whole[0] != whole[1] else Fraction(0)
 
-    def splits(self, cut: Sequence[Part]) -> list[Split]:
+    def splits(self, cut: Sequence[Part]) -> list[list[Split]]:
         found = []
-        for part in cut:
-            if None in part.values:
-                if len(part.values) > 1:
-                    parts = (self._interval(0, len(self.values)), Part(None, frozenset({None})))
-                    found.append(self._split(part, parts))
-            elif best := self._best_allowed(part):
-                found.append(best)
-        return sorted(found, key=lambda split: self._lower(split.part))
-
-    def _best_allowed(self, part: Part) -> Split | None:
-        start, size = self._lower(part), len(part.values)
-        splits = []
-        for boundary in range(start + 1, start + size):
-            parts = (self._interval(start, boundary), self._interval(boundary, start + size))
-            split = self._split(part, parts)
-            if self._allowed(split):
-                splits.append(split)
-        if not splits:
-            return None
-        raw = [self.gain(split) for split in splits]
-        self.ambiguous |= hangs_on_last_bits(raw)
-        return splits[first_best([without_noise(gain) for gain in raw])]
+        for ways in super().splits(cut):
+            allowed = [way for way in ways if None in way.part.values or self._allowed(way)]
+            if allowed:
+                found.append(allowed)
+        return found
 
     def gain(self, split: Split) -> float:
         if not self.classless:
@@ -161,9 +142,10 @@ class WishedTDS(TDS):
         method: Any = "tds",
         condition: Sequence[str] = (),
         *,
+        boundary: Any = "valid",
         wishes: Wishes,
     ) -> None:
-        super().__init__(source, rules, class_column, treatments, keep, method, condition)
+        super().__init__(source, rules, class_column, treatments, keep, method, condition, boundary=boundary)
         self.wishes, self.classless = wishes, class_column is None
         for name, operator in list(self.operators.items()):
             if isinstance(operator, Growth):

@@ -36,6 +36,8 @@ from ppdm_sql.taxonomy.model import Taxonomy
 from ppdm_sql.taxonomy.reading import read_taxonomy_or_rule
 
 METHODS: Mapping[str, str] = {"tds": "TDS", "hce-tdr": "HCE-TDR"}
+BOUNDARIES = ("valid", "best")
+"""Which boundary of a grown interval is tried: the best one that keeps the requirements, or the best one."""
 MOST_CLASSES = 200
 """Values of the class attribute that HCE-TDR can count in every equivalence class."""
 
@@ -65,6 +67,11 @@ class GeneralizationRun(RefinementRun):
         if request.method not in METHODS:
             raise InvalidOption(
                 f"There is no method {said(request.method)}.", f"Give one of: {', '.join(METHODS)}."
+            )
+        if request.boundary not in BOUNDARIES:
+            raise InvalidOption(
+                f"There is no rule {said(request.boundary)} for boundaries.",
+                f"Give one of: {', '.join(BOUNDARIES)}.",
             )
         if request.condition and request.method != "hce-tdr":
             raise InvalidOption(
@@ -178,8 +185,15 @@ class GeneralizationRun(RefinementRun):
             return Generalization(dictionary, counts, taxonomy, leaves, by_interval, self.has_class)
         if self._grows(name):
             bounds = self._range(dictionary)
-            places = None if self.has_class else value_places(self.engine, dictionary, bounds)
-            return Intervals(dictionary, counts, symbol, bounds, self._rules(dictionary, bounds), places)
+            return Intervals(
+                dictionary,
+                counts,
+                symbol,
+                bounds,
+                least=int(self.constraints.least[position]) if self.request.boundary == "valid" else None,
+                rules=self._rules(dictionary, bounds),
+                places=None if self.has_class else value_places(self.engine, dictionary, bounds),
+            )
         if name in self._recoded["range"]:
             raise InvalidOption(
                 f"Column {name!r} has no order, so it has no range.", "Give a range for numbers and dates."
@@ -292,6 +306,7 @@ class GeneralizationRun(RefinementRun):
         return {
             "recoding": {name: self._masking_name(name) for name in self.roles.masking},
             "range": {name: [str(b) for b in bounds] for name, bounds in self._recoded["range"].items()},
+            "boundary": self.request.boundary,
             "min_width": {name: str(width) for name, width in self._widths.items()},
             "stop": self.request.stop if self.request.stop != "none" else None,
             "condition": list(self.condition),

@@ -256,9 +256,29 @@ class Refinement:
     def _learn(self) -> None:
         """Take fresh numbers as bounds; a candidate that breaks a limit is dead for good."""
         # Dead, as requirements are monotone: what is refined further breaks the limit too (Corollary 3.1).
+        fallen = set[int]()
         for (attribute, candidate), numbers in self._measured.numbers.items():
             self._bounds[attribute][candidate] = numbers
-            self._alive[attribute][candidate] = bool(self._constraints.valid(numbers))
+            if self._alive[attribute][candidate] and not bool(self._constraints.valid(numbers)):
+                self._alive[attribute][candidate] = False
+                fallen.add(attribute)
+        for attribute in fallen:
+            self._offer_others(attribute)
+
+    def _offer_others(self, attribute: int) -> None:
+        """Offer the best boundary that is valid in the place of one that fell, in each interval."""
+        cuts, alive = self.state.cuts, self._alive[attribute]
+        cut = cuts[attribute]
+        part = cut.contested(alive)
+        if part is None:
+            return
+        inside = (part[1:] >= 0) & (part[1:] == part[:-1])
+        boundaries = 1 + np.flatnonzero(inside & alive[1:])
+        if len(boundaries):
+            known = self.state.measured
+            alive[self._measure.invalid_boundaries(cuts, known, attribute, part, boundaries)] = False
+        cuts = (*cuts[:attribute], cut.without(alive), *cuts[attribute + 1 :])
+        self.state = replace(self.state, cuts=cuts)
 
     # -- what is measured next --------------------------------------------------------------------
 

@@ -223,6 +223,8 @@ class Intervals(Masking):
         counts: Records per value code and class.
         symbol: What stands for all values where NULL is one of them.
         range: Texts of the lower and upper bound of the column, or None for the observed ones.
+        least: Records that each half of a split must have, where the best valid boundary is looked for; None
+            where that of largest gain alone is tried.
         rules: What boundaries must meet.
         places: Where the values lie in the range, for gains about certainty; None where there is a class.
     """
@@ -231,6 +233,7 @@ class Intervals(Masking):
     counts: Counts
     symbol: str
     range: tuple[str, str] | None = None
+    least: int | None = None
     rules: tuple[BoundaryRule, ...] = ()
     places: Floats | None = None
     treatment: ClassVar[Treatment] = "generalized"
@@ -240,8 +243,8 @@ class Intervals(Masking):
         """The column's values by class; candidate ids are their boundaries."""
         has_null = self.dictionary.has_null
         if self.places is None:
-            return ClassHistogram(self.counts, has_null, self.rules)
-        return CertaintyHistogram(self.counts, has_null, self.rules, places=self.places)
+            return ClassHistogram(self.counts, has_null, self.least, self.rules)
+        return CertaintyHistogram(self.counts, has_null, self.least, self.rules, places=self.places)
 
     @cached_property
     def top(self) -> Cut:

@@ -31,6 +31,7 @@ def oracle_run(case: TdsCase, wishes: Wishes, class_column: str | None) -> Histo
         case.keep,
         case.method,
         case.condition,
+        boundary=case.boundary,
         wishes=wishes,
     )
     try:
