@@ -54,6 +54,7 @@ def generalize(engine: Engine, source: str, request: GeneralizeRequest, progress
     run = GeneralizationRun(engine, source, request, progress)
     if request.method == "hce-tdr" and not request.condition:
         run.progress.notice("No --condition is given, so only the quasi-identifier tells of the class.")
+    run.notice_extremes()
     return run.publish()
 
 
@@ -164,6 +165,18 @@ class GeneralizationRun(RefinementRun):
                     )
 
     # -- how attributes are masked ----------------------------------------------------------------
+
+    def notice_extremes(self) -> None:
+        """Tell of columns whose smallest and largest values become bounds of their labels."""
+        bare = [
+            name for name in self.roles.masking if self._grows(name) and name not in self._recoded["range"]
+        ]
+        if bare:
+            each = "each" if len(bare) > 1 else "the column"
+            self.progress.notice(
+                f"The outermost bounds of {', '.join(map(repr, bare))} are the smallest and the largest value "
+                f"of {each}, real people's; give others with --range {bare[0]}=LOW,HIGH."
+            )
 
     def _grows(self, name: str) -> bool:
         """Whether an attribute is masked by intervals that are grown during the run."""

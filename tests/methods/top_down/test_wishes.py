@@ -255,3 +255,22 @@ def test_a_release_without_a_class_is_evaluated_on_a_column_that_was_kept(people
         people.evaluate("safe", seeds=1, folds=2, class_column="age")
     found = people.evaluate("safe", seeds=1, folds=2, class_column="WARD")
     assert found.rate("majority").mean > 50
+
+
+def test_true_extremes_in_labels_are_told_and_a_range_is_offered(people: ppdm_sql.Database) -> None:
+    with pytest.warns(ppdm_sql.PpdmWarning, match="outermost bounds of 'age' are .* --range age=LOW,HIGH"):
+        people.generalize("people", ["k >= 2 on age, sex"], into="safe")
+    ranged = people.generalize("people", ["k >= 2 on age, sex"], into="round", ranges={"age": (0, 99)})
+    assert ranged.notices == ()
+
+
+def test_a_category_holds_its_codes_though_they_are_longer() -> None:
+    connection = duckdb.connect()
+    codes = ["A00", "A00.1", "A00.11", "A01.0", "B20"]
+    connection.execute("CREATE TABLE t AS SELECT unnest($codes) AS icd FROM range(3)", {"codes": codes})
+    release = ppdm_sql.open(connection).generalize(
+        "t", ["k >= 6 on icd"], into="safe", taxonomies={"icd": "prefixes 1,3"}
+    )
+    assert {row[0] for row in release.relation().fetchall()} <= {"*", "A*", "A00*", "A01*", "B*"}
+    found = connection.execute("SELECT value, generalized FROM ppdm.cuts WHERE value LIKE 'A00%'").fetchall()
+    assert len({label for _, label in found}) == 1
