@@ -8,6 +8,7 @@ from dataclasses import replace
 from ppdm_sql.options.option import REQUIRED, Form, Option
 from ppdm_sql.options.shared import (
     ALLOW_ABSENT,
+    BOTTOMS,
     BOUNDARY,
     BY,
     CLASS,
@@ -37,6 +38,7 @@ from ppdm_sql.options.shared import (
     TABLE,
     TAXONOMIES,
     TEST,
+    TOPS,
     TYPES,
     WEIGHTS,
 )
@@ -116,7 +118,7 @@ _GENERALIZE = (
     ),
     SHOW_VALUES,
     *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, TYPES),
-    *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP),
+    *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP, TOPS, BOTTOMS),
 )
 _SWAP = (
     *(TABLE, INTO, CONFIDENTIAL, BY),
