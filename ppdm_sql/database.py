@@ -354,6 +354,7 @@ class Database:
         count_column: str | None = None,
         keep: Sequence[str] = (),
         identifiers: Mapping[str, str] | None = None,
+        person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Release:
@@ -389,6 +390,9 @@ class Database:
                 the release is collapsed too.
             keep: Further columns to release as they are. Columns that nobody names are not released.
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
+            person: Columns that say whose record a row is. Then persons are identified, by the set of what
+                their rows show in ``by``, and all rows of a person change alike; a person must have one
+                confidential value. They are not released, but may be identifiers.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             progress: Told what the run is doing.
 
@@ -434,6 +438,7 @@ class Database:
             count_column=count_column,
             keep=listed(keep),
             identifiers=by_name(identifiers, "identifiers"),
+            person=listed(person),
         )
         return swap(self.engine, table, request, progress or WarningProgress())
 
@@ -454,6 +459,7 @@ class Database:
         seed: int | None = None,
         correlated: bool = False,
         count_column: str | None = None,
+        person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Release:
@@ -484,6 +490,9 @@ class Database:
             seed: Makes the key instead, in tests; whoever knows it can take the noise away.
             correlated: Correlate Gaussian noise as the columns are, so that no filter can tell them apart.
             count_column: Always refused: a row for several records cannot be randomized.
+            person: Columns that say whose record a row is. Then a column that is the same in all rows of a
+                person gets one draw for the person, since the mean of many noisy rows would be close to the
+                truth; other columns get a draw for each row. They are not released, but may be identifiers.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             progress: Told what the run is doing.
 
@@ -522,6 +531,7 @@ class Database:
             seed=seed,
             correlated=correlated,
             count_column=count_column,
+            person=listed(person),
         )
         return randomize(self.engine, table, request, progress or WarningProgress())
 

@@ -21,6 +21,7 @@ from ppdm_sql.options.shared import (
     METHOD,
     NEW_TABLE,
     NOISE,
+    PERSON,
     PUBLISHED,
     RANGES,
     RELEASE,
@@ -175,7 +176,9 @@ _SWAP = (
     ),
     SEED,
     replace(CLASS, help="What ppdm evaluate predicts, if not the first one.", default=None),
-    *(COUNT, KEEP, IDENTIFIERS, TYPES),
+    *(COUNT, KEEP, IDENTIFIERS),
+    replace(PERSON, help="Column that says whose record a row is: all rows of a person change alike."),
+    TYPES,
 )
 _RANDOMIZE = (
     *(TABLE, INTO),
@@ -202,7 +205,9 @@ _RANDOMIZE = (
     Option(
         "correlated", Form.flag, "Give Gaussian noise the correlations of the columns.", "true", default=False
     ),
-    *(replace(COUNT, hidden=True), TYPES),
+    replace(COUNT, hidden=True),
+    replace(PERSON, help="Column that says whose record a row is: one draw for a person."),
+    TYPES,
 )
 _RECONSTRUCT = (
     *(TABLE, NEW_TABLE),
