@@ -114,6 +114,7 @@ class Database:
         sensitive: str | Sequence[str] = (),
         by: str | Sequence[str] = (),
         allow_absent: bool = False,
+        person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
     ) -> Audit:
         """Measure any table or view: requirements, class sizes, risk, what columns give away of others.
@@ -130,6 +131,7 @@ class Database:
             sensitive: The same; measures diversity, closeness and the confidence of each value.
             by: Columns that others may know.
             allow_absent: Whether a template may protect values that its column does not hold.
+            person: Columns that say whose record a row is: then persons are counted, not records.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
 
         Raises:
@@ -160,6 +162,7 @@ class Database:
             sensitive=listed(sensitive),
             by=listed(by),
             allow_absent=allow_absent,
+            person=listed(person),
         )
 
     @takes_sources("table")
@@ -177,6 +180,7 @@ class Database:
         max_steps: int | None = None,
         symbol: str = "*",
         allow_absent: bool = False,
+        person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Release:
@@ -195,6 +199,7 @@ class Database:
             max_steps: Stop after this many disclosures, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
+            person: Columns that say whose record a row is: then every requirement counts persons.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             progress: Told what the run is doing.
 
@@ -231,6 +236,7 @@ class Database:
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
+            person=listed(person),
         )
         return suppress(self.engine, table, request, progress or WarningProgress())
 
@@ -256,6 +262,7 @@ class Database:
         max_steps: int | None = None,
         symbol: str = "*",
         allow_absent: bool = False,
+        person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Release:
@@ -284,6 +291,7 @@ class Database:
             max_steps: Stop after this many steps, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
+            person: Columns that say whose record a row is: then every requirement counts persons.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             progress: Told what the run is doing.
 
@@ -329,6 +337,7 @@ class Database:
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
+            person=listed(person),
         )
         return generalize(self.engine, table, request, progress or WarningProgress())
 

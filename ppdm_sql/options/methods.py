@@ -80,12 +80,12 @@ _AUDIT = (
         default=(),
     ),
     replace(BY, metavar="X,Y", help="Columns that others may know.", default=()),
-    *(ALLOW_ABSENT, TYPES),
+    *(ALLOW_ABSENT, PERSON, TYPES),
 )
 _SUPPRESS = (
     *(TABLE, INTO, REQUIRE, CLASS, COUNT, KEEP, IDENTIFIERS),
     replace(MAX_STEPS, help="Stop after this many disclosures."),
-    *(SYMBOL, ALLOW_ABSENT, TYPES),
+    *(SYMBOL, ALLOW_ABSENT, PERSON, TYPES),
 )
 _GENERALIZE = (
     *(TABLE, INTO, REQUIRE, CLASS, METHOD),
@@ -109,7 +109,7 @@ _GENERALIZE = (
         default=False,
     ),
     SHOW_VALUES,
-    *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, TYPES),
+    *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES),
 )
 _SWAP = (
     *(TABLE, INTO, CONFIDENTIAL, BY),
