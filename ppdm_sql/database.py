@@ -114,6 +114,7 @@ class Database:
         sensitive: str | Sequence[str] = (),
         by: str | Sequence[str] = (),
         allow_absent: bool = False,
+        person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
     ) -> Audit:
         """Measure any table or view: requirements, class sizes, risk, what columns give away of others.
@@ -130,6 +131,7 @@ class Database:
             sensitive: The same; measures diversity, closeness and the confidence of each value.
             by: Columns that others may know.
             allow_absent: Whether a template may protect values that its column does not hold.
+            person: Columns that say whose record a row is: then persons are counted, not records.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
 
         Raises:
@@ -160,6 +162,7 @@ class Database:
             sensitive=listed(sensitive),
             by=listed(by),
             allow_absent=allow_absent,
+            person=listed(person),
         )
 
     @takes_sources("table")
@@ -177,6 +180,7 @@ class Database:
         max_steps: int | None = None,
         symbol: str = "*",
         allow_absent: bool = False,
+        person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
         limits: Mapping[str, object] | None = None,
         weights: Mapping[str, object] | None = None,
@@ -198,6 +202,7 @@ class Database:
             max_steps: Stop after this many disclosures, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
+            person: Columns that say whose record a row is: then every requirement counts persons.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             limits: For a column, how many different labels it may show at most.
             weights: For a column, a number above 0 that its gains are multiplied by.
@@ -238,6 +243,7 @@ class Database:
             allow_absent=allow_absent,
             limits=by_name(limits, "limits"),
             weights=by_name(weights, "weights"),
+            person=listed(person),
         )
         return suppress(self.engine, table, request, progress or WarningProgress())
 
@@ -264,6 +270,7 @@ class Database:
         max_steps: int | None = None,
         symbol: str = "*",
         allow_absent: bool = False,
+        person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
         limits: Mapping[str, object] | None = None,
         weights: Mapping[str, object] | None = None,
@@ -299,6 +306,7 @@ class Database:
             max_steps: Stop after this many steps, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
+            person: Columns that say whose record a row is: then every requirement counts persons.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             limits: For a column, how many different labels it may show at most.
             weights: For a column, a number above 0 that its gains are multiplied by.
@@ -355,6 +363,7 @@ class Database:
             weights=by_name(weights, "weights"),
             min_widths=by_name(min_widths, "min_widths"),
             stop=stop,
+            person=listed(person),
             tops=by_name(tops, "tops"),
             bottoms=by_name(bottoms, "bottoms"),
         )
@@ -382,6 +391,7 @@ class Database:
         count_column: str | None = None,
         keep: Sequence[str] = (),
         identifiers: Mapping[str, str] | None = None,
+        person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Release:
@@ -417,6 +427,9 @@ class Database:
                 the release is collapsed too.
             keep: Further columns to release as they are. Columns that nobody names are not released.
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
+            person: Columns that say whose record a row is. Then persons are identified, by the set of what
+                their rows show in ``by``, and all rows of a person change alike; a person must have one
+                confidential value. They are not released, but may be identifiers.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             progress: Told what the run is doing.
 
@@ -462,6 +475,7 @@ class Database:
             count_column=count_column,
             keep=listed(keep),
             identifiers=by_name(identifiers, "identifiers"),
+            person=listed(person),
         )
         return swap(self.engine, table, request, progress or WarningProgress())
 
@@ -482,6 +496,7 @@ class Database:
         seed: int | None = None,
         correlated: bool = False,
         count_column: str | None = None,
+        person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Release:
@@ -512,6 +527,9 @@ class Database:
             seed: Makes the key instead, in tests; whoever knows it can take the noise away.
             correlated: Correlate Gaussian noise as the columns are, so that no filter can tell them apart.
             count_column: Always refused: a row for several records cannot be randomized.
+            person: Columns that say whose record a row is. Then a column that is the same in all rows of a
+                person gets one draw for the person, since the mean of many noisy rows would be close to the
+                truth; other columns get a draw for each row. They are not released, but may be identifiers.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             progress: Told what the run is doing.
 
@@ -550,6 +568,7 @@ class Database:
             seed=seed,
             correlated=correlated,
             count_column=count_column,
+            person=listed(person),
         )
         return randomize(self.engine, table, request, progress or WarningProgress())
 

@@ -26,6 +26,7 @@ from ppdm_sql.options.shared import (
     NEW_TABLE,
     NOISE,
     OPTIONAL_CLASS,
+    PERSON,
     PUBLISHED,
     RANGES,
     RELEASE,
@@ -87,12 +88,12 @@ _AUDIT = (
         default=(),
     ),
     replace(BY, metavar="X,Y", help="Columns that others may know.", default=()),
-    *(ALLOW_ABSENT, TYPES),
+    *(ALLOW_ABSENT, PERSON, TYPES),
 )
 _SUPPRESS = (
     *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, COUNT, KEEP, IDENTIFIERS),
     replace(MAX_STEPS, help="Stop after this many disclosures."),
-    *(SYMBOL, ALLOW_ABSENT, TYPES, LIMITS, WEIGHTS),
+    *(SYMBOL, ALLOW_ABSENT, PERSON, TYPES, LIMITS, WEIGHTS),
 )
 _GENERALIZE = (
     *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, METHOD),
@@ -117,7 +118,7 @@ _GENERALIZE = (
         default=False,
     ),
     SHOW_VALUES,
-    *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, TYPES),
+    *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES),
     *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP, TOPS, BOTTOMS),
 )
 _SWAP = (
@@ -185,7 +186,9 @@ _SWAP = (
     ),
     SEED,
     replace(CLASS, help="What ppdm evaluate predicts, if not the first one.", default=None),
-    *(COUNT, KEEP, IDENTIFIERS, TYPES),
+    *(COUNT, KEEP, IDENTIFIERS),
+    replace(PERSON, help="Column that says whose record a row is: all rows of a person change alike."),
+    TYPES,
 )
 _RANDOMIZE = (
     *(TABLE, INTO),
@@ -212,7 +215,9 @@ _RANDOMIZE = (
     Option(
         "correlated", Form.flag, "Give Gaussian noise the correlations of the columns.", "true", default=False
     ),
-    *(replace(COUNT, hidden=True), TYPES),
+    replace(COUNT, hidden=True),
+    replace(PERSON, help="Column that says whose record a row is: one draw for a person."),
+    TYPES,
 )
 _RECONSTRUCT = (
     *(TABLE, NEW_TABLE),

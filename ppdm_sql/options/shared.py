@@ -62,6 +62,14 @@ COUNT = Option(
     sql="count",
     metavar="COLUMN",
 )
+PERSON = Option(
+    "person",
+    Form.names,
+    "Column that says whose record a row is: requirements count persons.",
+    "'patient'",
+    metavar="A,B",
+    default=(),
+)
 KEEP = Option(
     "keep", Form.names, "Further columns to release unchanged.", "['Child']", metavar="A,B", default=()
 )

@@ -180,8 +180,8 @@ class GeneralizationRun(RefinementRun):
         if bare:
             each = "each" if len(bare) > 1 else "the column"
             self.progress.notice(
-                f"The outermost bounds of {', '.join(map(repr, bare))} are the smallest and largest value of "
-                f"{each}, real people's; give others with --range {bare[0]}=LOW,HIGH."
+                f"The outermost bounds of {', '.join(map(repr, bare))} are the smallest and the largest "
+                f"value of {each}, real people's; give others with --range {bare[0]}=LOW,HIGH."
             )
 
     def _grows(self, name: str) -> bool:

@@ -90,6 +90,8 @@ class RefinementRun(Run[State]):
         self.requirements: tuple[Requirement, ...] = tuple(
             resolve(requirement, list(self.columns), table=self.source) for requirement in asked
         )
+        if self.request.person:
+            raise InvalidOption("A run cannot count persons yet.", "Leave --person out; ppdm audit takes it.")
         listed, kept = list(self.columns.values()), self._as_they_are()
         roles = assign_roles(listed, self.requirements, self.request, table=self.source, kept=kept)
         wished = {"limit": self.request.limits, "weight": self.request.weights}
