@@ -116,7 +116,7 @@ class Suppression(Masking):
 
     @cached_property
     def top(self) -> Cut:
-        return SuppressionCut(self.counts)
+        return SuppressionCut.top(self.counts)
 
     @property
     def labels(self) -> Sequence[Label]:

@@ -57,7 +57,7 @@ class SuppressionRun(RefinementRun):
         for attribute, cut in enumerate(cuts):
             if isinstance(cut, SuppressionCut) and len(cut.suppressed):
                 left = cut.suppressed.tolist()
-                whole[attribute] = SuppressionCut(cut.counts, (*cut.disclosed, *left))
+                whole[attribute] = cut.disclose(left)
                 moves.append((attribute, 0, [code + 1 for code in left], 0.0, 0.0, 0.0))
         return moves, whole
 
