@@ -159,6 +159,8 @@ class SuppressionCut(Cut):
     made: int = 0
     since: tuple[int, ...] = ()
     disjoint = False
+    drifts = True
+    """Whether gains follow from ``left`` as those of information do; only then a shortlist knows bounds."""
 
     @classmethod
     def top(cls, counts: Counts) -> SuppressionCut:
@@ -224,7 +226,7 @@ class SuppressionCut(Cut):
         left = self.left - self.counts[list(codes)].sum(axis=0)
         if len(self.since) < MOST_SINCE:
             return replace(self, left=left, since=(*self.since, *codes))
-        return SuppressionCut(self.counts, left, self.parts, self.disclosed, tuple(codes))
+        return replace(self, left=left, before=self.parts, made=self.disclosed, since=tuple(codes))
 
     def split(self, candidate: int) -> Sequence[Codes]:
         return (np.array([candidate], dtype=np.int64),)

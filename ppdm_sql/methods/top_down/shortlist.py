@@ -42,14 +42,21 @@ class Shortlist:
         gains: Of each, in bits per record of the suppressed ones.
         losses: Of each; later ones are no smaller as long as the measured numbers stay what they are.
         before: These numbers.
+        weight: What gains are multiplied by before they are scored.
     """
 
     def __init__(
-        self, cut: SuppressionCut, ids: Codes, gains: Floats, losses: Floats, before: Floats
+        self,
+        cut: SuppressionCut,
+        ids: Codes,
+        gains: Floats,
+        losses: Floats,
+        before: Floats,
+        weight: float = 1.0,
     ) -> None:
         counts = cut.counts[ids]
         total = gains * cut.left.sum() + counts.sum(axis=1) * DRIFT + NOISE
-        upper = total / (losses + 1)
+        upper = weight * total / (losses + 1)
         order = np.argsort(-upper, kind="stable")
         self._ids, self._upper, self._before = ids[order], upper[order], before
         self._left, self._largest = cut.left, counts.max(axis=0, initial=0)

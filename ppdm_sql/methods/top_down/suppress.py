@@ -42,7 +42,7 @@ class SuppressionRun(RefinementRun):
 
     def mask(self, position: int, name: str, counts: Counts) -> Masking:
         """Suppress it."""
-        return Suppression(self.atoms.coded[position], counts, self.request.symbol)
+        return Suppression(self.atoms.coded[position], counts, self.request.symbol, has_class=self.has_class)
 
     def completed(self, state: State, cuts: Sequence[Cut]) -> tuple[Sequence[Move], Sequence[Cut]]:
         """Disclose what is left where the source needs no protection: the table is released whole.
@@ -55,7 +55,9 @@ class SuppressionRun(RefinementRun):
             return moves, cuts
         whole = list(cuts)
         for attribute, cut in enumerate(cuts):
-            if isinstance(cut, SuppressionCut) and len(cut.suppressed):
+            most = self.wishes.most[attribute]
+            fits = most is None or len(cut.nodes) <= most
+            if isinstance(cut, SuppressionCut) and len(cut.suppressed) and fits:
                 left = cut.suppressed.tolist()
                 whole[attribute] = cut.disclose(left)
                 moves.append((attribute, 0, [code + 1 for code in left], 0.0, 0.0, 0.0))
@@ -66,6 +68,6 @@ class SuppressionRun(RefinementRun):
         of = (self.attributes, outcome.maskings, outcome.cuts)
         return [
             *information.values_disclosed(*of),
-            *information.class_information(*of),
+            *self.class_information(outcome),
             information.suppressed_cells(outcome.maskings, outcome.cuts),
         ]
