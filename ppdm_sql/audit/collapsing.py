@@ -16,7 +16,7 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.count_column import check_counts
 from ppdm_sql.engine.exact import exact_values
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import Scalar, bind, render
 from ppdm_sql.errors import ColumnRoleError, InvalidSource
 
@@ -125,7 +125,7 @@ def _check_counts(engine: Engine, source: Table, count: str, columns: Sequence[s
 
 def _atoms(source: Table, coded: Sequence[exp.Expression], count: str | None) -> exp.Select:
     """Collapse the source; columns are renamed at once, so that no name of a user meets one of ours."""
-    read = exp.alias_(source.expression(), "s", table=True)
+    read = aliased(source, "s")
     query = exp.select(*coded).from_(read)
     records: exp.Expression = exp.Count(this=exp.Star())
     if count is not None:
