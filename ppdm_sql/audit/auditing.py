@@ -15,6 +15,7 @@ from ppdm_sql.audit.judging import judge_classes
 from ppdm_sql.audit.model import Finding, Group
 from ppdm_sql.audit.profiling import profile
 from ppdm_sql.audit.questions import Judged, Question, grouping_columns, questions
+from ppdm_sql.audit.recorded_cut import RecordedCut
 from ppdm_sql.audit.report import Audit
 from ppdm_sql.audit.risks import Population, class_sizes, risks
 from ppdm_sql.audit.templates import TemplateGroup, count_inferences, template_groups
@@ -31,7 +32,12 @@ THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 def findings(
-    engine: Engine, table: Table, requirements: Sequence[Requirement], *, count: str | None = None
+    engine: Engine,
+    table: Table,
+    requirements: Sequence[Requirement],
+    *,
+    count: str | None = None,
+    cut: RecordedCut | None = None,
 ) -> list[Finding]:
     """Say for each requirement whether it holds on a table, and what was reached.
 
@@ -40,6 +46,7 @@ def findings(
         table: Any table or view, as :meth:`Engine.find` gives it; it is only read.
         requirements: What to check, in any form of the language.
         count: Column with the number of records of a row, at least 0; None where a row is a record.
+        cut: For rows as a release shows them, what it records of its cut, by which populations are mapped.
 
     Returns:
         One finding per requirement, in the order given.
@@ -65,7 +72,7 @@ def findings(
     if not requirements:
         return []
     with engine.workspace():
-        return _AuditRun(engine, table, requirements, (), count).findings
+        return _AuditRun(engine, table, requirements, (), count, cut=cut).findings
 
 
 def audit(
@@ -131,7 +138,9 @@ def audit(
         run = _AuditRun(engine, table, asked, quasi_identifier or (), count, given)
         if not allow_absent:
             _refuse_absent(run.findings)
-        everybody = None if population is None else _population(engine, population, run.groupings, count)
+        everybody = (
+            None if population is None else _population(run.collapsed, population, run.groupings, count)
+        )
         return run.report(everybody, THRESHOLDS if thresholds is None else thresholds, groups, risk_threshold)
 
 
@@ -159,6 +168,7 @@ class _AuditRun:
         quasi_identifier: Sequence[str],
         count: str | None,
         given: tuple[Sequence[str], Sequence[str], Sequence[str]] = ((), (), ()),
+        cut: RecordedCut | None = None,
     ) -> None:
         columns = exact_columns(engine.columns(table))
         names = [item.name for item in columns]
@@ -175,7 +185,7 @@ class _AuditRun:
             self.sensitive,
         ]
         counted = count_column(count, columns, table=table.name)
-        self.collapsed = Collapsed(engine, table, list(dict.fromkeys(chain(*used))), counted)
+        self.collapsed = Collapsed(engine, table, list(dict.fromkeys(chain(*used))), counted, cut)
         for columns_together in self.groupings:
             self.collapsed.class_count(columns_together)
         self.templates = template_groups(self.collapsed, asked, dict(columns))
@@ -249,12 +259,13 @@ def _judged(
 
 
 def _population(
-    engine: Engine, table: Table, groupings: Sequence[tuple[str, ...]], count: str | None
+    audited: Collapsed, table: Table, groupings: Sequence[tuple[str, ...]], count: str | None
 ) -> Population:
-    """Collapse the population over the columns of all quasi-identifiers."""
+    """Collapse the population over the columns of all quasi-identifiers, in the order of the table's."""
+    engine = audited.engine
     columns = engine.columns(table)
     names = [item.name for item in columns]
-    wanted = list(dict.fromkeys(chain(*groupings)))
+    wanted = audited.in_order(chain(*groupings))
     found = resolve_all(wanted, names, table=table.name)
     counted = count_column(count, columns, table=table.name) if count in names else None
     collapsed = Collapsed(engine, table, found, counted)

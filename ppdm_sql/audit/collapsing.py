@@ -8,11 +8,12 @@ Working tables made here, all temporary, all from the one that was read:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from sqlglot import exp
 
+from ppdm_sql.audit.recorded_cut import RecordedCut
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.count_column import check_counts
 from ppdm_sql.engine.exact import exact_values
@@ -29,6 +30,8 @@ class Collapsed:
         source: The table or view to read; it is never written.
         columns: The columns in question, spelled as in the table, each once.
         count: Column with the number of records of a row, or None where a row is a record.
+        cut: For the rows of a release, the cut that it records, by which populations are mapped; None where
+            a population's values are compared as they are.
 
     Raises:
         InvalidSource: The count column is NULL or negative somewhere.
@@ -37,9 +40,17 @@ class Collapsed:
     Cost: one scan of the source for the atoms, one of the count column. Everything else reads the atoms.
     """
 
-    def __init__(self, engine: Engine, source: Table, columns: Sequence[str], count: str | None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        source: Table,
+        columns: Sequence[str],
+        count: str | None,
+        cut: RecordedCut | None = None,
+    ) -> None:
         self.engine = engine
         self.source = source
+        self.cut = cut
         self._codes = {name: f"c{position}" for position, name in enumerate(columns)}
         self._made: dict[tuple[str, ...], Table] = {}
         self._counts: dict[Table, int] = {}
@@ -61,6 +72,11 @@ class Collapsed:
     def codes(self, names: Sequence[str]) -> list[str]:
         """Give the names of the columns as the atoms have them."""
         return [self._codes[name] for name in names]
+
+    def in_order(self, names: Iterable[str]) -> list[str]:
+        """Sort names of columns as the atoms have them, each once: COLUMNS reads them in that order."""
+        wanted = set(names)
+        return [name for name in self._codes if name in wanted]
 
     def classes(self, quasi_identifier: Sequence[str]) -> Table:
         """Give the classes of a quasi-identifier: ``class, class_records, population_records``.
