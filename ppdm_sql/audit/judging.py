@@ -43,7 +43,7 @@ def judgements(
         tables: Tables that the step reads beside ``classes``, ``cells`` and what it prepares.
     """
     of_sensitive = "".join(types[name] for name in asked.sensitive_columns)
-    step = asked.audit_step(Audited(lambda: collapsed.size, of_sensitive))
+    step = asked.audit_step(Audited(lambda: collapsed.size, lambda: collapsed.counted, of_sensitive))
     known = dict(tables)
 
     def found(names: tuple[str, ...]) -> dict[str, Table]:
@@ -61,4 +61,6 @@ def _groups(collapsed: Collapsed, asked: Requirement, name: str) -> Table:
     if name == "classes_in_population":
         return classes_in_population(collapsed, asked)
     (sensitive,) = asked.sensitive_columns
+    if name == "value_totals":
+        return collapsed.value_totals(sensitive)
     return collapsed.cells(asked.attributes, sensitive)

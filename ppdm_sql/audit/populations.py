@@ -44,13 +44,24 @@ def classes_in_population(collapsed: Collapsed, asked: Requirement) -> Table:
     found = _collapsed(collapsed.engine, population, names, collapsed.cut)
     return collapsed.make(
         "classes_in_population",
-        {"atoms": collapsed.atoms, "population_atoms": found.atoms},
+        {"atoms": _counted(collapsed, codes(names)), "population_atoms": found.atoms},
         columns={
             "qi": codes(names),
             "population_qi": found.codes([f"v{place}" for place in range(len(names))]),
             "outside": found.codes([_OUTSIDE]),
         },
     )
+
+
+def _counted(collapsed: Collapsed, codes: Sequence[str]) -> Table:
+    """Give the atoms, or where persons are counted one row for each of them in a class."""
+    if collapsed.unit == "records":
+        return collapsed.atoms
+    by = [*codes, "person"]
+    atom = alias(exp.Min(this=column("atom")), "atom")
+    query = exp.select(*map(column, by), atom, alias(literal(1), "records"))
+    query = query.from_(collapsed.atoms.expression()).group_by(*map(column, by))
+    return collapsed.engine.materialize("person_atoms", query)
 
 
 def _collapsed(

@@ -68,7 +68,7 @@ def measured(
     types = dict(columns)
     found = questions(asked, [item.name for item in columns], table=table.name)
     used = list(dict.fromkeys(chain(*(item.columns for item in found))))
-    collapsed = Collapsed(engine, table, used, count, cut)
+    collapsed = Collapsed(engine, table, used, count, cut=cut)
     for item in found:
         collapsed.class_count(item.requirement.attributes)
     judged = [one for group in template_groups(collapsed, found, types) for one in group.judge()]

@@ -167,6 +167,14 @@ def test_weights_count_and_a_class_that_the_population_lacks_is_said() -> None:
         db.audit("t", ["presence <= 50% on x in p(n)"])
 
 
+def test_persons_of_the_table_count_once() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT 'a' AS x, range % 2 AS who FROM range(8)")
+    connection.execute("CREATE TABLE p AS SELECT 'a' AS x FROM range(4)")
+    (found,) = ppdm_sql.open(connection).audit("t", ["presence <= 50% on x in p"], person="who").findings
+    assert (found.holds, found.reached) == (True, 0.5)
+
+
 def test_tables_that_cannot_be_a_population_are_refused() -> None:
     con = connected([("a", "x")], [("a", "x")])
     db = ppdm_sql.open(con)

@@ -10,6 +10,7 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, value_counts
+from ppdm_sql.methods.top_down.boundaries import invalid_boundaries
 from ppdm_sql.methods.top_down.conditional_entropy import class_entropy
 from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.methods.top_down.count_tables import Counted
@@ -63,8 +64,9 @@ class GroupingMeasure:
     ) -> None:
         self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
         self._maskings = maskings
-        self._size = len(constraints.all)
+        self._constraints, self._size = constraints.all, len(constraints.all)
         self._measured: list[MeasuredGrouping] = []
+        self._uninformed: list[tuple[int, ...]] = []
         self._informative: dict[tuple[int, ...], tuple[Grouping, list[Formula]]] = {}
         for positions in _groups(constraints.all):
             some = [constraints.all[position] for position in positions]
@@ -84,15 +86,15 @@ class GroupingMeasure:
         )
         formulas = [item.requirement.formula(ValueCounts(population=POPULATION)) for item in constraints]
         self._measured.append(MeasuredGrouping(grouping, positions, formulas))
-        if self._classes is not None:
-            self._inform_of(attributes)
+        self._uninformed.append(tuple(attributes))
 
-    def _inform_of(self, attributes: list[int]) -> None:
-        """Make what tells the information of groups that no requirement counts in the table alone."""
-        if tuple(attributes) not in self._informative:
-            counted: dict[Counted, str] = {}
-            information = self._information(counted)
-            self._informative[tuple(attributes)] = (self.grouping(attributes, list(counted)), information)
+    def _inform(self) -> None:
+        """Make what tells of groups that no requirement counts in the table alone, once it is asked for."""
+        while self._uninformed:
+            if (attributes := self._uninformed.pop(0)) not in self._informative:
+                counted: dict[Counted, str] = {}
+                information = self._information(counted)
+                self._informative[attributes] = (self.grouping(attributes, list(counted)), information)
 
     def _add(self, constraints: Sequence[Constraint], positions: list[int]) -> None:
         engine, atoms = self._engine, self._atoms
@@ -164,6 +166,27 @@ class GroupingMeasure:
                 numbers[np.ix_(rows, positions)] = after
         return numbers
 
+    def invalid_boundaries(
+        self, cuts: Cuts, known: Floats, attribute: int, part: Codes, boundaries: Codes
+    ) -> Codes:
+        """Pick the boundaries at which splitting the present state breaks a limit; a scan per grouping.
+
+        Args:
+            cuts: The present state.
+            known: Its numbers.
+            attribute: One of grown intervals.
+            part: For each of its value codes the interval, -1 where it is not asked about.
+            boundaries: Those to decide on, inside these intervals.
+        """
+        invalid = np.zeros(len(part), dtype=bool)
+        for grouping, positions, formulas in self._measured:
+            if attribute in grouping.attributes:
+                groups = grouping.by_value(cuts, attribute, part, boundaries)
+                limits = np.array([self._constraints[position].limit for position in positions])
+                of = (formulas, known[positions], limits, len(part))
+                invalid |= invalid_boundaries(self._engine, groups, *of)
+        return np.asarray(boundaries[invalid[boundaries]])
+
     def information(self, cuts: Cuts | None) -> dict[tuple[int, ...], Floats]:
         """Tell, for each set of attributes that records are grouped by, what its groups are like.
 
@@ -174,6 +197,7 @@ class GroupingMeasure:
             Number of groups, sum of their squared sizes, and entropy of the class left in them, in bits
             together; the last only where the class has few values.
         """
+        self._inform()
         return {
             attributes: grouping.detail(asked) if cuts is None else grouping.counted_chain([cuts], asked)[0]
             for attributes, (grouping, asked) in self._informative.items()

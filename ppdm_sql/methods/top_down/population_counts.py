@@ -23,6 +23,7 @@ from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary, coded_columns, coded_rows
 from ppdm_sql.methods.base.source import check_codes, read_source
+from ppdm_sql.methods.top_down.boundaries import GroupsByValue
 from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts
 from ppdm_sql.methods.top_down.groupings import CountedGrouping
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
@@ -84,6 +85,11 @@ class PopulationGrouping(CountedGrouping):
     ) -> Floats:
         """Measure the states after specializations over the population's values too."""
         return super().after_specializations(self._wide(cuts), candidates, formulas)
+
+    def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
+        """Give the present groups by the values of an attribute; what lies outside is in no interval."""
+        outside = np.full(self._widenings[attribute].extra, -1)
+        return super().by_value(self._wide(cuts), attribute, np.concatenate([part, outside]), boundaries)
 
     def shrink(self, horizon: Sequence[Codes]) -> None:
         """Learn what the coming states can tell apart; the population's own values all differ."""
