@@ -290,7 +290,9 @@ class GeneralizationRun(RefinementRun):
 
     def make_measure(self) -> GroupingMeasure:
         """Measure information beside the requirements."""
-        measure = GroupingMeasure(self.engine, self.atoms, self.constraints, self.horizon, self.classes)
+        measure = GroupingMeasure(
+            self.engine, self.atoms, self.constraints, self.horizon, self.classes, self.maskings
+        )
         self._before = measure.information(None)
         return measure
 

@@ -241,6 +241,7 @@ class RefinementRun(Run[State]):
         self.maskings = [self.masking(a, name) for a, name in enumerate(self.attributes)]
         self.measure = self.make_measure()
         self.detail = self.measure.detail()
+        self.constraints.require_defined(self.detail)
 
     def shows_symbol(self, name: str) -> bool:
         """Whether the suppressed symbol can stand among the column's own values."""
@@ -248,7 +249,9 @@ class RefinementRun(Run[State]):
 
     def make_measure(self) -> GroupingMeasure:
         """Make what measures the states."""
-        return GroupingMeasure(self.engine, self.atoms, self.constraints, self.horizon)
+        return GroupingMeasure(
+            self.engine, self.atoms, self.constraints, self.horizon, maskings=self.maskings
+        )
 
     @cached_property
     def horizon(self) -> list[Codes]:
