@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -16,6 +17,7 @@ from ppdm_sql.audit.model import Finding, Group
 from ppdm_sql.audit.profiling import profile
 from ppdm_sql.audit.questions import Judged, Question, grouping_columns, questions
 from ppdm_sql.audit.recorded_cut import RecordedCut
+from ppdm_sql.audit.repeated_persons import repeated_persons
 from ppdm_sql.audit.report import Audit
 from ppdm_sql.audit.risks import Population, class_sizes, risks
 from ppdm_sql.audit.templates import TemplateGroup, count_inferences, template_groups
@@ -138,14 +140,27 @@ def audit(
     if not (requirements or quasi_identifier or confidential or sensitive or by):
         _refuse_population(population)
         _refuse_persons(person)
-        return Audit(profile=profile(engine, table, count))
+        noticed = _noticed(engine, table, count, person, beside=" beside --by or --require")
+        return Audit(profile=profile(engine, table, count), notices=noticed)
     with engine.workspace():
         asked, given = _spelled(engine, table, requirements), (confidential, sensitive, by)
         run = _AuditRun(engine, table, asked, quasi_identifier or (), count, given, person)
         if not allow_absent:
             _refuse_absent(run.findings)
         everybody = None if population is None else _population(engine, population, run, count)
-        return run.report(everybody, THRESHOLDS if thresholds is None else thresholds, groups, risk_threshold)
+        wanted = THRESHOLDS if thresholds is None else thresholds
+        found = run.report(everybody, wanted, groups, risk_threshold)
+        return replace(found, notices=_noticed(engine, table, count, person))
+
+
+def _noticed(
+    engine: Engine, table: Table, count: str | None, person: Sequence[str], beside: str = ""
+) -> tuple[str, ...]:
+    """Tell of a column that seems to say whose a row is, where rows are counted."""
+    if person or count is not None:
+        return ()
+    counted = "rows are counted here"
+    return tuple(repeated_persons(engine, table, engine.columns(table), otherwise=counted, beside=beside))
 
 
 def _spelled(engine: Engine, table: Table, requirements: Sequence[Asked]) -> list[Asked]:

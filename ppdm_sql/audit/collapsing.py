@@ -197,7 +197,7 @@ class _People:
     def of(cls, engine: Engine, source: Table, who: Sequence[exp.Expression]) -> _People:
         """Number the persons in one scan of the source."""
         named = [alias(value.copy(), f"p{place}") for place, value in enumerate(who)]
-        everybody = exp.select(*named).distinct().from_(exp.alias_(source.expression(), "s", table=True))
+        everybody = exp.select(*named).distinct().from_(aliased(source, "s"))
         number = alias(exp.Window(this=exp.RowNumber()), "person")
         table = engine.materialize("people", exp.select(exp.Star(), number).from_(everybody.subquery("e")))
         pairs = [exp.EQ(this=value.copy(), expression=column(f"p{n}", "p")) for n, value in enumerate(who)]
@@ -208,7 +208,7 @@ def _atoms(
     source: Table, coded: Sequence[exp.Expression], count: str | None, people: _People | None = None
 ) -> exp.Select:
     """Collapse the source; columns are renamed at once, so that no name of a user meets one of ours."""
-    read = exp.alias_(source.expression(), "s", table=True)
+    read = aliased(source, "s")
     query = exp.select(*coded).from_(read)
     records: exp.Expression = exp.Count(this=exp.Star())
     if count is not None:

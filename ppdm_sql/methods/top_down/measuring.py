@@ -166,6 +166,30 @@ class GroupingMeasure:
                 numbers[np.ix_(rows, positions)] = after
         return numbers
 
+    def path(self, cuts: Cuts, known: Floats, attribute: int, disclosed: Sequence[int]) -> Floats:
+        """Measure the states on a way of disclosures of one attribute, shape (disclosures, constraints).
+
+        Args:
+            cuts: The state from which it starts.
+            known: Its numbers.
+            attribute: One that is suppressed.
+            disclosed: Its value codes, in this order.
+
+        Cost: one scan of the counts of each grouping, however long the way is.
+        """
+        numbers = np.repeat(known[None, :], len(disclosed), axis=0)
+        for grouping, positions, formulas in self._measured:
+            if attribute in grouping.attributes:
+                read = grouping.path(cuts, attribute, disclosed, formulas)
+                for position, formula, column in zip(positions, formulas, read.T, strict=True):
+                    # Requirements are monotone: the worst of all groups seen is that of those that stand.
+                    if formula.total == "sum":
+                        numbers[:, position] = known[position] - np.nan_to_num(column).cumsum()
+                    else:
+                        worst = np.fmax if formula.total == "max" else np.fmin
+                        numbers[:, position] = worst(known[position], worst.accumulate(column))
+        return numbers
+
     def invalid_boundaries(
         self, cuts: Cuts, known: Floats, attribute: int, part: Codes, boundaries: Codes
     ) -> Codes:
