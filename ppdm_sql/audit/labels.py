@@ -133,23 +133,38 @@ def shown_columns(
     Cost: of the collapsed release a GROUP BY of each column that shows labels, and of the source of each of
     them that holds no texts.
     """
+    mapped = {place: item.name for place, item in enumerate(masked) if item.shows == "labels"}
+    labels = engine.materialize("shown_labels", _shown_labels(shown, mapped)) if mapped else shown
+    return labelled_columns(engine, source, labels, masked)
+
+
+def labelled_columns(
+    engine: Engine, source: Table, labels: Table, masked: Sequence[MaskedColumn]
+) -> list[ShownColumn]:
+    """Make what the values of masked columns are looked up in, for labels that are known.
+
+    Args:
+        engine: Where all is.
+        source: The source.
+        labels: Working table ``attribute, text, label``: the labels shown, each its own text.
+        masked: The masked columns.
+    """
     columns = {item.name: ShownColumn(item) for item in masked}
-    mapped = {place: item for place, item in enumerate(columns.values()) if item.masked.shows == "labels"}
+    mapped = [item for item in columns.values() if item.masked.shows == "labels"]
     if mapped:
-        labels = engine.materialize("shown_labels", _shown_labels(shown, mapped))
         _look_up(engine, labels, columns)
-        leaves = _leaf_labels(engine, mapped.values())
-        for item in mapped.values():
+        leaves = _leaf_labels(engine, mapped)
+        for item in mapped:
             item.labels = _labels(engine, source, labels, leaves, item)
     return list(columns.values())
 
 
-def _shown_labels(shown: Table, columns: Mapping[int, ShownColumn]) -> exp.Expression:
+def _shown_labels(shown: Table, columns: Mapping[int, str]) -> exp.Expression:
     """Select ``attribute, text, label``: the labels of columns by their places, each its own text."""
     parts = []
-    for place, item in columns.items():
+    for place, name in columns.items():
         label = column(f"l{place}", "s")
-        named = [alias(literal(item.name), "attribute"), alias(label, "text"), alias(label.copy(), "label")]
+        named = [alias(literal(name), "attribute"), alias(label, "text"), alias(label.copy(), "label")]
         parts.append(exp.select(*named).distinct().from_(exp.alias_(shown.expression(), "s", table=True)))
     return exp.union(*parts, distinct=False, copy=False) if parts[1:] else parts[0]
 

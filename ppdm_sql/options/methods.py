@@ -17,6 +17,7 @@ from ppdm_sql.options.shared import (
     INTERVALS,
     INTO,
     KEEP,
+    LOSS,
     MAX_STEPS,
     METHOD,
     NEW_TABLE,
@@ -28,6 +29,7 @@ from ppdm_sql.options.shared import (
     SEED,
     SHOW_VALUES,
     SUPPRESS,
+    SUPPRESS_RECORDS,
     SYMBOL,
     TABLE,
     TAXONOMIES,
@@ -83,6 +85,7 @@ _AUDIT = (
 )
 _SUPPRESS = (
     *(TABLE, INTO, REQUIRE, CLASS, COUNT, KEEP, IDENTIFIERS),
+    *(SUPPRESS_RECORDS, LOSS),
     replace(MAX_STEPS, help="Stop after this many disclosures."),
     *(SYMBOL, ALLOW_ABSENT, TYPES),
 )
@@ -108,7 +111,7 @@ _GENERALIZE = (
         default=False,
     ),
     SHOW_VALUES,
-    *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, TYPES),
+    *(SUPPRESS_RECORDS, LOSS, MAX_STEPS, SYMBOL, ALLOW_ABSENT, TYPES),
 )
 _SWAP = (
     *(TABLE, INTO, CONFIDENTIAL, BY),

@@ -151,8 +151,9 @@ class Refinement:
     ) -> None:
         self._constraints, self._measure, self._gains = constraints, measure, gains
         self._rounding = rounding
-        self.loss = PrivacyLoss(constraints.all, len(cuts))
+        self.loss = PrivacyLoss(constraints.lost, len(cuts))
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
+        self._refused: set[Candidate] = set()  # not valid in this state, and yet not dead
         (root,) = measure.chain([cuts])
         self.state = State(cuts, root)
         # Of what is not measured yet only this is known: no state is better than the most general one.
@@ -199,6 +200,8 @@ class Refinement:
         measured = self._measured.numbers[step.candidate]
         self.state = State(_refined(self.state.cuts, step.candidate), measured, (*self.state.steps, step))
         self._measured = self._measured.after.get(step.candidate, _Measured())
+        self._constraints.forget(self._bounds, measured)
+        self._refused.clear()
         self._used += 1
         self._learn()
 
@@ -239,6 +242,8 @@ class Refinement:
         smallest = cut.smallest
         # No class is larger than a part of it, so a part below k needs no measurement to be refused.
         possible = self._alive[attribute][cut.candidates] & (smallest >= self._constraints.least[attribute])
+        if self._refused:
+            possible &= ~np.isin(cut.candidates, [c for a, c in self._refused if a == attribute])
         return np.asarray(cut.candidates[possible]), np.asarray(smallest[possible])
 
     def _block(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats) -> _Block:
@@ -253,7 +258,11 @@ class Refinement:
         # Dead, as requirements are monotone: what is refined further breaks the limit too (Corollary 3.1).
         for (attribute, candidate), numbers in self._measured.numbers.items():
             self._bounds[attribute][candidate] = numbers
-            self._alive[attribute][candidate] = bool(self._constraints.valid(numbers))
+            valid = bool(self._constraints.valid(numbers))
+            if not valid and not self._constraints.monotone:
+                self._refused.add((attribute, candidate))
+            else:
+                self._alive[attribute][candidate] = valid
 
     # -- what is measured next --------------------------------------------------------------------
 

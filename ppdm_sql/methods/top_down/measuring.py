@@ -65,13 +65,10 @@ class GroupingMeasure:
             self._add([constraints.all[position] for position in positions], positions)
 
     def _add(self, constraints: Sequence[Constraint], positions: list[int]) -> None:
-        engine, atoms, classes = self._engine, self._atoms, self._classes
+        engine, atoms = self._engine, self._atoms
         counted: dict[Counted, str] = {}
         formulas = [_formula(engine, atoms, constraint, counted) for constraint in constraints]
-        information = [SQUARED_SIZE]
-        if classes is not None and atoms.coded[classes].size <= MOST_CLASSES:
-            values = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
-            information.append(class_entropy([counted.setdefault(v, f"p{len(counted)}") for v in values]))
+        information = informative(atoms, self._classes, counted)
         grouping = self.grouping(sorted(constraints[0].attributes), list(counted))
         self._measured.append(MeasuredGrouping(grouping, positions, formulas))
         self._informative.setdefault(tuple(grouping.attributes), (grouping, information))
@@ -96,6 +93,10 @@ class GroupingMeasure:
         for grouping, positions, formulas in self._measured:
             numbers[positions] = grouping.detail(formulas)[1:]
         return numbers
+
+    def source(self, detail: Floats) -> Floats:
+        """Give the number of each constraint in the source, for the measures, from :meth:`detail`."""
+        return detail
 
     def chain(self, states: Sequence[Cuts]) -> Floats:
         """Measure states that follow each other, shape (states, constraints)."""
@@ -147,6 +148,15 @@ class GroupingMeasure:
         """Let each grouping merge what no reachable state tells apart."""
         for measured in self._measured:
             measured.grouping.shrink(reachable)
+
+
+def informative(atoms: Atoms, classes: int | None, counted: dict[Counted, str]) -> list[Formula]:
+    """Give the formulas of what groups are like, and add what they count."""
+    information = [SQUARED_SIZE]
+    if classes is not None and atoms.coded[classes].size <= MOST_CLASSES:
+        values = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
+        information.append(class_entropy([counted.setdefault(v, f"p{len(counted)}") for v in values]))
+    return information
 
 
 def _groups(constraints: Sequence[Constraint]) -> Iterable[list[int]]:
