@@ -50,6 +50,11 @@ def evaluate(engine: Engine, release: Release, options: EvaluateOptions, progres
     try:
         with engine.workspace():
             progress.start(f"reading {release.name} and its source")
+            if left := release.row().left_out:
+                progress.notice(
+                    f"{left} records are left out of {release.name}: its trees have not seen them, and are "
+                    "asked of them only by --test."
+                )
             run = _EvaluationRun(engine, compared_tables(engine, release, options.test), options, progress)
             return run.evaluation(release.name)
     finally:

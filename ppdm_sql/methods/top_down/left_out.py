@@ -202,7 +202,7 @@ class AllowedConstraints(Constraints):
 
     def worst(self, measured: Floats) -> int:
         """Give what a run is said to be near to: the share, where there is one."""
-        return self.left_out if self.most else super().worst(measured[: len(self.asked)])
+        return self.left_out if self.most else super().worst(measured)
 
     def describe(self, position: int, value: float) -> str:
         """Write one number against its limit."""

@@ -60,6 +60,7 @@ from ppdm_sql.privacy import (
 from ppdm_sql.privacy.absent import said_absent, unknown_value
 from ppdm_sql.privacy.quoting import percent
 from ppdm_sql.release import Draft, Release, ReleasedColumn
+from ppdm_sql.release.catalogue import LEFT_OUT
 
 
 class RefinementRun(Run[State]):
@@ -288,7 +289,7 @@ class RefinementRun(Run[State]):
         told: dict[str, object] = {}
         if self.allowance.share:
             left = self.atoms.records - outcome.atoms.records
-            told |= {"suppress_records": percent(self.allowance.share), "records_left_out": left}
+            told |= {"suppress_records": percent(self.allowance.share), LEFT_OUT: left}
         return told | ({"loss": self.allowance.loss} if not self.allowance.is_plain else {})
 
     def _accepted(
