@@ -254,6 +254,7 @@ class Database:
         method: str = "tds",
         taxonomies: Mapping[str, Taxonomy | Mapping[str, Any] | str | Path] | None = None,
         ranges: Mapping[str, tuple[object, object]] | None = None,
+        boundary: str = "valid",
         condition: Sequence[str] = (),
         suppress: Sequence[str] = (),
         count_column: str | None = None,
@@ -283,10 +284,10 @@ class Database:
             taxonomies: For a column its taxonomy: a :class:`~ppdm_sql.Taxonomy`, nested mappings, the path
                 of an ARX CSV file, or the name of a table with the columns ``child`` and ``parent``.
             ranges: For a grown column its lower bound, and its upper bound, which is outside.
+            boundary: Where a grown interval is split: at its best ``valid`` boundary, or ``best`` or nowhere.
             condition: For ``hce-tdr``, the other columns that tell of the class; released as they are.
             suppress: Columns to suppress although they have an order.
-            count_column: Where rows are collapsed, the column that says how many records each stands for;
-                the release is collapsed too.
+            count_column: Column that says how many records a row stands for; the release is collapsed too.
             keep: Further columns to release as they are. Columns that nobody names are not released.
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
             interval_columns: Put columns ``A_lower`` and ``A_upper`` beside each column of intervals.
@@ -306,11 +307,9 @@ class Database:
 
         Raises:
             GuaranteeNotMet: No generalization meets the requirements.
-            PpdmError: An option, a column, a taxonomy or the table cannot be used. Nothing is published on
-                any error.
+            PpdmError: An option, column, taxonomy or table cannot be used. On any error nothing is published.
 
-        Cost: two scans of the table, then work on distinct combinations only.
-        Source: Fung, Wang, Yu 2005; HCE-TDR (2013).
+        Cost: two scans, then work on distinct combinations. Source: Fung, Wang, Yu 2005; HCE-TDR (2013).
 
         Example:
             >>> import duckdb, ppdm_sql
@@ -333,6 +332,7 @@ class Database:
             method=method,
             taxonomies=by_name(taxonomies, "taxonomies"),
             ranges=by_name(ranges, "ranges"),
+            boundary=boundary,
             condition=listed(condition),
             suppress=listed(suppress),
             count_column=count_column,

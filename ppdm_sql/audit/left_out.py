@@ -107,10 +107,10 @@ def _labelled(
 
 
 def _shown(query: exp.Select, item: ShownColumn, place: int) -> exp.Expression:
-    join, label = item.label(item.own, f"j{place}")
+    join = item.join(item.own, f"j{place}")
     if join is not None:
         query.append("joins", join)
-    return label
+    return item.label(item.own, f"j{place}")
 
 
 def _collapsed(labelled: exp.Select, values: Sequence[exp.Expression], count: str | None) -> exp.Select:

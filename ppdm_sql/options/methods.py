@@ -8,6 +8,7 @@ from dataclasses import replace
 from ppdm_sql.options.option import REQUIRED, Form, Option
 from ppdm_sql.options.shared import (
     ALLOW_ABSENT,
+    BOUNDARY,
     BY,
     CLASS,
     CONFIDENTIAL,
@@ -93,6 +94,7 @@ _GENERALIZE = (
     *(TABLE, INTO, REQUIRE, CLASS, METHOD),
     TAXONOMIES,
     GROWN_RANGES,
+    BOUNDARY,
     Option(
         "condition",
         Form.names,
@@ -444,6 +446,7 @@ _INTEGRATE = (
         metavar="N",
         least=1,
     ),
+    BOUNDARY,
     MAX_STEPS,
     replace(SHOW_VALUES, help="Print this side's values that a taxonomy lacks."),
     ALLOW_ABSENT,

@@ -115,6 +115,14 @@ SEED = Option("seed", Form.whole, "Makes the run repeatable; keep it secret.", "
 METHOD = Option(
     "method", Form.text, "How the next step is chosen.", "'tds'", metavar="tds|hce-tdr", default="tds"
 )
+BOUNDARY = Option(
+    "boundary",
+    Form.text,
+    "Split a grown interval at its best valid boundary, or as printed: at the best one or nowhere.",
+    "'best'",
+    metavar="valid|best",
+    default="valid",
+)
 INTERVALS = Option(
     "intervals",
     Form.whole,

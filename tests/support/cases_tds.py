@@ -12,7 +12,7 @@ import duckdb
 import oracle_tds
 from cases import Case, quote, text
 from oracle import Cell, Crowd, Template
-from oracle_tds import TDS, Closeness, Growing, History, Label, Method, Node, Rule, Treatment
+from oracle_tds import TDS, Boundary, Closeness, Growing, History, Label, Method, Node, Rule, Treatment
 
 Cut = dict[str, dict[Cell, Label]]
 
@@ -26,6 +26,7 @@ class TdsCase(Case):
         suppressed: Columns whose suppression is asked for by name.
         method: ``tds`` or ``hce-tdr``.
         condition: Other condition attributes, for HCE-TDR.
+        boundary: Where grown intervals are cut.
     """
 
     rules: tuple[Rule, ...]
@@ -33,6 +34,7 @@ class TdsCase(Case):
     suppressed: tuple[str, ...]
     method: Method
     condition: tuple[str, ...]
+    boundary: Boundary = "valid"
 
     def oracle(self) -> TDS:
         """The brute-force run over the same input."""
@@ -44,6 +46,7 @@ class TdsCase(Case):
             self.keep,
             self.method,
             self.condition,
+            boundary=self.boundary,
         )
 
     def requirements(self) -> list[Any]:
@@ -101,6 +104,7 @@ def generalize(connection: duckdb.DuckDBPyConnection, case: TdsCase, **options: 
         "taxonomies": case.taxonomies(),
         "ranges": case.ranges(),
         "condition": case.condition,
+        "boundary": case.boundary,
         "suppress": case.suppressed,
         "count_column": case.count_column,
         "keep": case.keep,

@@ -17,6 +17,7 @@ from cases_tds import TdsCase
 from oracle import Cell, Crowd, Source, Template, Values
 from oracle_tds import (
     TDS,
+    Boundary,
     Closeness,
     Diversity,
     Growth,
@@ -54,8 +55,8 @@ class Released:
 class LeavingOut(TDS):
     """A run that may leave out up to a number of records, with the loss that is asked for."""
 
-    def __init__(self, *asked: Any, most: int, average: bool) -> None:
-        super().__init__(*asked)
+    def __init__(self, *asked: Any, most: int, average: bool, boundary: Boundary) -> None:
+        super().__init__(*asked, boundary=boundary)
         self.most, self.average = most, average
         self.splits: list[tuple[str, Split]] = []
         self.exact = not most or all(
@@ -234,4 +235,4 @@ def leaving_out(case: TdsCase, most: int, average: bool) -> LeavingOut:
         case.method,
         case.condition,
     )
-    return LeavingOut(*asked, most=most, average=average)
+    return LeavingOut(*asked, most=most, average=average, boundary=case.boundary)

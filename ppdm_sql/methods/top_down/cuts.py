@@ -50,6 +50,33 @@ class Cut(ABC):
     def smallest(self) -> Codes:
         """For each open candidate, records of the smallest part that it makes; no class can be larger."""
 
+    def contested(self, alive: NDArray[np.bool_]) -> Codes | None:
+        """Part of each value code where another candidate may take the place of one that fell, else -1.
+
+        Args:
+            alive: For each candidate id, whether it may still be performed.
+
+        Returns:
+            None where no candidate has others beside it.
+        """
+        return None
+
+    def without(self, alive: NDArray[np.bool_]) -> Cut:
+        """Give the same partition with the candidates that are open once others have fallen.
+
+        Args:
+            alive: For each candidate id, whether it may still be performed.
+        """
+        return self
+
+    def reopened(self, alive: NDArray[np.bool_]) -> Cut:
+        """Give the same partition with candidates that had fallen for one state only open again.
+
+        Args:
+            alive: For each candidate id, whether it may still be performed.
+        """
+        return self
+
     @abstractmethod
     def refine(self, candidate: int) -> Cut:
         """Give the cut after performing one candidate."""

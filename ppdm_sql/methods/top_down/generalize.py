@@ -34,6 +34,8 @@ from ppdm_sql.taxonomy.model import Taxonomy
 from ppdm_sql.taxonomy.reading import read_taxonomy_or_rule
 
 METHODS: Mapping[str, str] = {"tds": "TDS", "hce-tdr": "HCE-TDR"}
+BOUNDARIES = ("valid", "best")
+"""Which boundary of a grown interval is tried: the best one that keeps the requirements, or the best one."""
 MOST_CLASSES = 200
 """Values of the class attribute that HCE-TDR can count in every equivalence class."""
 
@@ -63,6 +65,11 @@ class GeneralizationRun(RefinementRun):
         if request.method not in METHODS:
             raise InvalidOption(
                 f"There is no method {said(request.method)}.", f"Give one of: {', '.join(METHODS)}."
+            )
+        if request.boundary not in BOUNDARIES:
+            raise InvalidOption(
+                f"There is no rule {said(request.boundary)} for boundaries.",
+                f"Give one of: {', '.join(BOUNDARIES)}.",
             )
         if request.condition and request.method != "hce-tdr":
             raise InvalidOption(
@@ -151,7 +158,8 @@ class GeneralizationRun(RefinementRun):
             leaves = self._leaves(dictionary, taxonomy)
             return Generalization(dictionary, counts, taxonomy, leaves, self._by_interval(name))
         if self._grows(name):
-            return Intervals(dictionary, counts, symbol, self._range(dictionary))
+            least = int(self.constraints.least[position]) if self.request.boundary == "valid" else None
+            return Intervals(dictionary, counts, symbol, self._range(dictionary), least)
         if name in self._recoded["range"]:
             raise InvalidOption(
                 f"Column {name!r} has no order, so it has no range.", "Give a range for numbers and dates."
@@ -251,6 +259,7 @@ class GeneralizationRun(RefinementRun):
         return {
             "recoding": {name: self._masking_name(name) for name in self.roles.masking},
             "range": {name: [str(b) for b in bounds] for name, bounds in self._recoded["range"].items()},
+            "boundary": self.request.boundary,
             "condition": list(self.condition),
             "interval_columns": self.request.interval_columns,
         }

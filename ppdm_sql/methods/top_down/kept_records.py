@@ -184,7 +184,7 @@ def _cut(cut: Cut, masking: Masking, held: Codes | None) -> Cut:
         return SuppressionCut(masking.counts, tuple(still))
     if isinstance(cut, IntervalCut) and isinstance(masking, Intervals):
         bounds = np.unique(np.searchsorted(held, cut.boundaries))
-        return replace(cut, histogram=masking.histogram, boundaries=tuple(bounds.tolist()))
+        return replace(cut, histogram=masking.histogram, boundaries=tuple(bounds.tolist()), alive=None)
     if isinstance(cut, TaxonomyCut) and isinstance(masking, Generalization):
         return TaxonomyCut(masking.tree, cut.shown[held])
     raise TypeError(type(cut))

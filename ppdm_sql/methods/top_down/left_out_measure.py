@@ -10,6 +10,7 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, value_counts
+from ppdm_sql.methods.top_down.boundaries import invalid_boundaries
 from ppdm_sql.methods.top_down.constraints import Constraint
 from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
@@ -155,7 +156,8 @@ class AllowedMeasure(GroupingMeasure):
         classes: int | None = None,
     ) -> None:
         self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
-        self._constraints, self._size = constraints, len(constraints.all)
+        self._allowed, self._constraints = constraints, constraints.all
+        self._size = len(constraints.all)
         self._measured, self._informative = [], {}
         self._asked = asked_groupings(atoms, constraints.asked)
         self._formulas = [kept_formulas(asked.rules(engine, atoms)) for asked in self._asked]
@@ -190,7 +192,7 @@ class AllowedMeasure(GroupingMeasure):
             of_rules = iter(worst)
             for position, item in zip(asked.positions, asked.constraints, strict=True):
                 groups = item.requirement.counts is Counts.GROUPS
-                numbers[position] = classes / self._constraints.records if groups else next(of_rules)
+                numbers[position] = classes / self._allowed.records if groups else next(of_rules)
         return numbers
 
     def chain(self, states: Sequence[Cuts]) -> Floats:
@@ -206,6 +208,20 @@ class AllowedMeasure(GroupingMeasure):
                 numbers[rows] = self._put(numbers[rows], asked, read)
         return numbers
 
+    def invalid_boundaries(
+        self, cuts: Cuts, known: Floats, attribute: int, part: Codes, boundaries: Codes
+    ) -> Codes:
+        """Pick the boundaries at which the bad classes of one grouping alone hold too many records."""
+        invalid = np.zeros(len(part), dtype=bool)
+        for asked, grouping, formulas in zip(self._asked, self._groupings, self._formulas, strict=True):
+            if attribute in asked.attributes:
+                left = formulas[-2:-1]
+                now = grouping.chain([cuts], left)[0]
+                groups = grouping.by_value(cuts, attribute, part, boundaries)
+                of = (left, now, np.array([float(self._allowed.most)]), len(part))
+                invalid |= invalid_boundaries(self._engine, groups, *of)
+        return np.asarray(boundaries[invalid[boundaries]])
+
     def _numbers(self, read: Sequence[Floats]) -> Floats:
         """Put the numbers of all groupings together, shape (states, constraints)."""
         numbers = np.zeros((len(read[0]), self._size))
@@ -216,9 +232,9 @@ class AllowedMeasure(GroupingMeasure):
     def _put(self, numbers: Floats, asked: AskedGrouping, read: Floats) -> Floats:
         """Put the numbers of one grouping in; without an allowance any bad class will do."""
         left, classes = read[:, -2], read[:, -1]
-        place = self._constraints.left_out
+        place = self._allowed.left_out
         numbers[:, place] = left if len(self._asked) == 1 else np.maximum(numbers[:, place], left)
-        placed(numbers, self._constraints, asked, left, classes, read[:, :-2])
+        placed(numbers, self._allowed, asked, left, classes, read[:, :-2])
         return numbers
 
     def shrink(self, reachable: Sequence[Codes]) -> None:

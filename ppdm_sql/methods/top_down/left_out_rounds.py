@@ -115,7 +115,7 @@ class SettledMeasure(AllowedMeasure):
     def _measured_cells(self, cells: tuple[Table, Sequence[Sequence[str]]], states: int) -> Floats:
         """Settle the states, and measure what is left of them."""
         rows, keys = cells
-        limits = self._constraints
+        limits = self._allowed
 
         def groupings(table: Table) -> list[KeyedRules]:
             return self._keyed(table, keys)

@@ -12,12 +12,13 @@ present state.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.constraints import Constraints
@@ -201,7 +202,7 @@ class Refinement:
         self.state = State(_refined(self.state.cuts, step.candidate), measured, (*self.state.steps, step))
         self._measured = self._measured.after.get(step.candidate, _Measured())
         self._constraints.forget(self._bounds, measured)
-        self._refused.clear()
+        self._reopen()
         self._used += 1
         self._learn()
 
@@ -241,9 +242,9 @@ class Refinement:
         """List the candidates that may still be valid, with the records of the smallest part of each."""
         smallest = cut.smallest
         # No class is larger than a part of it, so a part below k needs no measurement to be refused.
-        possible = self._alive[attribute][cut.candidates] & (smallest >= self._constraints.least[attribute])
-        if self._refused:
-            possible &= ~np.isin(cut.candidates, [c for a, c in self._refused if a == attribute])
+        possible = self._open_now(attribute)[cut.candidates] & (
+            smallest >= self._constraints.least[attribute]
+        )
         return np.asarray(cut.candidates[possible]), np.asarray(smallest[possible])
 
     def _block(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats) -> _Block:
@@ -256,13 +257,59 @@ class Refinement:
     def _learn(self) -> None:
         """Take fresh numbers as bounds; a candidate that breaks a limit is dead for good."""
         # Dead, as requirements are monotone: what is refined further breaks the limit too (Corollary 3.1).
+        fallen = set[int]()
         for (attribute, candidate), numbers in self._measured.numbers.items():
             self._bounds[attribute][candidate] = numbers
-            valid = bool(self._constraints.valid(numbers))
-            if not valid and not self._constraints.monotone:
-                self._refused.add((attribute, candidate))
-            else:
-                self._alive[attribute][candidate] = valid
+            if bool(self._constraints.valid(numbers)) or not self._may_follow(attribute, candidate):
+                continue
+            self._fell(attribute, [candidate])
+            fallen.add(attribute)
+        for attribute in fallen:
+            self._offer_others(attribute)
+
+    def _may_follow(self, attribute: int, candidate: int) -> bool:
+        """Whether a candidate is not known to break a limit in the present state."""
+        return bool(self._alive[attribute][candidate]) and (attribute, candidate) not in self._refused
+
+    def _fell(self, attribute: int, candidates: Iterable[int]) -> None:
+        """Drop candidates that break a limit: for good, or where refinement can mend them, in this state."""
+        if self._constraints.monotone:
+            self._alive[attribute][list(candidates)] = False
+        else:
+            self._refused.update((attribute, int(candidate)) for candidate in candidates)
+
+    def _open_now(self, attribute: int) -> NDArray[np.bool_]:
+        """For each candidate id of an attribute, whether it may be performed in the present state."""
+        alive = self._alive[attribute]
+        refused = [candidate for a, candidate in self._refused if a == attribute]
+        if refused:
+            alive = alive.copy()
+            alive[refused] = False
+        return alive
+
+    def _offer_others(self, attribute: int) -> None:
+        """Offer the best boundary that is valid in the place of one that fell, in each interval."""
+        cuts, alive = self.state.cuts, self._open_now(attribute)
+        cut = cuts[attribute]
+        part = cut.contested(alive)
+        if part is None:
+            return
+        inside = (part[1:] >= 0) & (part[1:] == part[:-1])
+        boundaries = 1 + np.flatnonzero(inside & alive[1:])
+        if len(boundaries):
+            known = self.state.measured
+            self._fell(attribute, self._measure.invalid_boundaries(cuts, known, attribute, part, boundaries))
+        cuts = (*cuts[:attribute], cut.without(self._open_now(attribute)), *cuts[attribute + 1 :])
+        self.state = replace(self.state, cuts=cuts)
+
+    def _reopen(self) -> None:
+        """Let go of what the last state alone refused."""
+        reopened = {attribute for attribute, _ in self._refused}
+        self._refused.clear()
+        if reopened:
+            pairs = enumerate(self.state.cuts)
+            cuts = [c.reopened(self._alive[a]) if a in reopened else c for a, c in pairs]
+            self.state = replace(self.state, cuts=tuple(cuts))
 
     # -- what is measured next --------------------------------------------------------------------
 

@@ -210,18 +210,21 @@ class Intervals(Masking):
         counts: Records per value code and class.
         symbol: What stands for all values where NULL is one of them.
         range: Texts of the lower and upper bound of the column, or None for the observed ones.
+        least: Records that each half of a split must have, where the best valid boundary is looked for; None
+            where that of largest gain alone is tried.
     """
 
     dictionary: Dictionary
     counts: Counts
     symbol: str
     range: tuple[str, str] | None = None
+    least: int | None = None
     treatment: ClassVar[Treatment] = "generalized"
 
     @cached_property
     def histogram(self) -> ClassHistogram:
         """The column's values by class; candidate ids are their boundaries."""
-        return ClassHistogram(self.counts, self.dictionary.has_null)
+        return ClassHistogram(self.counts, self.dictionary.has_null, self.least)
 
     @cached_property
     def top(self) -> Cut:

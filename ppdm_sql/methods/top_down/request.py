@@ -32,6 +32,7 @@ class GeneralizeRequest(RefinementRequest):
     method: str = "tds"
     taxonomies: Mapping[str, Taxonomy | Mapping[str, object] | str | Path] = field(default_factory=dict)
     ranges: Mapping[str, tuple[object, object]] = field(default_factory=dict)
+    boundary: str = "valid"
     condition: Sequence[str] = ()
     suppress: Sequence[str] = ()
     interval_columns: bool = False

@@ -257,6 +257,7 @@ class IntegrationRun(GeneralizationRun):
         return {
             "recoding": {name: kinds[name] for name in self.attributes},
             "parties": sorted(parties, key=lambda owned: [*map(self.attributes.index, owned)]),
+            "boundary": self.asked.boundary,
             "match": self.asked.match,
             "intersect": self.asked.intersect,
             "score_bits": self.asked.score_bits,
