@@ -30,6 +30,7 @@ class EvaluateOptions:
     """What is asked; see :meth:`ppdm_sql.Database.evaluate` for each."""
 
     test: str | None = None
+    class_column: str | None = None
     folds: int = 10
     seeds: int = 5
     sample: int = 200_000
@@ -55,7 +56,8 @@ def evaluate(engine: Engine, release: Release, options: EvaluateOptions, progres
                     f"{left} records are left out of {release.name}: its trees have not seen them, and are "
                     "asked of them only by --test."
                 )
-            run = _EvaluationRun(engine, compared_tables(engine, release, options.test), options, progress)
+            tables = compared_tables(engine, release, options.test, options.class_column)
+            run = _EvaluationRun(engine, tables, options, progress)
             return run.evaluation(release.name)
     finally:
         progress.stop()

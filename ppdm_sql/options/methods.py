@@ -18,17 +18,22 @@ from ppdm_sql.options.shared import (
     INTERVALS,
     INTO,
     KEEP,
+    LIMITS,
     LOSS,
     MAX_STEPS,
     METHOD,
+    MIN_WIDTHS,
     NEW_TABLE,
     NOISE,
+    OPTIONAL_CLASS,
+    PERSON,
     PUBLISHED,
     RANGES,
     RELEASE,
     REQUIRE,
     SEED,
     SHOW_VALUES,
+    STOP,
     SUPPRESS,
     SUPPRESS_RECORDS,
     SYMBOL,
@@ -36,6 +41,7 @@ from ppdm_sql.options.shared import (
     TAXONOMIES,
     TEST,
     TYPES,
+    WEIGHTS,
 )
 
 _AUDIT = (
@@ -82,16 +88,16 @@ _AUDIT = (
         default=(),
     ),
     replace(BY, metavar="X,Y", help="Columns that others may know.", default=()),
-    *(ALLOW_ABSENT, TYPES),
+    *(ALLOW_ABSENT, PERSON, TYPES),
 )
 _SUPPRESS = (
-    *(TABLE, INTO, REQUIRE, CLASS, COUNT, KEEP, IDENTIFIERS),
+    *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, COUNT, KEEP, IDENTIFIERS),
     *(SUPPRESS_RECORDS, LOSS),
     replace(MAX_STEPS, help="Stop after this many disclosures."),
-    *(SYMBOL, ALLOW_ABSENT, TYPES),
+    *(SYMBOL, ALLOW_ABSENT, PERSON, TYPES, LIMITS, WEIGHTS),
 )
 _GENERALIZE = (
-    *(TABLE, INTO, REQUIRE, CLASS, METHOD),
+    *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, METHOD),
     TAXONOMIES,
     GROWN_RANGES,
     BOUNDARY,
@@ -113,7 +119,9 @@ _GENERALIZE = (
         default=False,
     ),
     SHOW_VALUES,
-    *(SUPPRESS_RECORDS, LOSS, MAX_STEPS, SYMBOL, ALLOW_ABSENT, TYPES),
+    *(SUPPRESS_RECORDS, LOSS),
+    *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES),
+    *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP),
 )
 _SWAP = (
     *(TABLE, INTO, CONFIDENTIAL, BY),
@@ -180,7 +188,9 @@ _SWAP = (
     ),
     SEED,
     replace(CLASS, help="What ppdm evaluate predicts, if not the first one.", default=None),
-    *(COUNT, KEEP, IDENTIFIERS, TYPES),
+    *(COUNT, KEEP, IDENTIFIERS),
+    replace(PERSON, help="Column that says whose record a row is: all rows of a person change alike."),
+    TYPES,
 )
 _RANDOMIZE = (
     *(TABLE, INTO),
@@ -207,7 +217,9 @@ _RANDOMIZE = (
     Option(
         "correlated", Form.flag, "Give Gaussian noise the correlations of the columns.", "true", default=False
     ),
-    *(replace(COUNT, hidden=True), TYPES),
+    replace(COUNT, hidden=True),
+    replace(PERSON, help="Column that says whose record a row is: one draw for a person."),
+    TYPES,
 )
 _RECONSTRUCT = (
     *(TABLE, NEW_TABLE),
@@ -318,6 +330,7 @@ _APPLY = (
 )
 _EVALUATE = (
     *(RELEASE, TEST),
+    replace(CLASS, help="Predict this column, if not the class of the release.", default=None),
     Option("folds", Form.whole, "Folds of the cross-validation.", "10", metavar="N", default=10),
     Option("seeds", Form.whole, "Repeat with this many seeds.", "5", metavar="N", default=5),
     Option("sample", Form.whole, "Draw at most this many records.", "200000", metavar="N", default=200_000),

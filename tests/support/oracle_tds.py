@@ -381,9 +381,13 @@ class Growth:
         return splits
 
     def choose(self, ways: Sequence[Split]) -> Split:
-        raw = [information_gain(split, self.class_records) for split in ways]
+        raw = [self.gain(split) for split in ways]
         self.ambiguous |= hangs_on_last_bits(raw)
         return ways[first_best([without_noise(gain) for gain in raw])]
+
+    def gain(self, split: Split) -> float:
+        """What a split tells about the class."""
+        return information_gain(split, self.class_records)
 
     def _split(self, part: Part, parts: tuple[Part, ...]) -> Split:
         return Split(part, parts, tuple(p.label for p in parts))
@@ -486,7 +490,7 @@ class TDS:
         self,
         source: Source,
         rules: Sequence[Rule],
-        class_column: str,
+        class_column: str | None,
         treatments: Mapping[str, Treatment],
         keep: Sequence[str] = (),
         method: Method = "tds",
@@ -499,11 +503,12 @@ class TDS:
         self.class_column, self.method, self.boundary = class_column, method, boundary
         self.masked = tuple(name for name in named if name not in set(keep))
         secrets = [name for rule in rules if (name := secret(rule)) is not None]
-        released = dict.fromkeys([*self.masked, *keep, *secrets, *condition, class_column])
+        label = [] if class_column is None else [class_column]
+        released = dict.fromkeys([*self.masked, *keep, *secrets, *condition, *label])
         self.columns = tuple(released)
         self.table = source.records(self.columns)
         self.conditions = [self.columns.index(name) for name in dict.fromkeys([*named, *condition])]
-        self.class_records = {name: source.records([name, class_column]) for name in self.masked}
+        self.class_records = {name: source.records([name, *label]) for name in self.masked}
         self.operators: dict[str, Operator] = {
             name: self._operator(source.domain(name), treatments.get(name), symbol, self.class_records[name])
             for name in self.masked
@@ -570,6 +575,7 @@ class TDS:
         """What a split tells about the class, in bits: per record of R_v, or (HCE-TDR) of the table."""
         if self.method == "tds":
             return without_noise(information_gain(split, self.class_records[attribute]))
+        assert self.class_column is not None
         decision = self.columns.index(self.class_column)
         unknown = [conditional_entropy(table, self.conditions, decision) for table in (now, then)]
         return without_noise(unknown[0] - unknown[1])

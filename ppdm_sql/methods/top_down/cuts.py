@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -195,7 +195,7 @@ class SuppressionCut(Cut):
         return np.asarray(np.where(rest > 0, np.minimum(part, rest), part))  # an empty rest is no part
 
     def refine(self, candidate: int) -> SuppressionCut:
-        return SuppressionCut(self.counts, (*self.disclosed, int(candidate)))
+        return replace(self, disclosed=(*self.disclosed, int(candidate)))
 
     def split(self, candidate: int) -> Sequence[Codes]:
         return (np.array([candidate], dtype=np.int64),)

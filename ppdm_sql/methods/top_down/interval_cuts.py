@@ -9,11 +9,12 @@ section 3 ("dynamically generated taxonomy tree"); Quinlan 1993.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,10 @@ class IntervalSplit:
     smallest: int
 
 
+BoundaryRule: TypeAlias = "Callable[[ClassHistogram, int, int, Codes], NDArray[np.bool_]]"
+"""Tells at which of some boundaries the interval of the codes from low up to high may be split."""
+
+
 @dataclass(eq=False)
 class ClassHistogram:
     """Records of each value of an ordered column by class, and the splits that follow from them.
@@ -52,11 +57,13 @@ class ClassHistogram:
         counts: Shape (values, classes), values in order; NULL, if there is one, is the last.
         has_null: Whether it is; then NULL is split from the numbers first.
         least: Records that each half must have; None where the boundary of largest gain alone is tried.
+        rules: What boundaries must meet, but for the one before NULL.
     """
 
     counts: Counts
     has_null: bool
     least: int | None = None
+    rules: tuple[BoundaryRule, ...] = ()
     _splits: dict[tuple[int, int], IntervalSplit | None] = field(default_factory=dict)
 
     @property
@@ -71,6 +78,18 @@ class ClassHistogram:
     @cached_property
     def _records_up_to(self) -> Codes:
         return np.asarray(self._up_to.sum(axis=1))
+
+    def classes(self, low: int | Codes, high: int | Codes) -> Counts:
+        """Count the records of the codes from low up to high by class."""
+        return np.asarray(self._up_to[high] - self._up_to[low])
+
+    def gains(self, low: int, high: int, boundaries: Codes) -> Floats:
+        """Give what is gained where an interval is split at each of some boundaries."""
+        return gain_of_halves(self.classes(low, high), self.classes(low, boundaries))
+
+    def is_beneficial(self, low: int, high: int) -> bool:
+        """Tell whether the records of an interval are of more than one class."""
+        return np.count_nonzero(self.classes(low, high)) > 1
 
     def split(self, low: int, high: int, alive: NDArray[np.bool_] | None = None) -> IntervalSplit | None:
         """Give the best split of the codes from low up to high; None where none is beneficial.
@@ -91,14 +110,13 @@ class ClassHistogram:
         self._splits.clear()
 
     def _best(self, low: int, high: int, alive: NDArray[np.bool_] | None) -> IntervalSplit | None:
-        whole = self._up_to[high] - self._up_to[low]
-        if high - low < 2 or np.count_nonzero(whole) < 2:
+        if high - low < 2 or not self.is_beneficial(low, high):
             return None
         boundaries = self._boundaries(low, high, alive)
         if not len(boundaries):
             return None
-        left = self._up_to[boundaries] - self._up_to[low]
-        gains = gain_of_halves(whole, left)
+        whole, left = self.classes(low, high), self.classes(low, boundaries)
+        gains = self.gains(low, high, boundaries)
         best = int((gains >= gains.max() * (1 - RELATIVE) - ABSOLUTE).argmax())
         sizes = left[best].sum(), (whole - left[best]).sum()
         return IntervalSplit(int(boundaries[best]), float(gains[best]), int(min(sizes)))
@@ -111,7 +129,11 @@ class ClassHistogram:
             left = self._records_up_to[boundaries] - self._records_up_to[low]
             right = self._records_up_to[high] - self._records_up_to[boundaries]
             boundaries = boundaries[np.minimum(left, right) >= self.least]
-        return boundaries if alive is None else boundaries[alive[boundaries]]
+        if alive is not None:
+            boundaries = boundaries[alive[boundaries]]
+        for rule in () if only_null else self.rules:
+            boundaries = boundaries[rule(self, low, high, boundaries)]
+        return boundaries
 
     def weighed(self, low: int, high: int) -> tuple[int, int, int]:
         """Give an interval behind a number that sorts those of most records first."""

@@ -14,9 +14,9 @@ import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.methods.base.arrays import Codes
+from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.code_mapping import recoded
-from ppdm_sql.methods.base.collapse import Atoms, Dictionary, class_counts
+from ppdm_sql.methods.base.collapse import Atoms, Dictionary, class_counts, value_counts
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Cut, SuppressionCut
 from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
@@ -54,7 +54,7 @@ def kept_records(
     maskings: Sequence[Masking],
     cuts: Sequence[Cut],
     moves: Sequence[Move],
-    classes: int,
+    classes: int | None,
 ) -> KeptRecords | None:
     """Leave out the records in bad classes of a state; None where there are none.
 
@@ -163,16 +163,31 @@ def _places(held: Codes, size: int) -> Codes:
 
 
 def _masking(
-    engine: Engine, kept: Atoms, masking: Masking, position: int, held: Codes | None, classes: int
+    engine: Engine, kept: Atoms, masking: Masking, position: int, held: Codes | None, classes: int | None
 ) -> Masking:
-    counts = class_counts(engine, kept, position, classes)
+    if classes is None:
+        counts = value_counts(engine, kept, position)[:, None]
+    else:
+        counts = class_counts(engine, kept, position, classes)
     dictionary = kept.coded[position]
     if isinstance(masking, Generalization):
         assert held is not None
         return replace(masking, dictionary=dictionary, counts=counts, leaves=masking.leaves[held])
-    if isinstance(masking, (Suppression, Intervals, Fixed)):
+    if isinstance(masking, Intervals):
+        assert held is not None
+        # nothing is split any more, so no boundary has to meet anything
+        places = None if masking.places is None else _kept_places(masking.places, held)
+        return replace(masking, dictionary=dictionary, counts=counts, least=None, rules=(), places=places)
+    if isinstance(masking, (Suppression, Fixed)):
         return replace(masking, dictionary=dictionary, counts=counts)
     raise TypeError(type(masking))
+
+
+def _kept_places(places: Floats, held: Codes) -> Floats:
+    """Give where the values that are still there lie in the range of the source; NULL has no place."""
+    kept = np.append(places[held[held < len(places) - 1]], places[-1])
+    kept[0] = 0.0
+    return np.asarray(kept)
 
 
 def _cut(cut: Cut, masking: Masking, held: Codes | None) -> Cut:
@@ -181,7 +196,7 @@ def _cut(cut: Cut, masking: Masking, held: Codes | None) -> Cut:
         return cut
     if isinstance(cut, SuppressionCut):
         still = [int(np.searchsorted(held, code)) for code in cut.disclosed if code in held]
-        return SuppressionCut(masking.counts, tuple(still))
+        return replace(cut, counts=masking.counts, disclosed=tuple(still))
     if isinstance(cut, IntervalCut) and isinstance(masking, Intervals):
         bounds = np.unique(np.searchsorted(held, cut.boundaries))
         return replace(cut, histogram=masking.histogram, boundaries=tuple(bounds.tolist()), alive=None)

@@ -15,10 +15,11 @@ from ppdm_sql.methods.top_down.constraints import Constraint
 from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.grouping_sql import needed
-from ppdm_sql.methods.top_down.groupings import MOST_SUMS, CountedGrouping
+from ppdm_sql.methods.top_down.groupings import MOST_SUMS, CountedGrouping, numbered_parts
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints, ClassRule
 from ppdm_sql.methods.top_down.left_out_sql import (
     kept_formulas,
+    split_sql,
     states_sql,
 )
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure, informative
@@ -94,23 +95,42 @@ def _codes(atoms: Atoms, item: Constraint) -> Sequence[int]:
 class SweptGrouping(CountedGrouping):
     """A grouping whose states are measured whole, since what is kept of the others matters too."""
 
-    @property
-    def is_large(self) -> bool:
-        return True
-
     def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
         """Measure the state after each candidate, shape (candidates, formulas), all numbers being its own."""
-        most = max(MOST_SUMS // len(needed(formulas)), 1)
-        batches: list[list[Candidate]] = [[]]
-        room = most
-        for candidate in candidates:
-            parts = len(cuts[candidate[0]].split(candidate[1]))
-            if batches[-1] and parts > room:
-                batches.append([])
-                room = most
-            batches[-1].append(candidate)
-            room -= parts
-        return np.vstack([self._states(cuts, batch, formulas) for batch in batches])
+        read = np.empty((len(candidates), len(formulas)))
+        for attribute in dict.fromkeys(attribute for attribute, _ in candidates):
+            rows = [row for row, (other, _) in enumerate(candidates) if other == attribute]
+            ids = [candidates[row][1] for row in rows]
+            if cuts[attribute].disjoint:
+                read[rows] = self._splits(cuts, attribute, ids, formulas)
+            else:
+                read[rows] = self._disclosures(cuts, attribute, ids, formulas)
+        return read
+
+    def _splits(self, cuts: Cuts, attribute: int, ids: Sequence[int], formulas: Sequence[Formula]) -> Floats:
+        """Measure the states after candidates that split parts of their own; one scan."""
+        part, owner = numbered_parts(cuts[attribute], ids)
+        rest = part < 0
+        # what no candidate splits stays as it is: each present part is an owner more
+        kept = np.unique(cuts[attribute].parts[rest], return_inverse=True)[1].ravel()
+        part[rest] = len(owner) + kept
+        owners = [*owner, *range(len(ids), len(ids) + int(kept.max(initial=-1)) + 1)]
+        counts, keys, params = self._present(cuts, {attribute: part}, grouped=False)
+        params |= {"part": part[counts.values[attribute]].tolist(), "owner": owners}
+        text = split_sql(counts.table, _group_keys(keys), attribute, formulas)
+        sides = np.full((2, max(owners) + 1, len(formulas)), np.nan)
+        for number, side, *numbers in self._engine.query(text, params, step="splits"):
+            sides[side, number] = numbers
+        return _with_others(sides[0], sides[1][: len(ids)], formulas)
+
+    def _disclosures(
+        self, cuts: Cuts, attribute: int, ids: Sequence[int], formulas: Sequence[Formula]
+    ) -> Floats:
+        """Measure the states after candidates that take one part out; a scan for every few of them."""
+        few = max(MOST_SUMS // len(needed(formulas)), 1)
+        batches = [ids[first : first + few] for first in range(0, len(ids), few)]
+        states = [self._states(cuts, [(attribute, c) for c in batch], formulas) for batch in batches]
+        return np.vstack(states)
 
     def _states(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
         part = {i: np.full(len(cuts[i].parts), -1) for i, _ in candidates}
@@ -118,22 +138,48 @@ class SweptGrouping(CountedGrouping):
         made = 0
         for attribute, candidate in candidates:
             taken = cuts[attribute].split(candidate)
-            # a disclosure leaves a rest; of a node's children the last one is it
-            taken = taken[:-1] if cuts[attribute].disjoint else taken
             conditions.append([f"part{attribute} = {made + number}" for number in range(len(taken))])
             for number, codes in enumerate(taken, start=made):
                 part[attribute][codes] = number
             made += len(taken)
         counts, keys, params = self._present(cuts, part)
-        groups = {
-            f"group{number}": "0::BIGINT + " + " + ".join(f"$key{i}[c{i} + 1]" for i in key)
-            for number, key in enumerate(keys)
-        } or {"group0": "0"}
+        groups = _group_keys(keys)
         params |= {f"part{i}": codes[counts.values[i]].tolist() for i, codes in part.items()}
         split = {f"part{i}": f"$part{i}[c{i} + 1]" for i in part}
         text = states_sql(counts.table, groups, split, conditions, formulas)
         (row,) = self._engine.query(text, params, step="states")
         return np.array(row, dtype=np.float64).reshape(len(candidates), len(formulas))
+
+
+def _group_keys(keys: Sequence[Sequence[int]]) -> dict[str, str]:
+    """Name the keys of the present groups, and write each."""
+    return {
+        f"group{number}": "0::BIGINT + " + " + ".join(f"$key{i}[c{i} + 1]" for i in key)
+        for number, key in enumerate(keys)
+    } or {"group0": "0"}
+
+
+def _with_others(wholes: Floats, split: Floats, formulas: Sequence[Formula]) -> Floats:
+    """Put what each candidate makes of its parts together with what all others hold.
+
+    Args:
+        wholes: Numbers of all parts as they are, shape (owners, formulas); those of the candidates first.
+        split: Numbers of the candidates' parts once split, shape (candidates, formulas).
+        formulas: How numbers of groups become one.
+    """
+    numbers = np.empty_like(split)
+    for place, formula in enumerate(formulas):
+        own = wholes[:, place]
+        if formula.total == "sum":
+            numbers[:, place] = np.nansum(own) - np.nan_to_num(own[: len(split)]) + split[:, place]
+            continue
+        sign = 1.0 if formula.total == "min" else -1.0
+        signed = np.append(np.nan_to_num(sign * own, nan=np.inf), np.inf)
+        first, second = np.partition(signed, 1)[:2]
+        others = np.where(signed[: len(split)] == first, second, first)
+        best = np.fmin(others, np.nan_to_num(sign * split[:, place], nan=np.inf))
+        numbers[:, place] = np.where(np.isinf(best) & (best > 0), np.nan, sign * best)
+    return numbers
 
 
 class AllowedMeasure(GroupingMeasure):
@@ -176,7 +222,7 @@ class AllowedMeasure(GroupingMeasure):
 
     @property
     def is_large(self) -> bool:
-        return True
+        return False
 
     def detail(self) -> Floats:
         pairs = zip(self._groupings, self._formulas, strict=True)

@@ -100,6 +100,71 @@ def states_sql(
     return f"SELECT {', '.join(numbers)} FROM ({grouped}) AS groups"
 
 
+def split_sql(counts: Table, groups: Mapping[str, str], attribute: int, formulas: Sequence[Formula]) -> str:
+    """Measure what each part of an attribute holds, as it is and as it would be split: two rows each.
+
+    ``$part`` gives the finest part of each code, ``$owner`` the one that it is in now.
+
+    Example: the smallest class by Job and Country, of each part of Job.
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> from ppdm_sql.privacy import ValueCounts, parse
+        >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
+        >>> print(formatted(split_sql(Table("counts"), {"group0": "$key1[c1 + 1]"}, 0, [smallest])))
+        WITH parts AS MATERIALIZED (
+          SELECT
+            group0,
+            part,
+            CAST(SUM(n) AS BIGINT) AS n
+          FROM (
+            SELECT
+              $key1[c1 + 1] AS group0,
+              $part[c0 + 1] AS part,
+              n
+            FROM "counts"
+          )
+          GROUP BY
+            group0,
+            part
+        ), wholes AS (
+          SELECT
+            group0,
+            $owner[part + 1] AS owner,
+            CAST(SUM(n) AS BIGINT) AS n
+          FROM parts
+          GROUP BY
+            group0,
+            owner
+        )
+        SELECT
+          $owner[part + 1] AS owner,
+          1 AS side,
+          MIN(NULLIF(n, 0))
+        FROM parts
+        GROUP BY
+          owner
+        UNION ALL
+        SELECT
+          owner,
+          0,
+          MIN(NULLIF(n, 0))
+        FROM wholes
+        GROUP BY
+          owner
+    """
+    counted = needed(formulas)
+    names = {c: c for c in counted}
+    numbers = ", ".join(f"{formula.total}({formula.of(names)})" for formula in formulas)
+    coded = ", ".join(f"{text} AS {name}" for name, text in groups.items())
+    rows = f"SELECT {coded}, $part[c{attribute} + 1] AS part, {', '.join(counted)} FROM {counts}"
+    keys, summed = ", ".join(groups), sums(counted)
+    return (
+        f"WITH parts AS MATERIALIZED (SELECT {keys}, part, {summed} FROM ({rows}) GROUP BY {keys}, part), "
+        f"wholes AS (SELECT {keys}, $owner[part + 1] AS owner, {summed} FROM parts GROUP BY {keys}, owner) "
+        f"SELECT $owner[part + 1] AS owner, 1 AS side, {numbers} FROM parts GROUP BY owner "
+        f"UNION ALL SELECT owner, 0, {numbers} FROM wholes GROUP BY owner"
+    )
+
+
 def _total(formula: Formula, parts: Sequence[Columns]) -> str:
     """Write a state's number over groups that fall into parts."""
     each = [formula.of(part) for part in parts]

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Codes, Floats
+from ppdm_sql.methods.top_down.column_wishes import ColumnWishes
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
@@ -139,6 +140,7 @@ class Refinement:
         measure: Measures states in the database.
         gains: What candidates gain.
         rounding: When scores are equal.
+        wishes: What is wished of single attributes.
     """
 
     def __init__(
@@ -149,9 +151,10 @@ class Refinement:
         measure: GroupingMeasure,
         gains: Gains,
         rounding: Rounding,
+        wishes: ColumnWishes | None = None,
     ) -> None:
         self._constraints, self._measure, self._gains = constraints, measure, gains
-        self._rounding = rounding
+        self._rounding, self._wishes = rounding, wishes or ColumnWishes.none(len(cuts))
         self.loss = PrivacyLoss(constraints.lost, len(cuts))
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
         self._refused: set[Candidate] = set()  # not valid in this state, and yet not dead
@@ -245,10 +248,12 @@ class Refinement:
         possible = self._open_now(attribute)[cut.candidates] & (
             smallest >= self._constraints.least[attribute]
         )
+        room = self._wishes.have_room(attribute, cut)
+        possible = possible if room is None else possible & room
         return np.asarray(cut.candidates[possible]), np.asarray(smallest[possible])
 
     def _block(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats) -> _Block:
-        gains = np.where(gains < LEAST_GAIN, 0.0, gains)
+        gains = self._wishes.weigh(attribute, np.where(gains < LEAST_GAIN, 0.0, gains))
         # An earlier number is too good, which makes the loss too small and the score too high: a bound.
         after = self._constraints.bounded(attribute, self._bounds[attribute][ids], smallest)
         losses = self.loss.of(attribute, self.state.measured, after)

@@ -17,12 +17,14 @@ class RefinementRequest(Request):
     """What the owner asks of every refinement; see :meth:`ppdm_sql.Database.suppress` for each."""
 
     require: Sequence[str | Requirement]
-    class_column: str
+    class_column: str | None = None
     max_steps: int | None = None
     symbol: str = "*"
     allow_absent: bool = False
     suppress_records: int | float | str | Fraction = 0
     loss: str = "smallest"
+    limits: Mapping[str, object] = field(default_factory=dict)
+    weights: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,5 +37,7 @@ class GeneralizeRequest(RefinementRequest):
     boundary: str = "valid"
     condition: Sequence[str] = ()
     suppress: Sequence[str] = ()
+    min_widths: Mapping[str, object] = field(default_factory=dict)
+    stop: str = "none"
     interval_columns: bool = False
     show_values: bool = False
