@@ -30,7 +30,7 @@ LONG_FUNCTIONS = {
     "database.py swap": 107,
     "database.py train": 85,
 }
-LONG_FILES = {"database.py": 1100}
+LONG_FILES = {"database.py": 1150}
 CALLED_ALIKE = {"Measure": 2, "Session": 2}
 
 

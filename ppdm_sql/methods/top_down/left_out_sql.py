@@ -104,52 +104,6 @@ def split_sql(counts: Table, groups: Mapping[str, str], attribute: int, formulas
     """Measure what each part of an attribute holds, as it is and as it would be split: two rows each.
 
     ``$part`` gives the finest part of each code, ``$owner`` the one that it is in now.
-
-    Example: the smallest class by Job and Country, of each part of Job.
-        >>> from ppdm_sql.engine.statements import formatted
-        >>> from ppdm_sql.privacy import ValueCounts, parse
-        >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
-        >>> print(formatted(split_sql(Table("counts"), {"group0": "$key1[c1 + 1]"}, 0, [smallest])))
-        WITH parts AS MATERIALIZED (
-          SELECT
-            group0,
-            part,
-            CAST(SUM(n) AS BIGINT) AS n
-          FROM (
-            SELECT
-              $key1[c1 + 1] AS group0,
-              $part[c0 + 1] AS part,
-              n
-            FROM "counts"
-          )
-          GROUP BY
-            group0,
-            part
-        ), wholes AS (
-          SELECT
-            group0,
-            $owner[part + 1] AS owner,
-            CAST(SUM(n) AS BIGINT) AS n
-          FROM parts
-          GROUP BY
-            group0,
-            owner
-        )
-        SELECT
-          $owner[part + 1] AS owner,
-          1 AS side,
-          MIN(NULLIF(n, 0))
-        FROM parts
-        GROUP BY
-          owner
-        UNION ALL
-        SELECT
-          owner,
-          0,
-          MIN(NULLIF(n, 0))
-        FROM wholes
-        GROUP BY
-          owner
     """
     counted = needed(formulas)
     names = {c: c for c in counted}
