@@ -57,6 +57,8 @@ class Constraints:
 
     monotone: bool = True
     """Whether a state that is not valid stays so, whatever it is refined to."""
+    only_worse: bool = True
+    """Whether no number is better in a state than in those before it."""
     lost: tuple[Constraint, ...]
     """Those by whose numbers privacy is lost, in the places of all; without attributes, by none."""
 
@@ -103,6 +105,12 @@ class Constraints:
         """Write one number against its limit, such as ``49.2% of 50%`` or ``7 of 5 records``."""
         constraint = self.all[position]
         return constraint.requirement.against(value, constraint.limit)
+
+    def require_defined(self, measured: Floats) -> None:
+        """Refuse a source on which a number means nothing."""
+        for constraint, number in zip(self.all, measured.tolist(), strict=True):
+            if (refused := constraint.requirement.undefined(number)) is not None:
+                raise refused
 
     def require_solution(self, measured: Floats) -> None:
         """Refuse to start where even the most suppressed table breaks a requirement."""

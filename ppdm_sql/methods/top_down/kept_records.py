@@ -195,8 +195,8 @@ def _cut(cut: Cut, masking: Masking, held: Codes | None) -> Cut:
     if held is None:
         return cut
     if isinstance(cut, SuppressionCut):
-        still = [int(np.searchsorted(held, code)) for code in cut.disclosed if code in held]
-        return replace(cut, counts=masking.counts, disclosed=tuple(still))
+        shown = np.flatnonzero(cut.parts[held] > 0)
+        return type(cut).top(masking.counts).disclose(shown.tolist())
     if isinstance(cut, IntervalCut) and isinstance(masking, Intervals):
         bounds = np.unique(np.searchsorted(held, cut.boundaries))
         return replace(cut, histogram=masking.histogram, boundaries=tuple(bounds.tolist()), alive=None)

@@ -148,12 +148,20 @@ class AllowedConstraints(Constraints):
         records: Records of the source.
 
     Raises:
-        InvalidOption: The mean class size is to be the loss, and nothing is asked of class sizes.
+        InvalidOption: The mean class size is to be the loss, and nothing is asked of class sizes; or a
+            requirement counts in a population.
     """
+
+    only_worse = False
 
     def __init__(
         self, constraints: Sequence[Constraint], attribute_count: int, allowance: Allowance, records: int
     ) -> None:
+        if any(item.requirement.population is not None for item in constraints):
+            raise InvalidOption(
+                "--suppress-records and --loss take no requirement on a population yet.",
+                "Leave them out, or let `ppdm audit` judge the release by it.",
+            )
         self.asked, self.records = tuple(constraints), records
         self.most, self.share = allowance.most(records), allowance.share
         sizes = [item for item in constraints if item.is_class_size]

@@ -22,7 +22,7 @@ from ppdm_sql.methods.top_down.left_out_sql import (
     split_sql,
     states_sql,
 )
-from ppdm_sql.methods.top_down.measuring import GroupingMeasure, informative
+from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.privacy import Counts, Formula, ValueCounts
 
 Totals = Callable[[int], Sequence[int]]
@@ -204,14 +204,14 @@ class AllowedMeasure(GroupingMeasure):
         self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
         self._allowed, self._constraints = constraints, constraints.all
         self._size = len(constraints.all)
-        self._measured, self._informative = [], {}
+        self._measured, self._informative, self._uninformed = [], {}, []
         self._asked = asked_groupings(atoms, constraints.asked)
         self._formulas = [kept_formulas(asked.rules(engine, atoms)) for asked in self._asked]
         self._groupings = [self._grouping(asked) for asked in self._asked]
 
     def _grouping(self, asked: AskedGrouping) -> SweptGrouping:
         counted = dict(asked.counted)
-        information = informative(self._atoms, self._classes, counted)
+        information = self._information(counted)
         grouping = SweptGrouping(self._engine, self._atoms, asked.attributes, list(counted), self._horizon)
         self._informative.setdefault(tuple(grouping.attributes), (grouping, information))
         return grouping

@@ -254,6 +254,7 @@ class RefinementRun(Run[State]):
         self.measure = self.make_measure()
         self.detail = self.measure.detail()
         self.before = self.measure.source(self.detail)
+        self.constraints.require_defined(self.detail)
 
     def shows_symbol(self, name: str) -> bool:
         """Whether the suppressed symbol can stand among the column's own values."""
@@ -274,7 +275,7 @@ class RefinementRun(Run[State]):
         of = self.engine, self.atoms
         if isinstance(self.constraints, AllowedConstraints):
             return allowed_measure(*of, self.constraints, self.horizon, classes)
-        return GroupingMeasure(*of, self.constraints, self.horizon, classes)
+        return GroupingMeasure(*of, self.constraints, self.horizon, classes, self.maskings)
 
     @cached_property
     def horizon(self) -> list[Codes]:
