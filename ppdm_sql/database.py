@@ -177,6 +177,8 @@ class Database:
         count_column: str | None = None,
         keep: Sequence[str] = (),
         identifiers: Mapping[str, str] | None = None,
+        suppress_records: Number = 0,
+        loss: str = "smallest",
         max_steps: int | None = None,
         symbol: str = "*",
         allow_absent: bool = False,
@@ -199,6 +201,10 @@ class Database:
             keep: Further columns to release as they are. A column of a requirement that is kept stays in
                 the clear and still groups. Columns that nobody names are not released.
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
+            suppress_records: The largest share of the records that may be left out, such as ``"1%"`` or 0.01:
+                those in classes that break a requirement. They are not in the release in any form.
+            loss: What a step costs: ``smallest``, the fall of the smallest class that is kept, or
+                ``average``, that of the mean class size.
             max_steps: Stop after this many disclosures, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
@@ -238,6 +244,8 @@ class Database:
             count_column=count_column,
             keep=listed(keep),
             identifiers=by_name(identifiers, "identifiers"),
+            suppress_records=suppress_records,
+            loss=loss,
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
@@ -267,6 +275,8 @@ class Database:
         identifiers: Mapping[str, str] | None = None,
         interval_columns: bool = False,
         show_values: bool = False,
+        suppress_records: Number = 0,
+        loss: str = "smallest",
         max_steps: int | None = None,
         symbol: str = "*",
         allow_absent: bool = False,
@@ -303,6 +313,10 @@ class Database:
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
             interval_columns: Put columns ``A_lower`` and ``A_upper`` beside each column of intervals.
             show_values: List values that a taxonomy lacks in the error that says how many there are.
+            suppress_records: The largest share of the records that may be left out, such as ``"1%"`` or 0.01:
+                those in classes that break a requirement. They are not in the release in any form.
+            loss: What a step costs: ``smallest``, the fall of the smallest class that is kept, or
+                ``average``, that of the mean class size.
             max_steps: Stop after this many steps, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
@@ -356,6 +370,8 @@ class Database:
             identifiers=by_name(identifiers, "identifiers"),
             interval_columns=interval_columns,
             show_values=show_values,
+            suppress_records=suppress_records,
+            loss=loss,
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
