@@ -23,6 +23,7 @@ LONG_FUNCTIONS = {
     "cli/swap.py run": 94,
     "cli/train.py run": 80,
     "database.py audit": 61,
+    "database.py compare": 105,
     "database.py generalize": 95,
     "database.py randomize": 85,
     "database.py reconstruct": 77,
@@ -30,7 +31,7 @@ LONG_FUNCTIONS = {
     "database.py swap": 102,
     "database.py train": 85,
 }
-LONG_FILES = {"database.py": 1100}
+LONG_FILES = {"database.py": 1200}
 CALLED_ALIKE = {"Measure": 2, "Session": 2}
 
 

@@ -31,6 +31,7 @@ COMMANDS = {
     "verify": "Audit a published release again, by SQL over its table alone.",
     "apply": "Recode other records by the cut of a release.",
     "evaluate": "Measure what a release costs a classifier.",
+    "compare": "Put settings of a method, or releases, side by side.",
     "export": "Write a release into a fresh Parquet, CSV or DuckDB file.",
     "report": "Write a page on a release, for its owner or for everybody.",
     "drop": "Remove a release or a model, with all that belongs to it.",

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ppdm_sql.options.comparison import COMPARE
 from ppdm_sql.options.option import REQUIRED, Form, Option
 from ppdm_sql.options.shared import (
     ALLOW_ABSENT,
     BY,
     CLASS,
+    CONDITION,
     CONFIDENTIAL,
     COUNT,
     GROWN_RANGES,
@@ -90,14 +92,7 @@ _GENERALIZE = (
     *(TABLE, INTO, REQUIRE, CLASS, METHOD),
     TAXONOMIES,
     GROWN_RANGES,
-    Option(
-        "condition",
-        Form.names,
-        "For hce-tdr: further condition attributes, released unchanged.",
-        "['workclass']",
-        metavar="P,Q",
-        default=(),
-    ),
+    CONDITION,
     SUPPRESS,
     *(COUNT, KEEP, IDENTIFIERS),
     Option(
@@ -468,6 +463,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "predict": _PREDICT,
     "apply": _APPLY,
     "evaluate": _EVALUATE,
+    "compare": COMPARE,
     "export": _EXPORT,
     "report": _REPORT,
     "generate_agrawal": _GENERATE_AGRAWAL,

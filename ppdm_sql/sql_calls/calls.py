@@ -137,6 +137,7 @@ CALLS = (
     ),
     Call("apply", lambda db, given: [rows.applied(db.apply(**given))], rows.APPLIED),
     Call("evaluate", _evaluate, rows.ERRORS, writes=False, tells=True),
+    Call("compare", lambda db, given: rows.compared(db.compare(**given)), rows.COMPARED, tells=True),
     Call("export", _export, rows.FILES, writes=False),
     Call("report", _report, rows.PAGES, writes=False),
     Call("drop", lambda db, given: [rows.dropped(published(db, **given))], rows.DROPPED),

@@ -225,7 +225,8 @@ class GeneralizationRun(RefinementRun):
 
     def make_measure(self) -> GroupingMeasure:
         """Measure information beside the requirements."""
-        measure = GroupingMeasure(self.engine, self.atoms, self.constraints, self.horizon, self.classes)
+        seen = self.constraints, self.horizon, self.classes, self.memory
+        measure = GroupingMeasure(self.engine, self.atoms, *seen)
         self._before = measure.information(None)
         return measure
 
@@ -240,7 +241,8 @@ class GeneralizationRun(RefinementRun):
                 "Use --method tds, or a coarser class.",
             )
         places = range(len(self.attributes))
-        self._entropy = ConditionalEntropy(self.engine, self.atoms, places, self.classes, self.horizon)
+        counts = self.engine, self.atoms, places, self.classes, self.horizon, self.memory
+        self._entropy = ConditionalEntropy(*counts)
         self._entropy_before = self._entropy.detail()
         return self._entropy
 

@@ -15,6 +15,7 @@ from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.groupings import CountedGrouping, Grouping
+from ppdm_sql.methods.top_down.remembering import Memory, RememberedGrouping
 from ppdm_sql.privacy import Counts, Formula, ValueCounts
 
 MOST_CLASSES = 64
@@ -42,6 +43,7 @@ class GroupingMeasure:
         constraints: What to measure.
         horizon: For each attribute, the parts that the first states can tell apart.
         classes: Position of the class attribute, where :meth:`information` will be asked.
+        memory: What other runs over the same atoms have measured, and will.
 
     Cost: one scan of the atoms per grouping, then one scan of its table of counts per batch.
     """
@@ -56,8 +58,10 @@ class GroupingMeasure:
         constraints: Constraints,
         horizon: Sequence[Codes],
         classes: int | None = None,
+        memory: Memory | None = None,
     ) -> None:
         self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
+        self._memory = memory
         self._size = len(constraints.all)
         self._measured: list[MeasuredGrouping] = []
         self._informative: dict[tuple[int, ...], tuple[Grouping, list[Formula]]] = {}
@@ -78,7 +82,8 @@ class GroupingMeasure:
 
     def grouping(self, attributes: Sequence[int], counted: Sequence[Counted]) -> Grouping:
         """Make what measures the groups of some attributes."""
-        return CountedGrouping(self._engine, self._atoms, attributes, counted, self._horizon)
+        found = CountedGrouping(self._engine, self._atoms, attributes, counted, self._horizon)
+        return found if self._memory is None else RememberedGrouping(found, counted, self._memory)
 
     @property
     def groups(self) -> int:

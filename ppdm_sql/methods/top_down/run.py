@@ -42,6 +42,7 @@ from ppdm_sql.methods.top_down.outcome import (
     tree_rows,
 )
 from ppdm_sql.methods.top_down.protected_values import NEVER, constraints_of
+from ppdm_sql.methods.top_down.remembering import Memory
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.methods.top_down.roles import RefinementRoles, assign_roles, sensitive_columns
 from ppdm_sql.methods.top_down.score import Gains, InformationGain, Rounding
@@ -66,6 +67,8 @@ class RefinementRun(Run[State]):
     roles: RefinementRoles
     condition: Sequence[str] = ()
     """Columns at full detail that gains depend on, beside those of the requirements."""
+    memory: Memory | None = None
+    """What runs over the same collapsed source have measured, where there are several."""
     atoms: Atoms
     constraints: Constraints
     rows: Table
@@ -131,8 +134,7 @@ class RefinementRun(Run[State]):
         """Collapse the source, and refine the most general table."""
         progress = self.progress
         progress.start(f"collapsing {self.source}")
-        self._collapse()
-        self._check_absent()
+        self.prepare(self.read())
         progress.start("refining")
         with stop_on_interrupt(progress.listener) as interrupt:
             return self.descend(lambda: interrupt.requested)
@@ -169,6 +171,13 @@ class RefinementRun(Run[State]):
         """Columns in which the suppressed symbol can stand beside values as they are."""
         return [name for name in self.roles.masking if self.shows_symbol(name)]
 
+    @property
+    def collapsed_over(self) -> tuple[object, ...]:
+        """What the collapsed source depends on; runs for which it is the same can share it."""
+        coded, roles = tuple(item.name for item in self.coded), self.roles
+        masked = tuple(self.beside_symbol)
+        return self.table, coded, roles.kept, roles.pseudonyms, roles.count, masked, self.request.symbol
+
     def read(self) -> Atoms:
         """Read the source; everything after works on what comes out, but for the audit."""
         engine, count, roles = self.engine, self.roles.count, self.roles
@@ -179,14 +188,15 @@ class RefinementRun(Run[State]):
         self.rows = read_source(engine, self.table, columns)
         return collapse(engine, self.rows, self.coded, self.kept, count, masked=masked, symbol=symbol)
 
-    def _collapse(self) -> None:
-        """Make everything on which the descent works."""
-        self.atoms = self.read()
+    def prepare(self, atoms: Atoms) -> None:
+        """Make everything on which the descent works, of the collapsed source."""
+        self.atoms = atoms
         found = constraints_of(self.engine, self.atoms, self.requirements)
         self.constraints = Constraints(found, len(self.attributes))
         self.maskings = [self.masking(a, name) for a, name in enumerate(self.attributes)]
         self.measure = self.make_measure()
         self.detail = self.measure.detail()
+        self._check_absent()
 
     def shows_symbol(self, name: str) -> bool:
         """Whether the suppressed symbol can stand among the column's own values."""
@@ -194,7 +204,7 @@ class RefinementRun(Run[State]):
 
     def make_measure(self) -> GroupingMeasure:
         """Make what measures the states."""
-        return GroupingMeasure(self.engine, self.atoms, self.constraints, self.horizon)
+        return GroupingMeasure(self.engine, self.atoms, self.constraints, self.horizon, memory=self.memory)
 
     @cached_property
     def horizon(self) -> list[Codes]:
@@ -208,7 +218,10 @@ class RefinementRun(Run[State]):
 
     def masking(self, position: int, name: str) -> Masking:
         """Choose the masking of an attribute; one that may not be masked is fixed."""
-        counts = class_counts(self.engine, self.atoms, position, self.classes)
+        known = {} if self.memory is None else self.memory.counts
+        if position not in known:
+            known[position] = class_counts(self.engine, self.atoms, position, self.classes)
+        counts = known[position]
         if name in self.roles.masking:
             return self.mask(position, name, counts)
         return Fixed(self.atoms.coded[position], counts)
