@@ -33,7 +33,7 @@ COMMANDS = {
     "evaluate": "Measure what a release costs a classifier.",
     "compare": "Put settings of a method, or releases, side by side.",
     "export": "Write a release into a fresh Parquet, CSV or DuckDB file.",
-    "report": "Write a page on a release, for its owner or for everybody.",
+    "report": "Write a page on a release, for its owner or for everybody, or on a model.",
     "drop": "Remove a release or a model, with all that belongs to it.",
     "install": "Put the audit macros into a file, for any DuckDB client.",
     "uninstall": "Remove the audit macros from a file.",

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from ppdm_sql.comparison.model import ComparedRow, Comparison
 from ppdm_sql.engine import Engine
-from ppdm_sql.errors import PpdmError
 from ppdm_sql.release.exporting import write_page
 from ppdm_sql.report.charts import Drawing
 from ppdm_sql.report.page import Block, Chapter, Numbers, Page, Picture, html
-from ppdm_sql.report.words import Cell, Number, count, measure, several, share
-from ppdm_sql.version import __version__
+from ppdm_sql.report.words import Cell, Number, count, made, measure, several, share
 
 FRONTIER, OTHER = "at the frontier", "beaten by another"
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
@@ -73,13 +70,8 @@ def comparison_page(comparison: Comparison) -> Page:
         verdict=None,
         facts=_facts(comparison),
         chapters=chapters,
-        made=_made(),
+        made=made(),
     )
-
-
-def _made() -> str:
-    today = datetime.now(UTC).date()
-    return f"Made by ppdm-sql {__version__} on {today.day} {today:%B %Y}."
 
 
 def _lead(comparison: Comparison) -> list[str]:
@@ -201,11 +193,8 @@ def _scales(points: Sequence[Mapping[str, object]]) -> dict[str, object]:
 
 
 def in_notebook(comparison: Comparison) -> str:
-    """Give the table and, where the libraries are there, the pictures, as HTML for a notebook."""
-    from ppdm_sql.report.notebook import fragment
+    """Give the table and, where the library is there, the pictures, as HTML for a notebook."""
+    from ppdm_sql.report.notebook import with_pictures
 
-    try:
-        drawn = pictures(comparison, Drawing())
-    except PpdmError:
-        drawn = []
-    return fragment(_lead(comparison), [table(comparison)], drawn)
+    shown = [("", table(comparison))]
+    return with_pictures(_lead(comparison), shown, lambda drawing: pictures(comparison, drawing))

@@ -336,7 +336,7 @@ _EXPORT = (
     ),
 )
 _REPORT = (
-    RELEASE,
+    replace(RELEASE, help="A release or a model; see ppdm releases and ppdm models."),
     Option(
         "path",
         Form.path,

@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from pathlib import Path
 
 from ppdm_sql.audit.noise import NoiseModel, noise_models
@@ -29,9 +28,8 @@ from ppdm_sql.report.measuring import measured
 from ppdm_sql.report.page import Block, Chapter, Numbers, Page, html
 from ppdm_sql.report.sides import CountedSide, release_side, source_side
 from ppdm_sql.report.subject import Subject
-from ppdm_sql.report.words import Cell, count, several, share
+from ppdm_sql.report.words import Cell, count, made, several, share, written
 from ppdm_sql.sources import read_again
-from ppdm_sql.version import __version__
 
 RISKIEST = 10
 """Combinations of the source that are named for each requirement."""
@@ -195,7 +193,7 @@ def _public_page(subject: Subject, verification: Verification, digest: tuple[str
         verdict=_verdict(verification),
         facts=[*_method(subject), *_columns(subject), *_file_facts(digest)],
         chapters=chapters,
-        made=_made(),
+        made=made(),
     )
 
 
@@ -244,15 +242,6 @@ def _limits(method: str) -> Chapter:
     return Chapter("limits", "What is not promised", [Block(items=LIMITS.get(method, ()))])
 
 
-def _made() -> str:
-    today = datetime.now(UTC).date()
-    return f"Made by ppdm-sql {__version__} on {_written(today)}."
-
-
-def _written(day: date) -> str:
-    return f"{day.day} {day:%B %Y}"
-
-
 def _records(side: CountedSide) -> int:
     name = next(iter(side.codes), None)
     return 0 if name is None else side.counts(name).records
@@ -290,7 +279,7 @@ def _owners_page(
             Chapter("measures", "All measures", [swaps.measures(measures)]),
             _limits(row.method),
         ],
-        made=_made(),
+        made=made(),
     )
 
 
@@ -364,7 +353,7 @@ def _riskiest(subject: Subject, source: Table | None) -> Block:
 def _owners_facts(subject: Subject, row: CatalogueRow) -> list[tuple[str, str]]:
     """List what the catalogue knows."""
     facts = [("Source", row.source), *_method(subject), *_columns(subject)]
-    facts.append(("Published", f"{_written(row.created_at.date())}, by ppdm-sql {row.version}"))
+    facts.append(("Published", f"{written(row.created_at.date())}, by ppdm-sql {row.version}"))
     if subject.shape.stepwise:
         facts.append(("Ended", ENDED.get(row.stopped, row.stopped)))
     return [*facts, *(("Notice", notice) for notice in row.notices)]
