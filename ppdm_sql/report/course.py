@@ -141,8 +141,9 @@ def _worst(subject: Subject, steps: int) -> list[Picture]:
     at = sorted(spread if steps >= most else range(steps + 1))
     reached: list[list[float]] = []
     for step in at:
-        view = subject.engine.overlay(state(shape, exp.Literal.number(step)))
-        found = findings(subject.engine, view, wanted, count=shape.count)
+        then = subject.engine.materialize("state", state(shape, exp.Literal.number(step)))
+        found = findings(subject.engine, then, wanted, count=shape.count)
+        subject.engine.discard(then)
         reached.append([one.reached for one in found])
     return [
         _curve(subject, place, list(zip(at, (row[place] for row in reached), strict=True)))

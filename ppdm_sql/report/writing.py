@@ -270,7 +270,7 @@ def _owners_page(
         facts=[*_owners_facts(subject, row), *_file_facts(digest)],
         chapters=[
             promise.promise(subject),
-            promise.risk(subject, _riskiest(subject, source)),
+            promise.risk(subject, _riskiest(subject)),
             swaps.swaps(subject, release, source),
             noise.noise(subject, _noises(subject)),
             Chapter("cost", "What it cost", _cost(subject, measures, evaluation)),
@@ -308,7 +308,7 @@ def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | 
     wanted = {name for requirement in subject.requirements for name in requirement.attributes}
     found = None
     if wanted <= names:
-        found = measured(engine, source, subject.requirements, subject.shape.count)
+        found = measured(engine, source, subject.requirements, subject.shape.count, smallest=RISKIEST)
     whole = Subject(
         *(engine, subject.drawing, subject.name, subject.method, subject.shape, subject.requirements),
         *(subject.after, subject.measured, side, found),
@@ -327,24 +327,19 @@ def _is_same(subject: Subject, side: CountedSide) -> bool:
     )
 
 
-def _riskiest(subject: Subject, source: Table | None) -> Block:
+def _riskiest(subject: Subject) -> Block:
     """Name the smallest classes of the source, for each quasi-identifier."""
-    if source is None or subject.measured_before is None:
+    if subject.measured_before is None:
         return Block()
-    from ppdm_sql.audit import audit
-    from ppdm_sql.privacy import KAnonymity
-
     tables = []
-    for sizes in subject.measured_before.sizes:
-        asked = KAnonymity(2, sizes.quasi_identifier)
-        found = audit(subject.engine, source, [asked], count=subject.shape.count, groups=RISKIEST)
+    for sizes, worst in zip(subject.measured_before.sizes, subject.measured_before.smallest, strict=True):
         rows: list[list[Cell]] = [
             [
                 *(None if value is None else str(value) for value in group.values),
                 count(group.records),
                 share(1 / group.records),
             ]
-            for group in found.worst
+            for group in worst
         ]
         tables.append(Numbers([*sizes.quasi_identifier, "records", "risk"], rows))
     return Block("The riskiest combinations of the source", tables=tables)
