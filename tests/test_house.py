@@ -22,16 +22,16 @@ LONG_FUNCTIONS = {
     "cli/reconstruct.py run": 76,
     "cli/swap.py run": 94,
     "cli/train.py run": 80,
-    "database.py audit": 61,
-    "database.py compare": 105,
-    "database.py generalize": 95,
-    "database.py randomize": 85,
+    "database.py audit": 64,
+    "database.py compare": 110,
+    "database.py generalize": 113,
+    "database.py randomize": 90,
     "database.py reconstruct": 77,
-    "database.py suppress": 69,
-    "database.py swap": 102,
+    "database.py suppress": 79,
+    "database.py swap": 107,
     "database.py train": 85,
 }
-LONG_FILES = {"database.py": 1200}
+LONG_FILES = {"database.py": 1300}
 CALLED_ALIKE = {"Measure": 2, "Session": 2}
 
 

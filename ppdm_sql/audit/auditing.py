@@ -22,6 +22,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, resolve_all
+from ppdm_sql.engine.person_columns import person_columns
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy import Asked, Counts, Requirement, requirement_of, resolve_measure
 from ppdm_sql.privacy.absent import unknown_value
@@ -31,7 +32,12 @@ THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
 def findings(
-    engine: Engine, table: Table, requirements: Sequence[Requirement], *, count: str | None = None
+    engine: Engine,
+    table: Table,
+    requirements: Sequence[Requirement],
+    *,
+    count: str | None = None,
+    person: Sequence[str] = (),
 ) -> list[Finding]:
     """Say for each requirement whether it holds on a table, and what was reached.
 
@@ -40,6 +46,7 @@ def findings(
         table: Any table or view, as :meth:`Engine.find` gives it; it is only read.
         requirements: What to check, in any form of the language.
         count: Column with the number of records of a row, at least 0; None where a row is a record.
+        person: Columns that say whose record a row is: then persons are counted.
 
     Returns:
         One finding per requirement, in the order given.
@@ -65,7 +72,7 @@ def findings(
     if not requirements:
         return []
     with engine.workspace():
-        return _AuditRun(engine, table, requirements, (), count).findings
+        return _AuditRun(engine, table, requirements, (), count, person=person).findings
 
 
 def audit(
@@ -83,6 +90,7 @@ def audit(
     sensitive: Sequence[str] = (),
     by: Sequence[str] = (),
     allow_absent: bool = False,
+    person: Sequence[str] = (),
 ) -> Audit:
     """Measure a table: requirements, class sizes, risk, inferences, what columns give away of others.
 
@@ -103,6 +111,7 @@ def audit(
         sensitive: Columns of which the classes of ``by`` may tell too much, measured without a requirement.
         by: Columns that others may know. Without ``confidential`` their classes are measured.
         allow_absent: Whether protected values may be such that their column does not hold them.
+        person: Columns that say whose record a row is: then persons are counted, not records.
 
     Raises:
         UnknownValue: A column does not hold a value that a template protects.
@@ -125,13 +134,14 @@ def audit(
     """
     if not (requirements or quasi_identifier or confidential or sensitive or by):
         _refuse_population(population)
+        _refuse_persons(person)
         return Audit(profile=profile(engine, table, count))
     with engine.workspace():
         asked, given = _spelled(engine, table, requirements), (confidential, sensitive, by)
-        run = _AuditRun(engine, table, asked, quasi_identifier or (), count, given)
+        run = _AuditRun(engine, table, asked, quasi_identifier or (), count, given, person)
         if not allow_absent:
             _refuse_absent(run.findings)
-        everybody = None if population is None else _population(engine, population, run.groupings, count)
+        everybody = None if population is None else _population(engine, population, run, count)
         return run.report(everybody, THRESHOLDS if thresholds is None else thresholds, groups, risk_threshold)
 
 
@@ -159,6 +169,7 @@ class _AuditRun:
         quasi_identifier: Sequence[str],
         count: str | None,
         given: tuple[Sequence[str], Sequence[str], Sequence[str]] = ((), (), ()),
+        person: Sequence[str] = (),
     ) -> None:
         columns = exact_columns(engine.columns(table))
         names = [item.name for item in columns]
@@ -175,7 +186,8 @@ class _AuditRun:
             self.sensitive,
         ]
         counted = count_column(count, columns, table=table.name)
-        self.collapsed = Collapsed(engine, table, list(dict.fromkeys(chain(*used))), counted)
+        self.person = person_columns(person, columns, count=count, table=table.name)
+        self.collapsed = Collapsed(engine, table, list(dict.fromkeys(chain(*used))), counted, self.person)
         for columns_together in self.groupings:
             self.collapsed.class_count(columns_together)
         self.templates = template_groups(self.collapsed, asked, dict(columns))
@@ -206,6 +218,7 @@ class _AuditRun:
             inferences=count_inferences(collapsed, self.templates, thresholds),
             identifiable=tuple(identifiable(collapsed, name, self.by) for name in self.confidential),
             exposure=exposure(collapsed, self.by, self.sensitive, self._types) if self._exposes else None,
+            counted=collapsed.unit,
         )
 
     def worst(self, groups: int) -> list[Group]:
@@ -235,6 +248,15 @@ def _refuse_population(population: Table | None) -> None:
         )
 
 
+def _refuse_persons(person: Sequence[str]) -> None:
+    """Refuse persons where no class is measured in which to count them."""
+    if person:
+        raise InvalidOption(
+            "Persons are to be counted, and no columns are given to find them by.",
+            "Give --by Age,Gender, or --require 'k >= 5 on Age, Gender'.",
+        )
+
+
 def _judged(
     collapsed: Collapsed, asked: Sequence[Question], templates: Sequence[TemplateGroup], types: dict[str, str]
 ) -> list[Judged]:
@@ -248,14 +270,13 @@ def _judged(
     return sorted(judged, key=lambda item: item.question.number)
 
 
-def _population(
-    engine: Engine, table: Table, groupings: Sequence[tuple[str, ...]], count: str | None
-) -> Population:
-    """Collapse the population over the columns of all quasi-identifiers."""
+def _population(engine: Engine, table: Table, run: _AuditRun, count: str | None) -> Population:
+    """Collapse the population over the columns of all quasi-identifiers; a row may be a person there."""
     columns = engine.columns(table)
     names = [item.name for item in columns]
-    wanted = list(dict.fromkeys(chain(*groupings)))
+    wanted = list(dict.fromkeys(chain(*run.groupings)))
     found = resolve_all(wanted, names, table=table.name)
     counted = count_column(count, columns, table=table.name) if count in names else None
-    collapsed = Collapsed(engine, table, found, counted)
+    person = run.person if set(run.person) <= set(names) else ()
+    collapsed = Collapsed(engine, table, found, counted, person)
     return Population(table.name, collapsed, dict(zip(wanted, found, strict=True)))

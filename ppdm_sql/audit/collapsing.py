@@ -2,21 +2,25 @@
 
 Working tables made here, all temporary, all from the one that was read:
 
-- ``atoms``: ``c0, c1, ...`` (the columns), ``atom`` (number of the row), ``records``;
+- ``atoms``: ``c0, c1, ...`` (the columns), ``atom`` (number of the row), ``records``; where persons are
+  counted, a row for each, with ``person`` (a number);
 - ``classes`` of a quasi-identifier, ``cells`` of a quasi-identifier and a sensitive column: `sql/audit/`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from sqlglot import exp
 
+from ppdm_sql.audit.model import Counted
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.count_column import check_counts
 from ppdm_sql.engine.exact import exact_values
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
+from ppdm_sql.engine.person_columns import check_persons
 from ppdm_sql.engine.statements import Scalar, bind, render
 from ppdm_sql.errors import ColumnRoleError, InvalidSource
 
@@ -29,26 +33,39 @@ class Collapsed:
         source: The table or view to read; it is never written.
         columns: The columns in question, spelled as in the table, each once.
         count: Column with the number of records of a row, or None where a row is a record.
+        person: Columns that say whose record a row is; none where records are counted.
 
     Raises:
-        InvalidSource: The count column is NULL or negative somewhere.
-        ColumnRoleError: The count column is one of the columns in question.
+        InvalidSource: The count column is NULL or negative somewhere, or a row is nobody's.
+        ColumnRoleError: The count column, or one of the person's, is one of the columns in question.
 
-    Cost: one scan of the source for the atoms, one of the count column. Everything else reads the atoms.
+    Cost: one scan of the source for the atoms, one of the count column; with persons two more, of
+        their columns. Everything else reads the atoms.
     """
 
-    def __init__(self, engine: Engine, source: Table, columns: Sequence[str], count: str | None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        source: Table,
+        columns: Sequence[str],
+        count: str | None,
+        person: Sequence[str] = (),
+    ) -> None:
         self.engine = engine
         self.source = source
+        self.unit: Counted = "persons" if person else "records"
         self._codes = {name: f"c{position}" for position, name in enumerate(columns)}
         self._made: dict[tuple[str, ...], Table] = {}
         self._counts: dict[Table, int] = {}
         if count is not None:
             _check_counts(engine, source, count, columns)
+        if person:
+            _check_persons(engine, source, person, columns)
         types = dict(engine.columns(source))
-        values = exact_values(engine, source, [Column(name, types[name]) for name in columns])
+        values = exact_values(engine, source, [Column(name, types[name]) for name in (*columns, *person)])
         coded = [alias(values[name], code) for name, code in self._codes.items()]
-        self.atoms = engine.materialize("atoms", _atoms(source, coded, count))
+        people = _People.of(engine, source, [values[name] for name in person]) if person else None
+        self.atoms = engine.materialize("atoms", _atoms(source, coded, count, people))
 
     @cached_property
     def size(self) -> tuple[int, int]:
@@ -57,6 +74,16 @@ class Collapsed:
         query = exp.select(exp.Count(this=atoms), exp.cast(exp.Sum(this=records), "HUGEINT"))
         (found,) = self.engine.query(render(query.from_(self.atoms.expression())), step="size")
         return int(found[0]), int(found[1] or 0)
+
+    @cached_property
+    def counted(self) -> int:
+        """What is counted in the whole table: records, or different persons; one scan of the atoms."""
+        if self.unit == "records":
+            return self.size[1]
+        different = exp.Count(this=exp.Distinct(expressions=[column("person")]))
+        query = exp.select(different).from_(self.atoms.expression())
+        ((persons,),) = self.engine.query(render(query), step="persons")
+        return int(persons)
 
     def codes(self, names: Sequence[str]) -> list[str]:
         """Give the names of the columns as the atoms have them."""
@@ -68,7 +95,7 @@ class Collapsed:
         Cost: one scan of the atoms, the first time.
         """
         qi = sorted(self.codes(quasi_identifier))
-        return self._once("classes", {"qi": qi})
+        return self._once(self._step("classes"), {"qi": qi})
 
     def class_count(self, quasi_identifier: Sequence[str]) -> int:
         """Give the number of classes of a quasi-identifier, at least 1.
@@ -88,12 +115,23 @@ class Collapsed:
         return self._counts[table]
 
     def cells(self, quasi_identifier: Sequence[str], sensitive: str) -> Table:
-        """Give the sensitive values of each class: ``class, class_records, value, records``.
+        """Give the sensitive values of each class: ``class, class_records, value, records, class_values``.
 
         Cost: one scan of the atoms, the first time.
         """
         qi = sorted(self.codes(quasi_identifier))
-        return self._once("cells", {"qi": qi, "sensitive": self.codes([sensitive])})
+        return self._once(self._step("cells"), {"qi": qi, "sensitive": self.codes([sensitive])})
+
+    def value_totals(self, sensitive: str) -> Table:
+        """Give the sensitive values of the table: ``value, value_records, table_values, table_records``.
+
+        Cost: one scan of the atoms, the first time.
+        """
+        return self._once(self._step("value_totals"), {"sensitive": self.codes([sensitive])})
+
+    def _step(self, name: str) -> str:
+        """Name the step that counts what is counted here."""
+        return f"person_{name}" if self.unit == "persons" else name
 
     def make(
         self,
@@ -123,7 +161,42 @@ def _check_counts(engine: Engine, source: Table, count: str, columns: Sequence[s
     check_counts(engine, source, count)
 
 
-def _atoms(source: Table, coded: Sequence[exp.Expression], count: str | None) -> exp.Select:
+def _check_persons(engine: Engine, source: Table, person: Sequence[str], columns: Sequence[str]) -> None:
+    for name in person:
+        if name in columns:
+            raise ColumnRoleError(
+                f"Column {name!r} says who the person is and is also part of what is measured.",
+                "Leave it out of the requirements, or give another --person.",
+            )
+    check_persons(engine, source, person)
+
+
+@dataclass(frozen=True)
+class _People:
+    """The persons of a table, numbered.
+
+    Args:
+        table: Working table ``p0, p1, ...`` (who it is) and ``person`` (a number).
+        same: Whether a row of the source ``s`` is that of a person ``p``.
+    """
+
+    table: Table
+    same: exp.Condition
+
+    @classmethod
+    def of(cls, engine: Engine, source: Table, who: Sequence[exp.Expression]) -> _People:
+        """Number the persons in one scan of the source."""
+        named = [alias(value.copy(), f"p{place}") for place, value in enumerate(who)]
+        everybody = exp.select(*named).distinct().from_(exp.alias_(source.expression(), "s", table=True))
+        number = alias(exp.Window(this=exp.RowNumber()), "person")
+        table = engine.materialize("people", exp.select(exp.Star(), number).from_(everybody.subquery("e")))
+        pairs = [exp.EQ(this=value.copy(), expression=column(f"p{n}", "p")) for n, value in enumerate(who)]
+        return cls(table, exp.and_(*pairs))
+
+
+def _atoms(
+    source: Table, coded: Sequence[exp.Expression], count: str | None, people: _People | None = None
+) -> exp.Select:
     """Collapse the source; columns are renamed at once, so that no name of a user meets one of ours."""
     read = exp.alias_(source.expression(), "s", table=True)
     query = exp.select(*coded).from_(read)
@@ -133,4 +206,9 @@ def _atoms(source: Table, coded: Sequence[exp.Expression], count: str | None) ->
         query = query.where(exp.GT(this=column(count, "s"), expression=exp.convert(0)))
     number = exp.Window(this=exp.RowNumber())
     query = query.select(alias(number, "atom"), alias(records, "records"))
-    return query.group_by(*(exp.convert(place) for place in range(1, len(coded) + 1)))
+    places = [exp.convert(place) for place in range(1, len(coded) + 1)]
+    if people is not None:
+        query = query.select(column("person", "p"))
+        query.append("joins", exp.Join(this=aliased(people.table, "p"), on=people.same))
+        return query.group_by(*places, column("person", "p"))
+    return query.group_by(*places)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.audit.judging import judgements
-from ppdm_sql.audit.model import Titled
+from ppdm_sql.audit.model import Counted, Titled
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import is_ordered
@@ -71,7 +71,7 @@ class Exposure:
 
     Args:
         by: Those columns.
-        records: Of the table.
+        records: Of the table; persons, where they are counted, once for each class.
         classes: Equivalence classes of these columns.
         smallest: Records of the smallest class: k.
         median: Of the classes' sizes.
@@ -93,27 +93,28 @@ class Exposure:
     in_small: int
     sensitive: tuple[SensitiveExposure, ...]
 
-    def measures(self) -> list[tuple[str, float | None, str]]:
+    def measures(self, counted: Counted = "records") -> list[tuple[str, float | None, str]]:
         """List measure, value, and what it says, of the classes."""
+        each = "" if counted == "records" else ", once in each class"
         return [
-            ("records", self.records, "in the table"),
+            (counted, self.records, f"in the table{each}"),
             ("classes", self.classes, "combinations of these columns that exist"),
-            ("smallest class (k)", self.smallest, "records that cannot be told apart, at worst"),
+            ("smallest class (k)", self.smallest, f"{counted} that cannot be told apart, at worst"),
             ("median class", self.median, "half of the classes are no larger"),
-            ("mean class", self.mean, "records for each class"),
+            ("mean class", self.mean, f"{counted} for each class"),
             ("largest class", self.largest, ""),
-            ("share alone", self.alone / self.records, "of the records, in classes of 1"),
+            ("share alone", self.alone / self.records, f"of the {counted}, in classes of 1"),
             (
                 f"share below {SMALL}",
                 self.in_small / self.records,
-                f"of the records, in classes of 1 to {SMALL - 1}",
+                f"of the {counted}, in classes of 1 to {SMALL - 1}",
             ),
         ]
 
-    def tables(self, on: str) -> list[Titled]:
+    def tables(self, on: str, counted: Counted = "records") -> list[Titled]:
         """Give title, column names and rows of the tables to print; ``on`` names the columns."""
         heading = ("measure", "value", "what it says")
-        found: list[Titled] = [(f"Classes of {on}", heading, list(self.measures()))]
+        found: list[Titled] = [(f"Classes of {on}", heading, list(self.measures(counted)))]
         for item in self.sensitive:
             found.append((f"{item.sensitive} by {on}", heading, list(sensitive_measures(item))))
             more = (
@@ -122,7 +123,7 @@ class Exposure:
             rows: list[tuple[object, ...]] = [
                 (v.value, v.records, v.share, v.confidence, v.certain) for v in item.by_value
             ]
-            names = (item.sensitive, "records", "share", "highest confidence", "records where it is certain")
+            names = (item.sensitive, counted, "share", "highest confidence", f"{counted} where it is certain")
             found.append((f"Confidence of each {item.sensitive} by {on}{more}", names, rows))
         return found
 
@@ -188,10 +189,11 @@ def _sensitive(
     cells = {"cells": collapsed.cells(by, sensitive)}
     ratio = bind("audit/recursive_ratio", tables=cells)
     ((recursive_c,),) = engine.query(ratio, step="recursive_ratio")
-    listed = bind("audit/value_confidences", tables=cells, values={"most": MOST_VALUES})
+    totals = {"value_totals": collapsed.value_totals(sensitive)}
+    listed = bind("audit/value_confidences", tables={**cells, **totals}, values={"most": MOST_VALUES})
     rows = engine.query(listed, step="value_confidences")
     closeness = TCloseness(Fraction(1), sensitive, qi)
-    equal = collapsed.make("equal_t_closeness", cells, values=_ANY_T)
+    equal = collapsed.make("equal_t_closeness", {**cells, **totals}, values=_ANY_T)
     return SensitiveExposure(
         sensitive=sensitive,
         values=int(rows[0][-1]),

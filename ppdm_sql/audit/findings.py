@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ppdm_sql.audit.collapsing import Collapsed
-from ppdm_sql.audit.model import Finding, Group
+from ppdm_sql.audit.model import Counted, Finding, Group
 from ppdm_sql.audit.questions import Judged
 from ppdm_sql.engine import Rows
 from ppdm_sql.engine.names import Table
@@ -32,12 +32,13 @@ def summed_up(collapsed: Collapsed, judged: Sequence[Judged]) -> list[Finding]:
             item,
             [row for row in rows[item.judgements] if row[0] == item.question.number],
             collapsed.class_count(item.question.requirement.attributes),
+            collapsed.unit,
         )
         for item in judged
     ]
 
 
-def _finding(item: Judged, rows: Rows, classes: int) -> Finding:
+def _finding(item: Judged, rows: Rows, classes: int, counted: Counted) -> Finding:
     asked = item.question.requirement
     low_is_bad = asked.worst == "min"
     reached = {row[1]: row[2] if low_is_bad else row[3] for row in rows}
@@ -55,6 +56,7 @@ def _finding(item: Judged, rows: Rows, classes: int) -> Finding:
         violating_records=violating[1],
         by_value=by_value,
         absent_values=tuple(text for position, text in item.texts.items() if position not in reached),
+        counted=counted,
     )
 
 

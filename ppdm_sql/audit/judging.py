@@ -42,7 +42,7 @@ def judgements(
         tables: Tables that the step reads beside ``classes``, ``cells`` and what it prepares.
     """
     of_sensitive = "".join(types[name] for name in asked.sensitive_columns)
-    step = asked.audit_step(Audited(lambda: collapsed.size, of_sensitive))
+    step = asked.audit_step(Audited(lambda: collapsed.size, lambda: collapsed.counted, of_sensitive))
     known = dict(tables)
 
     def found(names: tuple[str, ...]) -> dict[str, Table]:
@@ -58,4 +58,6 @@ def _groups(collapsed: Collapsed, asked: Requirement, name: str) -> Table:
     if name == "classes":
         return collapsed.classes(asked.attributes)
     (sensitive,) = asked.sensitive_columns
+    if name == "value_totals":
+        return collapsed.value_totals(sensitive)
     return collapsed.cells(asked.attributes, sensitive)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ppdm_sql.privacy import Asked, Value
 
 Titled = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
 """A table for printing: title, column names, rows."""
+
+Counted = Literal["records", "persons"]
+"""What an audit counts; who has several records in a class is one person of it."""
 
 ITSELF = "the table itself"
 """What a risk names as its population where none was given."""
@@ -26,9 +29,10 @@ class Finding:
         reached: The worst over all classes, in the limit's unit; 0 for a template whose values do not occur.
         classes: Classes of the channel or quasi-identifier.
         violating_classes: Those of them that violate it; all, if it is broken by the table as a whole.
-        violating_records: Records in those.
+        violating_records: Records in those; persons, where they are counted, once for each class.
         by_value: For a template each protected value, as text, with its highest confidence.
         absent_values: The protected values that do not occur, as they were written: perhaps misspellings.
+        counted: Whether records or persons were counted.
     """
 
     requirement: Asked
@@ -40,6 +44,7 @@ class Finding:
     violating_records: int
     by_value: tuple[tuple[Value, float], ...] = ()
     absent_values: tuple[Value, ...] = ()
+    counted: Counted = "records"
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ppdm_sql.audit.model import ClassSizes, Finding, Group, Identifiable, Inferences, Risk, Titled
+from ppdm_sql.audit.model import ClassSizes, Counted, Finding, Group, Identifiable, Inferences, Risk, Titled
 from ppdm_sql.privacy import Asked, Counts, Measure, requirement_of
 
-_FINDING = ("requirement", "holds", "limit", "reached", "classes", "violating classes", "violating records")
+_FINDING = ("requirement", "holds", "limit", "reached", "classes", "violating classes")
 LONG = 80
 """Characters of a requirement or a list of columns that a title can hold."""
-_SIZES = ("class size", "classes", "records")
 
 
 class Heads:
@@ -19,9 +18,11 @@ class Heads:
 
     Args:
         findings: Of the audit, which list each requirement once.
+        counted: What the audit counted.
     """
 
-    def __init__(self, findings: Iterable[Finding]) -> None:
+    def __init__(self, findings: Iterable[Finding], counted: Counted = "records") -> None:
+        self.counted = counted
         self._asked = [finding.requirement for finding in findings]
         self.numbered = any(len(str(asked)) > LONG for asked in self._asked)
 
@@ -40,9 +41,10 @@ class Heads:
 def lay_out_findings(findings: Iterable[Finding], heads: Heads) -> Titled:
     """List the requirements, each with what was reached."""
     rows = [_finding(found) for found in findings]
+    heading = (*_FINDING, f"violating {heads.counted}")
     if not heads.numbered:
-        return "Requirements", _FINDING, rows
-    return "Requirements", ("number", *_FINDING), [(n, *row) for n, row in enumerate(rows, 1)]
+        return "Requirements", heading, rows
+    return "Requirements", ("number", *heading), [(n, *row) for n, row in enumerate(rows, 1)]
 
 
 def _finding(found: Finding) -> tuple[Any, ...]:
@@ -60,26 +62,26 @@ def lay_out_worst(worst: Iterable[Group], heads: Heads) -> list[Titled]:
     for group in worst:
         title = f"Worst groups of {heads.requirement(group.requirement)}"
         infers = requirement_of(group.requirement).counts is Counts.PROTECTED
-        heading = (*group.columns, *(["inferred"] if infers else []), "records", "reached", "violates")
+        heading = (*group.columns, *(["inferred"] if infers else []), heads.counted, "reached", "violates")
         inferred = (group.inferred,) if infers else ()
         row = (*group.values, *inferred, group.records, group.reached, group.violates)
         found.setdefault(title, (title, heading, []))[2].append(row)
     return list(found.values())
 
 
-def lay_out_class_sizes(sizes: ClassSizes, on: str) -> Titled:
+def lay_out_class_sizes(sizes: ClassSizes, on: str, counted: Counted = "records") -> Titled:
     """Give the class sizes of a quasi-identifier, in ranges."""
     rows = [
         (str(low) if low == high else f"{low}-{high}", classes, records)
         for low, high, classes, records in sizes.ranges
     ]
-    return f"Class sizes on {on}", _SIZES, rows
+    return f"Class sizes on {on}", ("class size", "classes", counted), rows
 
 
-def lay_out_risks(risks: list[Risk], on: str) -> Titled:
+def lay_out_risks(risks: list[Risk], on: str, counted: Counted = "records") -> Titled:
     """Give the risks under a quasi-identifier, an attacker a row."""
     above = f"share above {risks[0].threshold:g}"
-    heading = ("attacker", "population", "average", "highest", "records at highest", above)
+    heading = ("attacker", "population", "average", "highest", f"{counted} at highest", above)
     rows = [
         (r.attacker, r.population, r.average, r.highest, r.records_at_highest, r.share_above) for r in risks
     ]
@@ -92,7 +94,7 @@ def lay_out_inferences(inferences: Inferences, on: str) -> Titled:
     return title, ("confidence above", "inferences"), list(inferences.above)
 
 
-def lay_out_identifiable(item: Identifiable) -> list[Titled]:
+def lay_out_identifiable(item: Identifiable, counted: Counted = "records") -> list[Titled]:
     """Give the identifiable records of a confidential column, in total and by value."""
     totals = [
         ("uniquely", item.unique, item.unique),
@@ -105,11 +107,11 @@ def lay_out_identifiable(item: Identifiable) -> list[Titled]:
     more = f", {len(values)} of {item.values} values" if len(values) < item.values else ""
     heading = (item.confidential, "uniquely", "groups", "collectively", "not")
     return [
-        (title, ("identifiable", "patterns", "records", "share"), rows),
+        (title, ("identifiable", "patterns", counted, "share"), rows),
         (f"{title}, by value{more}", heading, list(values)),
     ]
 
 
 def requirement_tables(findings: Sequence[Finding]) -> list[Titled]:
     """Give what was found of each requirement as a table; none where none was measured."""
-    return [lay_out_findings(findings, Heads(findings))] if findings else []
+    return [lay_out_findings(findings, Heads(findings, findings[0].counted))] if findings else []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ppdm_sql.audit import printing
 from ppdm_sql.audit.exposure import Exposure
-from ppdm_sql.audit.model import ClassSizes, Finding, Group, Identifiable, Inferences, Risk, Titled
+from ppdm_sql.audit.model import ClassSizes, Counted, Finding, Group, Identifiable, Inferences, Risk, Titled
 from ppdm_sql.audit.profiling import Profile
 from ppdm_sql.notebook import in_html
 
@@ -24,6 +24,7 @@ class Audit:
         identifiable: One per confidential column.
         exposure: What the columns that others may know give away; None unless asked for.
         profile: A first look at every column; None where anything was asked.
+        counted: Whether records or persons were counted.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -34,6 +35,7 @@ class Audit:
     identifiable: tuple[Identifiable, ...] = ()
     exposure: Exposure | None = None
     profile: Profile | None = None
+    counted: Counted = "records"
 
     def __repr__(self) -> str:
         kept = sum(finding.holds for finding in self.findings)
@@ -50,17 +52,19 @@ class Audit:
 
     def tables(self) -> list[Titled]:
         """Give everything as tables for printing: title, column names, rows; empty ones are left out."""
-        heads = printing.Heads(self.findings)
+        heads = printing.Heads(self.findings, self.counted)
         found = [
             printing.lay_out_findings(self.findings, heads),
             *printing.lay_out_worst(self.worst, heads),
-            *(self.exposure.tables(heads.columns(self.exposure.by)) if self.exposure else []),
+            *(self.exposure.tables(heads.columns(self.exposure.by), self.counted) if self.exposure else []),
             *(self.profile.tables() if self.profile else []),
         ]
         for sizes in self.class_sizes:
             on = heads.columns(sizes.quasi_identifier)
             risks = [risk for risk in self.risks if risk.quasi_identifier == sizes.quasi_identifier]
-            found += [printing.lay_out_class_sizes(sizes, on), printing.lay_out_risks(risks, on)]
+            found += [printing.lay_out_class_sizes(sizes, on, self.counted)]
+            found.append(printing.lay_out_risks(risks, on, self.counted))
         found += [printing.lay_out_inferences(item, heads.columns(item.channel)) for item in self.inferences]
-        found += [table for item in self.identifiable for table in printing.lay_out_identifiable(item)]
+        for item in self.identifiable:
+            found += printing.lay_out_identifiable(item, self.counted)
         return [table for table in found if table[2]]

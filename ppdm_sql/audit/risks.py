@@ -91,7 +91,12 @@ def _classes(collapsed: Collapsed, quasi_identifier: Sequence[str], population: 
     named_there = [population.columns[name] for name in quasi_identifier]
     return collapsed.make(
         "population_classes",
-        {"atoms": collapsed.atoms, "population_atoms": population.collapsed.atoms},
+        {
+            "classes": collapsed.classes(quasi_identifier),
+            "atoms": collapsed.atoms,
+            "classes_of_population": population.collapsed.classes(named_there),
+            "atoms_of_population": population.collapsed.atoms,
+        },
         columns={
             "qi": collapsed.codes(quasi_identifier),
             "population_qi": population.collapsed.codes(named_there),

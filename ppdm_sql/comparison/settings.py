@@ -79,11 +79,9 @@ def settings(options: CompareOptions, into: str) -> list[TriedSetting]:
         into: What the release of any of them would be called.
 
     Raises:
-        InvalidOption: A method is not known, or there is no class, no requirement or no limit of one.
+        InvalidOption: A method is not known, or there is no requirement or no limit of one.
         RequirementSyntaxError: A requirement cannot be read.
     """
-    if options.class_column is None:
-        raise InvalidOption("No class is given.", "Add --class, the column that the recipient predicts.")
     for method in options.method:
         if method not in METHODS:
             raise InvalidOption(f"There is no method {said(method)}.", f"Give some of: {', '.join(METHODS)}.")

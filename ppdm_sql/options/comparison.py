@@ -7,7 +7,6 @@ from dataclasses import replace
 from ppdm_sql.options.option import REQUIRED, Form, Option
 from ppdm_sql.options.shared import (
     ALLOW_ABSENT,
-    CLASS,
     CONDITION,
     COUNT,
     GROWN_RANGES,
@@ -16,6 +15,7 @@ from ppdm_sql.options.shared import (
     KEEP,
     MAX_STEPS,
     METHOD,
+    OPTIONAL_CLASS,
     REQUIRE,
     SUPPRESS,
     SYMBOL,
@@ -54,7 +54,7 @@ COMPARE = (
         help="The methods to try.",
         example="['tds', 'hce-tdr']",
     ),
-    replace(CLASS, default=None),
+    OPTIONAL_CLASS,
     *(TAXONOMIES, GROWN_RANGES),
     replace(CONDITION, help="Further columns that tell of the class: for hce-tdr conditions, else kept."),
     *(SUPPRESS, COUNT, KEEP, IDENTIFIERS, MAX_STEPS, SYMBOL, ALLOW_ABSENT),

@@ -9,6 +9,7 @@ from ppdm_sql.options.comparison import COMPARE
 from ppdm_sql.options.option import REQUIRED, Form, Option
 from ppdm_sql.options.shared import (
     ALLOW_ABSENT,
+    BOUNDARY,
     BY,
     CLASS,
     CONDITION,
@@ -19,22 +20,28 @@ from ppdm_sql.options.shared import (
     INTERVALS,
     INTO,
     KEEP,
+    LIMITS,
     MAX_STEPS,
     METHOD,
+    MIN_WIDTHS,
     NEW_TABLE,
     NOISE,
+    OPTIONAL_CLASS,
+    PERSON,
     PUBLISHED,
     RANGES,
     RELEASE,
     REQUIRE,
     SEED,
     SHOW_VALUES,
+    STOP,
     SUPPRESS,
     SYMBOL,
     TABLE,
     TAXONOMIES,
     TEST,
     TYPES,
+    WEIGHTS,
 )
 
 _AUDIT = (
@@ -81,17 +88,18 @@ _AUDIT = (
         default=(),
     ),
     replace(BY, metavar="X,Y", help="Columns that others may know.", default=()),
-    *(ALLOW_ABSENT, TYPES),
+    *(ALLOW_ABSENT, PERSON, TYPES),
 )
 _SUPPRESS = (
-    *(TABLE, INTO, REQUIRE, CLASS, COUNT, KEEP, IDENTIFIERS),
+    *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, COUNT, KEEP, IDENTIFIERS),
     replace(MAX_STEPS, help="Stop after this many disclosures."),
-    *(SYMBOL, ALLOW_ABSENT, TYPES),
+    *(SYMBOL, ALLOW_ABSENT, PERSON, TYPES, LIMITS, WEIGHTS),
 )
 _GENERALIZE = (
-    *(TABLE, INTO, REQUIRE, CLASS, METHOD),
+    *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, METHOD),
     TAXONOMIES,
     GROWN_RANGES,
+    BOUNDARY,
     CONDITION,
     SUPPRESS,
     *(COUNT, KEEP, IDENTIFIERS),
@@ -103,7 +111,8 @@ _GENERALIZE = (
         default=False,
     ),
     SHOW_VALUES,
-    *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, TYPES),
+    *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES),
+    *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP),
 )
 _SWAP = (
     *(TABLE, INTO, CONFIDENTIAL, BY),
@@ -170,7 +179,9 @@ _SWAP = (
     ),
     SEED,
     replace(CLASS, help="What ppdm evaluate predicts, if not the first one.", default=None),
-    *(COUNT, KEEP, IDENTIFIERS, TYPES),
+    *(COUNT, KEEP, IDENTIFIERS),
+    replace(PERSON, help="Column that says whose record a row is: all rows of a person change alike."),
+    TYPES,
 )
 _RANDOMIZE = (
     *(TABLE, INTO),
@@ -197,7 +208,9 @@ _RANDOMIZE = (
     Option(
         "correlated", Form.flag, "Give Gaussian noise the correlations of the columns.", "true", default=False
     ),
-    *(replace(COUNT, hidden=True), TYPES),
+    replace(COUNT, hidden=True),
+    replace(PERSON, help="Column that says whose record a row is: one draw for a person."),
+    TYPES,
 )
 _RECONSTRUCT = (
     *(TABLE, NEW_TABLE),
@@ -308,6 +321,7 @@ _APPLY = (
 )
 _EVALUATE = (
     *(RELEASE, TEST),
+    replace(CLASS, help="Predict this column, if not the class of the release.", default=None),
     Option("folds", Form.whole, "Folds of the cross-validation.", "10", metavar="N", default=10),
     Option("seeds", Form.whole, "Repeat with this many seeds.", "5", metavar="N", default=5),
     Option("sample", Form.whole, "Draw at most this many records.", "200000", metavar="N", default=200_000),
@@ -436,6 +450,7 @@ _INTEGRATE = (
         metavar="N",
         least=1,
     ),
+    BOUNDARY,
     MAX_STEPS,
     replace(SHOW_VALUES, help="Print this side's values that a taxonomy lacks."),
     ALLOW_ABSENT,

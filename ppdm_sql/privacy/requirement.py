@@ -41,10 +41,12 @@ class Audited:
 
     Args:
         size: Gives the number of collapsed rows and of records; one scan, so only at need.
+        counted: Gives what is counted in the whole table, records or persons; one scan, so only at need.
         type: Of the sensitive column; empty where there is none.
     """
 
     size: Callable[[], tuple[int, int]]
+    counted: Callable[[], int]
     type: str
 
 
@@ -56,7 +58,7 @@ class AuditStep:
 
     Args:
         name: Of the step.
-        inputs: Tables that it reads: ``classes``, ``cells``, ``protected_values`` or what is prepared.
+        inputs: Tables that it reads: ``classes``, ``cells``, ``value_totals``, ``protected_values``, others.
         values: Its parameters, beside ``requirement``, the number of the requirement.
         prepared: Steps to run before it, each with the tables that it reads.
     """

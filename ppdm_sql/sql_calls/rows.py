@@ -10,6 +10,7 @@ from typing import Any
 
 from ppdm_sql.audit import Audit, Exposure, Finding, Profile, Risk
 from ppdm_sql.audit.exposure import sensitive_measures
+from ppdm_sql.audit.model import Counted
 from ppdm_sql.comparison.model import Comparison
 from ppdm_sql.database import Database
 from ppdm_sql.engine.statements import literal, render
@@ -210,27 +211,33 @@ def audited(audit: Audit) -> list[Row]:
     for group in audit.worst:
         asked, values = str(group.requirement), ", ".join(map(_text, group.values))
         rows.append(
-            (values, f"reached of {asked}", group.reached, not group.violates, f"{group.records} records")
+            (
+                values,
+                f"reached of {asked}",
+                group.reached,
+                not group.violates,
+                f"{group.records} {audit.counted}",
+            )
         )
-    rows += list(_exposed(audit.exposure)) if audit.exposure else []
+    rows += list(_exposed(audit.exposure, audit.counted)) if audit.exposure else []
     rows += list(_profiled(audit.profile)) if audit.profile else []
     for sizes in audit.class_sizes:
         (k, *_), classes = sizes.sizes[0], sum(number for _, number, _ in sizes.sizes)
         if audit.exposure is None or audit.exposure.by != sizes.quasi_identifier:
             on = ", ".join(sizes.quasi_identifier)
             rows.append((on, "smallest class (k)", k, None, f"the smallest of {classes} classes"))
-    rows += [row for risk in audit.risks for row in _risk(risk)]
+    rows += [row for risk in audit.risks for row in _risk(risk, audit.counted)]
     for told in audit.inferences:
         about = f"{', '.join(told.channel)} -> {', '.join(told.sensitive)}"
         rows += [(about, f"inferences above {above:g}", number, None, None) for above, number in told.above]
     for item in audit.identifiable:
         about, of = f"{item.confidential} by {', '.join(item.by)}", f"of {item.records}"
-        rows.append((about, "uniquely identifiable records", item.unique, None, of))
-        rows.append((about, "collectively identifiable records", item.grouped, None, of))
+        rows.append((about, f"uniquely identifiable {audit.counted}", item.unique, None, of))
+        rows.append((about, f"collectively identifiable {audit.counted}", item.grouped, None, of))
     return rows
 
 
-def _risk(risk: Risk) -> Iterator[Row]:
+def _risk(risk: Risk, counted: str) -> Iterator[Row]:
     on, of = ", ".join(risk.quasi_identifier), f"in {risk.population}"
     yield on, f"{risk.attacker} risk, average", risk.average, None, of
     if risk.highest is not None:
@@ -239,7 +246,7 @@ def _risk(risk: Risk) -> Iterator[Row]:
             f"{risk.attacker} risk, highest",
             risk.highest,
             None,
-            f"{risk.records_at_highest} records, {of}",
+            f"{risk.records_at_highest} {counted}, {of}",
         )
 
 
@@ -247,18 +254,20 @@ def _finding(found: Finding) -> Row:
     about, of = str(found.requirement), f"{found.classes} classes"
     if isinstance(found.requirement, Measure):
         return about, "reached", found.reached, None, of
-    broken = f"{found.violating_records} records in {found.violating_classes} of {of} violate it"
+    broken = f"{found.violating_records} {found.counted} in {found.violating_classes} of {of} violate it"
     return about, "reached", found.reached, found.holds, f"limit {found.limit:.6g}; {broken}"
 
 
-def _exposed(found: Exposure) -> Iterator[Row]:
+def _exposed(found: Exposure, counted: Counted) -> Iterator[Row]:
     by = ", ".join(found.by)
-    yield from ((by, name, value, None, note) for name, value, note in found.measures())
+    yield from ((by, name, value, None, note) for name, value, note in found.measures(counted))
     for item in found.sensitive:
         about = f"{item.sensitive} by {by}"
         yield from ((about, name, value, None, note) for name, value, note in sensitive_measures(item))
         for value in item.by_value:
-            note = f"{100 * value.share:.4g} % of all records; certain for {value.certain} of {value.records}"
+            note = (
+                f"{100 * value.share:.4g} % of all {counted}; certain for {value.certain} of {value.records}"
+            )
             named = f"{item.sensitive} = {_text(value.value)} by {by}"
             yield named, "highest confidence", value.confidence, None, note
 

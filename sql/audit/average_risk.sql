@@ -1,4 +1,4 @@
--- average_risk | in: classes | out: average_risk | grain: one row per class | params: requirement INTEGER, risk_numerator BIGINT, risk_denominator BIGINT
+-- average_risk | in: classes | out: average_risk | grain: one row per class | params: requirement INTEGER, table_records HUGEINT, risk_numerator BIGINT, risk_denominator BIGINT
 -- Classes divided by records: the mean risk of a record, which is 1 / class size. It is a number of the whole
 -- table, so each class has the same, and all classes violate it or none.
 -- Source: El Emam, Dankar 2008, doi:10.1197/jamia.M2716.
@@ -6,8 +6,7 @@ WITH counted_classes AS (
     SELECT
         c.class,
         c.class_records,
-        CAST(count(*) OVER () AS HUGEINT) AS classes,
-        sum(c.class_records) OVER () AS table_records
+        CAST(count(*) OVER () AS HUGEINT) AS classes
     FROM classes AS c
 )
 SELECT
@@ -15,6 +14,6 @@ SELECT
     1 AS position,
     c.class,
     c.class_records,
-    c.classes / c.table_records AS reached,
-    c.classes * param('risk_denominator') > c.table_records * param('risk_numerator') AS violates
+    c.classes / param('table_records') AS reached,
+    c.classes * param('risk_denominator') > param('table_records') * param('risk_numerator') AS violates
 FROM counted_classes AS c;

@@ -1,16 +1,8 @@
--- beta_likeness | in: cells | out: beta_likeness | grain: one row per class | params: requirement INTEGER, beta_numerator HUGEINT, beta_denominator HUGEINT, enhanced BOOLEAN
+-- beta_likeness | in: cells, value_totals | out: beta_likeness | grain: one row per class | params: requirement INTEGER, beta_numerator HUGEINT, beta_denominator HUGEINT, enhanced BOOLEAN
 -- Largest gain (p - q) / q of a sensitive value, p being its share in the class and q in the table. Enhanced: a
 -- gain above -ln q violates whatever beta is, and counts as the table's records, more than any gain.
 -- Source: Cao, Karras 2012, doi:10.14778/2350229.2350255.
-WITH value_totals AS (
-    SELECT
-        c.value,
-        sum(c.records) AS value_records,
-        sum(sum(c.records)) OVER () AS table_records
-    FROM cells AS c
-    GROUP BY c.value
-),
-gains AS (
+WITH gains AS (
     SELECT
         c.class,
         c.class_records,

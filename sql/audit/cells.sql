@@ -1,6 +1,7 @@
 -- cells | in: atoms | out: cells | grain: one row per class and value | params: qi VARCHAR[], sensitive VARCHAR[]
 -- How many records of each class have each sensitive value; NULL is a value of its own in both.
--- Everything about classes and sensitive values follows from these rows.
+-- Everything about classes and sensitive values follows from these rows. class_values is the sum of records in a
+-- class, which is class_records where records are counted.
 WITH keyed_cells AS (
     SELECT
         COLUMNS(getvariable('qi')),
@@ -14,5 +15,6 @@ SELECT
     min(k.atom) OVER (PARTITION BY COLUMNS(getvariable('qi'))) AS class,
     CAST(sum(k.records) OVER (PARTITION BY COLUMNS(getvariable('qi'))) AS BIGINT) AS class_records,
     k.value,
-    k.records
+    k.records,
+    CAST(sum(k.records) OVER (PARTITION BY COLUMNS(getvariable('qi'))) AS BIGINT) AS class_values
 FROM keyed_cells AS k;

@@ -4,12 +4,13 @@
 SELECT
     c.class,
     c.class_records,
+    c.class_values,
     v.value_rank - 1 AS rank_before,
     v.sum_up_to - v.records_up_to AS sum_before,
     coalesce(lead(v.value_rank - 1) OVER up_to, v.last_rank) AS rank_at_end,
     coalesce(lead(v.sum_up_to - v.records_up_to) OVER up_to, v.table_sum) AS sum_at_end,
     sum(c.records) OVER up_to * v.table_records AS class_side,
-    sum(c.records) OVER up_to * v.table_records // c.class_records AS turning_point,
+    sum(c.records) OVER up_to * v.table_records // c.class_values AS turning_point,
     (v.last_rank - 1) * v.table_records AS longest_way
 FROM cells AS c
 INNER JOIN value_ranks AS v

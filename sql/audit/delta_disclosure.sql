@@ -1,26 +1,23 @@
--- delta_disclosure | in: cells | out: delta_disclosure | grain: one row per class | params: requirement INTEGER, ratio_numerator HUGEINT, ratio_denominator HUGEINT, limited BOOLEAN
+-- delta_disclosure | in: cells, value_totals | out: delta_disclosure | grain: one row per class | params: requirement INTEGER, ratio_numerator HUGEINT, ratio_denominator HUGEINT, limited BOOLEAN
 -- Largest abs(log2(p / q)) of a sensitive value, p being its share in the class and q in the table; infinite, and
 -- a violation, where the class lacks a value. The limit is on p / q and q / p: 2 to the power of delta.
 -- Source: Brickell, Shmatikov 2008, doi:10.1145/1401890.1401904.
-WITH value_totals AS (
+WITH different_values AS (
     SELECT
-        c.value,
-        sum(c.records) AS value_records,
-        sum(sum(c.records)) OVER () AS table_records,
-        count(*) OVER () AS table_values
-    FROM cells AS c
-    GROUP BY c.value
+        count(*) AS table_values
+    FROM value_totals AS v
 ),
 shares AS (
     SELECT
         c.class,
         c.class_records,
-        v.table_values,
+        d.table_values,
         c.records * v.table_records AS in_class,
         v.value_records * c.class_records AS in_table
     FROM cells AS c
     INNER JOIN value_totals AS v
         ON c.value IS NOT DISTINCT FROM v.value
+    CROSS JOIN different_values AS d
 ),
 extremes AS (
     SELECT

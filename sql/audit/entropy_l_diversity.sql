@@ -7,7 +7,7 @@ WITH diversities AS (
         c.class,
         min(c.class_records) AS class_records,
         exp(
-            ln(min(c.class_records)) - sum(c.records * ln(c.records)) / min(c.class_records)
+            ln(min(c.class_values)) - sum(c.records * ln(c.records)) / min(c.class_values)
         ) AS diversity
     FROM cells AS c
     GROUP BY c.class

@@ -1,22 +1,14 @@
--- equal_t_closeness | in: cells | out: equal_t_closeness | grain: one row per class | params: requirement INTEGER, t_numerator HUGEINT, t_denominator HUGEINT
+-- equal_t_closeness | in: cells, value_totals | out: equal_t_closeness | grain: one row per class | params: requirement INTEGER, t_numerator HUGEINT, t_denominator HUGEINT
 -- Earth mover's distance with equal distances, for categories: half the sum over the table's values
 -- of |share in the class - share in the table|; here in whole numbers, times 2 x class x table.
 -- Source: Li, Li, Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
-WITH value_totals AS (
-    SELECT
-        c.value,
-        sum(c.records) AS value_records,
-        sum(sum(c.records)) OVER () AS table_records
-    FROM cells AS c
-    GROUP BY c.value
-),
-distances AS (
+WITH distances AS (
     SELECT
         c.class,
         min(c.class_records) AS class_records,
-        sum(abs(c.records * v.table_records - v.value_records * c.class_records))
-        + min(c.class_records) * (min(v.table_records) - sum(v.value_records)) AS moved,
-        2 * min(c.class_records) * min(v.table_records) AS whole
+        sum(abs(c.records * v.table_values - v.value_records * c.class_values))
+        + min(c.class_values) * (min(v.table_values) - sum(v.value_records)) AS moved,
+        2 * min(c.class_values) * min(v.table_values) AS whole
     FROM cells AS c
     INNER JOIN value_totals AS v
         ON c.value IS NOT DISTINCT FROM v.value

@@ -35,6 +35,7 @@ turned_runs AS (
     SELECT
         r.class,
         r.class_records,
+        r.class_values,
         r.class_side,
         r.sum_before,
         r.longest_way,
@@ -50,9 +51,9 @@ distances AS (
     SELECT
         r.class,
         min(r.class_records) AS class_records,
-        min(r.class_records) * min(r.sum_before)
-        + sum(r.class_side * r.ranks + r.class_records * r.table_side) AS moved,
-        min(r.class_records) * min(r.longest_way) AS whole
+        min(r.class_values) * min(r.sum_before)
+        + sum(r.class_side * r.ranks + r.class_values * r.table_side) AS moved,
+        min(r.class_values) * min(r.longest_way) AS whole
     FROM turned_runs AS r
     GROUP BY r.class
 )

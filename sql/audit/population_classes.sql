@@ -1,25 +1,29 @@
--- population_classes | in: atoms, population_atoms | out: population_classes | grain: one row per class | params: qi VARCHAR[], population_qi VARCHAR[]
--- Each class of the table with the records that the population has in it (0 where it has none).
+-- population_classes | in: classes, atoms, classes_of_population, atoms_of_population | out: population_classes | grain: one row per class | params: qi VARCHAR[], population_qi VARCHAR[]
+-- Each class of the table with the records, or persons, that the population has in it (0 where it has none).
 -- Both sides are stacked and grouped rather than joined, so that NULL meets NULL.
-WITH stacked_records AS (
+WITH stacked_classes AS (
     SELECT
         COLUMNS(getvariable('qi')),
-        a.records AS class_records,
+        k.class_records,
         0 AS population_records
-    FROM atoms AS a
+    FROM classes AS k
+    INNER JOIN atoms AS a
+        ON k.class = a.atom
     UNION ALL
     SELECT
         COLUMNS(getvariable('population_qi')),
         0 AS class_records,
-        p.records AS population_records
-    FROM population_atoms AS p
+        k.class_records AS population_records
+    FROM classes_of_population AS k
+    INNER JOIN atoms_of_population AS a
+        ON k.class = a.atom
 ),
 keyed_classes AS (
     SELECT
         COLUMNS(getvariable('qi')),
-        CAST(sum(r.class_records) AS BIGINT) AS class_records,
-        CAST(sum(r.population_records) AS BIGINT) AS population_records
-    FROM stacked_records AS r
+        CAST(sum(s.class_records) AS BIGINT) AS class_records,
+        CAST(sum(s.population_records) AS BIGINT) AS population_records
+    FROM stacked_classes AS s
     GROUP BY ALL
 )
 SELECT

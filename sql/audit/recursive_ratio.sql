@@ -6,7 +6,7 @@ SELECT
     CASE WHEN count(*) = count(t.ratio) THEN max(t.ratio) END AS ratio
 FROM (
     SELECT
-        max(c.records) / nullif(min(c.class_records) - max(c.records), 0) AS ratio
+        max(c.records) / nullif(min(c.class_values) - max(c.records), 0) AS ratio
     FROM cells AS c
     GROUP BY c.class
 ) AS t;

@@ -1,14 +1,7 @@
--- value_ranks | in: cells | out: value_ranks | grain: one row per sensitive value | params: -
+-- value_ranks | in: value_totals | out: value_ranks | grain: one row per sensitive value | params: -
 -- The different values of the table in order, NULL last, each with the records up to it, and with
 -- the sum of those numbers up to it: what the ordered distance needs of the whole table.
-WITH value_totals AS (
-    SELECT
-        c.value,
-        sum(c.records) AS value_records
-    FROM cells AS c
-    GROUP BY c.value
-),
-ranked_totals AS (
+WITH ranked_totals AS (
     SELECT
         t.value,
         row_number() OVER (ORDER BY t.value NULLS LAST) AS value_rank,

@@ -16,10 +16,12 @@ class Request:
         count_column: Where rows are collapsed, the column that says how many records each stands for.
         keep: Columns to release as they are.
         identifiers: Direct identifiers, each with ``drop`` or ``pseudonym``.
+        person: Columns that say whose record a row is; none where a record is a person.
     """
 
     into: str
-    class_column: str | None
+    class_column: str | None = None
     count_column: str | None = None
     keep: Sequence[str] = ()
     identifiers: Mapping[str, str] = field(default_factory=dict)
+    person: Sequence[str] = ()

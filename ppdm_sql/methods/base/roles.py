@@ -24,6 +24,7 @@ class Roles(ABC):
         pseudonyms: Direct identifiers replaced by keyed pseudonyms.
         dropped: Direct identifiers that are left out.
         count: Column of counts, or None.
+        person: Columns that say whose record a row is; none where a record is a person.
     """
 
     class_column: str | None
@@ -31,6 +32,7 @@ class Roles(ABC):
     pseudonyms: tuple[str, ...]
     dropped: tuple[str, ...]
     count: str | None = None
+    person: tuple[str, ...] = ()
 
     @property
     @abstractmethod
@@ -40,7 +42,7 @@ class Roles(ABC):
     def treatment(self, name: str) -> Treatment | None:
         """Tell how a column is treated; None where it is not released."""
         shared: Treatments = (
-            ("class", _one(self.class_column)),
+            ("class", self.classes),
             ("kept", self.kept),
             ("pseudonym", self.pseudonyms),
             ("count", _one(self.count)),
@@ -49,12 +51,19 @@ class Roles(ABC):
         return next(found, None)
 
     @property
+    def classes(self) -> tuple[str, ...]:
+        """The class column, where there is one."""
+        return _one(self.class_column)
+
+    @property
     def identifiers(self) -> dict[str, str]:
         """The direct identifiers with their treatment, as the catalogue keeps them."""
         return dict.fromkeys(self.dropped, "drop") | dict.fromkeys(self.pseudonyms, "pseudonym")
 
     def refuse_two(self, claims: Iterable[tuple[str, Sequence[str]]]) -> None:
         """Refuse a column that has two of a method's roles, or one of them and one that all methods know.
+
+        Who a person is may be a direct identifier, too, and nothing else.
 
         Args:
             claims: Each role of the method in words, with its columns.
@@ -72,6 +81,12 @@ class Roles(ABC):
                         "Name it in one role only.",
                     )
                 taken[name] = role
+        for name in self.person:
+            if taken.get(name, shared[0][0]) != shared[0][0]:
+                raise ColumnRoleError(
+                    f"Column {name!r} cannot be both {taken[name]} and who the person is.",
+                    "Who a person is, is not released; name another column in one of the two places.",
+                )
 
 
 def _one(name: str | None) -> tuple[str, ...]:

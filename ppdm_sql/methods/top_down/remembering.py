@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
+from ppdm_sql.methods.top_down.boundaries import GroupsByValue
 from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.grouping_sql import totals
@@ -89,6 +90,10 @@ class RememberedGrouping(Grouping):
     ) -> Floats:
         """Measure the states after candidates that split parts of their own."""
         return self._after(self._grouping.after_specializations, cuts, candidates, formulas)
+
+    def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
+        """Give the present groups by the values of an attribute too."""
+        return self._grouping.by_value(cuts, attribute, part, boundaries)
 
     def shrink(self, horizon: Sequence[Codes]) -> None:
         """Learn the parts that the coming states can tell apart."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.names import resolve
+from ppdm_sql.engine.person_columns import person_columns
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.privacy import Requirement
@@ -23,7 +24,6 @@ class RefinementRoles(Roles):
         sensitive: Columns that requirements protect.
     """
 
-    class_column: str
     grouping: tuple[str, ...]
     masking: tuple[str, ...]
     sensitive: tuple[str, ...]
@@ -48,24 +48,25 @@ def assign_roles(
         UnknownColumn: A named column does not exist.
         ColumnRoleError: A column has two roles that exclude each other.
     """
-    names = [column.name for column in columns]
+    names, label = [column.name for column in columns], request.class_column
     grouping = tuple(dict.fromkeys(name for r in requirements for name in r.attributes))
     pseudonyms, dropped = treated_identifiers(request.identifiers, names, table=table)
     roles = RefinementRoles(
         grouping=grouping,
         masking=tuple(name for name in grouping if name not in kept),
         sensitive=sensitive_columns(requirements),
-        class_column=resolve(request.class_column, names, table=table),
+        class_column=None if label is None else resolve(label, names, table=table),
         kept=kept,
         pseudonyms=pseudonyms,
         dropped=dropped,
         count=count_column(request.count_column, columns, table=table),
+        person=person_columns(request.person, columns, count=request.count_column, table=table),
     )
     roles.refuse_two(
         [
             ("in a channel or quasi-identifier", grouping),
             ("sensitive", roles.sensitive),
-            ("the class", (roles.class_column,)),
+            ("the class", roles.classes),
             ("kept", tuple(name for name in kept if name not in grouping)),
         ]
     )

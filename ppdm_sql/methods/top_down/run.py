@@ -18,13 +18,16 @@ from ppdm_sql.audit.labels import MaskedColumn
 from ppdm_sql.audit.masking import MaskingPromise, accept_masked
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import Table, resolve_all
+from ppdm_sql.engine.types import Kind, kind_of, type_title
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
-from ppdm_sql.methods.base.collapse import Atoms, class_counts, collapse
+from ppdm_sql.methods.base.collapse import Atoms, class_counts, collapse, value_counts
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, Output, released_rows
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.top_down import information_loss as information
+from ppdm_sql.methods.top_down.certainty_penalty import CERTAINTY
+from ppdm_sql.methods.top_down.column_wishes import ColumnWishes, limit_of, resolved, weight_of
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.interrupt import stop_on_interrupt
@@ -45,7 +48,7 @@ from ppdm_sql.methods.top_down.protected_values import NEVER, constraints_of
 from ppdm_sql.methods.top_down.remembering import Memory
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.methods.top_down.roles import RefinementRoles, assign_roles, sensitive_columns
-from ppdm_sql.methods.top_down.score import Gains, InformationGain, Rounding
+from ppdm_sql.methods.top_down.score import Gains, InformationGain, Rounding, nine_digits
 from ppdm_sql.privacy import (
     Redundancy,
     Requirement,
@@ -56,6 +59,9 @@ from ppdm_sql.privacy import (
 )
 from ppdm_sql.privacy.absent import said_absent, unknown_value
 from ppdm_sql.release import Draft, Release, ReleasedColumn
+
+MOST_CLASSES = 100
+"""Values of a class above which a notice says that they are many."""
 
 
 class RefinementRun(Run[State]):
@@ -87,8 +93,18 @@ class RefinementRun(Run[State]):
         self.requirements: tuple[Requirement, ...] = tuple(
             resolve(requirement, list(self.columns), table=self.source) for requirement in asked
         )
+        if self.request.person:
+            raise InvalidOption("A run cannot count persons yet.", "Leave --person out; ppdm audit takes it.")
         listed, kept = list(self.columns.values()), self._as_they_are()
-        return assign_roles(listed, self.requirements, self.request, table=self.source, kept=kept)
+        roles = assign_roles(listed, self.requirements, self.request, table=self.source, kept=kept)
+        wished = {"limit": self.request.limits, "weight": self.request.weights}
+        limits, weights = (
+            resolved(given, option, list(self.columns), roles.masking, table=self.source)
+            for option, given in wished.items()
+        )
+        self._limits = {name: limit_of(name, given) for name, given in limits.items()}
+        self._weights = {name: weight_of(name, given) for name, given in weights.items()}
+        return roles
 
     def _as_they_are(self) -> tuple[str, ...]:
         """List the columns to keep, conditions among them but for those that are sensitive anyway."""
@@ -109,6 +125,32 @@ class RefinementRun(Run[State]):
     def gains(self) -> Gains:
         """Choose what candidates gain."""
         return InformationGain()
+
+    @property
+    def gain_name(self) -> str:
+        """What candidates gain, in words."""
+        return "information about the class" if self.has_class else CERTAINTY
+
+    @property
+    def has_class(self) -> bool:
+        """Whether gains are about a class, not about certainty."""
+        return self.roles.class_column is not None
+
+    def class_information(self, outcome: Outcome) -> Sequence[information.Row]:
+        """Measure what gains are about: what each column tells of the class, or the certainty penalty."""
+        if self.has_class:
+            of = (self.attributes, outcome.maskings, tuple(outcome.cuts))
+            return list(information.class_information(*of))
+        return [information.certainty_penalty(outcome.maskings, outcome.cuts, self.wishes.weights)]
+
+    @cached_property
+    def wishes(self) -> ColumnWishes:
+        """What is wished of the attributes; certainty is a mean over the masked ones, by their weights."""
+        weighed, limited = self._weights, self._limits
+        weights = [weighed.get(name, 1.0) for name in self.attributes]
+        masked = sum(w for n, w in zip(self.attributes, weights, strict=True) if n in self.roles.masking)
+        share = 1.0 if self.has_class or not masked else 1 / masked
+        return ColumnWishes([weight * share for weight in weights], list(map(limited.get, self.attributes)))
 
     def completed(self, state: State, cuts: Sequence[Cut]) -> tuple[Sequence[Move], Sequence[Cut]]:
         """Give moves to make after the descent, which cost no requirement anything, and the cuts then."""
@@ -135,9 +177,21 @@ class RefinementRun(Run[State]):
         progress = self.progress
         progress.start(f"collapsing {self.source}")
         self.prepare(self.read())
+        self._notice_class()
         progress.start("refining")
         with stop_on_interrupt(progress.listener) as interrupt:
             return self.descend(lambda: interrupt.requested)
+
+    def _notice_class(self) -> None:
+        """Tell of a class that gains are fitted to value by value."""
+        name = self.roles.class_column
+        if name is not None and self.classes is not None:
+            size = self.atoms.coded[self.classes].size
+            if size > MOST_CLASSES or kind_of(self.columns[name].type) is Kind.REAL:
+                self.progress.notice(
+                    f"The class {name!r} is {type_title(self.columns[name].type)} and has {size:,} values, "
+                    "each a class of its own to the gains: bin it in a view, or leave --class out."
+                )
 
     def _check_absent(self) -> None:
         """Refuse protected values that their column does not hold, or tell of them if they are meant."""
@@ -163,7 +217,7 @@ class RefinementRun(Run[State]):
     @property
     def coded(self) -> list[Column]:
         """Columns that are coded: the attributes first."""
-        names = dict.fromkeys((*self.attributes, *self.roles.sensitive, self.roles.class_column))
+        names = dict.fromkeys((*self.attributes, *self.roles.sensitive, *self.roles.classes))
         return [self.columns[name] for name in names]
 
     @property
@@ -212,19 +266,26 @@ class RefinementRun(Run[State]):
         return [masking.top.reachable(np.ones(masking.ids, dtype=bool)) for masking in self.maskings]
 
     @property
-    def classes(self) -> int:
-        """Position of the class attribute."""
-        return self.atoms.position(self.roles.class_column)
+    def classes(self) -> int | None:
+        """Position of the class attribute; None where there is none, and gains are about certainty."""
+        label = self.roles.class_column
+        return None if label is None else self.atoms.position(label)
 
     def masking(self, position: int, name: str) -> Masking:
         """Choose the masking of an attribute; one that may not be masked is fixed."""
         known = {} if self.memory is None else self.memory.counts
         if position not in known:
-            known[position] = class_counts(self.engine, self.atoms, position, self.classes)
+            known[position] = self._counts(position)
         counts = known[position]
         if name in self.roles.masking:
             return self.mask(position, name, counts)
         return Fixed(self.atoms.coded[position], counts)
+
+    def _counts(self, position: int) -> Counts:
+        """Count the records of an attribute's values by class, or at all where there is none."""
+        if self.classes is None:
+            return value_counts(self.engine, self.atoms, position)[:, None]
+        return class_counts(self.engine, self.atoms, position, self.classes)
 
     def descend(self, interrupted: Callable[[], bool]) -> State:
         """Refine until no valid and beneficial candidate is left."""
@@ -239,7 +300,8 @@ class RefinementRun(Run[State]):
             self.constraints,
             self.measure,
             self.gains(),
-            self.rounding,
+            self.rounding if self.has_class else nine_digits,
+            self.wishes,
         )
 
     def draft(self, transformed: State) -> Draft:
@@ -331,6 +393,7 @@ class RefinementRun(Run[State]):
         roles, request = self.roles, self.request
         return {
             "class": roles.class_column,
+            "gain": self.gain_name,
             "count": roles.count,
             "masking": list(roles.masking),
             "keep": list(roles.kept),
@@ -338,6 +401,8 @@ class RefinementRun(Run[State]):
             "max_steps": request.max_steps,
             "symbol": request.symbol,
             "allow_absent": request.allow_absent,
+            "limit": self._limits,
+            "weight": self._weights,
             **self.parameters(),
         }
 

@@ -95,7 +95,7 @@ class AverageRisk(ClassRequirement):
     def audit_step(self, table: Audited) -> AuditStep:
         risk = at_most(self.risk, SHARES)
         limit = {"risk_numerator": risk.numerator, "risk_denominator": risk.denominator}
-        return AuditStep("average_risk", ("classes",), limit)
+        return AuditStep("average_risk", ("classes",), {"table_records": table.counted(), **limit})
 
     def amount(self, number: float) -> str:
         return f"an average risk of {100 * number:.6g} %"

@@ -125,7 +125,9 @@ class BetaLikeness(DistributionRequirement):
         # The step compares whole numbers up to the cube of the records, times the denominator.
         beta = at_most(min(self.beta, Fraction(records)), max(LARGEST // max(records**3, 1), 1))
         limit = {"beta_numerator": beta.numerator, "beta_denominator": beta.denominator}
-        return AuditStep("beta_likeness", ("cells",), {**limit, "enhanced": self.kind == "enhanced"})
+        return AuditStep(
+            "beta_likeness", ("cells", "value_totals"), {**limit, "enhanced": self.kind == "enhanced"}
+        )
 
     def amount(self, number: float) -> str:
         return f"beta = {number:.6g}"

@@ -109,7 +109,8 @@ class DeltaDisclosure(DistributionRequirement):
         delta = min(self.delta, Fraction(records.bit_length()))
         ratio = power_of_two(delta, max(LARGEST // max(2 * records**3, 1), 1))
         limit = {"ratio_numerator": ratio.numerator, "ratio_denominator": ratio.denominator}
-        return AuditStep("delta_disclosure", ("cells",), {**limit, "limited": self.delta < grammar.UNLIMITED})
+        values = {**limit, "limited": self.delta < grammar.UNLIMITED}
+        return AuditStep("delta_disclosure", ("cells", "value_totals"), values)
 
     def amount(self, number: float) -> str:
         return f"delta = {number:.6g}"

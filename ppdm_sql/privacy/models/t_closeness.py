@@ -91,8 +91,8 @@ class TCloseness(DistributionRequirement):
         t = at_most(self.t, max(LARGEST // max(4 * records * records * rows, 1), 1))
         limit = {"t_numerator": t.numerator, "t_denominator": t.denominator}
         if not is_ordered(table.type):
-            return AuditStep("equal_t_closeness", ("cells",), limit)
-        prepared = {"value_ranks": ("cells",), "class_runs": ("cells", "value_ranks")}
+            return AuditStep("equal_t_closeness", ("cells", "value_totals"), limit)
+        prepared = {"value_ranks": ("value_totals",), "class_runs": ("cells", "value_ranks")}
         return AuditStep("ordered_t_closeness", ("class_runs", "value_ranks"), limit, prepared)
 
     def amount(self, number: float) -> str:
