@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import bind, text
 from ppdm_sql.engine.types import Kind, kind_of
 
@@ -38,7 +38,7 @@ def distinct_values(engine: Engine, source: Table, value: exp.Expression) -> Tab
 
     Cost: one GROUP BY of the values.
     """
-    read = exp.alias_(source.expression(), "s", table=True)
+    read = aliased(source, "s")
     inner = exp.select(alias(value.copy(), "value")).distinct().from_(read).subquery("v")
     known = exp.Not(this=column("value", "v").is_(exp.null()))
     return engine.materialize("values", exp.select(column("value", "v")).from_(inner).where(known))

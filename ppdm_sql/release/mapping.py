@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.exact import exact_values
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import bind, literal, render, text
 from ppdm_sql.engine.types import read, read_exactly, wide_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
@@ -157,7 +157,7 @@ class _Mapping:
 
     def _values(self, cell: exp.Expression, types: _Types) -> exp.Select:
         """Select the distinct values, each as it is and as it lies among bounds, with its records."""
-        rows = exp.alias_(self.source.expression(), "t", table=True)
+        rows = aliased(self.source, "t")
         values = exp.select(alias(cell.copy(), "value"), alias(self.shape.records("t"), "records"))
         value = column("value", "d")
         place = read(value, types.place or types.own)
@@ -175,7 +175,7 @@ class _Mapping:
         return self._leaves_of(name, exp.select(*plain, same, *bounds))
 
     def _leaves_of(self, name: str, query: exp.Select) -> exp.Select:
-        rows = exp.alias_(self.leaves.expression(), "l", table=True)
+        rows = aliased(self.leaves, "l")
         return query.from_(rows).where(exp.EQ(this=column("attribute", "l"), expression=literal(name)))
 
 

@@ -116,7 +116,7 @@ def corrected_v(chi_square: float | None, rows: int, columns: int, records: floa
 
 def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
     """Collapse the rows over the columns, many numbers in groups that are about as frequent as each other."""
-    query = exp.select().from_(exp.alias_(side.rows.expression(), "s", table=True))
+    query = exp.select().from_(aliased(side.rows, "s"))
     keys: list[exp.Expression] = []
     for place, name in enumerate(names):
         code = f"{'x' if side.has_places(name) else 'c'}{side.codes[name]}"
@@ -130,7 +130,7 @@ def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
             )
             groups = side.engine.materialize("grouped_values", text)
             same = exp.NullSafeEQ(this=column("value", f"g{place}"), expression=value)
-            source = exp.alias_(groups.expression(), f"g{place}", table=True)
+            source = aliased(groups, f"g{place}")
             query.append("joins", exp.Join(this=source, side="LEFT", on=same))
             value = column("group", f"g{place}")
         keys.append(alias(value, f"v{place}"))

@@ -138,7 +138,8 @@ def _written(children: Sequence[str | None]) -> str:
 
 def _worst(subject: Subject, steps: int) -> list[Picture]:
     """Audit some of the states on the way, and draw what each requirement had reached there."""
-    wanted = subject.requirements[:MOST_CURVES]
+    # The catalogue holds the last cut only, by which a population is mapped.
+    wanted = [one for one in subject.requirements if one.population is None][:MOST_CURVES]
     if not wanted:
         return []
     shape = _collapsed(subject, wanted)
@@ -153,8 +154,8 @@ def _worst(subject: Subject, steps: int) -> list[Picture]:
         subject.engine.discard(then)
         reached.append([one.reached for one in found])
     return [
-        _curve(subject, place, list(zip(at, (row[place] for row in reached), strict=True)))
-        for place in range(len(wanted))
+        _curve(subject, one, list(zip(at, (row[place] for row in reached), strict=True)))
+        for place, one in enumerate(wanted)
     ]
 
 
@@ -196,8 +197,7 @@ def _rows(subject: Subject, shape: CollapsedShape) -> int:
     return int(rows)
 
 
-def _curve(subject: Subject, place: int, points: Sequence[tuple[int, float]]) -> Picture:
-    requirement = subject.requirements[place]
+def _curve(subject: Subject, requirement: Requirement, points: Sequence[tuple[int, float]]) -> Picture:
     limit = float(requirement.limit)
     sizes = requirement.counts is Counts.RECORDS
     percent = requirement.counts is Counts.PROTECTED

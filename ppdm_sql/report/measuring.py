@@ -11,6 +11,7 @@ from ppdm_sql.audit.findings import summed_up, worst_groups
 from ppdm_sql.audit.judging import judge_classes
 from ppdm_sql.audit.model import ClassSizes, Finding, Group
 from ppdm_sql.audit.questions import Judged, questions
+from ppdm_sql.audit.recorded_cut import RecordedCut
 from ppdm_sql.audit.risks import class_sizes
 from ppdm_sql.audit.templates import template_groups
 from ppdm_sql.engine import Engine
@@ -53,7 +54,13 @@ class Measurements:
 
 
 def measured(
-    engine: Engine, table: Table, asked: Sequence[Requirement], count: str | None, *, smallest: int = 0
+    engine: Engine,
+    table: Table,
+    asked: Sequence[Requirement],
+    count: str | None,
+    cut: RecordedCut | None = None,
+    *,
+    smallest: int = 0,
 ) -> Measurements:
     """Measure a table; nothing is measured where nothing is asked.
 
@@ -62,6 +69,7 @@ def measured(
         table: What to measure.
         asked: The requirements.
         count: Its column of counts.
+        cut: Of a release, by which populations are mapped.
         smallest: How many of the smallest classes of each set of columns to name by their values.
 
     Cost: one scan of the table, then scans of its distinct combinations.
@@ -72,7 +80,7 @@ def measured(
     types = dict(columns)
     found = questions(asked, [item.name for item in columns], table=table.name)
     used = list(dict.fromkeys(chain(*(item.columns for item in found))))
-    collapsed = Collapsed(engine, table, used, count)
+    collapsed = Collapsed(engine, table, used, count, cut=cut)
     for item in found:
         collapsed.class_count(item.requirement.attributes)
     judged = [one for group in template_groups(collapsed, found, types) for one in group.judge()]
@@ -101,7 +109,7 @@ def _smallest(
 
 def _reached(collapsed: Collapsed, judged: Judged) -> Reached | None:
     requirement = judged.question.requirement
-    if requirement.counts is Counts.RECORDS:
+    if requirement.counts in (Counts.RECORDS, Counts.POPULATION):
         return None
     width = bar_width(requirement)
     values: dict[str, Scalar] = {"requirement": judged.question.number, "width": width, "bars": BARS}

@@ -163,7 +163,7 @@ def _digest(exported: str | os.PathLike[str] | None) -> tuple[str, str] | None:
 def _published(engine: Engine, drawing: Drawing, row: CatalogueRow, shape: Shape) -> Subject:
     """Give what leaves the owner: the rows, the requirements and the method."""
     requirements = tuple(parse_all(row.requirements))
-    found = measured(engine, engine.overlay(shape.rows()), requirements, shape.count)
+    found = measured(engine, engine.overlay(shape.rows()), requirements, shape.count, shape.recorded)
     return Subject(
         engine, drawing, row.release, row.method, shape, requirements, release_side(engine, shape), found
     )

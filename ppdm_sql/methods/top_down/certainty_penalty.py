@@ -36,15 +36,16 @@ CERTAINTY = "certainty"
 class CertaintySuppression(SuppressionCut):
     """A cut in which every disclosure is beneficial: it takes the whole penalty off the value's records."""
 
-    @cached_property
-    def candidates(self) -> Codes:
-        """Every value that is still suppressed."""
-        return self.suppressed
+    drifts = False
 
-    @cached_property
-    def gains(self) -> Floats:
-        """The share of the records that hold each of them."""
-        return np.asarray(self.counts[self.candidates].sum(axis=1) / max(self.counts.sum(), 1))
+    @property
+    def is_beneficial(self) -> bool:
+        """Every value that is still suppressed is worth disclosing."""
+        return True
+
+    def gains_of(self, candidates: Codes) -> Floats:
+        """Give the share of the records that hold each of some of them."""
+        return np.asarray(self.counts[candidates].sum(axis=1) / max(self.counts.sum(), 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,6 +91,12 @@ class Constraints:
         constraint = self.all[position]
         return constraint.requirement.against(value, constraint.limit)
 
+    def require_defined(self, measured: Floats) -> None:
+        """Refuse a source on which a number means nothing."""
+        for constraint, number in zip(self.all, measured.tolist(), strict=True):
+            if (refused := constraint.requirement.undefined(number)) is not None:
+                raise refused
+
     def require_solution(self, measured: Floats) -> None:
         """Refuse to start where even the most suppressed table breaks a requirement."""
         if not bool(self.valid(measured)):

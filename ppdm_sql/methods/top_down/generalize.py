@@ -290,7 +290,7 @@ class GeneralizationRun(RefinementRun):
 
     def make_measure(self) -> GroupingMeasure:
         """Measure information beside the requirements."""
-        seen = self.constraints, self.horizon, self.classes, self.memory
+        seen = self.constraints, self.horizon, self.classes, self.maskings, self.memory
         measure = GroupingMeasure(self.engine, self.atoms, *seen)
         self._before = measure.information(None)
         return measure

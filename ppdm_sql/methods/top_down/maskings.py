@@ -129,7 +129,7 @@ class Suppression(Masking):
 
     @cached_property
     def top(self) -> Cut:
-        return (SuppressionCut if self.has_class else CertaintySuppression)(self.counts)
+        return (SuppressionCut if self.has_class else CertaintySuppression).top(self.counts)
 
     @property
     def labels(self) -> Sequence[Label]:

@@ -91,6 +91,16 @@ class RememberedGrouping(Grouping):
         """Measure the states after candidates that split parts of their own."""
         return self._after(self._grouping.after_specializations, cuts, candidates, formulas)
 
+    def path(
+        self, cuts: Cuts, attribute: int, disclosed: Sequence[int], formulas: Sequence[Formula]
+    ) -> Floats:
+        """Measure the states on a way on which values of one attribute are disclosed, one after the other."""
+        key = (*self._key(formulas), "path", self._digest(cuts), attribute, *disclosed)
+        found = self._remembered(
+            [key], lambda _: self._grouping.path(cuts, attribute, disclosed, formulas)[None]
+        )
+        return np.asarray(found[0])
+
     def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
         """Give the present groups by the values of an attribute too."""
         return self._grouping.by_value(cuts, attribute, part, boundaries)

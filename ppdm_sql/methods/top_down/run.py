@@ -250,6 +250,7 @@ class RefinementRun(Run[State]):
         self.maskings = [self.masking(a, name) for a, name in enumerate(self.attributes)]
         self.measure = self.make_measure()
         self.detail = self.measure.detail()
+        self.constraints.require_defined(self.detail)
         self._check_absent()
 
     def shows_symbol(self, name: str) -> bool:
@@ -258,7 +259,8 @@ class RefinementRun(Run[State]):
 
     def make_measure(self) -> GroupingMeasure:
         """Make what measures the states."""
-        return GroupingMeasure(self.engine, self.atoms, self.constraints, self.horizon, memory=self.memory)
+        seen = self.constraints, self.horizon, None, self.maskings, self.memory
+        return GroupingMeasure(self.engine, self.atoms, *seen)
 
     @cached_property
     def horizon(self) -> list[Codes]:

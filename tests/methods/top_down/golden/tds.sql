@@ -68,56 +68,78 @@ GROUP BY
 ORDER BY
   state;
 
-WITH fine AS MATERIALIZED (
-  SELECT
-    CAST(0 AS BIGINT) + [0, 1, 2][c0 + 1] AS group0,
-    [-1, 0][c1 + 1] AS candidate1,
-    CAST(SUM(n) AS BIGINT) AS n,
-    CAST(SUM(p0) AS BIGINT) AS p0
-  FROM grid
-  GROUP BY
-    group0,
-    candidate1
-), parts AS (
-  SELECT
-    group0,
-    candidate,
-    CAST(SUM(n) AS BIGINT) AS n,
-    CAST(SUM(p0) AS BIGINT) AS p0
-  FROM (
-    SELECT
-      group0,
-      UNNEST([candidate1]) AS candidate,
-      n,
-      p0
-    FROM fine
-  )
-  WHERE
-    candidate >= 0
-  GROUP BY
-    group0,
-    candidate
-), groups AS (
-  SELECT
-    group0,
-    CAST(SUM(n) AS BIGINT) AS total_n,
-    CAST(SUM(p0) AS BIGINT) AS total_p0
-  FROM fine
-  GROUP BY
-    group0
-)
 SELECT
   candidate,
+  MIN(NULLIF(n, 0))
+FROM (
+  SELECT
+    group0,
+    [0, 0][part + 1] AS candidate,
+    CAST(SUM(n) AS BIGINT) AS n
+  FROM (
+    SELECT
+      0 AS group0,
+      [0, 0, 0, 1, 1, 1][c2 + 1] AS part,
+      n
+    FROM grid_2
+  )
+  WHERE
+    part >= 0
+  GROUP BY
+    group0,
+    part
+) AS parts
+GROUP BY
+  candidate;
+
+SELECT
+  place,
   MAX(GREATEST(p0 / NULLIF(n, 0), (
     total_p0 - p0
   ) / NULLIF((
     total_n - n
   ), 0)))
-FROM parts
-JOIN groups
-  USING (group0)
+FROM (
+  SELECT
+    place,
+    n,
+    p0,
+    CAST((
+      SUM(n) OVER later
+    ) AS BIGINT) AS total_n,
+    CAST((
+      SUM(p0) OVER later
+    ) AS BIGINT) AS total_p0
+  FROM (
+    SELECT
+      group0,
+      place,
+      CAST(SUM(n) AS BIGINT) AS n,
+      CAST(SUM(p0) AS BIGINT) AS p0
+    FROM (
+      SELECT
+        CAST(0 AS BIGINT) + [0, 1, 2][c0 + 1] AS group0,
+        [1, 0][c1 + 1] AS place,
+        n,
+        p0
+      FROM grid
+    )
+    WHERE
+      place >= 0
+    GROUP BY
+      group0,
+      place
+  ) AS parts
+  WINDOW later AS (
+    PARTITION BY group0
+    ORDER BY place DESC
+    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+  )
+) AS leaving
+WHERE
+  place < 1
 GROUP BY
-  candidate;
+  place;
 
 CREATE TEMPORARY TABLE texts AS
 SELECT
