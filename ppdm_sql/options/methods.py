@@ -9,6 +9,7 @@ from ppdm_sql.options.comparison import COMPARE
 from ppdm_sql.options.option import REQUIRED, Form, Option
 from ppdm_sql.options.shared import (
     ALLOW_ABSENT,
+    BOTTOMS,
     BOUNDARY,
     BY,
     CLASS,
@@ -40,6 +41,7 @@ from ppdm_sql.options.shared import (
     TABLE,
     TAXONOMIES,
     TEST,
+    TOPS,
     TYPES,
     WEIGHTS,
 )
@@ -112,7 +114,7 @@ _GENERALIZE = (
     ),
     SHOW_VALUES,
     *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES),
-    *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP),
+    *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP, TOPS, BOTTOMS),
 )
 _SWAP = (
     *(TABLE, INTO, CONFIDENTIAL, BY),

@@ -90,15 +90,16 @@ class CertaintyHistogram(ClassHistogram):
         fallen = left * (places[high] - places[boundaries]) + right * (places[boundaries] - places[low])
         return np.asarray(fallen / total)
 
-    def penalties(self, nodes: Codes) -> Floats:
-        """Give the share of the range that each node spans; 1 for the symbol, 0 for NULL."""
-        bounds = [self.bounds(int(node)) for node in nodes]
-        return np.array([self._penalty(low, high) for low, high in bounds], dtype=np.float64)
 
-    def _penalty(self, low: int, high: int) -> float:
-        if high == len(self.places):
+def penalties(histogram: ClassHistogram, places: Floats, nodes: Codes) -> Floats:
+    """Give the share of the range that each node spans; 1 for the symbol, 0 for NULL."""
+
+    def penalty(low: int, high: int) -> float:
+        if high == len(places):
             return 1.0 if low == 0 and high > 1 else 0.0
-        return float(self.places[high] - self.places[low])
+        return float(places[high] - places[low])
+
+    return np.array([penalty(*histogram.bounds(int(node))) for node in nodes], dtype=np.float64)
 
 
 def value_places(engine: Engine, dictionary: Dictionary, bounds: tuple[str, str] | None) -> Floats:

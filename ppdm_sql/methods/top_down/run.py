@@ -32,7 +32,7 @@ from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.interrupt import stop_on_interrupt
 from ppdm_sql.methods.top_down.loop import Refinement, State
-from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Masking
+from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.outcome import (
     Move,
@@ -368,6 +368,9 @@ class RefinementRun(Run[State]):
             taxonomy = masking.taxonomy
             return MaskedColumn(column, taxonomy.labels[0], False, taxonomy, masking.by_interval, shows)
         suppressed = masking.treatment == "suppressed"
+        if isinstance(masking, Intervals):
+            top = masking.label_of_all(outcome.cuts[position])
+            return MaskedColumn(column, top, suppressed, shows=shows, tails=masking.tail_bounds)
         return MaskedColumn(column, self.request.symbol, suppressed, shows=shows)
 
     def outcome(self, cuts: Sequence[Cut], moves: Sequence[Move]) -> Outcome:
