@@ -54,6 +54,11 @@ class MaskedColumn:
         return (self.top,) if self.taxonomy is None else self.taxonomy.labels
 
     @property
+    def grown(self) -> bool:
+        """Whether it shows intervals grown in the run."""
+        return self.taxonomy is None and not self.suppressed
+
+    @property
     def is_text(self) -> bool:
         """Whether its values are texts, which are leaves as they stand."""
         return kind_of(self.column.type) in (Kind.TEXT, Kind.ENUM)

@@ -123,7 +123,7 @@ def _misrecorded(
     if not columns:
         ((recorded,),) = engine.query(render(query.from_(cuts, copy=False)), step="recorded cut")
         return int(recorded)
-    values = union_all([_values(source, item, promise.count) for item in columns])
+    values = union_all([_recorded_values(source, item, promise) for item in columns])
     query.from_(exp.Subquery(this=values, alias=exp.TableAlias(this=exp.to_identifier("v"))), copy=False)
     query.append("joins", exp.Join(this=cuts, side="FULL", on=_same_value("c", "value", by=exp.NullSafeEQ)))
     label: exp.Case = exp.case(column("attribute", "v"))
@@ -148,6 +148,16 @@ def _same_value(table: str, name: str, by: type[exp.Binary] = exp.EQ) -> exp.Exp
     return exp.And(
         this=exp.EQ(this=column("attribute", table), expression=column("attribute", "v")), expression=same
     )
+
+
+def _recorded_values(source: Table, item: ShownColumn, promise: MaskingPromise) -> exp.Select:
+    """Select the values whose cut must be on record: none of a column that its intervals say all of."""
+    values = _values(source, item, promise.count)
+    if not item.masked.grown:
+        return values
+    here = exp.EQ(this=column("attribute", "c"), expression=literal(item.name))
+    rows = exp.select(exp.convert(1)).from_(aliased(promise.cuts, "c"), copy=False).where(here, copy=False)
+    return values.where(exp.Exists(this=rows), copy=False)
 
 
 def _values(source: Table, item: ShownColumn, count: str | None) -> exp.Select:

@@ -463,7 +463,7 @@ def test_a_population_of_another_file_with_an_odd_name_serves_and_the_command_li
     run = ["suppress", file, "t", "--require", text, "--class", "cls", "--into", "r", *attach]
     assert ppdm(*run).exit_code == 0
     audited = ppdm("audit", file, "t", "--require", text.replace("5", "10"), *attach)
-    assert audited.exit_code == 1
+    assert audited.exit_code == 1, audited.stderr
     assert "9" in audited.stdout
     verified = ppdm("verify", file, "r", *attach)
     assert verified.exit_code == 0, verified.output

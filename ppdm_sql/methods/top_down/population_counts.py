@@ -86,6 +86,12 @@ class PopulationGrouping(CountedGrouping):
         """Measure the states after specializations over the population's values too."""
         return super().after_specializations(self._wide(cuts), candidates, formulas)
 
+    def path(
+        self, cuts: Cuts, attribute: int, disclosed: Sequence[int], formulas: Sequence[Formula]
+    ) -> Floats:
+        """Measure the states on a way of disclosures over the population's values too."""
+        return super().path(self._wide(cuts), attribute, disclosed, formulas)
+
     def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
         """Give the present groups by the values of an attribute; what lies outside is in no interval."""
         outside = np.full(self._widenings[attribute].extra, -1)

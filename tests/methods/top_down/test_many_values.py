@@ -6,6 +6,7 @@ import random
 from fractions import Fraction
 from unittest import mock
 
+import duckdb
 import numpy as np
 import pytest
 from cases import expected, released
@@ -14,6 +15,7 @@ from oracle import Crowd, Source, Template
 from oracle_tds import Closeness, Diversity, Rule
 from runs import large_tables_begin_at_one_row, loaded
 
+import ppdm_sql
 from ppdm_sql.methods.top_down.cuts import SuppressionCut
 from ppdm_sql.methods.top_down.shortlist import Shortlist
 
@@ -100,3 +102,12 @@ def test_no_value_left_out_of_a_shortlist_scores_as_much_as_the_best_in_it(seed:
             best if random_numbers.random() < 0.7 else int(random_numbers.choice(cut.candidates))
         )
     assert served > 100
+
+
+def test_a_grown_column_of_very_many_values_is_published_without_a_row_for_each() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT (range * 7919) % 12007 AS z, range % 3 = 0 AS c FROM range(24014)")
+    with ppdm_sql.open(con) as db:
+        release = db.generalize("t", require=["k >= 20 on z"], class_column="c", into="r", max_steps=3)
+        assert release.verify().holds
+    assert con.execute("SELECT count(*) FROM ppdm.cuts").fetchone() == (0,)
