@@ -23,6 +23,7 @@ LONG_FUNCTIONS = {
     "cli/swap.py run": 94,
     "cli/train.py run": 80,
     "database.py audit": 64,
+    "database.py compare": 105,
     "database.py generalize": 130,
     "database.py randomize": 90,
     "database.py reconstruct": 77,
@@ -30,7 +31,7 @@ LONG_FUNCTIONS = {
     "database.py swap": 107,
     "database.py train": 85,
 }
-LONG_FILES = {"database.py": 1250}
+LONG_FILES = {"database.py": 1300}
 CALLED_ALIKE = {"Measure": 2, "Session": 2}
 
 

@@ -51,7 +51,13 @@ def compared_tables(
     Cost: one scan of the source, of the frozen table, and of the test table twice.
     """
     row = release.row()
-    shape = row.shape(engine.current()[0])
+    return compared_rows(engine, row, row.shape(engine.current()[0]), test, class_column)
+
+
+def compared_rows(
+    engine: Engine, row: CatalogueRow, shape: Shape, test: str | None, class_column: str | None = None
+) -> tuple[TrainTest, TrainTest]:
+    """Do the same for a release whose rows are where its shape says, published or not."""
     label, swapped = _label(row, shape, class_column)
     plain, source = _source(engine, row, shape, label)
     masked = tuple(replace(feature, released=True) for feature in plain)

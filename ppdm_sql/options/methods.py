@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ppdm_sql.options.comparison import COMPARE
 from ppdm_sql.options.option import REQUIRED, Form, Option
 from ppdm_sql.options.shared import (
     ALLOW_ABSENT,
@@ -12,6 +13,7 @@ from ppdm_sql.options.shared import (
     BOUNDARY,
     BY,
     CLASS,
+    CONDITION,
     CONFIDENTIAL,
     COUNT,
     GROWN_RANGES,
@@ -102,14 +104,7 @@ _GENERALIZE = (
     TAXONOMIES,
     GROWN_RANGES,
     BOUNDARY,
-    Option(
-        "condition",
-        Form.names,
-        "For hce-tdr: further condition attributes, released unchanged.",
-        "['workclass']",
-        metavar="P,Q",
-        default=(),
-    ),
+    CONDITION,
     SUPPRESS,
     *(COUNT, KEEP, IDENTIFIERS),
     Option(
@@ -359,7 +354,7 @@ _EXPORT = (
     ),
 )
 _REPORT = (
-    RELEASE,
+    replace(RELEASE, help="A release or a model; see ppdm releases and ppdm models."),
     Option(
         "path",
         Form.path,
@@ -487,6 +482,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "predict": _PREDICT,
     "apply": _APPLY,
     "evaluate": _EVALUATE,
+    "compare": COMPARE,
     "export": _EXPORT,
     "report": _REPORT,
     "generate_agrawal": _GENERATE_AGRAWAL,

@@ -168,6 +168,14 @@ TAXONOMIES = Option(
     sql="taxonomy",
     metavar="COL=FILE",
 )
+CONDITION = Option(
+    "condition",
+    Form.names,
+    "For hce-tdr: further condition attributes, released unchanged.",
+    "['workclass']",
+    metavar="P,Q",
+    default=(),
+)
 GROWN_RANGES = replace(
     RANGES, metavar="COL=1,99", help="Range of a column with grown intervals, end excluded."
 )

@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from pathlib import Path
 
 from ppdm_sql.audit.noise import NoiseModel, noise_models
@@ -29,9 +28,8 @@ from ppdm_sql.report.measuring import measured
 from ppdm_sql.report.page import Block, Chapter, Numbers, Page, html
 from ppdm_sql.report.sides import CountedSide, release_side, source_side
 from ppdm_sql.report.subject import Subject
-from ppdm_sql.report.words import Cell, count, several, share
+from ppdm_sql.report.words import Cell, count, made, several, share, written
 from ppdm_sql.sources import read_again
-from ppdm_sql.version import __version__
 
 RISKIEST = 10
 """Combinations of the source that are named for each requirement."""
@@ -195,7 +193,7 @@ def _public_page(subject: Subject, verification: Verification, digest: tuple[str
         verdict=_verdict(verification),
         facts=[*_method(subject), *_columns(subject), *_file_facts(digest)],
         chapters=chapters,
-        made=_made(),
+        made=made(),
     )
 
 
@@ -244,15 +242,6 @@ def _limits(method: str) -> Chapter:
     return Chapter("limits", "What is not promised", [Block(items=LIMITS.get(method, ()))])
 
 
-def _made() -> str:
-    today = datetime.now(UTC).date()
-    return f"Made by ppdm-sql {__version__} on {_written(today)}."
-
-
-def _written(day: date) -> str:
-    return f"{day.day} {day:%B %Y}"
-
-
 def _records(side: CountedSide) -> int:
     name = next(iter(side.codes), None)
     return 0 if name is None else side.counts(name).records
@@ -281,7 +270,7 @@ def _owners_page(
         facts=[*_owners_facts(subject, row), *_file_facts(digest)],
         chapters=[
             promise.promise(subject),
-            promise.risk(subject, _riskiest(subject, source)),
+            promise.risk(subject, _riskiest(subject)),
             swaps.swaps(subject, release, source),
             noise.noise(subject, _noises(subject)),
             Chapter("cost", "What it cost", _cost(subject, measures, evaluation)),
@@ -290,7 +279,7 @@ def _owners_page(
             Chapter("measures", "All measures", [swaps.measures(measures)]),
             _limits(row.method),
         ],
-        made=_made(),
+        made=made(),
     )
 
 
@@ -319,7 +308,7 @@ def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | 
     wanted = {name for requirement in subject.requirements for name in requirement.attributes}
     found = None
     if wanted <= names:
-        found = measured(engine, source, subject.requirements, subject.shape.count)
+        found = measured(engine, source, subject.requirements, subject.shape.count, smallest=RISKIEST)
     whole = Subject(
         *(engine, subject.drawing, subject.name, subject.method, subject.shape, subject.requirements),
         *(subject.after, subject.measured, side, found),
@@ -340,24 +329,19 @@ def _is_same(subject: Subject, side: CountedSide, left_out: int) -> bool:
     )
 
 
-def _riskiest(subject: Subject, source: Table | None) -> Block:
+def _riskiest(subject: Subject) -> Block:
     """Name the smallest classes of the source, for each quasi-identifier."""
-    if source is None or subject.measured_before is None:
+    if subject.measured_before is None:
         return Block()
-    from ppdm_sql.audit import audit
-    from ppdm_sql.privacy import KAnonymity
-
     tables = []
-    for sizes in subject.measured_before.sizes:
-        asked = KAnonymity(2, sizes.quasi_identifier)
-        found = audit(subject.engine, source, [asked], count=subject.shape.count, groups=RISKIEST)
+    for sizes, worst in zip(subject.measured_before.sizes, subject.measured_before.smallest, strict=True):
         rows: list[list[Cell]] = [
             [
                 *(None if value is None else str(value) for value in group.values),
                 count(group.records),
                 share(1 / group.records),
             ]
-            for group in found.worst
+            for group in worst
         ]
         tables.append(Numbers([*sizes.quasi_identifier, "records", "risk"], rows))
     return Block("The riskiest combinations of the source", tables=tables)
@@ -366,7 +350,7 @@ def _riskiest(subject: Subject, source: Table | None) -> Block:
 def _owners_facts(subject: Subject, row: CatalogueRow) -> list[tuple[str, str]]:
     """List what the catalogue knows."""
     facts = [("Source", row.source), *_method(subject), *_columns(subject)]
-    facts.append(("Published", f"{_written(row.created_at.date())}, by ppdm-sql {row.version}"))
+    facts.append(("Published", f"{written(row.created_at.date())}, by ppdm-sql {row.version}"))
     if row.left_out is not None:
         most = row.parameters.get("suppress_records", "")
         facts.append(("Records left out", f"{row.left_out}; at most {most} of the source's"))

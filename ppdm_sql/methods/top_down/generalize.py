@@ -322,7 +322,8 @@ class GeneralizationRun(RefinementRun):
                 "Use --method tds, or a coarser class.",
             )
         places = range(len(self.attributes))
-        self._entropy = ConditionalEntropy(self.engine, self.atoms, places, self.classes, self.horizon)
+        counts = self.engine, self.atoms, places, self.classes, self.horizon, self.memory
+        self._entropy = ConditionalEntropy(*counts)
         self._entropy_before = self._entropy.detail()
         return self._entropy
 

@@ -18,6 +18,7 @@ from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.groupings import CountedGrouping, Grouping
 from ppdm_sql.methods.top_down.maskings import Masking
 from ppdm_sql.methods.top_down.population_counts import POPULATION, population_grouping
+from ppdm_sql.methods.top_down.remembering import Memory, RememberedGrouping
 from ppdm_sql.privacy import Counts, Formula, PopulationTable, ValueCounts
 
 MOST_CLASSES = 64
@@ -46,6 +47,7 @@ class GroupingMeasure:
         horizon: For each attribute, the parts that the first states can tell apart.
         classes: Position of the class attribute, where :meth:`information` will be asked.
         maskings: Of the attributes, where populations are counted.
+        memory: What other runs over the same atoms have measured, and will.
 
     Cost: one scan of the atoms per grouping, then one scan of its table of counts per batch.
     """
@@ -61,9 +63,10 @@ class GroupingMeasure:
         horizon: Sequence[Codes],
         classes: int | None = None,
         maskings: Sequence[Masking] = (),
+        memory: Memory | None = None,
     ) -> None:
         self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
-        self._maskings = maskings
+        self._maskings, self._memory = maskings, memory
         self._constraints, self._size = constraints.all, len(constraints.all)
         self._measured: list[MeasuredGrouping] = []
         self._uninformed: list[tuple[int, ...]] = []
@@ -116,7 +119,8 @@ class GroupingMeasure:
 
     def grouping(self, attributes: Sequence[int], counted: Sequence[Counted]) -> Grouping:
         """Make what measures the groups of some attributes."""
-        return CountedGrouping(self._engine, self._atoms, attributes, counted, self._horizon)
+        found = CountedGrouping(self._engine, self._atoms, attributes, counted, self._horizon)
+        return found if self._memory is None else RememberedGrouping(found, counted, self._memory)
 
     @property
     def groups(self) -> int:

@@ -49,6 +49,7 @@ from ppdm_sql.methods.top_down.outcome import (
     tree_rows,
 )
 from ppdm_sql.methods.top_down.protected_values import NEVER, constraints_of
+from ppdm_sql.methods.top_down.remembering import Memory
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.methods.top_down.roles import RefinementRoles, assign_roles, sensitive_columns
 from ppdm_sql.methods.top_down.score import Gains, InformationGain, Rounding, nine_digits
@@ -78,6 +79,8 @@ class RefinementRun(Run[State]):
     roles: RefinementRoles
     condition: Sequence[str] = ()
     """Columns at full detail that gains depend on, beside those of the requirements."""
+    memory: Memory | None = None
+    """What runs over the same collapsed source have measured, where there are several."""
     atoms: Atoms
     constraints: Constraints
     rows: Table
@@ -185,8 +188,7 @@ class RefinementRun(Run[State]):
         """Collapse the source, and refine the most general table."""
         progress = self.progress
         progress.start(f"collapsing {self.source}")
-        self._collapse()
-        self._check_absent()
+        self.prepare(self.read())
         self._notice_class()
         progress.start("refining")
         with stop_on_interrupt(progress.listener) as interrupt:
@@ -235,6 +237,13 @@ class RefinementRun(Run[State]):
         """Columns in which the suppressed symbol can stand beside values as they are."""
         return [name for name in self.roles.masking if self.shows_symbol(name)]
 
+    @property
+    def collapsed_over(self) -> tuple[object, ...]:
+        """What the collapsed source depends on; runs for which it is the same can share it."""
+        coded, roles = tuple(item.name for item in self.coded), self.roles
+        masked = tuple(self.beside_symbol)
+        return self.table, coded, roles.kept, roles.pseudonyms, roles.count, masked, self.request.symbol
+
     def read(self) -> Atoms:
         """Read the source; everything after works on what comes out, but for the audit."""
         engine, count, roles = self.engine, self.roles.count, self.roles
@@ -245,9 +254,9 @@ class RefinementRun(Run[State]):
         self.rows = read_source(engine, self.table, columns)
         return collapse(engine, self.rows, self.coded, self.kept, count, masked=masked, symbol=symbol)
 
-    def _collapse(self) -> None:
-        """Make everything on which the descent works."""
-        self.atoms = self.read()
+    def prepare(self, atoms: Atoms) -> None:
+        """Make everything on which the descent works, of the collapsed source."""
+        self.atoms = atoms
         found = constraints_of(self.engine, self.atoms, self.requirements)
         self.constraints = self.limits(found)
         self.maskings = [self.masking(a, name) for a, name in enumerate(self.attributes)]
@@ -255,6 +264,7 @@ class RefinementRun(Run[State]):
         self.detail = self.measure.detail()
         self.before = self.measure.source(self.detail)
         self.constraints.require_defined(self.detail)
+        self._check_absent()
 
     def shows_symbol(self, name: str) -> bool:
         """Whether the suppressed symbol can stand among the column's own values."""
@@ -275,7 +285,8 @@ class RefinementRun(Run[State]):
         of = self.engine, self.atoms
         if isinstance(self.constraints, AllowedConstraints):
             return allowed_measure(*of, self.constraints, self.horizon, classes)
-        return GroupingMeasure(*of, self.constraints, self.horizon, classes, self.maskings)
+        seen = self.constraints, self.horizon, classes, self.maskings, self.memory
+        return GroupingMeasure(self.engine, self.atoms, *seen)
 
     @cached_property
     def horizon(self) -> list[Codes]:
@@ -290,13 +301,19 @@ class RefinementRun(Run[State]):
 
     def masking(self, position: int, name: str) -> Masking:
         """Choose the masking of an attribute; one that may not be masked is fixed."""
-        if self.classes is None:
-            counts = value_counts(self.engine, self.atoms, position)[:, None]
-        else:
-            counts = class_counts(self.engine, self.atoms, position, self.classes)
+        known = {} if self.memory is None else self.memory.counts
+        if position not in known:
+            known[position] = self._counts(position)
+        counts = known[position]
         if name in self.roles.masking:
             return self.mask(position, name, counts)
         return Fixed(self.atoms.coded[position], counts)
+
+    def _counts(self, position: int) -> Counts:
+        """Count the records of an attribute's values by class, or at all where there is none."""
+        if self.classes is None:
+            return value_counts(self.engine, self.atoms, position)[:, None]
+        return class_counts(self.engine, self.atoms, position, self.classes)
 
     def descend(self, interrupted: Callable[[], bool]) -> State:
         """Refine until no valid and beneficial candidate is left."""
