@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
-from rich.console import Console
-from rich.text import Text
-
+from ppdm_sql.cli.drawing import Drawn, print_drawing
 from ppdm_sql.cli.output import Format, Titled, print_tables, shown
 from ppdm_sql.methods.trees.model import DecisionTree
 from ppdm_sql.methods.trees.printing import words
@@ -27,7 +24,7 @@ def print_model(model: Model, test: str | None, form: Format) -> None:
         print_tables([described, _nodes(tree), *results], form)
         return
     print_tables([described], form)
-    _print_tree(tree)
+    print_drawing("tree", _branches(tree))
     if results:
         print_tables(results, form)
 
@@ -57,16 +54,7 @@ def _nodes(tree: DecisionTree) -> Titled:
     return "nodes", (*NODES, "predicted"), rows
 
 
-def _print_tree(tree: DecisionTree) -> None:
-    """Print the tree on stdout, under a title and with an empty line before and after."""
-    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100_000, highlight=False)
-    console.print(Text("\ntree", style="bold"))
-    for branch in _branches(tree):
-        console.print(branch, soft_wrap=True)
-    console.print()
-
-
-def _branches(tree: DecisionTree) -> Iterator[Text]:
+def _branches(tree: DecisionTree) -> Iterator[Drawn]:
     """Draw the tree one node at a time; however deep it is, nothing recurs."""
     above: dict[int, str] = {}
     for node in tree.nodes:
@@ -76,4 +64,4 @@ def _branches(tree: DecisionTree) -> Iterator[Text]:
             last = node.side == "right"
             branch = above[node.parent] + ("└── " if last else "├── ")
             above[node.id] = above[node.parent] + ("    " if last else "│   ")
-        yield Text(branch + shown(words(tree, node)), style="" if node.is_leaf else "dim")
+        yield Drawn("", branch + shown(words(tree, node)), "" if node.is_leaf else "dim")
