@@ -2,8 +2,8 @@
 
 Working tables made here, all temporary, all from the one that was read:
 
-- ``atoms``: ``c0, c1, ...`` (the columns), ``atom`` (number of the row), ``records``; where persons are counted, a row
-  for each, with ``person`` (a number);
+- ``atoms``: ``c0, c1, ...`` (the columns), ``atom`` (number of the row), ``records``; where persons are
+  counted, a row for each, with ``person`` (a number);
 - ``classes`` of a quasi-identifier, ``cells`` of a quasi-identifier and a sensitive column: `sql/audit/`.
 """
 

@@ -24,6 +24,19 @@ _CARRIED = "carried"
 
 
 @dataclass(frozen=True)
+class PersonCode:
+    """The column of the frozen rows that says whose each is.
+
+    Args:
+        name: The column, which nobody but the owner sees.
+        person: The columns of the source that say it.
+    """
+
+    name: str
+    person: Sequence[str]
+
+
+@dataclass(frozen=True)
 class MaskingPromise:
     """What a masked release promises.
 
@@ -34,6 +47,7 @@ class MaskingPromise:
         count: Column with the number of records of a row, or None.
         cuts: Working table ``attribute, value, generalized``, which the release will record.
         trees: Working table ``attribute, node, parent, label, lower, upper, closed, shown``, likewise.
+        person: Where persons are counted, the column with their numbers.
     """
 
     masked: Sequence[MaskedColumn]
@@ -42,6 +56,17 @@ class MaskingPromise:
     count: str | None
     cuts: Table
     trees: Table
+    person: PersonCode | None = None
+
+    @property
+    def people(self) -> list[tuple[exp.Expression, str]]:
+        """What follows a person through the release: a value of the source, and the column for it."""
+        found: list[tuple[exp.Expression, str]] = [(column(name, "s"), name) for name in self.pseudonyms]
+        if self.person is not None:
+            who = [column(name, "s") for name in self.person.person]
+            whole = who[0] if len(who) == 1 else exp.Anonymous(this="row", expressions=who)
+            found.append((whole, self.person.name))
+        return found
 
 
 def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: MaskingPromise) -> None:
@@ -63,7 +88,8 @@ def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: 
         sums = _sums(engine, before, after, counted=promise.count is not None)
         recorded = _misrecorded(engine, promise.cuts, columns)
         drawn = misdrawn_nodes(engine, promise.trees, columns)
-        strangers = pseudonym_faults(engine, before, after, promise.pseudonyms)
+        numbered = [] if promise.person is None else [promise.person.name]
+        strangers = pseudonym_faults(engine, before, after, [*promise.pseudonyms, *numbered], numbered)
     found = [
         (sums[0] != sums[1], "records show what the source does not say of them"),
         (recorded, f"the cut of {recorded} values is recorded otherwise"),
@@ -81,7 +107,7 @@ def _collapsed(released: exp.Select, promise: MaskingPromise) -> exp.Select:
     """Collapse the release: the labels of each combination as text, what is carried, pseudonyms, records."""
     labels = [alias(column(item.name, "s"), f"l{place}") for place, item in enumerate(promise.masked)]
     carried = [column(item.name, "s") for item in promise.carried]
-    people = [alias(column(name, "s"), f"p{place}") for place, name in enumerate(promise.pseudonyms)]
+    people = [alias(column(name, "s"), f"p{place}") for place, (_, name) in enumerate(promise.people)]
     records: exp.Expression = exp.Count(this=exp.Star())
     rows = exp.select().from_(released.subquery("s", copy=False), copy=False)
     if promise.count is not None:
@@ -110,7 +136,7 @@ def _rows_of_source(source: Table, promise: MaskingPromise, columns: Sequence[Sh
             query.append("joins", join)
         values.append(label)
     values.append(fingerprint([plain_column(item) for item in promise.carried]))
-    people = [alias(column(name, "s"), f"p{place}") for place, name in enumerate(promise.pseudonyms)]
+    people = [alias(value, f"p{place}") for place, (value, _) in enumerate(promise.people)]
     records = literal(1) if promise.count is None else column(promise.count, "s")
     if promise.count is not None:
         query.where(_counted(promise.count), copy=False)
@@ -120,7 +146,7 @@ def _rows_of_source(source: Table, promise: MaskingPromise, columns: Sequence[Sh
 def _rows_of_release(shown: Table, promise: MaskingPromise, columns: Sequence[ShownColumn]) -> exp.Select:
     """Select the same of the collapsed release."""
     values = [fingerprint([column(f"l{place}", "s")]) for place in range(len(columns))]
-    people = [column(f"p{place}", "s") for place in range(len(promise.pseudonyms))]
+    people = [column(f"p{place}", "s") for place in range(len(promise.people))]
     whole = alias(fingerprint([*values, column(_CARRIED, "s")]), "f")
     query = exp.select(whole, *people, column(RECORDS, "s"))
     return query.from_(exp.alias_(shown.expression(), "s", table=True), copy=False)

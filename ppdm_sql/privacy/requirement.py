@@ -82,6 +82,10 @@ class Requirement(ABC):
     """Whether the lowest or the highest number of a class is the worst, and what the release is judged by."""
     monotone: ClassVar[bool] = True
     """Whether refinement moves the number towards the limit only, so that it never repairs a violation."""
+    monotone_persons: bool = False
+    """Whether that holds, too, where persons are counted, of whom one can be in several classes."""
+    counts_values: bool = False
+    """Whether its shares are of the different values that persons have, each once, not of the persons."""
     reads_anything: ClassVar[bool] = False
     """Whether the form has no word that it opens with, so that every other form is tried before it."""
     macro: ClassVar[str | None] = None

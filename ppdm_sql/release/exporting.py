@@ -194,6 +194,7 @@ def _formula_safe(engine: Engine, shape: Shape) -> exp.Select:
     cells = [
         alias(_safe_cell(name) if kind.startswith(_TEXT_TYPES) else column(name, "f"), _safe_text(name))
         for name, kind, *_ in described
+        if name not in shape.people
     ]
     return shape.rows().select(*cells, append=False)
 

@@ -225,7 +225,7 @@ class GeneralizationRun(RefinementRun):
 
     def make_measure(self) -> GroupingMeasure:
         """Measure information beside the requirements."""
-        measure = GroupingMeasure(self.engine, self.atoms, self.constraints, self.horizon, self.classes)
+        measure = self.measuring(self.engine, self.atoms, self.constraints, self.horizon, self.classes)
         self._before = measure.information(None)
         return measure
 

@@ -168,7 +168,7 @@ class CountedGrouping(Grouping):
         params |= {f"candidate{i}": taken[counts.values[i]].tolist() for i, taken in takes.items()}
         text = disclosures_sql(counts.table, keys, list(takes), formulas)
         rows = self._engine.query(text, params, step="beside")
-        return _by_candidate(rows, len(candidates), len(formulas))
+        return by_candidate(rows, len(candidates), len(formulas))
 
     def after_specializations(
         self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
@@ -192,7 +192,7 @@ class CountedGrouping(Grouping):
         params |= {"part": part[counts.values[attribute]].tolist(), "candidate": owner}
         text = specializations_sql(counts.table, keys, attribute, formulas)
         rows = self._engine.query(text, params, step="within")
-        return _by_candidate(rows, len(candidates), len(formulas))
+        return by_candidate(rows, len(candidates), len(formulas))
 
     def _sweep(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
         """Measure the states after candidates of several attributes; a scan for every few of them."""
@@ -348,7 +348,7 @@ def _packed(radices: dict[int, int]) -> list[list[int]]:
     return keys
 
 
-def _by_candidate(rows: Rows, candidates: int, formulas: int) -> Floats:
+def by_candidate(rows: Rows, candidates: int, formulas: int) -> Floats:
     """Put rows of (candidate, numbers) in the order of the candidates."""
     numbers = np.full((candidates, formulas), np.nan)
     numbers[[row[0] for row in rows]] = [row[1:] for row in rows] or np.empty((0, formulas))

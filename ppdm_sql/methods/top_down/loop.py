@@ -56,6 +56,8 @@ class State:
     measured: Floats
     steps: tuple[RefinementStep, ...] = ()
     stopped: Stopped | None = None
+    kept_from: int = 0
+    """Steps from which on all states hold all limits; one more than there are where this one does not."""
 
 
 @dataclass
@@ -154,7 +156,8 @@ class Refinement:
         self.loss = PrivacyLoss(constraints.all, len(cuts))
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
         (root,) = measure.chain([cuts])
-        self.state = State(cuts, root)
+        self.state = State(cuts, root, kept_from=self._kept_from(root, 0, 0))
+        self._usable = [alive.copy() for alive in self._alive]
         # Of what is not measured yet only this is known: no state is better than the most general one.
         self._bounds = [np.tile(root, (size, 1)) for size in sizes]
         self._measured, self._candidates = _Measured(), 0
@@ -167,11 +170,13 @@ class Refinement:
         while self.state.stopped is None:
             step = self.best(interrupted)
             if step is None:
-                return self.stop("interrupted" if self._candidates else "complete")
-            if len(self.state.steps) == max_steps:
-                return self.stop("max-steps")
-            self.perform(step)
-            self.report(progress)
+                self.stop("interrupted" if self._candidates else "complete")
+            elif len(self.state.steps) == max_steps:
+                self.stop("max-steps")
+            else:
+                self.perform(step)
+                self.report(progress)
+        self._constraints.require_reached(self.state.measured, len(self.state.steps))
         return self.state
 
     def begin(self) -> None:
@@ -182,6 +187,9 @@ class Refinement:
 
     def best(self, interrupted: Callable[[], bool]) -> RefinementStep | None:
         """Find the best valid candidate of the present state, measured in it; None if there is none."""
+        if self._constraints.repairable:
+            self._measure_all()
+            self._choose_usable()
         while True:
             ranking = self._rank()
             self._candidates = len(ranking)
@@ -197,10 +205,15 @@ class Refinement:
     def perform(self, step: RefinementStep) -> None:
         """Perform the candidate that :meth:`best` has found."""
         measured = self._measured.numbers[step.candidate]
-        self.state = State(_refined(self.state.cuts, step.candidate), measured, (*self.state.steps, step))
+        steps = (*self.state.steps, step)
+        kept_from = self._kept_from(measured, len(steps), self.state.kept_from)
+        self.state = State(_refined(self.state.cuts, step.candidate), measured, steps, kept_from=kept_from)
         self._measured = self._measured.after.get(step.candidate, _Measured())
         self._used += 1
         self._learn()
+
+    def _kept_from(self, measured: Floats, steps: int, before: int) -> int:
+        return before if self._constraints.valid(measured) else steps + 1
 
     def follow(self, step: RefinementStep, measured: Floats) -> None:
         """Take over a step of another party, and the numbers of its state; older ones bound what is now."""
@@ -234,11 +247,16 @@ class Refinement:
         blocks = [self._block(a, *opened[a], gains[a]) for a in range(len(cuts))]
         return _Ranking(tuple(blocks), self._rounding)
 
-    def _open(self, attribute: int, cut: Cut) -> tuple[Codes, Codes]:
-        """List the candidates that may still be valid, with the records of the smallest part of each."""
+    def _open(self, attribute: int, cut: Cut, *, unmeasured: bool = False) -> tuple[Codes, Codes]:
+        """List the candidates that may be valid, with the records of the smallest part of each.
+
+        Where a limit can be repaired, those are left out that break one now, but for ``unmeasured`` ones.
+        """
         smallest = cut.smallest
         # No class is larger than a part of it, so a part below k needs no measurement to be refused.
         possible = self._alive[attribute][cut.candidates] & (smallest >= self._constraints.least[attribute])
+        if self._constraints.repairable and not unmeasured:
+            possible &= self._usable[attribute][cut.candidates]
         return np.asarray(cut.candidates[possible]), np.asarray(smallest[possible])
 
     def _block(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats) -> _Block:
@@ -253,15 +271,27 @@ class Refinement:
         # Dead, as requirements are monotone: what is refined further breaks the limit too (Corollary 3.1).
         for (attribute, candidate), numbers in self._measured.numbers.items():
             self._bounds[attribute][candidate] = numbers
-            self._alive[attribute][candidate] = bool(self._constraints.valid(numbers))
+            self._alive[attribute][candidate] = bool(self._constraints.possible(numbers))
+
+    def _choose_usable(self) -> None:
+        """Choose the candidates that keep all limits; if none does, and this state does not, any."""
+        numbers = self._measured.numbers
+        valid = {c for c, after in numbers.items() if self._constraints.valid(after)}
+        if not valid and not self._constraints.valid(self.state.measured):
+            valid = {c for c, after in numbers.items() if self._constraints.possible(after)}
+        for usable in self._usable:
+            usable[:] = False
+        for attribute, candidate in valid:
+            self._usable[attribute][candidate] = True
 
     # -- what is measured next --------------------------------------------------------------------
 
     def _measure_all(self) -> None:
         """Measure every candidate: where gains cost a measurement too, only valid ones are worth it."""
         cuts = self.state.cuts
-        ids = [self._open(attribute, cut)[0] for attribute, cut in enumerate(cuts)]
+        ids = [self._open(attribute, cut, unmeasured=True)[0] for attribute, cut in enumerate(cuts)]
         every = [(a, int(candidate)) for a, candidates in enumerate(ids) for candidate in candidates]
+        every = [candidate for candidate in every if candidate not in self._measured.numbers]
         if every:
             numbers = self._measure.after(cuts, self.state.measured, every)
             self._measured.numbers.update(zip(every, numbers, strict=True))

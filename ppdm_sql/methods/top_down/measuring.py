@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.groupings import CountedGrouping, Grouping
 from ppdm_sql.privacy import Counts, Formula, ValueCounts
+from ppdm_sql.privacy.formula import sum_of
 
 MOST_CLASSES = 64
 """Values of the class attribute above which the entropy of the class is not measured."""
@@ -65,16 +67,21 @@ class GroupingMeasure:
             self._add([constraints.all[position] for position in positions], positions)
 
     def _add(self, constraints: Sequence[Constraint], positions: list[int]) -> None:
-        engine, atoms, classes = self._engine, self._atoms, self._classes
+        engine, atoms = self._engine, self._atoms
         counted: dict[Counted, str] = {}
-        formulas = [_formula(engine, atoms, constraint, counted) for constraint in constraints]
-        information = [SQUARED_SIZE]
-        if classes is not None and atoms.coded[classes].size <= MOST_CLASSES:
-            values = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
-            information.append(class_entropy([counted.setdefault(v, f"p{len(counted)}") for v in values]))
+        formulas = [formula_of(engine, atoms, constraint, counted) for constraint in constraints]
+        information = self.information_formulas(counted)
         grouping = self.grouping(sorted(constraints[0].attributes), list(counted))
         self._measured.append(MeasuredGrouping(grouping, positions, formulas))
         self._informative.setdefault(tuple(grouping.attributes), (grouping, information))
+
+    def information_formulas(self, counted: dict[Counted, str]) -> list[Formula]:
+        """Give the formulas of what a release tells of its groups, and add what they count."""
+        classes, information = self._classes, [SQUARED_SIZE]
+        if classes is not None and self._atoms.coded[classes].size <= MOST_CLASSES:
+            values = [(classes, code) for code in range(self._atoms.coded[classes].size - 1)]
+            information.append(class_entropy([counted.setdefault(v, f"p{len(counted)}") for v in values]))
+        return information
 
     def grouping(self, attributes: Sequence[int], counted: Sequence[Counted]) -> Grouping:
         """Make what measures the groups of some attributes."""
@@ -121,11 +128,7 @@ class GroupingMeasure:
             rows = [row for row, (attribute, _) in enumerate(candidates) if attribute in grouping.attributes]
             if rows:
                 read = grouping.after(cuts, [candidates[row] for row in rows], formulas)
-                before = known[positions]
-                totals = np.array([formula.total for formula in formulas])
-                worse = np.where(totals == "max", np.fmax(before, read), np.fmin(before, read))
-                after = np.where(totals == "sum", before - np.nan_to_num(read), worse)
-                numbers[np.ix_(rows, positions)] = after
+                numbers[np.ix_(rows, positions)] = worst_after(known[positions], read, formulas)
         return numbers
 
     def information(self, cuts: Cuts | None) -> dict[tuple[int, ...], Floats]:
@@ -149,6 +152,13 @@ class GroupingMeasure:
             measured.grouping.shrink(reachable)
 
 
+def worst_after(before: Floats, read: Floats, formulas: Sequence[Formula]) -> Floats:
+    """Put the numbers of groups that candidates split to those of the state before; for a sum, what falls."""
+    totals = np.array([formula.total for formula in formulas])
+    worse = np.where(totals == "max", np.fmax(before, read), np.fmin(before, read))
+    return np.asarray(np.where(totals == "sum", before - np.nan_to_num(read), worse))
+
+
 def _groups(constraints: Sequence[Constraint]) -> Iterable[list[int]]:
     """Gather the constraints that one table of counts can serve: the same attributes, few values counted."""
     found: dict[object, list[list[int]]] = {}
@@ -164,17 +174,27 @@ def _groups(constraints: Sequence[Constraint]) -> Iterable[list[int]]:
     return [group for groups in found.values() for group in groups]
 
 
-def _formula(engine: Engine, atoms: Atoms, constraint: Constraint, counted: dict[Counted, str]) -> Formula:
+def formula_of(engine: Engine, atoms: Atoms, constraint: Constraint, counted: dict[Counted, str]) -> Formula:
     """Give the formula of a constraint, and add what it counts."""
     sensitive = constraint.sensitive
     if sensitive is None:
-        return constraint.requirement.formula(ValueCounts(records=atoms.records))
+        return constraint.requirement.formula(ValueCounts(records=atoms.counted))
     dictionary = atoms.coded[sensitive]
     codes = range(dictionary.size) if constraint.protected is None else (constraint.protected,)
     values = ValueCounts(
         columns=[counted.setdefault((sensitive, code), f"p{len(counted)}") for code in codes],
         totals=lambda: value_counts(engine, atoms, sensitive).tolist(),
         type=dictionary.column.type,
-        records=atoms.records,
+        records=atoms.counted,
     )
-    return constraint.requirement.formula(values)
+    formula = constraint.requirement.formula(values)
+    if atoms.persons is None or not constraint.requirement.counts_values:
+        return formula
+    return _over_values(formula, values.columns)
+
+
+def _over_values(formula: Formula, columns: Sequence[str]) -> Formula:
+    """Let a formula see the values that persons have in the place of persons, each of theirs once."""
+    return replace(
+        formula, formula=lambda c: formula.formula({**c, "n": f"({sum_of(c[v] for v in columns)})"})
+    )

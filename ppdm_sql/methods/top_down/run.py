@@ -15,7 +15,7 @@ import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.audit.labels import MaskedColumn
-from ppdm_sql.audit.masking import MaskingPromise, accept_masked
+from ppdm_sql.audit.masking import MaskingPromise, PersonCode, accept_masked
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import InvalidOption
@@ -41,6 +41,7 @@ from ppdm_sql.methods.top_down.outcome import (
     top_labels,
     tree_rows,
 )
+from ppdm_sql.methods.top_down.person_counts import PersonMeasure
 from ppdm_sql.methods.top_down.protected_values import NEVER, constraints_of
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.methods.top_down.roles import RefinementRoles, assign_roles, sensitive_columns
@@ -55,6 +56,7 @@ from ppdm_sql.privacy import (
 )
 from ppdm_sql.privacy.absent import said_absent, unknown_value
 from ppdm_sql.release import Draft, Release, ReleasedColumn
+from ppdm_sql.release.draft import person_column
 
 
 class RefinementRun(Run[State]):
@@ -84,8 +86,6 @@ class RefinementRun(Run[State]):
         self.requirements: tuple[Requirement, ...] = tuple(
             resolve(requirement, list(self.columns), table=self.source) for requirement in asked
         )
-        if self.request.person:
-            raise InvalidOption("A run cannot count persons yet.", "Leave --person out; ppdm audit takes it.")
         listed, kept = list(self.columns.values()), self._as_they_are()
         return assign_roles(listed, self.requirements, self.request, table=self.source, kept=kept)
 
@@ -176,16 +176,26 @@ class RefinementRun(Run[State]):
         engine, count, roles = self.engine, self.roles.count, self.roles
         masked, symbol = self.beside_symbol, self.request.symbol
         coded = [item.name for item in self.coded]
-        needed = {*coded, *roles.kept, *roles.pseudonyms, *([] if count is None else [count])}
+        needed = {*coded, *roles.kept, *roles.pseudonyms, *roles.person, *([] if count is None else [count])}
         columns = [item for item in engine.columns(self.table) if item.name in needed]
         self.rows = read_source(engine, self.table, columns)
-        return collapse(engine, self.rows, self.coded, self.kept, count, masked=masked, symbol=symbol)
+        return collapse(
+            engine,
+            self.rows,
+            self.coded,
+            self.kept,
+            count,
+            masked=masked,
+            symbol=symbol,
+            person=roles.person,
+        )
 
     def _collapse(self) -> None:
         """Make everything on which the descent works."""
         self.atoms = self.read()
         found = constraints_of(self.engine, self.atoms, self.requirements)
-        self.constraints = Constraints(found, len(self.attributes))
+        persons = self.atoms.persons is not None
+        self.constraints = Constraints(found, len(self.attributes), persons=persons)
         self.maskings = [self.masking(a, name) for a, name in enumerate(self.attributes)]
         self.measure = self.make_measure()
         self.detail = self.measure.detail()
@@ -196,7 +206,12 @@ class RefinementRun(Run[State]):
 
     def make_measure(self) -> GroupingMeasure:
         """Make what measures the states."""
-        return GroupingMeasure(self.engine, self.atoms, self.constraints, self.horizon)
+        return self.measuring(self.engine, self.atoms, self.constraints, self.horizon)
+
+    @property
+    def measuring(self) -> type[GroupingMeasure]:
+        """What measures the states: in records, or in persons."""
+        return GroupingMeasure if self.atoms.persons is None else PersonMeasure
 
     @cached_property
     def horizon(self) -> list[Codes]:
@@ -241,6 +256,7 @@ class RefinementRun(Run[State]):
         masked, outputs = outcome.masked, self.outputs(outcome.atoms)
         tops = top_labels(engine, outcome)
         columns = tuple(self._released(masked, tops, output) for output in outputs)
+        person = None if self.atoms.persons is None else person_column(item.name for item in columns)
         recorded, trees = cut_rows(engine, outcome), tree_rows(engine, outcome)
         return Draft(
             name=request.into,
@@ -249,7 +265,7 @@ class RefinementRun(Run[State]):
             requirements=self.requirements,
             parameters=self._parameters(),
             stopped=state.stopped or "complete",
-            select=released_rows(engine, masked, outputs),
+            select=released_rows(engine, masked, outputs, person),
             count=self.roles.count,
             columns=columns,
             symbol=request.symbol,
@@ -258,7 +274,10 @@ class RefinementRun(Run[State]):
             cuts=recorded,
             taxonomies=trees,
             measures=(*self.reached(state, outcome), *self.release_measures(outcome)),
-            accept=lambda rows: self._accepted(rows, columns, outcome, recorded, trees),
+            accept=lambda rows: self._accepted(rows, columns, outcome, recorded, trees, person),
+            person=person,
+            persons=self.atoms.persons,
+            first=self.first_kept(state, cuts, more),
         )
 
     def _accepted(
@@ -268,6 +287,7 @@ class RefinementRun(Run[State]):
         outcome: Outcome,
         cuts: Table,
         trees: Table,
+        person: str | None,
     ) -> Sequence[information.Row]:
         """Let the audit compare source and release."""
         hidden = {*self.roles.masking, *self.roles.pseudonyms, self.roles.count}
@@ -281,6 +301,7 @@ class RefinementRun(Run[State]):
             count=self.roles.count,
             cuts=cuts,
             trees=trees,
+            person=None if person is None else PersonCode(person, self.roles.person),
         )
         accept_masked(self.engine, self.rows, rows, promise)
         return ()
@@ -294,6 +315,18 @@ class RefinementRun(Run[State]):
             return MaskedColumn(column, taxonomy.labels[0], False, taxonomy, masking.by_interval, shows)
         suppressed = masking.treatment == "suppressed"
         return MaskedColumn(column, self.request.symbol, suppressed, shows=shows)
+
+    def first_kept(self, state: State, cuts: Sequence[Cut], more: Sequence[Move]) -> int:
+        """Give the first step whose state keeps what is asked, as do all after it."""
+        if not (more and self.constraints.repairable):
+            return state.kept_from
+        reached, kept_from = list(state.cuts), state.kept_from
+        for place, (attribute, *_) in enumerate(more, start=len(state.steps) + 1):
+            reached[attribute] = cuts[attribute]
+            (numbers,) = self.measure.chain([tuple(reached)])
+            if not bool(self.constraints.valid(numbers)):
+                kept_from = place + 1
+        return kept_from
 
     def outcome(self, cuts: Sequence[Cut], moves: Sequence[Move]) -> Outcome:
         """Gather what the release needs to know."""
@@ -327,6 +360,7 @@ class RefinementRun(Run[State]):
             "max_steps": request.max_steps,
             "symbol": request.symbol,
             "allow_absent": request.allow_absent,
+            **({"person": list(roles.person)} if roles.person else {}),
             **self.parameters(),
         }
 

@@ -57,6 +57,7 @@ class RecursiveDiversity(DistributionRequirement):
     quasi_identifier: tuple[str, ...]
 
     worst = "max"
+    counts_values = True
     measured = "largest ratio"
 
     def __post_init__(self) -> None:

@@ -48,6 +48,7 @@ class TCloseness(DistributionRequirement):
     quasi_identifier: tuple[str, ...]
 
     worst = "max"
+    counts_values = True
     form = "t"
     measured = "largest distance"
     macro = "closeness"
