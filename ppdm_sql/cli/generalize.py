@@ -11,6 +11,8 @@ EXAMPLES = (
     "    --types zip=VARCHAR --into visits_safe --export visits_safe.csv",
     "ppdm generalize bank.duckdb customers --class Rating --into customers_k4 \\\n"
     "    --require 'k >= 4 on Job, Age' --taxonomy Job=job.csv --range Age=1,99",
+    "ppdm generalize clinic.duckdb visits.csv --person patient --class readmitted --into visits_safe \\\n"
+    "    --require 'k >= 5 on sex, zip' --types zip=VARCHAR --export visits_safe.parquet",
     "ppdm generalize adult.duckdb adult --class income --into adult_safe --method hce-tdr \\\n"
     "    --require 'k >= 50 on age, education, sex' --condition workclass,race --interval-columns",
 )

@@ -445,6 +445,7 @@ _INTEGRATE = (
     MAX_STEPS,
     replace(SHOW_VALUES, help="Print this side's values that a taxonomy lacks."),
     ALLOW_ABSENT,
+    replace(PERSON, hidden=True),
 )
 _INSTALL = (
     Option(

@@ -132,7 +132,7 @@ def _written(children: Sequence[str | None]) -> str:
 def _worst(subject: Subject, steps: int) -> list[Picture]:
     """Audit some of the states on the way, and draw what each requirement had reached there."""
     wanted = subject.requirements[:MOST_CURVES]
-    if not wanted:
+    if not wanted or subject.shape.person is not None:  # the states on the way are collapsed, without persons
         return []
     shape = _collapsed(subject, wanted)
     rows = max(1, _rows(subject, shape))

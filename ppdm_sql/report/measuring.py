@@ -50,7 +50,13 @@ class Measurements:
     sizes: tuple[ClassSizes, ...]
 
 
-def measured(engine: Engine, table: Table, asked: Sequence[Requirement], count: str | None) -> Measurements:
+def measured(
+    engine: Engine,
+    table: Table,
+    asked: Sequence[Requirement],
+    count: str | None,
+    person: Sequence[str] = (),
+) -> Measurements:
     """Measure a table; nothing is measured where nothing is asked.
 
     Cost: one scan of the table, then scans of its distinct combinations.
@@ -61,7 +67,7 @@ def measured(engine: Engine, table: Table, asked: Sequence[Requirement], count: 
     types = dict(columns)
     found = questions(asked, [item.name for item in columns], table=table.name)
     used = list(dict.fromkeys(chain(*(item.columns for item in found))))
-    collapsed = Collapsed(engine, table, used, count)
+    collapsed = Collapsed(engine, table, used, count, person)
     for item in found:
         collapsed.class_count(item.requirement.attributes)
     judged = [one for group in template_groups(collapsed, found, types) for one in group.judge()]

@@ -165,7 +165,7 @@ def _digest(exported: str | os.PathLike[str] | None) -> tuple[str, str] | None:
 def _published(engine: Engine, drawing: Drawing, row: CatalogueRow, shape: Shape) -> Subject:
     """Give what leaves the owner: the rows, the requirements and the method."""
     requirements = tuple(parse_all(row.requirements))
-    found = measured(engine, engine.overlay(shape.rows()), requirements, shape.count)
+    found = measured(engine, engine.overlay(shape.owned_rows()), requirements, shape.count, shape.people)
     return Subject(
         engine, drawing, row.release, row.method, shape, requirements, release_side(engine, shape), found
     )
@@ -318,8 +318,9 @@ def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | 
     names = {item.name for item in engine.columns(source)}
     wanted = {name for requirement in subject.requirements for name in requirement.attributes}
     found = None
-    if wanted <= names:
-        found = measured(engine, source, subject.requirements, subject.shape.count)
+    person = row.parameters.get("person", ())
+    if wanted | {*person} <= names:
+        found = measured(engine, source, subject.requirements, subject.shape.count, person)
     whole = Subject(
         *(engine, subject.drawing, subject.name, subject.method, subject.shape, subject.requirements),
         *(subject.after, subject.measured, side, found),

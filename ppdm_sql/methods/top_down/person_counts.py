@@ -116,7 +116,7 @@ class PersonGrouping(CountedGrouping):
         if self._people is None:
             columns, params = [], dict[str, object]()
             for i, codes in self._base.codes.items():
-                same = len(self._base.values[i]) == len(codes)
+                same = np.array_equal(codes, np.arange(len(codes)))  # merging may number values anew
                 text, own = (f"c{i}", {}) if same else recoded(f"c{i}", codes, f"code{i}", "UINTEGER")
                 params |= own
                 columns.append(f"{text} AS c{i}")

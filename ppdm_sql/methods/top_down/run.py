@@ -15,6 +15,7 @@ import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.audit.labels import MaskedColumn
+from ppdm_sql.audit.linked import smallest_linked
 from ppdm_sql.audit.masking import MaskingPromise, PersonCode, accept_masked
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import Table, resolve_all
@@ -304,7 +305,26 @@ class RefinementRun(Run[State]):
             person=None if person is None else PersonCode(person, self.roles.person),
         )
         accept_masked(self.engine, self.rows, rows, promise)
-        return ()
+        return () if person is None or not self.roles.pseudonyms else self._linked(rows, person)
+
+    def _linked(self, rows: exp.Select, person: str) -> list[information.Row]:
+        """Measure what all records of a person tell together where pseudonyms link them, and say so."""
+        engine, found = self.engine, list[information.Row]()
+        with engine.workspace():
+            released = engine.overlay(rows)
+            for names in dict.fromkeys(requirement.attributes for requirement in self.requirements):
+                both = ((self.rows, self.roles.person), (released, (person,)))
+                numbers = [float(smallest_linked(engine, table, names, who)) for table, who in both]
+                of = f"smallest group of persons by all their records: {', '.join(names)}"
+                found.append((of, numbers[0], numbers[1]))
+        least = min(after for *_, after in found if after is not None)
+        linked = " and ".join(map(repr, self.roles.pseudonyms))
+        self.progress.notice(
+            f"The pseudonyms of {linked} link the records of a person, and requirements look at one class at "
+            f"a time. By all their records together, as few as {least:.0f} person{'s' * (least != 1)} "
+            "cannot be told apart."
+        )
+        return found
 
     def _masked(self, name: str, outcome: Outcome) -> MaskedColumn:
         """Say what the audit is to hold a masked column against: what the owner gave."""

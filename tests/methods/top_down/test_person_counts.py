@@ -6,6 +6,7 @@ import math
 import random
 from collections import defaultdict
 from fractions import Fraction
+from unittest import mock
 
 import duckdb
 import numpy as np
@@ -170,8 +171,21 @@ def test_states_and_candidates_measure_as_brute_force_does(seed: int) -> None:
         if candidates:
             wanted = [[float(n) for n in brute_force(engine, atoms, refined(cuts, c))] for c in candidates]
             assert measure.after(cuts, known, candidates).tolist() == [pytest.approx(row) for row in wanted]
-    measure.shrink([cut.parts for cut in cuts])
-    assert measure.chain([cuts]).tolist() == [pytest.approx(known.tolist())]
+
+
+def test_merged_tables_measure_the_same() -> None:
+    engine = engine_with(8)
+    atoms = atoms_of(engine)
+    maskings = maskings_of(engine, atoms)
+    gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in ASKED]), 3, persons=True)
+    always = {"WORTH_SHRINKING": 0, "SHRINK_BELOW": 9.0, "MOST_COMBINATIONS": 10**9}
+    with mock.patch.multiple("ppdm_sql.methods.top_down.groupings", **always):
+        measure = PersonMeasure(engine, atoms, gauges, horizon(maskings), classes=5)
+        for cuts in path(tuple(masking.top for masking in maskings), random.Random(8)):
+            alive = [np.ones(masking.ids, dtype=bool) for masking in maskings]
+            measure.shrink([cut.reachable(some) for cut, some in zip(cuts, alive, strict=True)])
+            (known,) = measure.chain([cuts])
+            assert known.tolist() == pytest.approx([float(n) for n in brute_force(engine, atoms, cuts)])
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import duckdb
 import pytest
@@ -16,7 +17,9 @@ from oracle_persons import PersonTDS
 from oracle_tds import Diversity, Growing, Node
 
 import ppdm_sql
+import ppdm_sql.integrate
 from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, InvalidOption, InvalidSource
+from ppdm_sql.methods.base import released_rows
 
 COLUMNS = ("zip", "age", "ill", "good", "patient")
 TREE = Node("any", (Node("north", (Node("a"), Node("b"))), Node("south", (Node("c"), Node("d"), Node("e")))))
@@ -262,3 +265,73 @@ def test_a_column_may_be_called_like_the_owners() -> None:
     release = run(db, "suppress", ["k >= 4 on zip"], keep=["person_number"])
     assert {row[-1] for row in release.relation().fetchall()} == {7}
     assert release.verify().holds
+
+
+def test_a_pseudonym_links_records_and_the_run_says_so() -> None:
+    db = opened(visits(3))
+    with pytest.warns(ppdm_sql.PpdmWarning, match="pseudonyms of 'patient' link the records of a person"):
+        release = run(db, "suppress", ["k >= 4 on zip, age"], identifiers={"patient": "pseudonym"})
+    (measure,) = [m for m in release.measures() if m.measure.startswith("smallest group of persons by all")]
+    sets: dict[str, set[Row]] = {}
+    for zip_, age, _, patient in release.relation().fetchall():
+        sets.setdefault(patient, set()).add((zip_, age))
+    assert measure.after == min(Counter(map(frozenset, sets.values())).values())
+    assert len(sets) == release._shape().persons
+    assert release.verify().holds
+
+
+def test_evaluation_keeps_all_records_of_a_person_in_one_fold() -> None:
+    pytest.importorskip("sklearn")
+    from ppdm_sql.evaluation import encoding
+
+    db = opened([(*row[:3], "yes" if int(row[4][2:]) % 2 else "no", row[4]) for row in visits(3, 200, 30)])
+    run(db, "suppress", ["k >= 4 on zip, age"])
+    found: list[set[Any]] = []
+    plain = encoding.EncodedTables.sample
+
+    def watched(self: Any, table: Any, **options: Any) -> Any:
+        sample = plain(self, table, **options)
+        rows = db.engine.connection.execute(f"SELECT number, person FROM {table} ORDER BY number").fetchall()
+        folds: dict[Any, set[int]] = {}
+        persons = [person for _, person in rows]
+        for person, fold in zip(persons, sample.folds.tolist(), strict=True):
+            folds.setdefault(person, set()).add(fold)
+        found.extend(folds.values())
+        return sample
+
+    with mock.patch.object(encoding.EncodedTables, "sample", watched):
+        evaluation = db.evaluate("safe", folds=3, seeds=1)
+    assert evaluation.records == 200
+    assert len(found) == 2 * 30
+    assert {len(folds) for folds in found} == {1}
+    assert set().union(*found) == {0, 1, 2}
+
+
+def test_two_parties_refuse_persons_in_words() -> None:
+    with pytest.raises(InvalidOption, match="--person has nothing to count"):
+        ppdm_sql.integrate.Party(
+            opened(visits(3)),
+            "visits",
+            ["k >= 2 on zip, job"],
+            class_column="good",
+            key="patient",
+            owns=["zip"],
+            into="both",
+            person="patient",
+        )
+
+
+def test_a_source_that_counts_wrong_persons_is_not_published() -> None:
+    db = opened(visits(3))
+    plain = released_rows.released_rows
+
+    def planted(engine: Any, masked: Any, outputs: Any, person: str | None = None) -> str:
+        text = plain(engine, masked, outputs, person)
+        return text.replace("m.person AS person", "row_number() OVER () AS person")
+
+    with (
+        mock.patch("ppdm_sql.methods.top_down.run.released_rows", planted),
+        pytest.raises(GuaranteeNotMet, match="not one number for each person"),
+    ):
+        run(db, "suppress", ["k >= 4 on zip, age"])
+    assert db.releases() == []
