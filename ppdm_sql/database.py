@@ -172,7 +172,7 @@ class Database:
         table: Source,
         require: Sequence[str | Requirement],
         *,
-        class_column: str,
+        class_column: str | None = None,
         into: str,
         count_column: str | None = None,
         keep: Sequence[str] = (),
@@ -182,6 +182,8 @@ class Database:
         allow_absent: bool = False,
         person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
+        limits: Mapping[str, object] | None = None,
+        weights: Mapping[str, object] | None = None,
         progress: Progress | None = None,
     ) -> Release:
         """Suppress values (PDA) until every requirement holds, and publish the verified release.
@@ -189,7 +191,8 @@ class Database:
         Args:
             table: Table or view, file or frame to release.
             require: Templates and k-anonymity; their columns are masked, whole values at a time.
-            class_column: The column that a classifier is to predict; released as it is.
+            class_column: The column that a classifier is to predict; released as it is. Without one, steps
+                keep as much detail as they can, by the normalized certainty penalty.
             into: Name of the release, a view.
             count_column: Where rows are collapsed, the column that says how many records each stands for;
                 the release is collapsed too.
@@ -201,6 +204,8 @@ class Database:
             allow_absent: Whether a template may protect values that its column does not hold.
             person: Columns that say whose record a row is: then every requirement counts persons.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            limits: For a column, how many different labels it may show at most.
+            weights: For a column, a number above 0 that its gains are multiplied by.
             progress: Told what the run is doing.
 
         Returns:
@@ -236,6 +241,8 @@ class Database:
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
+            limits=by_name(limits, "limits"),
+            weights=by_name(weights, "weights"),
             person=listed(person),
         )
         return suppress(self.engine, table, request, progress or WarningProgress())
@@ -247,11 +254,12 @@ class Database:
         table: Source,
         require: Sequence[str | Requirement],
         *,
-        class_column: str,
+        class_column: str | None = None,
         into: str,
         method: str = "tds",
         taxonomies: Mapping[str, Taxonomy | Mapping[str, Any] | str | Path] | None = None,
         ranges: Mapping[str, tuple[object, object]] | None = None,
+        boundary: str = "valid",
         condition: Sequence[str] = (),
         suppress: Sequence[str] = (),
         count_column: str | None = None,
@@ -264,6 +272,10 @@ class Database:
         allow_absent: bool = False,
         person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
+        limits: Mapping[str, object] | None = None,
+        weights: Mapping[str, object] | None = None,
+        min_widths: Mapping[str, object] | None = None,
+        stop: str = "none",
         progress: Progress | None = None,
     ) -> Release:
         """Generalize (TDS, HCE-TDR) as little as the requirements allow, and publish the verified release.
@@ -274,16 +286,17 @@ class Database:
         Args:
             table: Table or view, file or frame to release.
             require: What the release keeps, in any form of the language; these columns are masked.
-            class_column: The column that a classifier is to predict; released as it is.
+            class_column: The column that a classifier is to predict; released as it is. Without one, steps
+                keep as much detail as they can, by the normalized certainty penalty.
             into: Name of the release, a view.
             method: ``tds``, or ``hce-tdr``, which takes one quasi-identifier.
             taxonomies: For a column its taxonomy: a :class:`~ppdm_sql.Taxonomy`, nested mappings, the path
                 of an ARX CSV file, or the name of a table with the columns ``child`` and ``parent``.
             ranges: For a grown column its lower bound, and its upper bound, which is outside.
+            boundary: Where a grown interval is split: at its best ``valid`` boundary, or ``best`` or nowhere.
             condition: For ``hce-tdr``, the other columns that tell of the class; released as they are.
             suppress: Columns to suppress although they have an order.
-            count_column: Where rows are collapsed, the column that says how many records each stands for;
-                the release is collapsed too.
+            count_column: Column that says how many records a row stands for; the release is collapsed too.
             keep: Further columns to release as they are. Columns that nobody names are not released.
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
             interval_columns: Put columns ``A_lower`` and ``A_upper`` beside each column of intervals.
@@ -293,6 +306,12 @@ class Database:
             allow_absent: Whether a template may protect values that its column does not hold.
             person: Columns that say whose record a row is: then every requirement counts persons.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            limits: For a column, how many different labels it may show at most.
+            weights: For a column, a number above 0 that its gains are multiplied by.
+            min_widths: For a grown column, the least width of its intervals: a number, for dates one of
+                days, or a text such as ``1 month``.
+            stop: ``none``, or ``mdl``: split an interval only where that passes the criterion of Fayyad and
+                Irani.
             progress: Told what the run is doing.
 
         Returns:
@@ -300,11 +319,9 @@ class Database:
 
         Raises:
             GuaranteeNotMet: No generalization meets the requirements.
-            PpdmError: An option, a column, a taxonomy or the table cannot be used. Nothing is published on
-                any error.
+            PpdmError: An option, column, taxonomy or table cannot be used. On any error nothing is published.
 
-        Cost: two scans of the table, then work on distinct combinations only.
-        Source: Fung, Wang, Yu 2005; HCE-TDR (2013).
+        Cost: two scans, then work on distinct combinations. Source: Fung, Wang, Yu 2005; HCE-TDR (2013).
 
         Example:
             >>> import duckdb, ppdm_sql
@@ -327,6 +344,7 @@ class Database:
             method=method,
             taxonomies=by_name(taxonomies, "taxonomies"),
             ranges=by_name(ranges, "ranges"),
+            boundary=boundary,
             condition=listed(condition),
             suppress=listed(suppress),
             count_column=count_column,
@@ -337,6 +355,10 @@ class Database:
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
+            limits=by_name(limits, "limits"),
+            weights=by_name(weights, "weights"),
+            min_widths=by_name(min_widths, "min_widths"),
+            stop=stop,
             person=listed(person),
         )
         return generalize(self.engine, table, request, progress or WarningProgress())
@@ -363,6 +385,7 @@ class Database:
         count_column: str | None = None,
         keep: Sequence[str] = (),
         identifiers: Mapping[str, str] | None = None,
+        person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Release:
@@ -398,6 +421,9 @@ class Database:
                 the release is collapsed too.
             keep: Further columns to release as they are. Columns that nobody names are not released.
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
+            person: Columns that say whose record a row is. Then persons are identified, by the set of what
+                their rows show in ``by``, and all rows of a person change alike; a person must have one
+                confidential value. They are not released, but may be identifiers.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             progress: Told what the run is doing.
 
@@ -443,6 +469,7 @@ class Database:
             count_column=count_column,
             keep=listed(keep),
             identifiers=by_name(identifiers, "identifiers"),
+            person=listed(person),
         )
         return swap(self.engine, table, request, progress or WarningProgress())
 
@@ -463,6 +490,7 @@ class Database:
         seed: int | None = None,
         correlated: bool = False,
         count_column: str | None = None,
+        person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> Release:
@@ -493,6 +521,9 @@ class Database:
             seed: Makes the key instead, in tests; whoever knows it can take the noise away.
             correlated: Correlate Gaussian noise as the columns are, so that no filter can tell them apart.
             count_column: Always refused: a row for several records cannot be randomized.
+            person: Columns that say whose record a row is. Then a column that is the same in all rows of a
+                person gets one draw for the person, since the mean of many noisy rows would be close to the
+                truth; other columns get a draw for each row. They are not released, but may be identifiers.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             progress: Told what the run is doing.
 
@@ -531,6 +562,7 @@ class Database:
             seed=seed,
             correlated=correlated,
             count_column=count_column,
+            person=listed(person),
         )
         return randomize(self.engine, table, request, progress or WarningProgress())
 
@@ -621,6 +653,7 @@ class Database:
         release: str | Release,
         *,
         test: Source | None = None,
+        class_column: str | None = None,
         folds: int = 10,
         seeds: int = 5,
         sample: int = 200_000,
@@ -636,6 +669,7 @@ class Database:
             release: The release, or its name; its source must be as it was.
             test: Table to test on, as it is for the original, recoded for the release; by default the
                 release and its source are tested fold by fold, each against the rest.
+            class_column: The column to predict, one that the release shows as it is; by default its class.
             folds: Number of folds, at least 2; means nothing with ``test``.
             seeds: Number of repetitions, at least 1. A seed deals out the folds and decides between splits
                 that are equally good.
@@ -669,7 +703,7 @@ class Database:
         from ppdm_sql.release.catalogue import READ
 
         found = release if isinstance(release, Release) else self.release(release)
-        options, row = EvaluateOptions(test, folds, seeds, sample), found.row()
+        options, row = EvaluateOptions(test, class_column, folds, seeds, sample), found.row()
         with read_again(self.engine, row.source, row.parameters.get(READ, {}), row.release):
             return evaluate(self.engine, found, options, progress or WarningProgress())
 

@@ -27,7 +27,7 @@ def anonymize(
     frame: AnyFrame,
     require: Sequence[str | Requirement],
     *,
-    class_column: str,
+    class_column: str | None = None,
     method: str = "tds",
     **options: Any,
 ) -> AnyFrame:
@@ -39,7 +39,7 @@ def anonymize(
     Args:
         frame: A pandas or polars data frame, an Arrow table, or a DuckDB relation.
         require: Requirements, such as ``"k >= 5 on sex, zip"``.
-        class_column: The column that a classifier is to predict; released as it is.
+        class_column: The column that a classifier is to predict; released as it is. None where there is none.
         method: ``tds`` or ``hce-tdr`` as for :meth:`Database.generalize`, ``pda`` for
             :meth:`Database.suppress`.
         options: Further options of that method, such as ``taxonomies``, ``keep`` or ``types``.
@@ -124,7 +124,7 @@ def _released(
     db: Database,
     frame: Any,
     require: Sequence[str | Requirement],
-    class_column: str,
+    class_column: str | None,
     method: str,
     options: dict[str, Any],
     *,

@@ -55,6 +55,7 @@ class Party:
         secret: For ``hashed``: what both parties hold and nobody else, at least 16 bytes.
         intersect: Whether to take the common records if the tables have others too; both must say so.
         score_bits: Bits to which scores are rounded before they are told, 2 to 16; None for all.
+        boundary: ``valid`` or ``best``, as for :meth:`ppdm_sql.Database.generalize`; the same on both sides.
         max_steps: Stop after this many steps, at least 0.
         show_values: List own values that a taxonomy lacks in the error that says how many there are.
         allow_absent: Whether a template may protect values that its column does not hold; both say so.
@@ -89,6 +90,7 @@ class Party:
         secret: bytes | None = None,
         intersect: bool = False,
         score_bits: int | None = None,
+        boundary: str = "valid",
         max_steps: int | None = None,
         show_values: bool = False,
         allow_absent: bool = False,
@@ -112,6 +114,7 @@ class Party:
             secret=secret,
             intersect=intersect,
             score_bits=score_bits,
+            boundary=boundary,
             max_steps=max_steps,
             show_values=show_values,
             allow_absent=allow_absent,

@@ -39,3 +39,10 @@ def total(values: exp.Expression, records: exp.Expression | None = None) -> exp.
         values = exp.Mul(this=exp.cast(values, exp.DataType.Type.INT128), expression=records.copy())
     whole = exp.cast(exp.Sum(this=values), exp.DataType.Type.INT128)
     return exp.Coalesce(this=whole, expressions=[literal(0)])
+
+
+def counted(query: exp.Select, count: str | None) -> exp.Select:
+    """Leave out the rows of ``s`` that count no record; changes the query."""
+    if count is None:
+        return query
+    return query.where(exp.GT(this=column(count, "s"), expression=literal(0)), copy=False)

@@ -9,11 +9,11 @@ from typing import Literal
 from sqlglot import exp
 
 from ppdm_sql.audit.bins import binned_values, distinct_values, join_label
-from ppdm_sql.audit.fingerprints import TEXT, fingerprint, text_column
+from ppdm_sql.audit.fingerprints import TEXT, counted, fingerprint, text_column
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, column
-from ppdm_sql.engine.statements import bind, literal, text
-from ppdm_sql.engine.types import Kind, kind_of, read
+from ppdm_sql.engine.names import Table, alias, aliased, column
+from ppdm_sql.engine.statements import bind, literal, text, union_all
+from ppdm_sql.engine.types import Kind, kind_of
 from ppdm_sql.taxonomy.model import Taxonomy
 
 Shows = Literal["top", "values", "labels"]
@@ -65,12 +65,14 @@ class ShownColumn:
         nodes: The nodes of its tree that are shown among other labels, 0 being the top.
         null: Whether NULL is shown.
         labels: ``value, label, code`` in which values are looked up; None where a value's own text tells.
+        texts: The table ``attribute, text, label`` they were taken from; None where values are no texts.
     """
 
     masked: MaskedColumn
     nodes: set[int] = field(default_factory=set)
     null: bool = False
     labels: exp.Expression | None = None
+    texts: Table | None = None
 
     @property
     def name(self) -> str:
@@ -82,76 +84,73 @@ class ShownColumn:
         """The value of a row of the source ``s`` as it is looked up."""
         return column(self.name, "s") if self._is_typed else text_column(self.masked.column)
 
-    def recorded(self, value: exp.Expression) -> exp.Expression:
-        """Read a value, recorded as text, as it is looked up."""
-        return read(value, self.masked.column.type) if self._is_typed else value
-
     @property
     def _is_typed(self) -> bool:
         masked = self.masked
         return masked.shows == "labels" and not (masked.suppressed or masked.is_text)
 
-    def label(self, value: exp.Expression, name: str) -> tuple[exp.Join | None, exp.Expression]:
-        """Give what must be shown of a value, and the table to join for it, if there is one.
+    def join(self, value: exp.Expression, name: str) -> exp.Join | None:
+        """Give the table to join where a value, as in :attr:`own`, is looked up, under a name."""
+        return None if self.labels is None else join_label(value, self.labels, name)
 
-        Args:
-            value: From :attr:`own` or :meth:`recorded`.
-            name: An alias for the table.
-        """
+    def label(self, value: exp.Expression, name: str) -> exp.Expression:
+        """Give what must be shown of a value, from what was joined under a name."""
         return self._found(value, name, "label", lambda text: text)
 
-    def code(self, value: exp.Expression, name: str) -> tuple[exp.Join | None, exp.Expression]:
+    def code(self, value: exp.Expression, name: str) -> exp.Expression:
         """Give the fingerprint of what must be shown of a value: quicker to look up than the text."""
         return self._found(value, name, "code", lambda text: fingerprint([text]))
 
     def _found(
         self, value: exp.Expression, name: str, what: str, made: Callable[[exp.Expression], exp.Expression]
-    ) -> tuple[exp.Join | None, exp.Expression]:
+    ) -> exp.Expression:
         top = made(literal(self.masked.top))
         if self.masked.shows != "labels":
-            return None, top if self.masked.shows == "top" else made(value)
-        assert self.labels is not None
+            return top if self.masked.shows == "top" else made(value)
         # what has no label of its own is shown as the top, which is true of all
         found: exp.Expression = exp.Coalesce(this=column(what, name), expressions=[top])
         if self.null:
             there = exp.Not(this=value.is_(exp.null()))
             found = exp.case().when(there, found, copy=False).else_(made(exp.cast(exp.null(), TEXT)))
-        return join_label(value, self.labels, name), found
+        return found
 
 
 def shown_columns(
-    engine: Engine, source: Table, shown: Table, masked: Sequence[MaskedColumn]
+    engine: Engine, source: Table, released: Table, masked: Sequence[MaskedColumn], count: str | None
 ) -> list[ShownColumn]:
     """Find out which labels a release shows, and make what values are looked up in.
 
     Args:
         engine: Where all is.
         source: The source.
-        shown: The collapsed release, whose columns ``l0, l1, ...`` are the labels of the masked columns.
+        released: The rows as the release shows them.
         masked: The masked columns.
+        count: Column with the number of records of a row, or None.
 
-    Cost: of the collapsed release a GROUP BY of each column that shows labels, and of the source of each of
-    them that holds no texts.
+    Cost: of the release a GROUP BY of each column that shows labels, and of the source of each of them that
+    holds no texts.
     """
     columns = {item.name: ShownColumn(item) for item in masked}
-    mapped = {place: item for place, item in enumerate(columns.values()) if item.masked.shows == "labels"}
+    mapped = [item for item in columns.values() if item.masked.shows == "labels"]
     if mapped:
-        labels = engine.materialize("shown_labels", _shown_labels(shown, mapped))
+        labels = engine.materialize("shown_labels", _shown_labels(released, mapped, count))
         _look_up(engine, labels, columns)
-        leaves = _leaf_labels(engine, mapped.values())
-        for item in mapped.values():
-            item.labels = _labels(engine, source, labels, leaves, item)
+        leaves = _leaf_labels(engine, mapped)
+        for item in mapped:
+            _give_labels(engine, source, item, labels if item.masked.taxonomy is None else leaves)
     return list(columns.values())
 
 
-def _shown_labels(shown: Table, columns: Mapping[int, ShownColumn]) -> exp.Expression:
-    """Select ``attribute, text, label``: the labels of columns by their places, each its own text."""
+def _shown_labels(released: Table, columns: Sequence[ShownColumn], count: str | None) -> exp.Expression:
+    """Select ``attribute, text, label``: the labels of columns, each its own text."""
     parts = []
-    for place, item in columns.items():
-        label = column(f"l{place}", "s")
+    for item in columns:
+        rows = exp.select(alias(column(item.name, "s"), "label")).distinct()
+        rows = counted(rows.from_(aliased(released, "s"), copy=False), count)
+        label = exp.cast(column("label", "v"), TEXT)
         named = [alias(literal(item.name), "attribute"), alias(label, "text"), alias(label.copy(), "label")]
-        parts.append(exp.select(*named).distinct().from_(exp.alias_(shown.expression(), "s", table=True)))
-    return exp.union(*parts, distinct=False, copy=False) if parts[1:] else parts[0]
+        parts.append(exp.select(*named, copy=False).from_(rows.subquery("v", copy=False), copy=False))
+    return union_all(parts)
 
 
 def _look_up(engine: Engine, labels: Table, columns: Mapping[str, ShownColumn]) -> None:
@@ -187,21 +186,21 @@ def _leaves(item: ShownColumn) -> Iterator[tuple[str, str | None]]:
     yield from ((taxonomy.labels[leaf], labels[leaf]) for leaf in taxonomy.leaves)
 
 
-def _labels(engine: Engine, source: Table, shown: Table, leaves: Table, item: ShownColumn) -> exp.Expression:
-    """Give ``value, label, code`` of a column."""
+def _give_labels(engine: Engine, source: Table, item: ShownColumn, known: Table) -> None:
+    """Give a column what its values are looked up in."""
     masked, key = item.masked, "value"
     where: exp.Expression = exp.true()
-    known = shown if masked.taxonomy is None else leaves
     if masked.suppressed or (masked.taxonomy is not None and masked.is_text):
         key, where = "text", exp.EQ(this=column("attribute", "t"), expression=literal(item.name))
+        item.texts = known
     else:
         values = distinct_values(engine, source, column(item.name, "s"))
         known = _typed_labels(engine, values, known, masked)
     there = exp.Not(this=column("label", "t").is_(exp.null()))
-    code = exp.case().when(there, fingerprint([column("label", "t")]))
+    code = exp.case().when(there, fingerprint([column("label", "t")]), copy=False)
     columns = alias(column(key, "t"), "value"), column("label", "t"), alias(code, "code")
-    rows = exp.select(*columns).from_(exp.alias_(known.expression(), "t", table=True), copy=False)
-    return rows.where(where, copy=False).subquery(copy=False)
+    rows = exp.select(*columns, copy=False).from_(aliased(known, "t"), copy=False)
+    item.labels = rows.where(where, copy=False).subquery(copy=False)
 
 
 def _typed_labels(engine: Engine, values: Table, known: Table, masked: MaskedColumn) -> Table:

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ppdm_sql.audit.fingerprints import TEXT, fingerprint, plain_column, total
+from ppdm_sql.audit.fingerprints import TEXT, counted, fingerprint, plain_column, total
 from ppdm_sql.audit.labels import MaskedColumn, ShownColumn, shown_columns
 from ppdm_sql.audit.pseudonyms import RECORDS, pseudonym_faults
 from ppdm_sql.audit.trees import misdrawn_nodes
 from ppdm_sql.engine import Column, Engine, Rows
-from ppdm_sql.engine.names import Table, alias, column
-from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.engine.names import Table, alias, aliased, column
+from ppdm_sql.engine.statements import literal, render, union_all
 from ppdm_sql.errors import GuaranteeNotMet
-
-_CARRIED = "carried"
 
 
 @dataclass(frozen=True)
@@ -72,21 +70,22 @@ class MaskingPromise:
 def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: MaskingPromise) -> None:
     """Compare the released rows with the source, and refuse them if anything is not as promised.
 
-    The release is collapsed once; of the source only what its labels cannot tell is looked up row by row: a
-    column that shows nothing but its top, or all values as they are, needs no look.
+    Of the source only what its labels cannot tell is looked up row by row: a column that shows nothing but
+    its top, or all values as they are, needs no look.
 
     Raises:
-        GuaranteeNotMet: A record shows what is not true of it, or the cut or the trees recorded are others.
+        GuaranteeNotMet: A record shows what is not true of it, the cut recorded lacks a value of the source,
+            has one that is not there or says another label than must be shown, or the trees are others.
 
-    Cost: a GROUP BY of the release, one scan of the source, and a GROUP BY of each column of it that is no
-    text and shows labels; with pseudonyms a GROUP BY of both by each.
+    Cost: one scan of either side, and a GROUP BY of each masked column: of the release if it shows labels, of
+    the source once, or twice if it shows labels and is no text; with pseudonyms a GROUP BY of both by each.
     """
     with engine.workspace():
-        shown = engine.materialize("shown", _collapsed(released, promise))
-        columns = shown_columns(engine, source, shown, promise.masked)
-        before, after = _rows_of_source(source, promise, columns), _rows_of_release(shown, promise, columns)
-        sums = _sums(engine, before, after, counted=promise.count is not None)
-        recorded = _misrecorded(engine, promise.cuts, columns)
+        shown = engine.overlay(released)
+        columns = shown_columns(engine, source, shown, promise.masked, promise.count)
+        before, after = _rows_of_source(source, promise, columns), _rows_of_release(shown, promise)
+        sums = _sums(engine, before, after, weighed=promise.count is not None)
+        recorded = _misrecorded(engine, source, promise, columns)
         drawn = misdrawn_nodes(engine, promise.trees, columns)
         numbered = [] if promise.person is None else [promise.person.name]
         strangers = pseudonym_faults(engine, before, after, [*promise.pseudonyms, *numbered], numbered)
@@ -103,77 +102,100 @@ def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: 
         )
 
 
-def _collapsed(released: exp.Select, promise: MaskingPromise) -> exp.Select:
-    """Collapse the release: the labels of each combination as text, what is carried, pseudonyms, records."""
-    labels = [alias(column(item.name, "s"), f"l{place}") for place, item in enumerate(promise.masked)]
-    carried = [column(item.name, "s") for item in promise.carried]
-    people = [alias(column(name, "s"), f"p{place}") for place, (_, name) in enumerate(promise.people)]
-    records: exp.Expression = exp.Count(this=exp.Star())
-    rows = exp.select().from_(released.subquery("s", copy=False), copy=False)
-    if promise.count is not None:
-        records = exp.Sum(this=column(promise.count, "s"))
-        rows.where(_counted(promise.count), copy=False)
-    rows.select(*labels, alias(fingerprint(carried), _CARRIED), *people, alias(records, RECORDS), copy=False)
-    rows.set("group", exp.Group(all=True))
-    texts = [alias(exp.cast(column(f"l{place}", "g"), TEXT), f"l{place}") for place in range(len(labels))]
-    rest = (_CARRIED, *(f"p{place}" for place in range(len(people))), RECORDS)
-    return exp.select(*texts, *(column(name, "g") for name in rest)).from_(
-        rows.subquery("g", copy=False), copy=False
-    )
-
-
-def _counted(count: str) -> exp.Expression:
-    return exp.GT(this=column(count, "s"), expression=literal(0))
-
-
 def _rows_of_source(source: Table, promise: MaskingPromise, columns: Sequence[ShownColumn]) -> exp.Select:
     """Select ``f``, the fingerprint of what each row of the source must show, its identifiers and records."""
-    query = exp.select().from_(exp.alias_(source.expression(), "s", table=True), copy=False)
+    query = exp.select().from_(aliased(source, "s"), copy=False)
     values = []
     for place, item in enumerate(columns):
-        join, label = item.code(item.own, f"j{place}")
+        join = item.join(item.own, f"j{place}")
         if join is not None:
             query.append("joins", join)
-        values.append(label)
-    values.append(fingerprint([plain_column(item) for item in promise.carried]))
-    people = [alias(value, f"p{place}") for place, (value, _) in enumerate(promise.people)]
+        values.append(item.code(item.own, f"j{place}"))
+    return _fingerprints(query, values, promise, [value for value, _ in promise.people])
+
+
+def _rows_of_release(released: Table, promise: MaskingPromise) -> exp.Select:
+    """Select the same of the release."""
+    texts = [exp.cast(column(item.name, "s"), TEXT) for item in promise.masked]
+    values = [fingerprint([label]) for label in texts]
+    people: list[exp.Expression] = [column(name, "s") for _, name in promise.people]
+    return _fingerprints(exp.select().from_(aliased(released, "s"), copy=False), values, promise, people)
+
+
+def _fingerprints(
+    query: exp.Select,
+    values: Sequence[exp.Expression],
+    promise: MaskingPromise,
+    identifiers: Sequence[exp.Expression],
+) -> exp.Select:
+    """Select ``f``, identifiers and records of rows ``s``, by the fingerprints of their labels."""
+    carried = fingerprint([plain_column(item) for item in promise.carried])
+    people = [alias(value, f"p{place}") for place, value in enumerate(identifiers)]
     records = literal(1) if promise.count is None else column(promise.count, "s")
-    if promise.count is not None:
-        query.where(_counted(promise.count), copy=False)
-    return query.select(alias(fingerprint(values), "f"), *people, alias(records, RECORDS), copy=False)
+    whole = alias(fingerprint([*values, carried]), "f")
+    return counted(query.select(whole, *people, alias(records, RECORDS), copy=False), promise.count)
 
 
-def _rows_of_release(shown: Table, promise: MaskingPromise, columns: Sequence[ShownColumn]) -> exp.Select:
-    """Select the same of the collapsed release."""
-    values = [fingerprint([column(f"l{place}", "s")]) for place in range(len(columns))]
-    people = [column(f"p{place}", "s") for place in range(len(promise.people))]
-    whole = alias(fingerprint([*values, column(_CARRIED, "s")]), "f")
-    query = exp.select(whole, *people, column(RECORDS, "s"))
-    return query.from_(exp.alias_(shown.expression(), "s", table=True), copy=False)
-
-
-def _sums(engine: Engine, before: exp.Select, after: exp.Select, *, counted: bool) -> Rows:
+def _sums(engine: Engine, before: exp.Select, after: exp.Select, *, weighed: bool) -> Rows:
     """Give records and sum of fingerprints of either side, as one row each."""
     sides = []
-    for side, weighed in ((before, counted), (after, True)):
+    for side in (before, after):
         records = column(RECORDS, "r")
         measures = [exp.Sum(this=records), total(column("f", "r"), records if weighed else None)]
         sides.append(exp.select(*measures).from_(side.subquery("r"), copy=False))
     return engine.query(render(exp.union(*sides, distinct=False, copy=False)), step="masked fingerprints")
 
 
-def _misrecorded(engine: Engine, cuts: Table, columns: Sequence[ShownColumn]) -> int:
-    """Count the values of which the recorded cut says another label than the column must show."""
+def _misrecorded(
+    engine: Engine, source: Table, promise: MaskingPromise, columns: Sequence[ShownColumn]
+) -> int:
+    """Count the values that the recorded cut lacks or adds, and those of which it says another label."""
     query = exp.select(exp.Count(this=exp.Star()))
-    query.from_(exp.alias_(cuts.expression(), "c", table=True), copy=False)
-    truth: exp.Case = exp.case(column("attribute", "c"))
-    for place, item in enumerate(columns):
-        join, label = item.label(item.recorded(column("value", "c")), f"j{place}")
-        if join is not None:
-            query.append("joins", join)
-        truth = truth.when(literal(item.name), label, copy=False)
-    if columns:
-        other = exp.NullSafeNEQ(this=column("generalized", "c"), expression=truth)
-        query.where(other, copy=False)
-    ((values,),) = engine.query(render(query), step="recorded cut")
-    return int(values)
+    cuts = aliased(promise.cuts, "c")
+    if not columns:
+        ((recorded,),) = engine.query(render(query.from_(cuts, copy=False)), step="recorded cut")
+        return int(recorded)
+    values = union_all([_values(source, item, promise.count) for item in columns])
+    query.from_(exp.Subquery(this=values, alias=exp.TableAlias(this=exp.to_identifier("v"))), copy=False)
+    query.append("joins", exp.Join(this=cuts, side="FULL", on=_same_value("c", "value", by=exp.NullSafeEQ)))
+    label: exp.Case = exp.case(column("attribute", "v"))
+    tables: dict[Table, str] = {}
+    for item in columns:
+        if item.texts is not None:
+            name = tables.setdefault(item.texts, f"t{len(tables)}")
+            label.when(literal(item.name), item.label(column("value", "v"), name), copy=False)
+    for table, name in tables.items():
+        query.append("joins", exp.Join(this=aliased(table, name), side="LEFT", on=_same_value(name, "text")))
+    truth = label.else_(column("label", "v"), copy=False) if tables else column("label", "v")
+    missing = [column("attribute", side).is_(exp.null()) for side in ("c", "v")]
+    other = exp.NullSafeNEQ(this=column("generalized", "c"), expression=truth)
+    query.where(exp.or_(*missing, other, copy=False), copy=False)
+    ((misrecorded,),) = engine.query(render(query), step="recorded cut")
+    return int(misrecorded)
+
+
+def _same_value(table: str, name: str, by: type[exp.Binary] = exp.EQ) -> exp.Expression:
+    """Tell whether a row of a table is of the value ``v``."""
+    same = by(this=column(name, table), expression=column("value", "v"))
+    return exp.And(
+        this=exp.EQ(this=column("attribute", table), expression=column("attribute", "v")), expression=same
+    )
+
+
+def _values(source: Table, item: ShownColumn, count: str | None) -> exp.Select:
+    """Select ``attribute, value, label``: each value of a masked column, as text, and what is shown of it.
+
+    Values that are looked up by their texts have no label yet.
+    """
+    rows = exp.select(alias(item.own, "value")).distinct().from_(aliased(source, "s"), copy=False)
+    value = column("value", "v")
+    label: exp.Expression = exp.cast(exp.null(), TEXT)
+    join = item.join(value, "j") if item.texts is None else None
+    if item.texts is None:
+        label = item.label(value, "j")
+    parts = literal(item.name), exp.cast(value.copy(), TEXT), label
+    named = [alias(part, name) for part, name in zip(parts, ("attribute", "value", "label"), strict=True)]
+    query = exp.select(*named, copy=False).from_(counted(rows, count).subquery("v", copy=False), copy=False)
+    if join is not None:
+        query.append("joins", join)
+    return query

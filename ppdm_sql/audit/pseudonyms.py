@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from ppdm_sql.audit.fingerprints import TEXT, fingerprint, plain_column, total
+from ppdm_sql.audit.fingerprints import TEXT, counted, fingerprint, plain_column, total
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import literal, render
@@ -64,8 +64,7 @@ def _rows(
     whole = alias(fingerprint([plain_column(item) for item in unchanged]), "f")
     people = [alias(column(name, "s"), f"p{place}") for place, name in enumerate(names)]
     records = literal(1) if count is None else column(count, "s")
-    query = query.select(whole, *people, alias(records, RECORDS))
-    return query if count is None else query.where(exp.GT(this=column(count, "s"), expression=literal(0)))
+    return counted(query.select(whole, *people, alias(records, RECORDS)), count)
 
 
 def pseudonym_faults(

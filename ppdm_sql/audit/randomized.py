@@ -18,6 +18,13 @@ from ppdm_sql.audit.bins import binned_values, distinct_values, join_label, own_
 from ppdm_sql.audit.fingerprints import fingerprint, plain_column, total
 from ppdm_sql.audit.moments import Moments
 from ppdm_sql.audit.noise import NoiseModel, impossible_values, noise_models
+from ppdm_sql.audit.randomized_persons import (
+    Chance,
+    OwnedRows,
+    chance_of_categories,
+    chance_of_numbers,
+    draw_faults,
+)
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import render
@@ -42,12 +49,14 @@ class RandomizedPromise:
         parameters: The same as the parameters of the release will record it.
         columns: The columns of the source, by name.
         carried: Columns that are released as they are.
+        owned: The noisy rows with whose they are, where a person gets one draw; else None.
     """
 
     noises: Mapping[str, str]
     parameters: Mapping[str, Mapping[str, Any]]
     columns: Mapping[str, Column]
     carried: Sequence[str]
+    owned: OwnedRows | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,9 @@ class RandomizedAudit:
         impossible: By column, the records with a value that its noise cannot give.
         frequencies: By column of categories, for each value the records before and after.
         unjudged: Columns with too few values to judge their variance.
+        chances: By column, how far sums over the rows may be off by chance.
+        of_values: By column of categories, the same for each value.
+        of_persons: What is wrong with the draws of persons, in words.
     """
 
     models: Mapping[str, NoiseModel]
@@ -87,6 +99,9 @@ class RandomizedAudit:
     impossible: dict[str, int]
     frequencies: dict[str, list[tuple[str, int, int]]]
     unjudged: tuple[str, ...]
+    chances: Mapping[str, Chance]
+    of_values: Mapping[str, Mapping[str, Chance]]
+    of_persons: Sequence[str] = ()
 
     def faults(self, promise: RandomizedPromise) -> list[str]:
         """Say in words what is not as promised; nothing if all is."""
@@ -109,12 +124,19 @@ class RandomizedAudit:
             if model.added:
                 found += self._noise_faults(name, model)
         found += [self._frequency_fault(name, self.models[name]) for name in self.frequencies]
-        return [words for wrong, words in found if wrong]
+        return [*(words for wrong, words in found if wrong), *self.of_persons]
 
     def _frequency_fault(self, name: str, noise: NoiseModel) -> tuple[object, str]:
-        counts = [(before, after) for _, before, after in self.frequencies[name]]
-        values = sum(before for before, _ in counts)
-        off = sum(not _plausible(before, after, noise, values) for before, after in counts)
+        values = sum(before for _, before, _ in self.frequencies[name])
+        chances = self.of_values.get(name)
+        if chances is None:
+            chances = {value: _alone(before) for value, before, _ in self.frequencies[name]}
+        whole = sum(chance.squares for chance in chances.values())
+        largest = max((chance.largest for chance in chances.values()), default=1)
+        off = 0
+        for value, before, after in self.frequencies[name]:
+            squares = chances[value].squares if value in chances else 0.0
+            off += not _plausible(before, after, noise, values, (squares, whole - squares), largest)
         return off, f"{off} values of {name!r} are not as frequent as their noise makes them"
 
     def _noise_faults(self, name: str, noise: NoiseModel) -> list[tuple[object, str]]:
@@ -122,8 +144,9 @@ class RandomizedAudit:
         if not before.values:
             return []
         variance, fourth = noise.moments()
-        error = math.sqrt(variance / before.values)
-        many = not noise.rounded or before.values >= MANY_FOR_ROUNDED
+        chance = self.chances.get(name) or _alone(before.values, before.deviation)
+        error = math.sqrt(variance * chance.squares) / before.values
+        many = not noise.rounded or chance.draws(before.values) >= MANY_FOR_ROUNDED
         same = many and self.before.fingerprints[name] == self.after.fingerprints[name]
         found: list[tuple[object, str]] = [
             (same, f"the values of {name!r} are those of the source"),
@@ -133,7 +156,8 @@ class RandomizedAudit:
             ),
         ]
         if name not in self.unjudged:
-            spread = (fourth - variance**2 + 4 * variance * before.deviation**2) / before.values
+            spread = (fourth - variance**2) * chance.squares + 4 * variance * chance.swings
+            spread /= before.values**2
             off = abs(after.deviation**2 - before.deviation**2 - variance)
             wrong = off > ERRORS * math.sqrt(spread) + _last_digits(before) * before.deviation
             found.append((wrong, f"the variance of {name!r} is not the one that the noise gives"))
@@ -171,7 +195,8 @@ def audit_randomized(
 
     Combinations are told apart by sums of fingerprints.
 
-    Cost: one scan of both tables, and a GROUP BY of both for each column of categories.
+    Cost: one scan of both tables, and a GROUP BY of both for each column of categories; with persons, four
+    GROUP BYs besides.
     """
     with engine.workspace():
         types = {name: promise.columns[name].type for name in promise.noises}
@@ -184,18 +209,42 @@ def audit_randomized(
             for name, model in models.items()
             if model.kind == "retain"
         }
-        few = [name for name, found in before.moments.items() if found.values < MANY_FOR_VARIANCE]
         strays = impossible_values(engine, shown, models)
-    return RandomizedAudit(models, before, after, strays, frequencies, tuple(few))
+        owned, chances, of_values, of_persons = promise.owned, dict[str, Chance](), {}, list[str]()
+        if owned is not None:
+            means = {name: found.mean for name, found in before.moments.items()}
+            chances = chance_of_numbers(engine, source, owned, means)
+            of_values = {name: chance_of_categories(engine, source, owned, name) for name in frequencies}
+            drawn = [name for name, model in models.items() if model.kind != "cells"]
+            carried = [promise.columns[name] for name in promise.carried]
+            of_persons = draw_faults(engine, source, shown, owned, drawn, carried)
+    few = [
+        name
+        for name, found in before.moments.items()
+        if (chances.get(name) or _alone(found.values)).draws(found.values) < MANY_FOR_VARIANCE
+    ]
+    return RandomizedAudit(
+        models, before, after, strays, frequencies, tuple(few), chances, of_values, of_persons
+    )
 
 
-def _plausible(before: int, after: int, noise: NoiseModel, records: int) -> bool:
-    """Tell whether so many records may show a value that so many have."""
+def _alone(values: int, deviation: float = 0.0) -> Chance:
+    """Give the chance of values that each have their own draw."""
+    return Chance(values, values * deviation**2, 1)
+
+
+def _plausible(
+    before: int, after: int, noise: NoiseModel, records: int, squares: tuple[float, float], largest: int
+) -> bool:
+    """Tell whether so many records may show a value that so many have.
+
+    The squares are those of the numbers of records with one draw: with the value, and with another one.
+    """
     other = (1 - noise.amount) / len(noise.labels)
     own = noise.amount + other
     expected = before * own + (records - before) * other
-    variance = before * own * (1 - own) + (records - before) * other * (1 - other)
-    return abs(after - expected) <= ERRORS * math.sqrt(variance) + RARE
+    variance = squares[0] * own * (1 - own) + squares[1] * other * (1 - other)
+    return abs(after - expected) <= ERRORS * math.sqrt(variance) + RARE * largest
 
 
 def _last_digits(found: Moments) -> float:

@@ -36,6 +36,7 @@ class SwapPromise:
         per_group: Records of each collectively identifiable group that are changed, or their share.
         deviation: Sum over the values of what their frequencies change by, in records.
         bins: The labels that the release shows for numbers, or none.
+        unit: What is identified and changed, in words.
     """
 
     confidential: Column
@@ -46,6 +47,7 @@ class SwapPromise:
     per_group: int | Fraction
     deviation: int
     bins: Sequence[str] | None = None
+    unit: str = "record"
 
 
 @dataclass(frozen=True)
@@ -99,22 +101,22 @@ class SwapAudit:
     def faults(self, promise: SwapPromise) -> list[str]:
         """Say in words what is not as promised; nothing if all is."""
         moved = self.other_patterns or self.strangers
-        asked, unique = self.asked_unique, self.unique
+        asked, unique, unit = self.asked_unique, self.unique, promise.unit
         found = [
             (moved, f"columns that are released unchanged have changed in {moved} combinations"),
             (self.changed_unidentifiable, f"{self.changed_unidentifiable} other patterns have changed"),
-            (self.mixed, f"records of {self.mixed} identifiable patterns have exchanged values"),
+            (self.mixed, f"{unit}s of {self.mixed} identifiable patterns have exchanged values"),
             (self.wrong_groups, f"another number than asked has changed in {self.wrong_groups} groups"),
             (
                 self.changed_unique != asked,
-                f"{self.changed_unique} of {unique} uniquely identifiable records have changed, not {asked}",
+                f"{self.changed_unique} of {unique} uniquely identifiable {unit}s have changed, not {asked}",
             ),
             (
                 self.deviation != promise.deviation,
-                f"frequencies differ by {self.deviation} records, not by {promise.deviation}",
+                f"frequencies differ by {self.deviation} {unit}s, not by {promise.deviation}",
             ),
-            (self.all_believable, "the values of uniquely identifiable records can be believed"),
-            (self.grouped_after, f"{self.grouped_after} records are still collectively identifiable"),
+            (self.all_believable, f"the values of uniquely identifiable {unit}s can be believed"),
+            (self.grouped_after, f"{self.grouped_after} {unit}s are still collectively identifiable"),
         ]
         return [words for wrong, words in found if wrong]
 

@@ -7,12 +7,16 @@ from ppdm_sql.cli.parameters import Common, Given, takes
 from ppdm_sql.cli.published import Exported, publish
 
 EXAMPLES = (
+    "ppdm generalize bank.duckdb visits.csv --require 'k >= 5 on sex, age, zip' --keep disease \\\n"
+    "    --into visits_any --export visits_any.csv",
     "ppdm generalize bank.duckdb visits.csv --class disease --require 'k >= 5 on sex, zip' \\\n"
     "    --types zip=VARCHAR --into visits_safe --export visits_safe.csv",
     "ppdm generalize bank.duckdb customers --class Rating --into customers_k4 \\\n"
     "    --require 'k >= 4 on Job, Age' --taxonomy Job=job.csv --range Age=1,99",
     "ppdm generalize clinic.duckdb visits.csv --person patient --class readmitted --into visits_safe \\\n"
     "    --require 'k >= 5 on sex, zip' --types zip=VARCHAR --export visits_safe.parquet",
+    "ppdm generalize bank.duckdb visits --class disease --require 'k >= 5 on birth_date, zip' \\\n"
+    "    --limit birth_date=40 --min-width 'birth_date=1 month' --weight zip=3 --into visits_even",
     "ppdm generalize adult.duckdb adult --class income --into adult_safe --method hce-tdr \\\n"
     "    --require 'k >= 50 on age, education, sex' --condition workclass,race --interval-columns",
 )

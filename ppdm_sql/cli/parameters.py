@@ -131,6 +131,7 @@ _TYPES: dict[Form, Any] = {
     Form.taxonomies: list[str],
     Form.bins: list[str],
     Form.types: list[str],
+    Form.values: list[str],
 }
 """What typer takes for an option; a text for those of other forms."""
 

@@ -160,6 +160,7 @@ _READERS: Mapping[Form, Callable[[str, Any], Any]] = {
     Form.ranges: _by_column(lambda _, text: range_of(text)),
     Form.identifiers: _identifiers,
     Form.taxonomies: _by_column(assignment),
+    Form.values: _by_column(assignment),
     Form.bins: _by_column(_bins),
     Form.types: types,
 }

@@ -11,6 +11,8 @@ EXAMPLES = (
     "    --require 'Job, Country -> Bankruptcy = Discharged <= 50%'",
     "ppdm suppress bank.duckdb customers --class Rating --count n --into customers_k4 \\\n"
     "    --require 'k >= 4 on Job, Country' --keep Child",
+    "ppdm suppress bank.duckdb customers --count n --into customers_any \\\n"
+    "    --require 'k >= 4 on Job, Country'",
 )
 
 

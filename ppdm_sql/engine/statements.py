@@ -92,6 +92,17 @@ def render(expression: exp.Expression) -> str:
     return expression.sql(dialect="duckdb", comments=False, copy=False)
 
 
+def union_all(queries: Sequence[exp.Expression]) -> exp.Expression:
+    """Put the rows of queries, at least one, under each other; the queries are used up.
+
+    Example:
+        >>> union_all([exp.select("a").from_("t"), exp.select("b").from_("u")]).sql("duckdb")
+        'SELECT a FROM t UNION ALL SELECT b FROM u'
+    """
+    first, *rest = queries
+    return exp.union(first, *rest, distinct=False, copy=False) if rest else first
+
+
 def _written(value: Scalar | exp.Expression) -> str:
     return value.sql(dialect="duckdb") if isinstance(value, exp.Expression) else render(literal(value))
 

@@ -17,6 +17,9 @@ from ppdm_sql.release.applying import recoded
 from ppdm_sql.release.bins import binned_types, in_bins
 from ppdm_sql.release.layout import Shape
 
+LABELS = ("class", "sensitive", "kept", "swapped")
+"""Treatments of columns that a classifier can be asked to predict."""
+
 
 @dataclass(frozen=True)
 class TrainTest:
@@ -29,20 +32,28 @@ class TrainTest:
     persons: bool = False  # whether a row is of one person, whose rows are in one fold
 
 
-def compared_tables(engine: Engine, release: Release, test: str | None) -> tuple[TrainTest, TrainTest]:
+def compared_tables(
+    engine: Engine, release: Release, test: str | None, class_column: str | None = None
+) -> tuple[TrainTest, TrainTest]:
     """Read the originals and what the release made of them; the source must be as it was.
+
+    Args:
+        engine: Where they are.
+        release: The release.
+        test: The test table; None where folds are tested.
+        class_column: What is predicted, as the release has it; None for the class that it was made with.
 
     Raises:
         UnknownTable: There is no such test table.
-        UnknownColumn: The test table lacks a column.
+        UnknownColumn: The release has no such class, or the test table lacks a column.
         InvalidSource: The source is gone or changed, or the test table cannot be used.
-        InvalidOption: The release has no class column, or no column to predict it from.
+        InvalidOption: The release has no class column, or masks it, or has no column to predict it from.
 
     Cost: one scan of the source, of the frozen table, and of the test table twice.
     """
     row = release.row()
     shape = row.shape(engine.current()[0])
-    label, swapped = _label(row, shape)
+    label, swapped = _label(row, shape, class_column)
     plain, source = _source(engine, row, shape, label)
     masked = tuple(replace(feature, released=True) for feature in plain)
     names = tuple(feature.name for feature in plain)
@@ -64,15 +75,26 @@ def compared_tables(engine: Engine, release: Release, test: str | None) -> tuple
     return TrainTest(plain, tables[0], tested, swapped), TrainTest(masked, tables[1], test_released, swapped)
 
 
-def _label(row: CatalogueRow, shape: Shape) -> tuple[str, bool]:
-    """Find the class of a release, and tell whether its values were swapped."""
+def _label(row: CatalogueRow, shape: Shape, asked: str | None) -> tuple[str, bool]:
+    """Find the class of a release, or the column asked for, and tell whether its values were swapped."""
     swapped = [item.name for item in shape.columns if item.treatment == "swapped"]
+    if asked is not None:
+        name = resolve(asked, shape.names, table=shape.name)
+        (treatment,) = (item.treatment for item in shape.columns if item.name == name)
+        if treatment not in LABELS:
+            raise InvalidOption(
+                f"The release {shape.name!r} does not show {name!r} as it is, so nothing can predict it.",
+                "Name a column that was kept.",
+            )
+        return name, treatment == "swapped"
     if row.parameters.get("class") in swapped:
         return row.parameters["class"], True
     found = [item.name for item in shape.columns if item.treatment == "class"]
     if not found:
         raise InvalidOption(
-            f"The release {shape.name!r} has no class column.", "Evaluate one that was made with --class."
+            f"The release {shape.name!r} was made without a class, so only its information loss is known; "
+            "`ppdm show` prints it.",
+            "Name a column to predict, one that the release shows as it is, with --class.",
         )
     return found[0], False
 

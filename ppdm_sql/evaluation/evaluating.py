@@ -30,6 +30,7 @@ class EvaluateOptions:
     """What is asked; see :meth:`ppdm_sql.Database.evaluate` for each."""
 
     test: str | None = None
+    class_column: str | None = None
     folds: int = 10
     seeds: int = 5
     sample: int = 200_000
@@ -50,7 +51,8 @@ def evaluate(engine: Engine, release: Release, options: EvaluateOptions, progres
     try:
         with engine.workspace():
             progress.start(f"reading {release.name} and its source")
-            run = _EvaluationRun(engine, compared_tables(engine, release, options.test), options, progress)
+            tables = compared_tables(engine, release, options.test, options.class_column)
+            run = _EvaluationRun(engine, tables, options, progress)
             return run.evaluation(release.name)
     finally:
         progress.stop()

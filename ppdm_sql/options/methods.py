@@ -8,6 +8,7 @@ from dataclasses import replace
 from ppdm_sql.options.option import REQUIRED, Form, Option
 from ppdm_sql.options.shared import (
     ALLOW_ABSENT,
+    BOUNDARY,
     BY,
     CLASS,
     CONFIDENTIAL,
@@ -17,10 +18,13 @@ from ppdm_sql.options.shared import (
     INTERVALS,
     INTO,
     KEEP,
+    LIMITS,
     MAX_STEPS,
     METHOD,
+    MIN_WIDTHS,
     NEW_TABLE,
     NOISE,
+    OPTIONAL_CLASS,
     PERSON,
     PUBLISHED,
     RANGES,
@@ -28,12 +32,14 @@ from ppdm_sql.options.shared import (
     REQUIRE,
     SEED,
     SHOW_VALUES,
+    STOP,
     SUPPRESS,
     SYMBOL,
     TABLE,
     TAXONOMIES,
     TEST,
     TYPES,
+    WEIGHTS,
 )
 
 _AUDIT = (
@@ -83,14 +89,15 @@ _AUDIT = (
     *(ALLOW_ABSENT, PERSON, TYPES),
 )
 _SUPPRESS = (
-    *(TABLE, INTO, REQUIRE, CLASS, COUNT, KEEP, IDENTIFIERS),
+    *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, COUNT, KEEP, IDENTIFIERS),
     replace(MAX_STEPS, help="Stop after this many disclosures."),
-    *(SYMBOL, ALLOW_ABSENT, PERSON, TYPES),
+    *(SYMBOL, ALLOW_ABSENT, PERSON, TYPES, LIMITS, WEIGHTS),
 )
 _GENERALIZE = (
-    *(TABLE, INTO, REQUIRE, CLASS, METHOD),
+    *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, METHOD),
     TAXONOMIES,
     GROWN_RANGES,
+    BOUNDARY,
     Option(
         "condition",
         Form.names,
@@ -110,6 +117,7 @@ _GENERALIZE = (
     ),
     SHOW_VALUES,
     *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES),
+    *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP),
 )
 _SWAP = (
     *(TABLE, INTO, CONFIDENTIAL, BY),
@@ -176,7 +184,9 @@ _SWAP = (
     ),
     SEED,
     replace(CLASS, help="What ppdm evaluate predicts, if not the first one.", default=None),
-    *(COUNT, KEEP, IDENTIFIERS, TYPES),
+    *(COUNT, KEEP, IDENTIFIERS),
+    replace(PERSON, help="Column that says whose record a row is: all rows of a person change alike."),
+    TYPES,
 )
 _RANDOMIZE = (
     *(TABLE, INTO),
@@ -203,7 +213,9 @@ _RANDOMIZE = (
     Option(
         "correlated", Form.flag, "Give Gaussian noise the correlations of the columns.", "true", default=False
     ),
-    *(replace(COUNT, hidden=True), TYPES),
+    replace(COUNT, hidden=True),
+    replace(PERSON, help="Column that says whose record a row is: one draw for a person."),
+    TYPES,
 )
 _RECONSTRUCT = (
     *(TABLE, NEW_TABLE),
@@ -314,6 +326,7 @@ _APPLY = (
 )
 _EVALUATE = (
     *(RELEASE, TEST),
+    replace(CLASS, help="Predict this column, if not the class of the release.", default=None),
     Option("folds", Form.whole, "Folds of the cross-validation.", "10", metavar="N", default=10),
     Option("seeds", Form.whole, "Repeat with this many seeds.", "5", metavar="N", default=5),
     Option("sample", Form.whole, "Draw at most this many records.", "200000", metavar="N", default=200_000),
@@ -442,6 +455,7 @@ _INTEGRATE = (
         metavar="N",
         least=1,
     ),
+    BOUNDARY,
     MAX_STEPS,
     replace(SHOW_VALUES, help="Print this side's values that a taxonomy lacks."),
     ALLOW_ABSENT,

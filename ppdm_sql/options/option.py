@@ -26,6 +26,7 @@ class Form(Enum):
     identifiers = "struct of 'drop' or 'pseudonym' by column, or list of names to drop"
     noises = "struct of a noise by column"
     taxonomies = "struct of a file, a table or nested structs by column"
+    values = "struct of a number or text by column"
     types = "struct of a type by column"
     bins = "whole number, or struct of a number or a list of edges by column"
 

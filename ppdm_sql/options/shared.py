@@ -51,6 +51,9 @@ CLASS = Option(
     metavar="COLUMN",
     default=REQUIRED,
 )
+OPTIONAL_CLASS = replace(
+    CLASS, help="What the recipient wants to predict; without it, detail counts.", default=None
+)
 COUNT = Option(
     "count_column",
     Form.text,
@@ -107,6 +110,14 @@ SEED = Option("seed", Form.whole, "Makes the run repeatable; keep it secret.", "
 METHOD = Option(
     "method", Form.text, "How the next step is chosen.", "'tds'", metavar="tds|hce-tdr", default="tds"
 )
+BOUNDARY = Option(
+    "boundary",
+    Form.text,
+    "Split a grown interval at its best valid boundary, or as printed: at the best one or nowhere.",
+    "'best'",
+    metavar="valid|best",
+    default="valid",
+)
 INTERVALS = Option(
     "intervals",
     Form.whole,
@@ -161,4 +172,36 @@ TYPES = Option(
     "Types of columns, as for codes in a CSV file.",
     "{'zip': 'VARCHAR'}",
     metavar="A=TYPE,...",
+)
+LIMITS = Option(
+    "limits",
+    Form.values,
+    "At most so many different labels in a column.",
+    "{'birth_date': 40}",
+    sql="limit",
+    metavar="A=N",
+)
+WEIGHTS = Option(
+    "weights",
+    Form.values,
+    "Count what a column gains so many times.",
+    "{'zip': 3}",
+    sql="weight",
+    metavar="A=X",
+)
+MIN_WIDTHS = Option(
+    "min_widths",
+    Form.values,
+    "Grow no narrower intervals in a column; for dates days, or such as 1 month.",
+    "{'age': 5}",
+    sql="min_width",
+    metavar="A=WIDTH",
+)
+STOP = Option(
+    "stop",
+    Form.text,
+    "Split intervals where that is valid, or only where it passes the MDL criterion.",
+    "'mdl'",
+    metavar="none|mdl",
+    default="none",
 )

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import literal
+from ppdm_sql.engine.names import Table, alias, aliased, column
+from ppdm_sql.engine.statements import literal, union_all
 from ppdm_sql.release.draft import ReleasedColumn
 from ppdm_sql.release.interval_labels import bound_beside
-from ppdm_sql.release.labels import final_labels, has_no_label, joined, sources, stored_text
+from ppdm_sql.release.labels import final_labels, stored_text
 from ppdm_sql.release.layout import SCHEMA, Shape
 
 
 def integrity_faults(shape: Shape) -> exp.Select:
-    """Count rows that show, in a masked column, what is not in the final cut.
+    """Count the labels that masked columns show and that are not in the final cut.
 
     In a suppressed column that is any value which no step disclosed, except the symbol; in a generalized one
     any label which no step brought or a later one refined.
+
+    Cost: a GROUP BY of each masked column, as it is stored.
     """
-    shown = sources(shape)
-    outside = [_outside(shape, item, shown[item.name]) for item in shape.columns if item.name in shown]
-    rows = exp.select(exp.Count(this=exp.Star()))
-    return joined(rows, shape, final_labels(shape.name)).where(exp.or_(*outside))
+    parts = [_labels(shape, item) for item in shape.columns if item.name in shape.masked]
+    labels = exp.Subquery(this=union_all(parts), alias=exp.TableAlias(this=exp.to_identifier("s")))
+    query = exp.select(exp.Count(this=exp.Star())).from_(labels, copy=False)
+    query.with_("shown", as_=final_labels(shape.name), copy=False)
+    shown = aliased(Table("shown"), "l")
+    query.append("joins", exp.Join(this=shown, side="LEFT", on=_same_label()))
+    not_top = exp.NullSafeNEQ(this=column("value", "s"), expression=column("top", "s"))
+    outside = exp.Paren(this=exp.Or(this=not_top, expression=_is_refined(shape)))
+    return query.where(column("attribute", "l").is_(exp.null()), outside, copy=False)
 
 
 def false_bounds(shape: Shape) -> exp.Select | None:
@@ -35,18 +42,29 @@ def false_bounds(shape: Shape) -> exp.Select | None:
     return rows.where(exp.or_(*false)) if false else None
 
 
-def _outside(shape: Shape, item: ReleasedColumn, source: str) -> exp.Expression:
-    """Tell whether a column shows no final label, nor a top that is still in the cut."""
-    top = literal(shape.top(item.name))
-    not_top: exp.Expression = exp.NullSafeNEQ(this=stored_text(item.name), expression=top)
-    if item.treatment == "generalized":
-        not_top = exp.Paren(this=exp.Or(this=not_top, expression=_is_refined(shape, item.name)))
-    return exp.And(this=has_no_label(source), expression=not_top)
+def _labels(shape: Shape, item: ReleasedColumn) -> exp.Select:
+    """Select ``attribute, value, top, specializes``: each label of a masked column once."""
+    stored = exp.select(alias(column(item.name, "f"), "value")).distinct().from_(shape.stored(), copy=False)
+    named = {
+        "attribute": literal(item.name),
+        "value": exp.cast(column("value", "v"), exp.DataType.Type.TEXT),
+        "top": literal(shape.top(item.name)),
+        "specializes": literal(item.treatment == "generalized"),
+    }
+    parts = [alias(value, name) for name, value in named.items()]
+    return exp.select(*parts, copy=False).from_(stored.subquery("v", copy=False), copy=False)
 
 
-def _is_refined(shape: Shape, name: str) -> exp.Expression:
-    """Tell whether any step refined a column."""
-    steps = exp.alias_(Table("steps", SCHEMA).expression(), "s", table=True)
-    release = exp.EQ(this=column("release", "s"), expression=literal(shape.name))
-    attribute = exp.EQ(this=column("attribute", "s"), expression=literal(name))
-    return exp.Exists(this=exp.select(literal(1)).from_(steps).where(exp.and_(release, attribute)))
+def _same_label() -> exp.Expression:
+    attribute = exp.EQ(this=column("attribute", "l"), expression=column("attribute", "s"))
+    value = exp.NullSafeEQ(this=column("value", "l"), expression=column("value", "s"))
+    return exp.And(this=attribute, expression=value)
+
+
+def _is_refined(shape: Shape) -> exp.Expression:
+    """Tell whether a column specializes, and any step did so: its top is then in the cut no more."""
+    steps = aliased(Table("steps", SCHEMA), "t")
+    release = exp.EQ(this=column("release", "t"), expression=literal(shape.name))
+    refined = exp.select(column("attribute", "t")).from_(steps, copy=False).where(release, copy=False)
+    among = exp.In(this=column("attribute", "s"), query=refined.subquery(copy=False))
+    return exp.And(this=column("specializes", "s"), expression=among)

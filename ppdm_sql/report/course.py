@@ -90,11 +90,17 @@ def _steps(subject: Subject, release: Release) -> Block:
         said = "No step could be made: the release shows its most general state."
         return Block("The steps", sentences=[said])
     known = [step for step in steps if step.gain is not None]
-    return Block("The steps", pictures=[*_gains(subject, known), *_worst(subject, len(steps))])
+    return Block(
+        "The steps",
+        pictures=[
+            *_gains(subject, known, release.row().parameters.get("class")),
+            *_worst(subject, len(steps)),
+        ],
+    )
 
 
-def _gains(subject: Subject, steps: Sequence[Step]) -> list[Picture]:
-    """Draw what each step gained."""
+def _gains(subject: Subject, steps: Sequence[Step], label: str | None) -> list[Picture]:
+    """Draw what each step gained: information about the class, or certainty where there is none."""
     if not steps:
         return []
     cells: list[list[Cell]] = [
@@ -105,7 +111,7 @@ def _gains(subject: Subject, steps: Sequence[Step]) -> list[Picture]:
     every = -(-len(steps) // MOST_POINTS)
     rows = [{"step": step.step, "amount": step.gain} for step in steps[::every]]
     look: dict[str, object] = {
-        "up": "gain, in bits",
+        "up": "gain, in bits" if label else "gain, as a share",
         "scale": "linear",
         "ticks": None,
         "format": ".2~f",
@@ -115,7 +121,8 @@ def _gains(subject: Subject, steps: Sequence[Step]) -> list[Picture]:
         Picture(
             "Gain of each step",
             subject.drawing.draw("steps", rows, **look),
-            f"The gain of {several(len(steps), 'step')}, in bits about the class.",
+            f"The gain of {several(len(steps), 'step')}, "
+            + ("in bits about the class." if label else "as the fall of the certainty penalty."),
             Numbers(["step", "column", "from", "to", "gain"], cells),
             (f"Every {every}th step is drawn. " if every > 1 else "")
             + (f"The table leaves out {several(left_out, 'step')}." if left_out > 0 else ""),

@@ -146,6 +146,11 @@ def types(value: object) -> dict[str, str]:
     return {name: text(item) for name, item in _fields(value).items()}
 
 
+def values(value: object) -> dict[str, int | float | str]:
+    """Read a number or a text for columns."""
+    return {name: share(item) for name, item in _fields(value).items()}
+
+
 def noises(value: object) -> dict[str, str]:
     """Read the noise of columns."""
     return {name: text(item) for name, item in _fields(value).items()}
@@ -188,4 +193,5 @@ _READERS: Mapping[Form, Callable[[Any], Any]] = {
     Form.taxonomies: taxonomies,
     Form.bins: bins,
     Form.types: types,
+    Form.values: values,
 }

@@ -2,12 +2,9 @@
 -- FROM ppdm_confidence('policies', ['Age', 'Gender'], 'Amount')
 -- How surely the columns of ic tell each sensitive value: its records in a class over all records of the class.
 -- Source: Wang, Fung, Yu 2005, Definition 3.1.
-CREATE OR REPLACE MACRO ppdm_confidence(tbl, ic, sensitive) AS TABLE
-WITH cells AS (
-    SELECT
-        COLUMNS(ic) AS 'q_\0',
-        COLUMNS([sensitive]) AS 's_\0',
-        count(*) AS records
+CREATE OR REPLACE MACRO ppdm_confidence(tbl, ic, sensitive, person := NULL) AS TABLE
+WITH source AS NOT MATERIALIZED (
+    SELECT *
     FROM query_table(
         CASE
             WHEN tbl IS NULL THEN error('No table is named in tbl.')
@@ -24,8 +21,42 @@ WITH cells AS (
                 THEN error('One column is needed as sensitive: give its name, such as ''Amount''.')
             WHEN list_contains([lower(c) FOR c IN TRY_CAST(ic AS VARCHAR[])], lower(TRY_CAST(sensitive AS VARCHAR)))
                 THEN error('The sensitive column is in ic, too: ' || TRY_CAST(sensitive AS VARCHAR))
+            WHEN person IS NOT NULL AND typeof(person) <> 'VARCHAR'
+                THEN error('One column is needed as person: give its name, such as ''patient''.')
+            WHEN list_contains([lower(c) FOR c IN TRY_CAST(ic AS VARCHAR[])], lower(TRY_CAST(person AS VARCHAR)))
+                THEN error('The person column is in ic, too: ' || TRY_CAST(person AS VARCHAR))
+            WHEN lower(TRY_CAST(person AS VARCHAR)) = lower(TRY_CAST(sensitive AS VARCHAR))
+                THEN error('The person column is the sensitive one, too: ' || TRY_CAST(person AS VARCHAR))
             ELSE tbl
         END
+    )
+),
+cells AS (
+    SELECT
+        COLUMNS(ic) AS 'q_\0',
+        COLUMNS([sensitive]) AS 's_\0',
+        count(*) AS records,
+        count(*) AS first_records
+    FROM source
+    WHERE person IS NULL
+    GROUP BY ALL
+    UNION ALL
+    SELECT
+        COLUMNS('(?s)^[qs]_.*'),
+        count(*) AS records,
+        count(*) FILTER (turn = 1) AS first_records
+    FROM (
+        SELECT
+            COLUMNS('(?s)^[qs]_.*'),
+            row_number() OVER (PARTITION BY who, COLUMNS('(?s)^q_.*')) AS turn
+        FROM (
+            SELECT DISTINCT
+                COLUMNS(ic) AS 'q_\0',
+                COLUMNS([sensitive]) AS 's_\0',
+                coalesce(COLUMNS([coalesce(person, ic[1])]), error('A person is NULL in column ' || person)) AS who
+            FROM source
+            WHERE person IS NOT NULL
+        )
     )
     GROUP BY ALL
 ),
@@ -33,7 +64,7 @@ classes AS (
     SELECT
         COLUMNS('(?s)^q_.*'),
         list(struct_pack(*COLUMNS('(?s)^s_.*'), records := records)) AS "values",
-        CAST(sum(records) AS BIGINT) AS class_records
+        CAST(sum(first_records) AS BIGINT) AS class_records
     FROM cells
     GROUP BY ALL
 ),

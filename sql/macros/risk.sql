@@ -2,11 +2,9 @@
 -- FROM ppdm_risk('policies', ['Age', 'Gender'])
 -- The size k of the smallest class, and the risk in [0, 1] that a record is found by its quasi-identifier.
 -- Source: El Emam, Dankar 2008, doi:10.1197/jamia.M2716; Dankar, El Emam 2010 (marketer).
-CREATE OR REPLACE MACRO ppdm_risk(tbl, qi) AS TABLE
-WITH classes AS (
-    SELECT
-        COLUMNS(qi) AS 'q_\0',
-        count(*) AS records
+CREATE OR REPLACE MACRO ppdm_risk(tbl, qi, person := NULL) AS TABLE
+WITH source AS NOT MATERIALIZED (
+    SELECT *
     FROM query_table(
         CASE
             WHEN tbl IS NULL THEN error('No table is named in tbl.')
@@ -19,8 +17,31 @@ WITH classes AS (
                     c FOR c IN TRY_CAST(qi AS VARCHAR[])
                     IF len([d FOR d IN TRY_CAST(qi AS VARCHAR[]) IF lower(d) = lower(c)]) > 1
                 ], ', '))
+            WHEN person IS NOT NULL AND typeof(person) <> 'VARCHAR'
+                THEN error('One column is needed as person: give its name, such as ''patient''.')
+            WHEN list_contains([lower(c) FOR c IN TRY_CAST(qi AS VARCHAR[])], lower(TRY_CAST(person AS VARCHAR)))
+                THEN error('The person column is in qi, too: ' || TRY_CAST(person AS VARCHAR))
             ELSE tbl
         END
+    )
+),
+classes AS (
+    SELECT
+        COLUMNS(qi) AS 'q_\0',
+        count(*) AS records
+    FROM source
+    WHERE person IS NULL
+    GROUP BY ALL
+    UNION ALL
+    SELECT
+        COLUMNS('(?s)^q_.*'),
+        count(*) AS records
+    FROM (
+        SELECT DISTINCT
+            COLUMNS(qi) AS 'q_\0',
+            coalesce(COLUMNS([coalesce(person, qi[1])]), error('A person is NULL in column ' || person)) AS who
+        FROM source
+        WHERE person IS NOT NULL
     )
     GROUP BY ALL
 )

@@ -228,6 +228,18 @@ def rewritten(change: str) -> Plant:
     return plant
 
 
+def selected(rows: str) -> Plant:
+    """A table of which other rows, a SELECT from ``made``, are recorded."""
+
+    def plant(real: Any) -> Any:
+        def faulty(engine: Any, *given: Any) -> Any:
+            return engine.materialize("faulty", f"WITH made AS (FROM {real(engine, *given)}) {rows}")
+
+        return faulty
+
+    return plant
+
+
 def one_less(real: Any) -> Any:
     """Counts of which one is short by a record."""
 
@@ -398,6 +410,21 @@ MASKED = {
     "the recorded cut": Fault(
         "suppress", "top_down.run:cut_rows", rewritten("'cook' AS generalized"), "recorded otherwise"
     ),
+    "a value missing in the recorded cut": Fault(
+        "suppress", "top_down.run:cut_rows", selected("FROM made WHERE value <> '7'"), "1 values is recorded"
+    ),
+    "a value of nobody in the recorded cut": Fault(
+        "suppress",
+        "top_down.run:cut_rows",
+        selected("FROM made UNION ALL SELECT 'age', '777', '*'"),
+        "1 values is recorded",
+    ),
+    "a value twice in the recorded cut": Fault(
+        "suppress",
+        "top_down.run:cut_rows",
+        selected("FROM made UNION ALL SELECT 'age', '7', '777'"),
+        "1 values is recorded",
+    ),
 }
 GENERALIZED = {
     "labels of nodes": Fault(
@@ -444,6 +471,15 @@ GENERALIZED = {
     "tops": Fault("generalize", "top_down.run:top_labels", other_tops, "would not verify"),
     "the recorded cut": Fault(
         "generalize", "top_down.run:cut_rows", rewritten("'hands' AS generalized"), "recorded otherwise"
+    ),
+    "a number missing in the recorded cut": Fault(
+        "generalize", "top_down.run:cut_rows", selected("FROM made WHERE value <> '7'"), "1 values is rec"
+    ),
+    "a leaf missing in the recorded cut": Fault(
+        "generalize", "top_down.run:cut_rows", selected("FROM made WHERE value <> 'cook'"), "1 values is rec"
+    ),
+    "an attribute missing in the recorded cut": Fault(
+        "generalize", "top_down.run:cut_rows", selected("FROM made WHERE attribute <> 'job'"), "4 values is"
     ),
 }  # fmt: skip
 FAULTS = {

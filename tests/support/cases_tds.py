@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from unittest import mock
 
 import cases
 import duckdb
 import oracle_tds
+import pytest
 from cases import Case, quote, text
 from oracle import Cell, Crowd, Template
-from oracle_tds import TDS, Closeness, Growing, History, Label, Method, Node, Rule, Treatment
+from oracle_tds import TDS, Boundary, Closeness, Growing, History, Label, Method, Node, Rule, Treatment
+from runs import large_tables_begin_at_one_row
 
 Cut = dict[str, dict[Cell, Label]]
 
@@ -26,6 +30,7 @@ class TdsCase(Case):
         suppressed: Columns whose suppression is asked for by name.
         method: ``tds`` or ``hce-tdr``.
         condition: Other condition attributes, for HCE-TDR.
+        boundary: Where grown intervals are cut.
     """
 
     rules: tuple[Rule, ...]
@@ -33,6 +38,7 @@ class TdsCase(Case):
     suppressed: tuple[str, ...]
     method: Method
     condition: tuple[str, ...]
+    boundary: Boundary = "valid"
 
     def oracle(self) -> TDS:
         """The brute-force run over the same input."""
@@ -44,6 +50,7 @@ class TdsCase(Case):
             self.keep,
             self.method,
             self.condition,
+            boundary=self.boundary,
         )
 
     def requirements(self) -> list[Any]:
@@ -101,6 +108,7 @@ def generalize(connection: duckdb.DuckDBPyConnection, case: TdsCase, **options: 
         "taxonomies": case.taxonomies(),
         "ranges": case.ranges(),
         "condition": case.condition,
+        "boundary": case.boundary,
         "suppress": case.suppressed,
         "count_column": case.count_column,
         "keep": case.keep,
@@ -150,3 +158,28 @@ def published_tree(
     found = {node: PublishedNode(*rest) for node, *rest in rows}
     assert len(found) == len(rows) == len({node.label for node in found.values()})
     return found
+
+
+def assert_same_steps(release: Any, history: History) -> None:
+    """The steps of a release are the oracle's, with their numbers."""
+    found = release.steps()
+    assert [step.step for step in found] == list(range(1, len(found) + 1))
+    moves = [(step.attribute, step.parent, tuple(step.children)) for step in found]
+    assert moves == [(step.attribute, step.parent, step.children) for step in history.steps]
+    for step, wanted in zip(found, history.steps, strict=True):
+        numbers = (step.score, step.gain, step.loss)
+        assert numbers == pytest.approx((wanted.score, wanted.gain, wanted.loss), rel=0, abs=1e-9)
+
+
+@contextlib.contextmanager
+def all_shortcuts() -> Iterator[None]:
+    """Have every small table go through what is meant for large ones, also in generalization alone."""
+    channels, loop = "ppdm_sql.methods.top_down.groupings", "ppdm_sql.methods.top_down.loop"
+    with (
+        large_tables_begin_at_one_row(),
+        mock.patch.multiple(channels, WORTH_SWEEPING=0, MOST_SUMS=4, MOST_COMBINATIONS=10**9),
+        mock.patch.multiple("ppdm_sql.methods.top_down.interval_cuts", FEW=1, HORIZON=1),
+        mock.patch.multiple("ppdm_sql.methods.base.code_mapping", LONG=1),
+        mock.patch.multiple(loop, SWEPT=2),
+    ):
+        yield

@@ -22,6 +22,7 @@ from oracle import Cell, Crowd, NoSolution, Source, Template, Values
 Label = str | None
 """What a released cell says; None is NULL."""
 Method = Literal["tds", "hce-tdr"]
+Boundary = Literal["valid", "best"]
 Number = Fraction | float
 SMALLEST = 1e-12
 """Gains below count as 0."""
@@ -258,20 +259,36 @@ class Operator(Protocol):
 
     root: Part
 
-    def splits(self, cut: Sequence[Part]) -> list[Split]:
-        """What may be done next, in value order."""
+    ambiguous: bool
+    """Whether the choice among splits hung on the last bits of a number."""
+
+    def splits(self, cut: Sequence[Part]) -> list[list[Split]]:
+        """What may be done next, in value order: for each refinement the ways to do it."""
+
+    def choose(self, ways: Sequence[Split]) -> Split:
+        """The way to do a refinement, of those given."""
 
 
-class Suppression:
+class OneWay:
+    """An operator whose refinements can be done in one way each."""
+
+    ambiguous = False
+
+    def choose(self, ways: Sequence[Split]) -> Split:
+        (way,) = ways
+        return way
+
+
+class Suppression(OneWay):
     """One value after the other leaves the suppressed symbol."""
 
     def __init__(self, domain: Sequence[Cell], symbol: str) -> None:
         self.domain, self.symbol = domain, symbol
         self.root = Part(symbol, frozenset(domain))
 
-    def splits(self, cut: Sequence[Part]) -> list[Split]:
+    def splits(self, cut: Sequence[Part]) -> list[list[Split]]:
         return [
-            self._disclosure(part, value)
+            [self._disclosure(part, value)]
             for part in cut
             if part.label == self.symbol
             for value in self.domain
@@ -284,7 +301,7 @@ class Suppression:
         return Split(part, (shown, rest) if rest.values else (shown,), (shown.label,))
 
 
-class Specialization:
+class Specialization(OneWay):
     """A node becomes all of its children; NULL is one more child of the root, the last."""
 
     def __init__(self, tree: Node, domain: Sequence[Cell]) -> None:
@@ -299,12 +316,12 @@ class Specialization:
     def _part(self, node: Node) -> Part:
         return Part(node.label, node.values(self.domain))
 
-    def splits(self, cut: Sequence[Part]) -> list[Split]:
+    def splits(self, cut: Sequence[Part]) -> list[list[Split]]:
         found = []
         for part in sorted((p for p in cut if p.label is not None), key=lambda p: p.label or ""):
             if children := self.nodes[part.label].children:
                 parts = tuple(map(self._part, children))
-                found.append(Split(part, parts, tuple(child.label for child in children)))
+                found.append([Split(part, parts, tuple(child.label for child in children))])
         return found
 
 
@@ -313,7 +330,10 @@ def _all_nodes(node: Node) -> list[Node]:
 
 
 class Growth:
-    """An interval is cut in two where that tells most about the class; NULL leaves the root first."""
+    """An interval is cut in two, in any of the places given where that tells most about the class.
+
+    NULL leaves the root first.
+    """
 
     def __init__(
         self,
@@ -338,28 +358,36 @@ class Growth:
         closing = ")" if ends_open else "]"
         return Part(f"[{lower}, {upper}{closing}", frozenset(self.values[start:stop]))
 
-    def splits(self, cut: Sequence[Part]) -> list[Split]:
+    def splits(self, cut: Sequence[Part]) -> list[list[Split]]:
         found = []
         for part in cut:
             if None in part.values and len(part.values) > 1:
                 parts = (self._interval(0, len(self.values)), Part(None, frozenset({None})))
-                found.append(self._split(part, parts))
+                found.append([self._split(part, parts)])
             elif len(part.values) > 1:
-                found.append(self._best(part))
-        return sorted(found, key=lambda split: self._lower(split.part))
+                found.append(self._everywhere(part))
+        return sorted(found, key=lambda ways: self._lower(ways[0].part))
 
     def _lower(self, part: Part) -> int:
         return min(self.values.index(value) for value in part.values if value is not None)
 
-    def _best(self, part: Part) -> Split:
+    def _everywhere(self, part: Part) -> list[Split]:
+        """Cut an interval before each of its values but the first."""
         start, size = self._lower(part), len(part.values)
         splits = []
         for boundary in range(start + 1, start + size):
             parts = (self._interval(start, boundary), self._interval(boundary, start + size))
             splits.append(self._split(part, parts))
-        raw = [information_gain(split, self.class_records) for split in splits]
+        return splits
+
+    def choose(self, ways: Sequence[Split]) -> Split:
+        raw = [self.gain(split) for split in ways]
         self.ambiguous |= hangs_on_last_bits(raw)
-        return splits[first_best([without_noise(gain) for gain in raw])]
+        return ways[first_best([without_noise(gain) for gain in raw])]
+
+    def gain(self, split: Split) -> float:
+        """What a split tells about the class."""
+        return information_gain(split, self.class_records)
 
     def _split(self, part: Part, parts: tuple[Part, ...]) -> Split:
         return Split(part, parts, tuple(p.label for p in parts))
@@ -454,29 +482,33 @@ class TDS:
         method: Whose gain counts.
         condition: For HCE-TDR, the other condition attributes, at full detail.
         symbol: The suppressed symbol.
+        boundary: Whether an interval is cut in the best of the places that keep the rules, or in the best
+            place or not at all.
     """
 
     def __init__(
         self,
         source: Source,
         rules: Sequence[Rule],
-        class_column: str,
+        class_column: str | None,
         treatments: Mapping[str, Treatment],
         keep: Sequence[str] = (),
         method: Method = "tds",
         condition: Sequence[str] = (),
         symbol: str = "*",
+        boundary: Boundary = "valid",
     ) -> None:
         named = tuple(dict.fromkeys(name for rule in rules for name in grouping(rule)))
         self.rules = rules_in_force(rules, source)
-        self.class_column, self.method = class_column, method
+        self.class_column, self.method, self.boundary = class_column, method, boundary
         self.masked = tuple(name for name in named if name not in set(keep))
         secrets = [name for rule in rules if (name := secret(rule)) is not None]
-        released = dict.fromkeys([*self.masked, *keep, *secrets, *condition, class_column])
+        label = [] if class_column is None else [class_column]
+        released = dict.fromkeys([*self.masked, *keep, *secrets, *condition, *label])
         self.columns = tuple(released)
         self.table = source.records(self.columns)
         self.conditions = [self.columns.index(name) for name in dict.fromkeys([*named, *condition])]
-        self.class_records = {name: source.records([name, class_column]) for name in self.masked}
+        self.class_records = {name: source.records([name, *label]) for name in self.masked}
         self.operators: dict[str, Operator] = {
             name: self._operator(source.domain(name), treatments.get(name), symbol, self.class_records[name])
             for name in self.masked
@@ -543,6 +575,7 @@ class TDS:
         """What a split tells about the class, in bits: per record of R_v, or (HCE-TDR) of the table."""
         if self.method == "tds":
             return without_noise(information_gain(split, self.class_records[attribute]))
+        assert self.class_column is not None
         decision = self.columns.index(self.class_column)
         unknown = [conditional_entropy(table, self.conditions, decision) for table in (now, then)]
         return without_noise(unknown[0] - unknown[1])
@@ -552,14 +585,23 @@ class TDS:
         now = self.state()
         reached, found = self.measures(now), []
         for attribute, operator in self.operators.items():
-            for split in operator.splits(self.cuts[attribute]):
-                if not self.beneficial(attribute, split):
+            for ways in operator.splits(self.cuts[attribute]):
+                if not self.beneficial(attribute, ways[0]):
                     continue
-                then = self.state(attribute, split)
-                after = self.measures(then)
-                if self._stays_valid(attribute, split, after):
-                    gain = self.gain(attribute, split, now, then)
-                    found.append(Candidate(attribute, split, gain, self.loss(attribute, reached, after)))
+                tried = [operator.choose(ways)] if self.boundary == "best" else ways
+                states = [self.state(attribute, split) for split in tried]
+                numbers = [self.measures(state) for state in states]
+                kept = [
+                    (split, state, after)
+                    for split, state, after in zip(tried, states, numbers, strict=True)
+                    if self._stays_valid(attribute, split, after)
+                ]
+                if not kept:
+                    continue
+                chosen = operator.choose([split for split, *_ in kept])
+                ((then, after),) = ((state, after) for split, state, after in kept if split is chosen)
+                gain = self.gain(attribute, chosen, now, then)
+                found.append(Candidate(attribute, chosen, gain, self.loss(attribute, reached, after)))
         return found
 
     def _stays_valid(self, attribute: str, split: Split, measures: Sequence[Number]) -> bool:
@@ -586,8 +628,7 @@ class TDS:
                 history.stopped = "max-steps"
                 break
             self._perform(history, candidates)
-        grown = [operator for operator in self.operators.values() if isinstance(operator, Growth)]
-        history.ambiguous = self.ambiguous or any(operator.ambiguous for operator in grown)
+        history.ambiguous = self.ambiguous or any(o.ambiguous for o in self.operators.values())
         history.cut = {
             name: {value: part.label for part in cut for value in part.values}
             for name, cut in self.cuts.items()

@@ -75,6 +75,7 @@ def tds_cases(draw: st.DrawFn, demand: Demand = "any", method: Method | None = N
         suppressed=tuple(name for name in suppressed if name in named),
         method=chosen,
         condition=condition,
+        boundary=draw(st.sampled_from(["valid", "valid", "best"])),
     )
     target = draw(st.sampled_from(["any", "solvable", "solvable", "solvable"])) if demand == "any" else demand
     if target == "unsolvable":

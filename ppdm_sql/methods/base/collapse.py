@@ -241,8 +241,16 @@ def class_counts(engine: Engine, atoms: Atoms, attribute: int, classes: int) -> 
 
 
 def value_counts(engine: Engine, atoms: Atoms, attribute: int) -> Codes:
-    """Count the records of each value of one coded column, or the persons; one scan of the atoms."""
-    number = "sum(n)::BIGINT" if atoms.persons is None else "count(DISTINCT person)"
+    """Count the records of each value of one coded column; one scan of the atoms."""
+    return _counted(engine, atoms, attribute, "sum(n)::BIGINT")
+
+
+def person_counts(engine: Engine, atoms: Atoms, attribute: int) -> Codes:
+    """Count the persons with each value of one coded column; one scan of the atoms."""
+    return _counted(engine, atoms, attribute, "count(DISTINCT person)")
+
+
+def _counted(engine: Engine, atoms: Atoms, attribute: int, number: str) -> Codes:
     rows = engine.arrays(
         f"SELECT c{attribute} AS a, {number} AS n FROM {atoms.table} GROUP BY ALL", step="value_counts"
     )

@@ -20,7 +20,7 @@ class Request:
     """
 
     into: str
-    class_column: str | None
+    class_column: str | None = None
     count_column: str | None = None
     keep: Sequence[str] = ()
     identifiers: Mapping[str, str] = field(default_factory=dict)

@@ -42,13 +42,18 @@ class Roles(ABC):
     def treatment(self, name: str) -> Treatment | None:
         """Tell how a column is treated; None where it is not released."""
         shared: Treatments = (
-            ("class", _one(self.class_column)),
+            ("class", self.classes),
             ("kept", self.kept),
             ("pseudonym", self.pseudonyms),
             ("count", _one(self.count)),
         )
         found = (treatment for treatment, names in (*self.own_treatments, *shared) if name in names)
         return next(found, None)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The class column, where there is one."""
+        return _one(self.class_column)
 
     @property
     def identifiers(self) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
@@ -37,14 +37,19 @@ def key_notices(key: Key, key_file: str | os.PathLike[str] | None, identity: Ide
 
 
 def repeated_notices(
-    engine: Engine, table: Table, noises: Mapping[str, Noise], key: Key, record: str | None
+    engine: Engine,
+    table: Table,
+    noises: Mapping[str, Noise],
+    key: Key,
+    record: str | None,
+    person: Sequence[str] = (),
 ) -> list[str]:
     """Tell of earlier releases of the same columns with other noise: the mean of both is nearer the truth."""
     notices = []
     for row in _of_source(engine, table):
         earlier = row.parameters.get("noise", {})
-        known = row.parameters.get("key fingerprint"), row.parameters.get("record")
-        same_key = key.fingerprint is not None and known == (key.fingerprint, record)
+        known = [row.parameters.get(part) or None for part in ("key fingerprint", "record", "person")]
+        same_key = key.fingerprint is not None and known == [key.fingerprint, record, list(person) or None]
         repeated = [
             name
             for name, noise in noises.items()
@@ -56,7 +61,7 @@ def repeated_notices(
             notices.append(
                 f"{', '.join(repeated)} of this table was randomized before, with other noise: who has both "
                 f"this release and {row.release} can average noise away. Publish one of them only, or repeat "
-                "the noise with the same --key-file, --record and --noise."
+                "the noise with the same --key-file, --record, --person and --noise."
             )
     return notices
 

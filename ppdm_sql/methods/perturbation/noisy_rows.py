@@ -17,6 +17,7 @@ from ppdm_sql.engine.types import double, plain_type
 from ppdm_sql.methods.perturbation.column_statistics import as_double, source_rows
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, Retain, Uniform, rounding_of
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
+from ppdm_sql.methods.perturbation.person_draws import WHO, DrawnPersons
 from ppdm_sql.methods.perturbation.record_key import RecordKey
 
 Params = dict[str, object]
@@ -36,8 +37,10 @@ def noisy_rows(
     table: Table,
     noisy: Sequence[NoisyColumn],
     kept: Sequence[exp.Expression],
-    records: RecordKey,
+    records: RecordKey | None,
     draws: str | None,
+    persons: DrawnPersons | None = None,
+    draws_of_persons: str | None = None,
 ) -> Table:
     """Write the noisy rows, beside their originals, into a working table.
 
@@ -46,22 +49,32 @@ def noisy_rows(
         table: The source.
         noisy: The randomized columns.
         kept: What is released as it is, with aliases ``k0``, ``k1`` ...
-        records: What a record is known by.
+        records: What a record is known by, where records get draws.
         draws: The function that gives a record's draws, one for each column but those of cells, if any.
+        persons: The persons, who get one draw for a column that is the same in all of their rows.
+        draws_of_persons: The function that gives a person's draws.
 
     Cost: one scan of the source; records known by a number are sorted by it, as near ones share a hash.
     """
-    return engine.materialize("noisy", *noisy_query(table, noisy, kept, records, draws))
+    drawn = None
+    if persons is not None and draws_of_persons is not None:
+        drawn = engine.materialize(
+            "person_draws", f"SELECT *, {draws_of_persons}(person) AS z FROM {persons.table}"
+        )
+    query = noisy_query(table, noisy, kept, records, draws, persons, drawn)
+    return engine.materialize("noisy", *query)
 
 
 def noisy_query(
     table: Table,
     noisy: Sequence[NoisyColumn],
     kept: Sequence[exp.Expression],
-    records: RecordKey,
+    records: RecordKey | None,
     draws: str | None,
+    persons: DrawnPersons | None = None,
+    drawn: Table | None = None,
 ) -> tuple[str, Params]:
-    """Write the SELECT of the noisy rows, and give its parameters.
+    """Write the SELECT of the noisy rows, and give its parameters; ``drawn`` holds the draws of persons.
 
     Example: a salary with Gaussian noise, an age of which the cell is shown.
         >>> from ppdm_sql.engine import Column
@@ -97,21 +110,37 @@ def noisy_query(
           ) AS originals
         ) AS drawn
     """
-    inner = exp.select(*originals(noisy), *kept).from_(source_rows(table))
-    if draws is not None:
-        inner = inner.select(alias(records.value.copy(), "id"))
-    if draws is not None and records.identity == "number":
-        inner = inner.order_by(column("id"))
+    inner = _read(table, noisy, kept, None if draws is None else records, persons)
     params: Params = {}
     released, place = list[str](), 0
     for position, it in enumerate(noisy):
-        released.append(f"{_released(it, f'x{position}', f'z.d{place}', params)} AS r{position}")
+        draw = f"z.d{place}" if drawn is None or persons is None else persons.draw(position, it, place)
+        released.append(f"{_released(it, f'x{position}', draw, params)} AS r{position}")
         place += not isinstance(it.noise, Cells)
     carried = [f"x{position}" for position in range(len(noisy))] + [item.alias for item in kept]
     source = f"({render(inner)}) AS originals"
     if draws is not None:
         source = f"(SELECT *, {draws}(id) AS z FROM {source}) AS drawn"
+    carried += [] if persons is None else [WHO]
+    if drawn is not None:
+        source = f"{source} JOIN {drawn} AS p ON p.person = {WHO}"
     return f"SELECT {', '.join(carried + released)} FROM {source}", params
+
+
+def _read(
+    table: Table,
+    noisy: Sequence[NoisyColumn],
+    kept: Sequence[exp.Expression],
+    records: RecordKey | None,
+    persons: DrawnPersons | None,
+) -> exp.Select:
+    """Select the originals, what is kept, and whose each record is, with what is needed to draw for it."""
+    query = exp.select(*originals(noisy), *kept).from_(source_rows(table))
+    if records is not None:
+        query = query.select(alias(records.value.copy(), "id"))
+        if records.identity == "number":
+            query = query.order_by(column("id"))
+    return query if persons is None else query.select(alias(persons.who.copy(), WHO))
 
 
 def _released(it: NoisyColumn, value: str, draw: str, params: Params) -> str:

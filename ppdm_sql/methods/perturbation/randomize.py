@@ -6,6 +6,7 @@ Source: Agrawal, Srikant 2000, "Privacy-Preserving Data Mining", SIGMOD, section
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,23 +16,40 @@ from sqlglot import exp
 
 from ppdm_sql.audit.pseudonyms import accept_pseudonyms
 from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise, accept_randomized
+from ppdm_sql.audit.randomized_persons import OwnedRows
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.person_columns import check_persons
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.run import Run
-from ppdm_sql.methods.base.source import read_source
+from ppdm_sql.methods.base.source import is_stable, read_source
 from ppdm_sql.methods.perturbation.column_statistics import moments_of, source_rows
 from ppdm_sql.methods.perturbation.correlated_noise import mixing_matrix
 from ppdm_sql.methods.perturbation.key_reuse import key_notices, repeated_notices
 from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, as_json, as_text
-from ppdm_sql.methods.perturbation.noise_draws import NoiseDrawer, Stream, registered
+from ppdm_sql.methods.perturbation.noise_draws import Identity, NoiseDrawer, Stream, registered
 from ppdm_sql.methods.perturbation.noise_key import Key, run_key
 from ppdm_sql.methods.perturbation.noise_lookup import domains_given
 from ppdm_sql.methods.perturbation.noise_measures import Measure, column_measures, moment_measures
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, noisy_columns
 from ppdm_sql.methods.perturbation.noisy_rows import noisy_rows, ordered_rows, originals
-from ppdm_sql.methods.perturbation.record_key import RecordKey, records_by_column, records_by_row
+from ppdm_sql.methods.perturbation.person_draws import (
+    MEASURE,
+    PERSON_DRAWS,
+    WHO,
+    DrawnPersons,
+    averaging_attack,
+    find_persons,
+    person_notices,
+    refuse_correlated,
+)
+from ppdm_sql.methods.perturbation.record_key import (
+    RecordKey,
+    records_by_column,
+    records_by_row,
+    unknown_rows,
+)
 from ppdm_sql.methods.perturbation.request import RandomizeRequest
 from ppdm_sql.methods.perturbation.roles import RandomizeRoles, assign_randomize_roles
 from ppdm_sql.methods.perturbation.spectral_attack import deviation, filter_attack
@@ -65,6 +83,7 @@ class Randomized:
     measures: Sequence[Measure]  # what the noise hides, and what an attack by correlations gets back
     marginals: Mapping[str, Mapping[str, int]]
     moments: Mapping[str, Moments]
+    persons: DrawnPersons | None  # where a person gets one draw
 
 
 class RandomizeRun(Run[Randomized]):
@@ -93,50 +112,89 @@ class RandomizeRun(Run[Randomized]):
         """Read the source, draw the noise, write the noisy rows and measure them."""
         engine, progress = self.engine, self.progress
         progress.start(f"reading {self.source}")
-        records = self._records()
+        self._records()
         asked = [(item, self.columns[item.column]) for item in self.roles.asked]
         number, noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress)
         key = run_key(self.request.key_file, self.request.seed, dry=engine.dry)
-        self._notice(key, records, noisy)
+        persons = self._persons(noisy) if self.roles.person else None
+        self._notice(key, persons, noisy)
         progress.start(f"randomizing {self.source}")
         mixed = self._mixing(noisy) if self.request.correlated else None
-        table = self._noisy_table(noisy, records, key, mixed)
+        table = self._noisy_table(noisy, persons, key, mixed)
         self._notice_nulls(table, noisy)
         progress.start(f"measuring {self.request.into}")
         measures = self._measures(table, noisy, number, mixed)
+        if persons is not None:
+            measures += self._averaged(table, persons, noisy)
         marginals, moments = self._marginals(table, noisy), self._moments(table, noisy)
-        return Randomized(table, number, noisy, key, measures, marginals, moments)
+        return Randomized(table, number, noisy, key, measures, marginals, moments, persons)
 
     def _source_rows(self) -> Table:
         """Give the source as method and audit read it; numbers that get noise are read as they are."""
         roles = self.roles
         numbers = {asked.column for asked in roles.asked if asked.kind != "retain"}
-        others = {*(asked.column for asked in roles.asked), *self.carried, *roles.pseudonyms, roles.record}
+        others = {
+            *(asked.column for asked in roles.asked),
+            *self.carried,
+            *roles.pseudonyms,
+            *roles.person,
+            roles.record,
+        }
         columns = self.engine.columns(self.table)
         return read_source(
             self.engine,
             self.table,
             [item for item in columns if item.name in others - numbers],
             as_they_are=[item for item in columns if item.name in numbers],
-            rows=roles.record is None,
+            rows=self.records is not None,
         )
 
-    def _records(self) -> RecordKey:
+    def _records(self) -> None:
         """Read the source, and say by what its records are told apart."""
         engine, name = self.engine, self.roles.record
-        if name is None:
-            records = records_by_row(engine, self.table, list(self.columns.values()), self.source)
-            self.rows = self._source_rows()
-            return records
+        self.records: RecordKey | None = None
+        # persons need no records where nothing varies in their rows, which is not known yet
+        if name is None and (not self.roles.person or is_stable(engine, self.table)):
+            listed = list(self.columns.values())
+            self.records = records_by_row(engine, self.table, listed, self.source)
         self.rows = self._source_rows()
-        return records_by_column(engine, self.rows, self.columns[name])
+        if name is not None:
+            self.records = records_by_column(engine, self.rows, self.columns[name])
 
-    def _notice(self, key: Key, records: RecordKey, noisy: Sequence[NoisyColumn]) -> None:
+    def _record_key(self, persons: DrawnPersons | None) -> RecordKey | None:
+        """Say by what records are known that get draws of their own; None where only persons get them.
+
+        Raises:
+            InvalidOption: They need to be known, and are not.
+        """
+        if persons is not None and not persons.varying:
+            return None
+        if self.records is None:
+            raise unknown_rows(self.source)
+        return self.records
+
+    def _persons(self, noisy: Sequence[NoisyColumn]) -> DrawnPersons:
+        """List the persons, and find out which columns get one draw for each of them."""
+        check_persons(self.engine, self.rows, self.roles.person)
+        persons = find_persons(self.engine, self.rows, self.roles.person, noisy, originals(noisy))
+        if self.request.correlated:
+            refuse_correlated(persons, noisy)
+        return persons
+
+    def _averaged(self, table: Table, persons: DrawnPersons, noisy: Sequence[NoisyColumn]) -> list[Measure]:
+        """Measure what the mean of a person's rows tells, and say what they tell together."""
+        removed = averaging_attack(self.engine, table, noisy)
+        for text in person_notices(persons, noisy, removed):
+            self.progress.notice(text)
+        return [(f"{MEASURE}: {name}", None, share) for name, share in removed.items()]
+
+    def _notice(self, key: Key, persons: DrawnPersons | None, noisy: Sequence[NoisyColumn]) -> None:
         noises = {it.column.name: it.noise for it in noisy if not isinstance(it.noise, Cells)}
         if not noises:
             return
-        texts = key_notices(key, self.request.key_file, records.identity)
-        texts += repeated_notices(self.engine, self.table, noises, key, self.roles.record)
+        records, roles = self._record_key(persons), self.roles
+        texts = key_notices(key, self.request.key_file, "text" if records is None else records.identity)
+        texts += repeated_notices(self.engine, self.table, noises, key, roles.record, roles.person)
         for text in texts:
             self.progress.notice(text)
 
@@ -160,25 +218,41 @@ class RandomizeRun(Run[Randomized]):
         return np.round(found, 9)
 
     def _noisy_table(
-        self, noisy: Sequence[NoisyColumn], records: RecordKey, key: Key, mixed: Matrix | None
+        self, noisy: Sequence[NoisyColumn], persons: DrawnPersons | None, key: Key, mixed: Matrix | None
     ) -> Table:
-        """Draw the noise and write the noisy rows."""
+        """Draw the noise, for persons or for records or for both, and write the noisy rows."""
+        engine, drawn = self.engine, [it for it in noisy if not isinstance(it.noise, Cells)]
+        kept = [alias(item.expression, f"k{place}") for place, item in enumerate(self.kept)]
+        if not drawn:
+            return noisy_rows(engine, self.rows, noisy, kept, None, None, persons)
+        records = self._record_key(persons)
+        with ExitStack() as functions:
+
+            def draws(identity: Identity, *unit: str) -> str:
+                drawer = NoiseDrawer(self._streams(drawn, key, mixed, identity, unit), identity, mixed)
+                return functions.enter_context(registered(engine, drawer, len(drawn), identity))
+
+            of_records = None if records is None else draws(records.identity)
+            of_persons = None if persons is None else draws("text", PERSON_DRAWS, *self.roles.person)
+            return noisy_rows(engine, self.rows, noisy, kept, records, of_records, persons, of_persons)
+
+    def _streams(
+        self,
+        drawn: Sequence[NoisyColumn],
+        key: Key,
+        mixed: Matrix | None,
+        identity: Identity,
+        unit: Sequence[str],
+    ) -> list[Stream]:
+        """Derive the keys of the columns, those of persons' draws apart from those of records'."""
         context = "" if mixed is None else np.round(mixed, 6).tobytes().hex()
-        drawn = [it for it in noisy if not isinstance(it.noise, Cells)]
-        streams = [
+        return [
             Stream(
-                key.derived(records.identity, it.column.name, as_text(it.noise), context),
+                key.derived(identity, it.column.name, as_text(it.noise), context, *unit),
                 isinstance(it.noise, Gaussian),
             )
             for it in drawn
         ]
-        engine = self.engine
-        kept = [alias(item.expression, f"k{place}") for place, item in enumerate(self.kept)]
-        if not streams:
-            return noisy_rows(engine, self.rows, noisy, kept, records, None)
-        drawer = NoiseDrawer(streams, records.identity, mixed)
-        with registered(engine, drawer, len(streams), records.identity) as draws:
-            return noisy_rows(engine, self.rows, noisy, kept, records, draws)
 
     @property
     def carried(self) -> Sequence[str]:
@@ -213,7 +287,7 @@ class RandomizeRun(Run[Randomized]):
             measures=tuple(transformed.measures),
             marginals=transformed.marginals,
             moments=transformed.moments,
-            accept=lambda rows: self._accepted(rows, columns, parameters),
+            accept=lambda rows: self._accepted(rows, columns, parameters, transformed),
         )
 
     def _released(self, name: str, noise: Noise | None) -> ReleasedColumn:
@@ -228,6 +302,7 @@ class RandomizeRun(Run[Randomized]):
             "keep": list(roles.kept),
             "identifiers": roles.identifiers,
             "record": roles.record,
+            "person": list(roles.person),
             "noise": {name: as_json(noise) for name, noise in noises.items()},
             "correlated": self.request.correlated,
             "key": key.kept,
@@ -272,7 +347,11 @@ class RandomizeRun(Run[Randomized]):
         return measures
 
     def _accepted(
-        self, rows: exp.Select, released: Sequence[ReleasedColumn], parameters: Mapping[str, Any]
+        self,
+        rows: exp.Select,
+        released: Sequence[ReleasedColumn],
+        parameters: Mapping[str, Any],
+        done: Randomized,
     ) -> list[Measure]:
         """Let the audit compare source and release, and give the moments that it found."""
         promise = RandomizedPromise(
@@ -280,6 +359,7 @@ class RandomizeRun(Run[Randomized]):
             parameters=parameters["noise"],
             columns=self.columns,
             carried=self.carried,
+            owned=self._owned(done),
         )
         audit = accept_randomized(self.engine, self.rows, rows, promise)
         unchanged = [self.columns[name] for name in self.carried]
@@ -290,6 +370,16 @@ class RandomizeRun(Run[Randomized]):
                 f"its model: {', '.join(audit.unjudged)}."
             )
         return list(moment_measures(audit.before.moments, audit.after.moments))
+
+    def _owned(self, done: Randomized) -> OwnedRows | None:
+        """Say whose each noisy row is, for the audit alone; None where no person gets a draw."""
+        persons = done.persons
+        if persons is None or all(isinstance(it.noise, Cells) for it in done.noisy):
+            return None
+        names = {it.column.name: f"r{place}" for place, it in enumerate(done.noisy)}
+        pseudonyms = self.roles.pseudonyms
+        kept = {it.name: f"k{place}" for place, it in enumerate(self.kept) if it.name not in pseudonyms}
+        return OwnedRows(done.table, WHO, persons.who, names | kept)
 
 
 def _refuse_uncorrelatable(roles: RandomizeRoles) -> None:

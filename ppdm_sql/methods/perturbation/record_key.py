@@ -35,7 +35,12 @@ def records_by_row(engine: Engine, table: Table, columns: list[Column], source: 
             return RecordKey("row", column("rowid", "s"))
     except EngineError:
         pass
-    raise InvalidOption(
+    raise unknown_rows(source)
+
+
+def unknown_rows(source: str) -> InvalidOption:
+    """Say that the rows of a source have no numbers."""
+    return InvalidOption(
         f"The rows of {source!r} have no numbers by which records could be told apart.",
         "Give --record ID, a column with another value in each record.",
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import resolve, resolve_all
+from ppdm_sql.engine.person_columns import person_columns
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.perturbation.noise import NoiseSpec
@@ -51,6 +52,7 @@ def assign_randomize_roles(
         pseudonyms=pseudonyms,
         dropped=dropped,
         record=None if request.record is None else resolve(request.record, names, table=table),
+        person=person_columns(request.person, columns, count=request.count_column, table=table),
     )
     shared = () if chosen is None else (chosen,)
     roles.refuse_two([("randomized", randomized), ("the class", shared), ("kept", roles.kept)])

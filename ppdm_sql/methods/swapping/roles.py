@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.names import resolve, resolve_all
+from ppdm_sql.engine.person_columns import person_columns
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.swapping.request import SwapRequest
@@ -64,6 +65,7 @@ def assign_swap_roles(columns: Sequence[Column], request: SwapRequest, *, table:
         pseudonyms=pseudonyms,
         dropped=dropped,
         count=count_column(request.count_column, columns, table=table),
+        person=person_columns(request.person, columns, count=request.count_column, table=table),
     )
     roles.refuse_two(
         [

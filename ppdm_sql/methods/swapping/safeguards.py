@@ -48,7 +48,9 @@ def check_categories(name: str, size: int, proportion: Fraction, progress: Progr
         )
 
 
-def check_unique(name: str, proportion: Fraction, unique: int, categories: int) -> None:
+def check_unique(
+    name: str, proportion: Fraction, unique: int, categories: int, *, unit: str = "record"
+) -> None:
     """Refuse what would leave all uniquely identifiable records true, or all of two values false.
 
     Raises:
@@ -61,12 +63,12 @@ def check_unique(name: str, proportion: Fraction, unique: int, categories: int) 
     asked = f"A proportion of {float(proportion):g} changes {name!r}"
     if unique and not changed:
         raise GuaranteeNotMet(
-            f"{asked} in none of the {unique} uniquely identifiable records, so all could be believed.",
+            f"{asked} in none of the {unique} uniquely identifiable {unit}s, so all could be believed.",
             f"Give a larger --proportion, such as {name}=0.5.",
         )
     if unique and changed == unique and categories == 2:
         raise GuaranteeNotMet(
-            f"{asked}, which has two values, in all {unique} uniquely identifiable records, so all could be "
+            f"{asked}, which has two values, in all {unique} uniquely identifiable {unit}s, so all could be "
             "reversed.",
             "Give a smaller --proportion, or name other columns with --by.",
         )

@@ -14,9 +14,11 @@ from typing import NamedTuple, cast
 from sqlglot import exp
 
 from ppdm_sql.audit.pseudonyms import accept_pseudonyms
-from ppdm_sql.audit.swaps import SwapPromise, accept_swap
+from ppdm_sql.audit.swapped_persons import LinkedRows, accept_swapped_persons
+from ppdm_sql.audit.swaps import SwapAudit, SwapPromise, accept_swap
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, resolve
+from ppdm_sql.engine.person_columns import check_persons
 from ppdm_sql.errors import InvalidOption, InvalidSource, said
 from ppdm_sql.methods.base.collapse import Atoms, collapse
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, released_rows
@@ -25,6 +27,7 @@ from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.swapping.correlation import cramers_v
 from ppdm_sql.methods.swapping.discretization import discretized, requested_bins
 from ppdm_sql.methods.swapping.identification import IdentifiableRecords, identify
+from ppdm_sql.methods.swapping.persons import SwappedPersons, as_persons, linked_rows, persons_of, rows_after
 from ppdm_sql.methods.swapping.planning import Method, PhaseOne, Plan, SwapOptions, swap_plan
 from ppdm_sql.methods.swapping.request import (
     METHODS,
@@ -70,7 +73,8 @@ def swap(engine: Engine, source: str, request: SwapRequest, progress: Progress) 
         PpdmError: An option, a column or the source cannot be used; nothing was published.
 
     Cost: two scans of the source to collapse it, some GROUP BYs of the collapsed rows, and for the audit a
-    GROUP BY of source and release together for each confidential column.
+    GROUP BY of source and release together for each confidential column; with persons, three scans of the
+    source and a GROUP BY of it for each confidential column besides.
     """
     return SwapRun(engine, source, request, progress).publish()
 
@@ -93,11 +97,13 @@ class Swapped:
 
 
 class Swaps(NamedTuple):
-    """The collapsed source before and after the swaps, and the swaps themselves."""
+    """The records or persons before and after the swaps, the rows as released, and the swaps themselves."""
 
     source: Atoms
-    atoms: Atoms
+    after: Atoms
+    rows: Atoms
     done: Sequence[Swapped]
+    linked: LinkedRows | None  # where persons were swapped
 
 
 class SwapRun(Run[Swaps]):
@@ -147,31 +153,39 @@ class SwapRun(Run[Swaps]):
         progress = self.progress
         progress.start(f"collapsing {self.source}")
         self.table = self._read()
-        source = self._collapse()
+        rows = self._collapse()
+        persons = self._persons(rows) if self.roles.person else None
+        source = self._categories(rows if persons is None else persons.atoms)
+        by = [rows.position(name) for name in self.roles.by] if persons is None else persons.by
         notice_correlations(self.engine, source, self.roles.confidential, progress)
         if self.request.seed is not None:
             progress.notice("Whoever knows the seed can find out which records were changed.")
         key, atoms, done = master_key(self.request.seed), source, list[Swapped]()
         for name in self.roles.confidential:
             progress.start(f"swapping {name}")
-            found = self._planned(source, name, attribute_key(key, name))
+            found = self._planned(source, by, name, attribute_key(key, name))
             if found.plan is not None:
                 moves, secret = found.plan.moves, attribute_key(found.plan.seed, "records")
                 atoms = swapped(self.engine, atoms, found.identified, moves, secret)
             done.append(found)
-        return Swaps(source, atoms, done)
+        if persons is None:
+            return Swaps(source, atoms, atoms, done, None)
+        released, owned = rows_after(self.engine, persons, atoms)
+        return Swaps(source, atoms, released, done, linked_rows(self.engine, owned, persons))
 
     def _read(self) -> Table:
         """Give the source as method and audit read it."""
         roles = self.roles
-        needed = {*roles.by, *roles.confidential, *roles.kept, *roles.pseudonyms, roles.count}
+        needed = {*roles.by, *roles.confidential, *roles.kept, *roles.pseudonyms, *roles.person, roles.count}
         columns = [item for item in self.engine.columns(self.table) if item.name in needed]
         return read_source(self.engine, self.table, columns)
 
     def _collapse(self) -> Atoms:
-        """Read the source once; refuse confidential columns that hold no categories."""
+        """Read the source once; refuse confidential columns without a value somewhere."""
         roles = self.roles
-        coded = [self.columns[name] for name in (*roles.by, *roles.confidential)]
+        if roles.person:
+            check_persons(self.engine, self.table, roles.person)
+        coded = [self.columns[name] for name in (*roles.by, *roles.confidential, *roles.person)]
         atoms = collapse(self.engine, self.table, coded, self.kept, roles.count, masked=(), symbol="")
         for name in roles.confidential:
             position = atoms.position(name)
@@ -180,6 +194,17 @@ class SwapRun(Run[Swaps]):
                     f"Confidential column {name!r} is NULL in {self._nulls(atoms, position)} records.",
                     "Leave these records out, or give them a value, in a view.",
                 )
+        return atoms
+
+    def _persons(self, rows: Atoms) -> SwappedPersons:
+        roles = self.roles
+        of_roles = (roles.by, roles.confidential, roles.person)
+        return persons_of(self.engine, rows, *([rows.position(name) for name in names] for names in of_roles))
+
+    def _categories(self, atoms: Atoms) -> Atoms:
+        """Put numbers into bins; refuse confidential columns that hold no categories."""
+        for name in self.roles.confidential:
+            position = atoms.position(name)
             if name in self.requested_bins:
                 atoms, self.labels[name] = discretized(
                     self.engine, atoms, position, self.requested_bins[name]
@@ -193,15 +218,15 @@ class SwapRun(Run[Swaps]):
         ((records,),) = self.engine.query(query, step="nulls")
         return int(records)
 
-    def _planned(self, atoms: Atoms, name: str, key: bytes) -> Swapped:
+    def _planned(self, atoms: Atoms, by: Sequence[int], name: str, key: bytes) -> Swapped:
         """Find the identifiable records by the source's own values, and plan their swaps."""
-        by = [atoms.position(other) for other in self.roles.by]
         identified = identify(self.engine, atoms, by, atoms.position(name))
         proportion = self.proportions[name]
         if not identified.identifiable:
-            self.progress.warn(f"No record is identifiable, so every {name} is released as it is.")
+            self.progress.warn(f"No {self.unit} is identifiable, so every {name} is released as it is.")
             return Swapped(name, proportion, identified, None)
-        check_unique(name, proportion, int(identified.unique.sum()), identified.categories)
+        unique = int(identified.unique.sum())
+        check_unique(name, proportion, unique, identified.categories, unit=self.unit)
         options = SwapOptions(
             proportion=proportion,
             per_group=self.per_group,
@@ -220,7 +245,7 @@ class SwapRun(Run[Swaps]):
     def draft(self, transformed: Swaps) -> Draft:
         """Write down the release: the swapped atoms, nothing of them masked."""
         engine, request = self.engine, self.request
-        source, atoms, done = transformed
+        source, after, atoms, done, linked = transformed
         unmasked, outputs = MaskedAtoms(atoms), self.outputs(atoms)
         released = tuple(
             ReleasedColumn(o.name, o.treatment, unmasked.is_packed(o), bins=self.labels.get(o.name))
@@ -240,9 +265,9 @@ class SwapRun(Run[Swaps]):
             rows=atoms.records,
             steps=None,
             cuts=None,
-            measures=(*self._planned_measures(done), *self._correlations(source, atoms)),
+            measures=(*self._planned_measures(done), *self._correlations(source, after)),
             marginals={found.name: self._marginal(atoms, found.name) for found in done},
-            accept=lambda rows: self._accepted(rows, done),
+            accept=lambda rows: self._accepted(rows, done, linked),
         )
 
     def _marginal(self, atoms: Atoms, name: str) -> dict[str, int]:
@@ -260,6 +285,7 @@ class SwapRun(Run[Swaps]):
         return {
             "class": roles.class_column or roles.confidential[0],
             "count": roles.count,
+            "person": list(roles.person),
             "confidential": list(roles.confidential),
             "by": list(roles.by),
             "keep": list(roles.kept),
@@ -277,9 +303,18 @@ class SwapRun(Run[Swaps]):
 
     # -- measures and the audit -----------------------------------------------------------------
 
+    @property
+    def unit(self) -> str:
+        """What is identified and changed: records, or persons with all of theirs."""
+        return "person" if self.roles.person else "record"
+
+    def _named(self, measure: str, name: str) -> str:
+        """Name a measure of a column; with persons it is one of persons."""
+        return f"{as_persons(measure) if self.roles.person else measure}: {name}"
+
     def _planned_measures(self, done: Sequence[Swapped]) -> list[Measure]:
         return [
-            (f"{measure}: {found.name}", before, after)
+            (self._named(measure, found.name), before, after)
             for found in done
             if found.plan is not None
             for measure, before, after in found.plan.measures
@@ -297,15 +332,24 @@ class SwapRun(Run[Swaps]):
             for first, second in pairs
         ]
 
-    def _accepted(self, rows: exp.Select, done: Sequence[Swapped]) -> list[Measure]:
+    def _accepted(
+        self, rows: exp.Select, done: Sequence[Swapped], linked: LinkedRows | None
+    ) -> list[Measure]:
         """Let the audit compare source and release, and give what it counted."""
-        roles = self.roles
+        roles, engine = self.roles, self.engine
         unchanged = [self.columns[name] for name in (*roles.by, *roles.kept)]
-        accept_pseudonyms(self.engine, self.table, rows, roles.pseudonyms, unchanged, roles.count)
-        return [measure for found in done for measure in self._audited(rows, found)]
+        accept_pseudonyms(engine, self.table, rows, roles.pseudonyms, unchanged, roles.count)
+        promises = [self._promised(found) for found in done]
+        if linked is None:
+            audits = [accept_swap(engine, self.table, rows, promise) for promise in promises]
+        else:
+            person = [self.columns[name] for name in roles.person]
+            audits = accept_swapped_persons(engine, self.table, rows, promises, person, linked)
+        both = zip(done, audits, strict=True)
+        return [measure for found, audit in both for measure in self._counted(found.name, audit)]
 
-    def _audited(self, rows: exp.Select, found: Swapped) -> list[Measure]:
-        promise = SwapPromise(
+    def _promised(self, found: Swapped) -> SwapPromise:
+        return SwapPromise(
             confidential=self.columns[found.name],
             by=[self.columns[name] for name in self.roles.by],
             carried=[self.columns[name] for name in self.roles.kept],
@@ -314,12 +358,15 @@ class SwapRun(Run[Swaps]):
             per_group=self.per_group,
             deviation=0 if found.plan is None else found.plan.deviation,
             bins=self.labels.get(found.name),
+            unit=self.unit,
         )
-        audit = accept_swap(self.engine, self.table, rows, promise)
+
+    def _counted(self, name: str, audit: SwapAudit) -> list[Measure]:
+        """Give what the audit of a column counted, by the names that measures have."""
         if audit.always_true:
             self.progress.notice(
-                f"{audit.always_true} of {audit.shown_values} values of {found.name} are true in all "
-                "uniquely identifiable records that show them; a larger --proportion may help."
+                f"{audit.always_true} of {audit.shown_values} values of {name} are true in all "
+                f"uniquely identifiable {self.unit}s that show them; a larger --proportion may help."
             )
         numbers: list[tuple[float | None, float | None]] = [
             (audit.unique, audit.unique),
@@ -330,7 +377,9 @@ class SwapRun(Run[Swaps]):
             (None, audit.deviation),
             (1, audit.largest_share),
         ]
-        return [(f"{name}: {found.name}", *number) for name, number in zip(COUNTED, numbers, strict=True)]
+        return [
+            (self._named(measure, name), *number) for measure, number in zip(COUNTED, numbers, strict=True)
+        ]
 
 
 def _choice(option: str, given: str, known: Sequence[str]) -> None:

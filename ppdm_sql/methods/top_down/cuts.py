@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -49,6 +49,25 @@ class Cut(ABC):
     @abstractmethod
     def smallest(self) -> Codes:
         """For each open candidate, records of the smallest part that it makes; no class can be larger."""
+
+    def contested(self, alive: NDArray[np.bool_]) -> Codes | None:
+        """Part of each value code where another candidate may take the place of one that fell, else -1.
+
+        Args:
+            alive: For each candidate id, whether it may still be performed.
+
+        Returns:
+            None where no candidate has others beside it.
+        """
+        return None
+
+    def without(self, alive: NDArray[np.bool_]) -> Cut:
+        """Give the same partition with the candidates that are open once others have fallen.
+
+        Args:
+            alive: For each candidate id, whether it may still be performed.
+        """
+        return self
 
     @abstractmethod
     def refine(self, candidate: int) -> Cut:
@@ -168,7 +187,7 @@ class SuppressionCut(Cut):
         return np.asarray(np.where(rest > 0, np.minimum(part, rest), part))  # an empty rest is no part
 
     def refine(self, candidate: int) -> SuppressionCut:
-        return SuppressionCut(self.counts, (*self.disclosed, int(candidate)))
+        return replace(self, disclosed=(*self.disclosed, int(candidate)))
 
     def split(self, candidate: int) -> Sequence[Codes]:
         return (np.array([candidate], dtype=np.int64),)

@@ -17,7 +17,11 @@ from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.top_down import information_loss as information
+from ppdm_sql.methods.top_down.boundary_rules import described_shorter, wide_enough
+from ppdm_sql.methods.top_down.certainty_penalty import value_places
+from ppdm_sql.methods.top_down.column_wishes import resolved
 from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy
+from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.outcome import Outcome
@@ -32,6 +36,8 @@ from ppdm_sql.taxonomy.model import Taxonomy
 from ppdm_sql.taxonomy.reading import read_taxonomy_or_rule
 
 METHODS: Mapping[str, str] = {"tds": "TDS", "hce-tdr": "HCE-TDR"}
+BOUNDARIES = ("valid", "best")
+"""Which boundary of a grown interval is tried: the best one that keeps the requirements, or the best one."""
 MOST_CLASSES = 200
 """Values of the class attribute that HCE-TDR can count in every equivalence class."""
 
@@ -48,6 +54,7 @@ def generalize(engine: Engine, source: str, request: GeneralizeRequest, progress
     run = GeneralizationRun(engine, source, request, progress)
     if request.method == "hce-tdr" and not request.condition:
         run.progress.notice("No --condition is given, so only the quasi-identifier tells of the class.")
+    run.notice_extremes()
     return run.publish()
 
 
@@ -62,10 +69,20 @@ class GeneralizationRun(RefinementRun):
             raise InvalidOption(
                 f"There is no method {said(request.method)}.", f"Give one of: {', '.join(METHODS)}."
             )
+        if request.boundary not in BOUNDARIES:
+            raise InvalidOption(
+                f"There is no rule {said(request.boundary)} for boundaries.",
+                f"Give one of: {', '.join(BOUNDARIES)}.",
+            )
         if request.condition and request.method != "hce-tdr":
             raise InvalidOption(
                 "--condition names columns whose values HCE-TDR takes into account; TDS does not.",
                 "Add --method hce-tdr, or name the columns with --keep.",
+            )
+        if request.method == "hce-tdr" and request.class_column is None:
+            raise InvalidOption(
+                "HCE-TDR measures what is left unknown of a class, and there is none.",
+                "Give --class COLUMN, or use --method tds, which does without.",
             )
         self.method = METHODS[request.method]
         names = [item.name for item in engine.columns(engine.find(source))]
@@ -77,6 +94,24 @@ class GeneralizationRun(RefinementRun):
             name: read_taxonomy_or_rule(engine, given) for name, given in self._recoded["taxonomy"].items()
         }
         self._check_bound_names()
+        self._widths = resolved(request.min_widths, "min-width", names, self.roles.masking, table=source)
+        self._check_splitting()
+
+    def _check_splitting(self) -> None:
+        """Refuse what is said of grown intervals where there are none, or no class."""
+        if self.request.stop not in ("none", "mdl"):
+            raise InvalidOption(f"There is no rule {said(self.request.stop)}.", "Give one of: none, mdl.")
+        if self.request.stop == "mdl" and not self.has_class:
+            raise InvalidOption(
+                "--stop mdl asks whether a boundary tells enough of a class, and there is none.",
+                "Give --class COLUMN, or leave it out.",
+            )
+        for name in self._widths:
+            if not self._grows(name):
+                raise InvalidOption(
+                    f"Column {name!r} is named by --min-width, but its intervals are not grown in the run.",
+                    "Leave the option out, or give no taxonomy and no --suppress for the column.",
+                )
 
     def _check_condition(self) -> None:
         """HCE-TDR knows one quasi-identifier, and conditions are what is not in it."""
@@ -131,6 +166,18 @@ class GeneralizationRun(RefinementRun):
 
     # -- how attributes are masked ----------------------------------------------------------------
 
+    def notice_extremes(self) -> None:
+        """Tell of columns whose smallest and largest values become bounds of their labels."""
+        bare = [
+            name for name in self.roles.masking if self._grows(name) and name not in self._recoded["range"]
+        ]
+        if bare:
+            each = "each" if len(bare) > 1 else "the column"
+            self.progress.notice(
+                f"The outermost bounds of {', '.join(map(repr, bare))} are the smallest and the largest "
+                f"value of {each}, real people's; give others with --range {bare[0]}=LOW,HIGH."
+            )
+
     def _grows(self, name: str) -> bool:
         """Whether an attribute is masked by intervals that are grown during the run."""
         plain = name in self._taxonomies or name in self._recoded["suppress"]
@@ -147,14 +194,32 @@ class GeneralizationRun(RefinementRun):
         if name in self._taxonomies:
             taxonomy = self._taxonomy(name, dictionary)
             leaves = self._leaves(dictionary, taxonomy)
-            return Generalization(dictionary, counts, taxonomy, leaves, self._by_interval(name))
+            by_interval = self._by_interval(name)
+            return Generalization(dictionary, counts, taxonomy, leaves, by_interval, self.has_class)
         if self._grows(name):
-            return Intervals(dictionary, counts, symbol, self._range(dictionary))
+            bounds = self._range(dictionary)
+            return Intervals(
+                dictionary,
+                counts,
+                symbol,
+                bounds,
+                least=int(self.constraints.least[position]) if self.request.boundary == "valid" else None,
+                rules=self._rules(dictionary, bounds),
+                places=None if self.has_class else value_places(self.engine, dictionary, bounds),
+            )
         if name in self._recoded["range"]:
             raise InvalidOption(
                 f"Column {name!r} has no order, so it has no range.", "Give a range for numbers and dates."
             )
-        return Suppression(dictionary, counts, symbol)
+        return Suppression(dictionary, counts, symbol, self.has_class)
+
+    def _rules(self, dictionary: Dictionary, bounds: tuple[str, str] | None) -> tuple[BoundaryRule, ...]:
+        """List what the boundaries of a column must meet."""
+        rules: list[BoundaryRule] = [described_shorter] if self.request.stop == "mdl" else []
+        width = self._widths.get(dictionary.column.name)
+        if width is not None:
+            rules.append(wide_enough(self.engine, dictionary, bounds, width))
+        return tuple(rules)
 
     def _by_interval(self, name: str) -> bool:
         """Whether a column of other values than texts has a taxonomy whose leaves are intervals."""
@@ -231,7 +296,7 @@ class GeneralizationRun(RefinementRun):
 
     def gains(self) -> Gains:
         """HCE-TDR takes all condition attributes together into account, TDS one attribute."""
-        if self.request.method == "tds":
+        if self.request.method == "tds" or self.classes is None:
             return super().gains()
         size = self.atoms.coded[self.classes].size
         if size > MOST_CLASSES:
@@ -244,11 +309,19 @@ class GeneralizationRun(RefinementRun):
         self._entropy_before = self._entropy.detail()
         return self._entropy
 
+    @property
+    def gain_name(self) -> str:
+        """What candidates gain, in words."""
+        return "conditional entropy" if self.request.method == "hce-tdr" else super().gain_name
+
     def parameters(self) -> dict[str, object]:
         """Give how each attribute is masked, and the options of the method."""
         return {
             "recoding": {name: self._masking_name(name) for name in self.roles.masking},
             "range": {name: [str(b) for b in bounds] for name, bounds in self._recoded["range"].items()},
+            "boundary": self.request.boundary,
+            "min_width": {name: str(width) for name, width in self._widths.items()},
+            "stop": self.request.stop if self.request.stop != "none" else None,
             "condition": list(self.condition),
             "interval_columns": self.request.interval_columns,
         }
@@ -267,7 +340,7 @@ class GeneralizationRun(RefinementRun):
         if self.condition:
             both = self._entropy_before, self._entropy.now(cuts)
             rows.append(("conditional entropy: all condition attributes", *both))
-        rows += [*information.values_disclosed(*of), *information.class_information(*of)]
+        rows += [*information.values_disclosed(*of), *self.class_information(outcome)]
         rows += information.generalized_information_loss(self.engine, names, outcome)
         return rows
 

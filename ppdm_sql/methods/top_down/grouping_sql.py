@@ -241,6 +241,24 @@ def specializations_sql(counts: Table, keys: Keys, attribute: int, formulas: Seq
     return f"SELECT candidate, {numbers} FROM ({parts}) AS parts GROUP BY candidate"
 
 
+def by_value_sql(
+    counts: Table, keys: Keys, attribute: int, counted: Sequence[str]
+) -> tuple[str, Sequence[str]]:
+    """Write the groups by the values of an attribute too, and name the columns that make up a group.
+
+    ``$part`` gives the interval of each code, -1 where it is not asked about.
+
+    Example:
+        >>> by_value_sql(Table("counts"), [[1]], 0, ["n"])[0]
+        'SELECT 0::BIGINT + $key1[c1 + 1] AS group0, $part[c0 + 1] AS part, c0 AS code, sum(n)::BIGINT AS n \
+FROM "counts" GROUP BY group0, c0'
+    """
+    numbered, groups = group_keys(keys)
+    by_value = f"$part[c{attribute} + 1] AS part, c{attribute} AS code"
+    query = f"SELECT {numbered}, {by_value}, {sums(counted)} FROM {counts} GROUP BY {groups}, c{attribute}"
+    return query, groups.split(", ")
+
+
 def sweep_sql(
     counts: Table, keys: Keys, parts: Sequence[tuple[int, range]], formulas: Sequence[Formula]
 ) -> str:

@@ -15,9 +15,11 @@ import numpy as np
 from ppdm_sql.engine import Engine, Rows
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms
+from ppdm_sql.methods.top_down.boundaries import GroupsByValue
 from ppdm_sql.methods.top_down.count_tables import Counted, CountTable, count_table, count_table_sql
 from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts
 from ppdm_sql.methods.top_down.grouping_sql import (
+    by_value_sql,
     chain_sql,
     disclosures_sql,
     needed,
@@ -74,6 +76,17 @@ class Grouping(ABC):
         self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
     ) -> Floats:
         """Measure the states after candidates that split parts of their own, as :meth:`after` gives them."""
+
+    @abstractmethod
+    def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
+        """Give the present groups by the values of an attribute too.
+
+        Args:
+            cuts: The present state.
+            attribute: One that groups.
+            part: For each of its value codes the interval, -1 where it is not asked about.
+            boundaries: First codes of right halves; the values on both sides of each are to be told apart.
+        """
 
     @abstractmethod
     def shrink(self, horizon: Sequence[Codes]) -> None:
@@ -182,6 +195,21 @@ class CountedGrouping(Grouping):
             rows = [row for row, candidate in enumerate(candidates) if candidate[0] == attribute]
             read[rows] = self._within(cuts, attribute, [candidates[row][1] for row in rows], formulas)
         return read
+
+    def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
+        counts, keys, params = self._present(cuts, {attribute: part}, grouped=False)
+        starts, codes = counts.values[attribute], counts.codes[attribute]
+        in_order = bool((np.diff(codes) >= 0).all())
+        if in_order and bool((codes[boundaries] > codes[boundaries - 1]).all()):
+            text, groups = by_value_sql(counts.table, keys, attribute, counts.counted)
+            return GroupsByValue(text, groups, params | {"part": part[starts].tolist()}, starts)
+        # The table has merged some of these values for good, so they are read from the atoms this once.
+        merged: dict[int, Codes | None] = {i: cuts[i].parts for i in self.attributes if i != attribute}
+        merged[attribute] = None
+        grid, own = count_table_sql(self._atoms.table, merged, self._counted)
+        groups = [f"c{i}" for i in merged if i != attribute]
+        text = f"SELECT *, $part[c{attribute} + 1] AS part, c{attribute} AS code FROM ({grid}) AS grid"
+        return GroupsByValue(text, groups, own | {"part": part.tolist()}, np.arange(len(part)))
 
     def _within(
         self, cuts: Cuts, attribute: int, candidates: Sequence[int], formulas: Sequence[Formula]

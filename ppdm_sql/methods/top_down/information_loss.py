@@ -82,6 +82,20 @@ def suppressed_cells(maskings: Sequence[Masking], cuts: Sequence[Cut]) -> Row:
     return "suppressed cells", 0.0, hidden / max(cells, 1)
 
 
+def certainty_penalty(maskings: Sequence[Masking], cuts: Sequence[Cut], weights: Sequence[float]) -> Row:
+    """Give the normalized certainty penalty of the masked columns, in [0, 1], lowered without a class.
+
+    It is the mean of the columns' generalized information losses; the weights of masked columns add up to 1.
+    """
+    found = 0.0
+    for masking, cut, weight in zip(maskings, cuts, weights, strict=True):
+        shares = masking.losses(cut.nodes)
+        assert shares is not None  # grown intervals know their places where there is no class
+        records = masking.counts.sum(axis=1)
+        found += weight * float((shares * records).sum() / max(records.sum(), 1))
+    return "certainty penalty", 0.0, found
+
+
 def generalized_information_loss(engine: Engine, names: Sequence[str], outcome: Outcome) -> Iterator[Row]:
     """Give the generalized information loss of each masked attribute, in [0, 1], and their mean.
 

@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 
 from ppdm_sql.methods.base.arrays import Codes, Floats
+from ppdm_sql.methods.top_down.column_wishes import ColumnWishes
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
@@ -140,6 +141,7 @@ class Refinement:
         measure: Measures states in the database.
         gains: What candidates gain.
         rounding: When scores are equal.
+        wishes: What is wished of single attributes.
     """
 
     def __init__(
@@ -150,9 +152,10 @@ class Refinement:
         measure: GroupingMeasure,
         gains: Gains,
         rounding: Rounding,
+        wishes: ColumnWishes | None = None,
     ) -> None:
         self._constraints, self._measure, self._gains = constraints, measure, gains
-        self._rounding = rounding
+        self._rounding, self._wishes = rounding, wishes or ColumnWishes.none(len(cuts))
         self.loss = PrivacyLoss(constraints.all, len(cuts))
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
         (root,) = measure.chain([cuts])
@@ -257,10 +260,12 @@ class Refinement:
         possible = self._alive[attribute][cut.candidates] & (smallest >= self._constraints.least[attribute])
         if self._constraints.repairable and not unmeasured:
             possible &= self._usable[attribute][cut.candidates]
+        room = self._wishes.have_room(attribute, cut)
+        possible = possible if room is None else possible & room
         return np.asarray(cut.candidates[possible]), np.asarray(smallest[possible])
 
     def _block(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats) -> _Block:
-        gains = np.where(gains < LEAST_GAIN, 0.0, gains)
+        gains = self._wishes.weigh(attribute, np.where(gains < LEAST_GAIN, 0.0, gains))
         # An earlier number is too good, which makes the loss too small and the score too high: a bound.
         after = self._constraints.bounded(attribute, self._bounds[attribute][ids], smallest)
         losses = self.loss.of(attribute, self.state.measured, after)
@@ -269,9 +274,29 @@ class Refinement:
     def _learn(self) -> None:
         """Take fresh numbers as bounds; a candidate that breaks a limit is dead for good."""
         # Dead, as requirements are monotone: what is refined further breaks the limit too (Corollary 3.1).
+        fallen = set[int]()
         for (attribute, candidate), numbers in self._measured.numbers.items():
             self._bounds[attribute][candidate] = numbers
-            self._alive[attribute][candidate] = bool(self._constraints.possible(numbers))
+            if self._alive[attribute][candidate] and not bool(self._constraints.possible(numbers)):
+                self._alive[attribute][candidate] = False
+                fallen.add(attribute)
+        for attribute in fallen:
+            self._offer_others(attribute)
+
+    def _offer_others(self, attribute: int) -> None:
+        """Offer the best boundary that is valid in the place of one that fell, in each interval."""
+        cuts, alive = self.state.cuts, self._alive[attribute]
+        cut = cuts[attribute]
+        part = cut.contested(alive)
+        if part is None:
+            return
+        inside = (part[1:] >= 0) & (part[1:] == part[:-1])
+        boundaries = 1 + np.flatnonzero(inside & alive[1:])
+        if len(boundaries):
+            known = self.state.measured
+            alive[self._measure.invalid_boundaries(cuts, known, attribute, part, boundaries)] = False
+        cuts = (*cuts[:attribute], cut.without(alive), *cuts[attribute + 1 :])
+        self.state = replace(self.state, cuts=cuts)
 
     def _choose_usable(self) -> None:
         """Choose the candidates that keep all limits; if none does, and this state does not, any."""

@@ -16,8 +16,13 @@ import numpy as np
 
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Dictionary
+from ppdm_sql.methods.top_down.certainty_penalty import (
+    CertaintyHistogram,
+    CertaintySuppression,
+    CertaintyTree,
+)
 from ppdm_sql.methods.top_down.cuts import Cut, FixedCut, SuppressionCut
-from ppdm_sql.methods.top_down.interval_cuts import ClassHistogram, IntervalCut
+from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule, ClassHistogram, IntervalCut
 from ppdm_sql.methods.top_down.taxonomy_cuts import TaxonomyCut, TaxonomyTree
 from ppdm_sql.release import Treatment
 from ppdm_sql.taxonomy.model import Taxonomy
@@ -107,16 +112,24 @@ class Fixed(Masking):
 
 @dataclass(frozen=True, eq=False)
 class Suppression(Masking):
-    """Values are hidden behind the symbol, node 0, and disclosed one by one (Wang, Fung, Yu 2005)."""
+    """Values are hidden behind the symbol, node 0, and disclosed one by one (Wang, Fung, Yu 2005).
+
+    Args:
+        dictionary: The attribute's values.
+        counts: Records per value code and class.
+        symbol: What stands for a hidden value.
+        has_class: Whether gains are about a class, else about certainty.
+    """
 
     dictionary: Dictionary
     counts: Counts
     symbol: str
+    has_class: bool = True
     treatment: ClassVar[Treatment] = "suppressed"
 
     @cached_property
     def top(self) -> Cut:
-        return SuppressionCut(self.counts)
+        return (SuppressionCut if self.has_class else CertaintySuppression)(self.counts)
 
     @property
     def labels(self) -> Sequence[Label]:
@@ -126,7 +139,7 @@ class Suppression(Masking):
         return bool((cut.nodes > 0).all())
 
     def losses(self, nodes: Codes) -> Floats | None:
-        return np.asarray((nodes == 0) * float(len(self.counts) > 1))
+        return np.asarray((nodes == 0) * 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +152,7 @@ class Generalization(Masking):
         taxonomy: Its tree.
         leaves: For each value code its leaf; NULL, which no taxonomy has, is -1.
         by_interval: Whether the leaves are intervals of an ordered column, not values.
+        has_class: Whether gains are about a class, else about certainty.
     """
 
     dictionary: Dictionary
@@ -146,6 +160,7 @@ class Generalization(Masking):
     taxonomy: Taxonomy
     leaves: Codes
     by_interval: bool = False
+    has_class: bool = True
     treatment: ClassVar[Treatment] = "generalized"
 
     @cached_property
@@ -165,7 +180,8 @@ class Generalization(Masking):
         ranks = np.full(len(children), len(children), dtype=np.int64)
         ranks[order] = np.arange(len(order))
         leaves = np.where(self.leaves < 0, len(labels), self.leaves)
-        return TaxonomyTree(tuple(map(tuple, children)), ranks, leaves, self.counts)
+        make = TaxonomyTree if self.has_class else CertaintyTree
+        return make(tuple(map(tuple, children)), ranks, leaves, self.counts)
 
     @cached_property
     def top(self) -> Cut:
@@ -195,10 +211,7 @@ class Generalization(Masking):
 
     def losses(self, nodes: Codes) -> Floats | None:
         """(leaves below a node - 1) / (all leaves - 1), as Iyengar 2002 does."""
-        below = np.array([not children for children in self.tree.children], dtype=np.int64)
-        for node in reversed(range(1, len(self._parents))):
-            below[self._parents[node]] += below[node]
-        return np.asarray((below[nodes] - 1) / max(below[0] - 1, 1))
+        return np.asarray(self.tree.penalties[nodes])
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,18 +223,28 @@ class Intervals(Masking):
         counts: Records per value code and class.
         symbol: What stands for all values where NULL is one of them.
         range: Texts of the lower and upper bound of the column, or None for the observed ones.
+        least: Records that each half of a split must have, where the best valid boundary is looked for; None
+            where that of largest gain alone is tried.
+        rules: What boundaries must meet.
+        places: Where the values lie in the range, for gains about certainty; None where there is a class.
     """
 
     dictionary: Dictionary
     counts: Counts
     symbol: str
     range: tuple[str, str] | None = None
+    least: int | None = None
+    rules: tuple[BoundaryRule, ...] = ()
+    places: Floats | None = None
     treatment: ClassVar[Treatment] = "generalized"
 
     @cached_property
     def histogram(self) -> ClassHistogram:
         """The column's values by class; candidate ids are their boundaries."""
-        return ClassHistogram(self.counts, self.dictionary.has_null)
+        has_null = self.dictionary.has_null
+        if self.places is None:
+            return ClassHistogram(self.counts, has_null, self.least, self.rules)
+        return CertaintyHistogram(self.counts, has_null, self.least, self.rules, places=self.places)
 
     @cached_property
     def top(self) -> Cut:
@@ -239,4 +262,6 @@ class Intervals(Masking):
         return low, -high  # by the lower bound, the longer first
 
     def losses(self, nodes: Codes) -> Floats | None:
-        return None  # the width of an interval depends on the values
+        if not isinstance(self.histogram, CertaintyHistogram):
+            return None  # the width of an interval depends on the values
+        return self.histogram.penalties(nodes)

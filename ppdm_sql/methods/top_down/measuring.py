@@ -10,7 +10,8 @@ import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
-from ppdm_sql.methods.base.collapse import Atoms, value_counts
+from ppdm_sql.methods.base.collapse import Atoms, person_counts, value_counts
+from ppdm_sql.methods.top_down.boundaries import invalid_boundaries
 from ppdm_sql.methods.top_down.conditional_entropy import class_entropy
 from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.methods.top_down.count_tables import Counted
@@ -60,7 +61,7 @@ class GroupingMeasure:
         classes: int | None = None,
     ) -> None:
         self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
-        self._size = len(constraints.all)
+        self._constraints, self._size = constraints.all, len(constraints.all)
         self._measured: list[MeasuredGrouping] = []
         self._informative: dict[tuple[int, ...], tuple[Grouping, list[Formula]]] = {}
         for positions in _groups(constraints.all):
@@ -131,6 +132,27 @@ class GroupingMeasure:
                 numbers[np.ix_(rows, positions)] = worst_after(known[positions], read, formulas)
         return numbers
 
+    def invalid_boundaries(
+        self, cuts: Cuts, known: Floats, attribute: int, part: Codes, boundaries: Codes
+    ) -> Codes:
+        """Pick the boundaries at which splitting the present state breaks a limit; a scan per grouping.
+
+        Args:
+            cuts: The present state.
+            known: Its numbers.
+            attribute: One of grown intervals.
+            part: For each of its value codes the interval, -1 where it is not asked about.
+            boundaries: Those to decide on, inside these intervals.
+        """
+        invalid = np.zeros(len(part), dtype=bool)
+        for grouping, positions, formulas in self._measured:
+            if attribute in grouping.attributes:
+                groups = grouping.by_value(cuts, attribute, part, boundaries)
+                limits = np.array([self._constraints[position].limit for position in positions])
+                of = (formulas, known[positions], limits, len(part))
+                invalid |= invalid_boundaries(self._engine, groups, *of)
+        return np.asarray(boundaries[invalid[boundaries]])
+
     def information(self, cuts: Cuts | None) -> dict[tuple[int, ...], Floats]:
         """Tell, for each set of attributes that records are grouped by, what its groups are like.
 
@@ -179,11 +201,12 @@ def formula_of(engine: Engine, atoms: Atoms, constraint: Constraint, counted: di
     sensitive = constraint.sensitive
     if sensitive is None:
         return constraint.requirement.formula(ValueCounts(records=atoms.counted))
+    counts = value_counts if atoms.persons is None else person_counts
     dictionary = atoms.coded[sensitive]
     codes = range(dictionary.size) if constraint.protected is None else (constraint.protected,)
     values = ValueCounts(
         columns=[counted.setdefault((sensitive, code), f"p{len(counted)}") for code in codes],
-        totals=lambda: value_counts(engine, atoms, sensitive).tolist(),
+        totals=lambda: counts(engine, atoms, sensitive).tolist(),
         type=dictionary.column.type,
         records=atoms.counted,
     )

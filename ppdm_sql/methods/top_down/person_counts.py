@@ -16,6 +16,7 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms
+from ppdm_sql.methods.top_down.boundaries import GroupsByValue, invalid_boundaries
 from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.methods.top_down.count_tables import Counted, CountTable
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
@@ -26,6 +27,7 @@ from ppdm_sql.methods.top_down.person_sql import (
     disclosed_sql,
     is_smallest_class,
     people_sql,
+    persons_by_value_sql,
     specialized_sql,
     state_sql,
 )
@@ -102,6 +104,22 @@ class PersonGrouping(CountedGrouping):
         text = specialized_sql(self._table(), counts.table, keys, attribute, formulas)
         rows = self._engine.query(text, params, step="persons_within")
         return by_candidate(rows, len(candidates), len(formulas))
+
+    def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
+        counts, keys, params = self._present(cuts, {attribute: part}, grouped=False)
+        starts, codes = counts.values[attribute], counts.codes[attribute]
+        in_order = bool((np.diff(codes) >= 0).all())
+        if in_order and bool((codes[boundaries] > codes[boundaries - 1]).all()):
+            text, groups = persons_by_value_sql(str(self._table()), keys, attribute, len(self._values))
+            return GroupsByValue(text, groups, params | {"part": part[starts].tolist()}, starts, lasts=True)
+        # The table has merged some of these values for good, so they are read from the atoms this once.
+        others = [i for i in self.attributes if i != attribute]
+        people = people_sql(self._atoms.table, [f"c{i}" for i in self.attributes], self._values)
+        params = {f"key{i}": cuts[i].parts.tolist() for i in others}
+        text, groups = persons_by_value_sql(
+            f"({people})", [[i] for i in others], attribute, len(self._values)
+        )
+        return GroupsByValue(text, groups, params | {"part": part.tolist()}, np.arange(len(part)), lasts=True)
 
     def whole_after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
         """Measure the whole state after each candidate, also the groups that it does not split."""
@@ -181,6 +199,20 @@ class PersonMeasure(GroupingMeasure):
                     found = grouping.whole_after(cuts, some, asked)
                 numbers[np.ix_(rows, here)] = found
         return numbers
+
+    def invalid_boundaries(
+        self, cuts: Cuts, known: Floats, attribute: int, part: Codes, boundaries: Codes
+    ) -> Codes:
+        invalid = np.zeros(len(part), dtype=bool)
+        for grouping, positions, formulas in self._measured:
+            lasting = [n for n, position in enumerate(positions) if self._monotone[position]]
+            if attribute in grouping.attributes and lasting:
+                groups = grouping.by_value(cuts, attribute, part, boundaries)
+                here = [positions[n] for n in lasting]
+                limits = np.array([self._constraints[position].limit for position in here])
+                of = ([formulas[n] for n in lasting], known[here], limits, len(part))
+                invalid |= invalid_boundaries(self._engine, groups, *of)
+        return np.asarray(boundaries[invalid[boundaries]])
 
 
 def refined(cuts: Cuts, candidate: Candidate) -> Cuts:

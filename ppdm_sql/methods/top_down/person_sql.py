@@ -198,6 +198,43 @@ def disclosed_sql(
     )
 
 
+def persons_by_value_sql(people: str, keys: Keys, attribute: int, values: int) -> tuple[str, list[str]]:
+    """Write the groups by the values of an attribute: persons by the first and the last one that they have.
+
+    A boundary has to its left who has a first value there, and to its right who has a last one: some are on
+    both sides. ``$part`` gives the interval of each code, -1 where it is not asked about.
+
+    Args:
+        people: The table, or a SELECT in parentheses.
+        keys: Of the other attributes.
+        attribute: Whose values are told apart.
+        values: How many values of sensitive columns are counted.
+    """
+    numbered, groups = group_keys(keys)
+    names = ["n", *(f"p{j}" for j in range(values))]
+    among = ["", *(f" FILTER (p{j} = 1)" for j in range(values))]
+    ends = [
+        f"{end}(c{attribute}){some} AS {which}{name}"
+        for name, some in zip(names, among, strict=True)
+        for end, which in (("min", "first_"), ("max", "last_"))
+    ]
+    part = f"$part[c{attribute} + 1]"
+    sets = f"SELECT {numbered}, {part} AS part, {', '.join(ends)} FROM {people} WHERE {part} >= 0 "
+    sets += f"GROUP BY {groups}, part, person"
+    counted = [(f"first_{name}", name) for name in names] + [
+        (f"last_{name}", f"last_{name}") for name in names
+    ]
+    events = " UNION ALL ".join(
+        f"SELECT {groups}, part, {code} AS code, "
+        + ", ".join(f"{int(code == other)} AS {name}" for other, name in counted)
+        + f" FROM sets WHERE {code} IS NOT NULL"
+        for code, _ in counted
+    )
+    sums = ", ".join(f"sum({name})::BIGINT AS {name}" for _, name in counted)
+    text = f"WITH sets AS MATERIALIZED ({sets}) SELECT {groups}, part, code, {sums} FROM ({events}) "
+    return text + f"GROUP BY {groups}, part, code", groups.split(", ")
+
+
 def is_smallest_class(formulas: Sequence[Formula]) -> bool:
     """Tell whether nothing but the number of persons in the smallest group is asked."""
     return all(formula.total == "min" and formula.columns == ("n",) for formula in formulas)

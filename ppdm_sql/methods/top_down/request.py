@@ -16,10 +16,12 @@ class RefinementRequest(Request):
     """What the owner asks of every refinement; see :meth:`ppdm_sql.Database.suppress` for each."""
 
     require: Sequence[str | Requirement]
-    class_column: str
+    class_column: str | None = None
     max_steps: int | None = None
     symbol: str = "*"
     allow_absent: bool = False
+    limits: Mapping[str, object] = field(default_factory=dict)
+    weights: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +31,10 @@ class GeneralizeRequest(RefinementRequest):
     method: str = "tds"
     taxonomies: Mapping[str, Taxonomy | Mapping[str, object] | str | Path] = field(default_factory=dict)
     ranges: Mapping[str, tuple[object, object]] = field(default_factory=dict)
+    boundary: str = "valid"
     condition: Sequence[str] = ()
     suppress: Sequence[str] = ()
+    min_widths: Mapping[str, object] = field(default_factory=dict)
+    stop: str = "none"
     interval_columns: bool = False
     show_values: bool = False

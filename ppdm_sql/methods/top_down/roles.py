@@ -24,7 +24,6 @@ class RefinementRoles(Roles):
         sensitive: Columns that requirements protect.
     """
 
-    class_column: str
     grouping: tuple[str, ...]
     masking: tuple[str, ...]
     sensitive: tuple[str, ...]
@@ -49,14 +48,14 @@ def assign_roles(
         UnknownColumn: A named column does not exist.
         ColumnRoleError: A column has two roles that exclude each other.
     """
-    names = [column.name for column in columns]
+    names, label = [column.name for column in columns], request.class_column
     grouping = tuple(dict.fromkeys(name for r in requirements for name in r.attributes))
     pseudonyms, dropped = treated_identifiers(request.identifiers, names, table=table)
     roles = RefinementRoles(
         grouping=grouping,
         masking=tuple(name for name in grouping if name not in kept),
         sensitive=sensitive_columns(requirements),
-        class_column=resolve(request.class_column, names, table=table),
+        class_column=None if label is None else resolve(label, names, table=table),
         kept=kept,
         pseudonyms=pseudonyms,
         dropped=dropped,
@@ -67,7 +66,7 @@ def assign_roles(
         [
             ("in a channel or quasi-identifier", grouping),
             ("sensitive", roles.sensitive),
-            ("the class", (roles.class_column,)),
+            ("the class", roles.classes),
             ("kept", tuple(name for name in kept if name not in grouping)),
         ]
     )

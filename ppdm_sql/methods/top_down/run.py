@@ -19,13 +19,16 @@ from ppdm_sql.audit.linked import smallest_linked
 from ppdm_sql.audit.masking import MaskingPromise, PersonCode, accept_masked
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import Table, resolve_all
+from ppdm_sql.engine.types import Kind, kind_of, type_title
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
-from ppdm_sql.methods.base.collapse import Atoms, class_counts, collapse
+from ppdm_sql.methods.base.collapse import Atoms, class_counts, collapse, value_counts
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, Output, released_rows
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.top_down import information_loss as information
+from ppdm_sql.methods.top_down.certainty_penalty import CERTAINTY
+from ppdm_sql.methods.top_down.column_wishes import ColumnWishes, limit_of, resolved, weight_of
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.interrupt import stop_on_interrupt
@@ -46,7 +49,7 @@ from ppdm_sql.methods.top_down.person_counts import PersonMeasure
 from ppdm_sql.methods.top_down.protected_values import NEVER, constraints_of
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.methods.top_down.roles import RefinementRoles, assign_roles, sensitive_columns
-from ppdm_sql.methods.top_down.score import Gains, InformationGain, Rounding
+from ppdm_sql.methods.top_down.score import Gains, InformationGain, Rounding, nine_digits
 from ppdm_sql.privacy import (
     Redundancy,
     Requirement,
@@ -58,6 +61,9 @@ from ppdm_sql.privacy import (
 from ppdm_sql.privacy.absent import said_absent, unknown_value
 from ppdm_sql.release import Draft, Release, ReleasedColumn
 from ppdm_sql.release.draft import person_column
+
+MOST_CLASSES = 100
+"""Values of a class above which a notice says that they are many."""
 
 
 class RefinementRun(Run[State]):
@@ -88,7 +94,15 @@ class RefinementRun(Run[State]):
             resolve(requirement, list(self.columns), table=self.source) for requirement in asked
         )
         listed, kept = list(self.columns.values()), self._as_they_are()
-        return assign_roles(listed, self.requirements, self.request, table=self.source, kept=kept)
+        roles = assign_roles(listed, self.requirements, self.request, table=self.source, kept=kept)
+        wished = {"limit": self.request.limits, "weight": self.request.weights}
+        limits, weights = (
+            resolved(given, option, list(self.columns), roles.masking, table=self.source)
+            for option, given in wished.items()
+        )
+        self._limits = {name: limit_of(name, given) for name, given in limits.items()}
+        self._weights = {name: weight_of(name, given) for name, given in weights.items()}
+        return roles
 
     def _as_they_are(self) -> tuple[str, ...]:
         """List the columns to keep, conditions among them but for those that are sensitive anyway."""
@@ -109,6 +123,32 @@ class RefinementRun(Run[State]):
     def gains(self) -> Gains:
         """Choose what candidates gain."""
         return InformationGain()
+
+    @property
+    def gain_name(self) -> str:
+        """What candidates gain, in words."""
+        return "information about the class" if self.has_class else CERTAINTY
+
+    @property
+    def has_class(self) -> bool:
+        """Whether gains are about a class, not about certainty."""
+        return self.roles.class_column is not None
+
+    def class_information(self, outcome: Outcome) -> Sequence[information.Row]:
+        """Measure what gains are about: what each column tells of the class, or the certainty penalty."""
+        if self.has_class:
+            of = (self.attributes, outcome.maskings, tuple(outcome.cuts))
+            return list(information.class_information(*of))
+        return [information.certainty_penalty(outcome.maskings, outcome.cuts, self.wishes.weights)]
+
+    @cached_property
+    def wishes(self) -> ColumnWishes:
+        """What is wished of the attributes; certainty is a mean over the masked ones, by their weights."""
+        weighed, limited = self._weights, self._limits
+        weights = [weighed.get(name, 1.0) for name in self.attributes]
+        masked = sum(w for n, w in zip(self.attributes, weights, strict=True) if n in self.roles.masking)
+        share = 1.0 if self.has_class or not masked else 1 / masked
+        return ColumnWishes([weight * share for weight in weights], list(map(limited.get, self.attributes)))
 
     def completed(self, state: State, cuts: Sequence[Cut]) -> tuple[Sequence[Move], Sequence[Cut]]:
         """Give moves to make after the descent, which cost no requirement anything, and the cuts then."""
@@ -136,9 +176,21 @@ class RefinementRun(Run[State]):
         progress.start(f"collapsing {self.source}")
         self._collapse()
         self._check_absent()
+        self._notice_class()
         progress.start("refining")
         with stop_on_interrupt(progress.listener) as interrupt:
             return self.descend(lambda: interrupt.requested)
+
+    def _notice_class(self) -> None:
+        """Tell of a class that gains are fitted to value by value."""
+        name = self.roles.class_column
+        if name is not None and self.classes is not None:
+            size = self.atoms.coded[self.classes].size
+            if size > MOST_CLASSES or kind_of(self.columns[name].type) is Kind.REAL:
+                self.progress.notice(
+                    f"The class {name!r} is {type_title(self.columns[name].type)} and has {size:,} values, "
+                    "each a class of its own to the gains: bin it in a view, or leave --class out."
+                )
 
     def _check_absent(self) -> None:
         """Refuse protected values that their column does not hold, or tell of them if they are meant."""
@@ -164,7 +216,7 @@ class RefinementRun(Run[State]):
     @property
     def coded(self) -> list[Column]:
         """Columns that are coded: the attributes first."""
-        names = dict.fromkeys((*self.attributes, *self.roles.sensitive, self.roles.class_column))
+        names = dict.fromkeys((*self.attributes, *self.roles.sensitive, *self.roles.classes))
         return [self.columns[name] for name in names]
 
     @property
@@ -195,7 +247,7 @@ class RefinementRun(Run[State]):
         """Make everything on which the descent works."""
         self.atoms = self.read()
         found = constraints_of(self.engine, self.atoms, self.requirements)
-        persons = self.atoms.persons is not None
+        persons = self.counts_persons
         self.constraints = Constraints(found, len(self.attributes), persons=persons)
         self.maskings = [self.masking(a, name) for a, name in enumerate(self.attributes)]
         self.measure = self.make_measure()
@@ -212,7 +264,12 @@ class RefinementRun(Run[State]):
     @property
     def measuring(self) -> type[GroupingMeasure]:
         """What measures the states: in records, or in persons."""
-        return GroupingMeasure if self.atoms.persons is None else PersonMeasure
+        return PersonMeasure if self.counts_persons else GroupingMeasure
+
+    @property
+    def counts_persons(self) -> bool:
+        """Whether persons are not as many as records, so that they must be counted themselves."""
+        return self.atoms.persons not in (None, self.atoms.records)
 
     @cached_property
     def horizon(self) -> list[Codes]:
@@ -220,13 +277,17 @@ class RefinementRun(Run[State]):
         return [masking.top.reachable(np.ones(masking.ids, dtype=bool)) for masking in self.maskings]
 
     @property
-    def classes(self) -> int:
-        """Position of the class attribute."""
-        return self.atoms.position(self.roles.class_column)
+    def classes(self) -> int | None:
+        """Position of the class attribute; None where there is none, and gains are about certainty."""
+        label = self.roles.class_column
+        return None if label is None else self.atoms.position(label)
 
     def masking(self, position: int, name: str) -> Masking:
         """Choose the masking of an attribute; one that may not be masked is fixed."""
-        counts = class_counts(self.engine, self.atoms, position, self.classes)
+        if self.classes is None:
+            counts = value_counts(self.engine, self.atoms, position)[:, None]
+        else:
+            counts = class_counts(self.engine, self.atoms, position, self.classes)
         if name in self.roles.masking:
             return self.mask(position, name, counts)
         return Fixed(self.atoms.coded[position], counts)
@@ -244,7 +305,8 @@ class RefinementRun(Run[State]):
             self.constraints,
             self.measure,
             self.gains(),
-            self.rounding,
+            self.rounding if self.has_class else nine_digits,
+            self.wishes,
         )
 
     def draft(self, transformed: State) -> Draft:
@@ -373,6 +435,7 @@ class RefinementRun(Run[State]):
         roles, request = self.roles, self.request
         return {
             "class": roles.class_column,
+            "gain": self.gain_name,
             "count": roles.count,
             "masking": list(roles.masking),
             "keep": list(roles.kept),
@@ -381,6 +444,8 @@ class RefinementRun(Run[State]):
             "symbol": request.symbol,
             "allow_absent": request.allow_absent,
             **({"person": list(roles.person)} if roles.person else {}),
+            "limit": self._limits,
+            "weight": self._weights,
             **self.parameters(),
         }
 

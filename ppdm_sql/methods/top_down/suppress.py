@@ -7,6 +7,7 @@ The same descent keeps every other monotone privacy model, alone or together wit
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Counts
@@ -42,7 +43,7 @@ class SuppressionRun(RefinementRun):
 
     def mask(self, position: int, name: str, counts: Counts) -> Masking:
         """Suppress it."""
-        return Suppression(self.atoms.coded[position], counts, self.request.symbol)
+        return Suppression(self.atoms.coded[position], counts, self.request.symbol, has_class=self.has_class)
 
     def completed(self, state: State, cuts: Sequence[Cut]) -> tuple[Sequence[Move], Sequence[Cut]]:
         """Disclose what is left where the source needs no protection: the table is released whole.
@@ -55,9 +56,11 @@ class SuppressionRun(RefinementRun):
             return moves, cuts
         whole = list(cuts)
         for attribute, cut in enumerate(cuts):
-            if isinstance(cut, SuppressionCut) and len(cut.suppressed):
+            most = self.wishes.most[attribute]
+            fits = most is None or len(cut.nodes) <= most
+            if isinstance(cut, SuppressionCut) and len(cut.suppressed) and fits:
                 left = cut.suppressed.tolist()
-                whole[attribute] = SuppressionCut(cut.counts, (*cut.disclosed, *left))
+                whole[attribute] = replace(cut, disclosed=(*cut.disclosed, *left))
                 moves.append((attribute, 0, [code + 1 for code in left], 0.0, 0.0, 0.0))
         return moves, whole
 
@@ -66,6 +69,6 @@ class SuppressionRun(RefinementRun):
         of = (self.attributes, outcome.maskings, outcome.cuts)
         return [
             *information.values_disclosed(*of),
-            *information.class_information(*of),
+            *self.class_information(outcome),
             information.suppressed_cells(outcome.maskings, outcome.cuts),
         ]

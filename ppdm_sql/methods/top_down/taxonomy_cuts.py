@@ -71,6 +71,14 @@ class TaxonomyTree:
         return np.asarray(np.where(self.beneficial, gained, 0.0))
 
     @cached_property
+    def penalties(self) -> Floats:
+        """What each node leaves open, in [0, 1]: (leaves below - 1) / (all leaves - 1)."""
+        below = np.array([not children for children in self.children], dtype=np.int64)
+        for node in reversed(range(len(self.children))):
+            below[node] += below[list(self.children[node])].sum()
+        return np.asarray((below - 1) / max(below[0] - 1, 1))
+
+    @cached_property
     def smallest(self) -> Codes:
         """For each node, the records of its smallest child that has any; 0 for a leaf."""
         found = [[n for n in self.records[list(children)] if n] for children in self.children]

@@ -50,9 +50,12 @@ class Terms:
         return cls(**fields | {"owns": tuple(fields["owns"])})  # type: ignore[arg-type]
 
 
-def settings(class_column: str, symbol: str, max_steps: int | None, score_bits: int | None) -> list[object]:
+def settings(
+    class_column: str, symbol: str, boundary: str, max_steps: int | None, score_bits: int | None
+) -> list[object]:
     """List what else changes the outcome, the rule of ties among it."""
-    return [class_column, symbol, max_steps, score_bits, f"ties within {TIED} go to the first attribute"]
+    ties = f"ties within {TIED} go to the first attribute"
+    return [class_column, symbol, boundary, max_steps, score_bits, ties]
 
 
 def check_terms(mine: Terms, theirs: Terms, attributes: Sequence[str]) -> None:
@@ -65,7 +68,8 @@ def check_terms(mine: Terms, theirs: Terms, attributes: Sequence[str]) -> None:
         )
     remedies = {
         "requirements": "Give the same --require on both sides, in the same order, with the same spelling.",
-        "settings": "Give the same --class, --symbol, --max-steps and --score-bits on both sides.",
+        "settings": "Give the same --class, --symbol, --boundary, --max-steps and --score-bits "
+        "on both sides.",
         "match": "Give the same --match on both sides.",
     }
     for name, remedy in remedies.items():

@@ -23,6 +23,7 @@ from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.base.released_rows import Params
+from ppdm_sql.methods.top_down.boundaries import GroupsByValue
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
@@ -129,6 +130,12 @@ def disclosures_sql(joined: str, part: str, formulas: Sequence[Formula], counts:
     )
 
 
+def by_value_sql(joined: str, part: str, attribute: int, counts: str) -> str:
+    """Count the records of each leaf by the values of an attribute too."""
+    by_value = f"SELECT leaf, c{attribute} AS code, {part} AS part, {counts} FROM {joined}"
+    return f"{by_value} GROUP BY leaf, c{attribute}"
+
+
 class LeafGrouping(Grouping):
     """A grouping read off the leaves of the records; it knows the present state only."""
 
@@ -172,6 +179,14 @@ class LeafGrouping(Grouping):
         self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
     ) -> Floats:
         return self._by_attribute(cuts, candidates, formulas, specializations_sql)
+
+    def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
+        number, params = recoded(f"c{attribute}", part, "part", "INTEGER")
+        counts = ", ".join(self._counts.values())
+        joined = f"{self.leaves.table} POSITIONAL JOIN {self._records}"
+        return GroupsByValue(
+            by_value_sql(joined, number, attribute, counts), ["leaf"], params, np.arange(len(part))
+        )
 
     def shrink(self, horizon: Sequence[Codes]) -> None:
         pass  # nothing is merged

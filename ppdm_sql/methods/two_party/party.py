@@ -106,6 +106,11 @@ class IntegrationRun(GeneralizationRun):
         """Positions of the partner's attributes."""
         return [place for place in range(len(self.attributes)) if place not in self._own]
 
+    @property
+    def classes(self) -> int:
+        """Position of the class attribute, which an integration always has."""
+        return self.atoms.position(str(self.roles.class_column))
+
     def shows_symbol(self, name: str) -> bool:
         """The partner looks after its own columns."""
         return name in self._ownership.own and super().shows_symbol(name)
@@ -123,7 +128,7 @@ class IntegrationRun(GeneralizationRun):
             requirements=[str(requirement) for requirement in self.requirements],
             key=self._ownership.key,
             attributes=self.attributes,
-            class_column=self.roles.class_column,
+            class_column=str(self.roles.class_column),
             held={place: item for place, item in enumerate(self.coded) if place not in self._theirs},
             masked=self.beside_symbol,
         )
@@ -257,6 +262,7 @@ class IntegrationRun(GeneralizationRun):
         return {
             "recoding": {name: kinds[name] for name in self.attributes},
             "parties": sorted(parties, key=lambda owned: [*map(self.attributes.index, owned)]),
+            "boundary": self.asked.boundary,
             "match": self.asked.match,
             "intersect": self.asked.intersect,
             "score_bits": self.asked.score_bits,

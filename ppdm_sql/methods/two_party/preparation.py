@@ -76,7 +76,8 @@ class Preparation:
         dictionaries = dict(zip(held, found, strict=True))
         records = ordered_records(engine, source, text, dictionaries)
         shared = {place: found for place, found in dictionaries.items() if place >= len(self.attributes)}
-        asked = agreement.settings(self.class_column, symbol, request.max_steps, request.score_bits)
+        rules = (request.boundary, request.max_steps, request.score_bits)
+        asked = agreement.settings(self.class_column, symbol, *rules)
         terms = Terms(
             requirements=digest_of(list(self.requirements)),
             settings=digest_of(asked),

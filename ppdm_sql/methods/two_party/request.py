@@ -36,6 +36,7 @@ class IntegrateRequest:
         secret: For ``hashed``, what both parties know and nobody else, at least 16 bytes.
         intersect: Take the records that both hold, if the partner says so too, instead of refusing.
         score_bits: Compare scores by so many bits, 2 to 16; None compares them exactly.
+        boundary: How grown intervals are split, ``valid`` or ``best``, the same on both sides.
         max_steps: Stop after this many steps, at least 0, the same on both sides.
         allow_absent: Whether a template may protect values that its column does not hold; both say so.
         person: Refused.
@@ -58,6 +59,7 @@ class IntegrateRequest:
     secret: bytes | None = field(default=None, repr=False)
     intersect: bool = False
     score_bits: int | None = None
+    boundary: str = "valid"
     max_steps: int | None = None
     allow_absent: bool = False
     person: Sequence[str] = ()
@@ -100,6 +102,7 @@ class IntegrateRequest:
             suppress=self.suppress,
             symbol=self.symbol,
             show_values=self.show_values,
+            boundary=self.boundary,
             max_steps=self.max_steps,
             allow_absent=self.allow_absent,
         )

@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
-from unittest import mock
 
 import duckdb
 import pytest
 from cases import Case, expected, quote, released, text
-from cases_tds import PublishedNode, TdsCase, broken, generalize, published_cut, published_tree
+from cases_tds import (
+    PublishedNode,
+    TdsCase,
+    all_shortcuts,
+    assert_same_steps,
+    broken,
+    generalize,
+    published_cut,
+    published_tree,
+)
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import Crowd, NoSolution, Source
 from oracle_tds import TDS, Closeness, Diversity, Growing, History, Method, Node, Rule, grouping
-from runs import large_tables_begin_at_one_row, loaded
+from runs import loaded
 from strategies import cases
 from strategies_tds import tds_cases
 
 import ppdm_sql
-
-
-@contextlib.contextmanager
-def all_shortcuts() -> Iterator[None]:
-    """Have every small table go through what is meant for large ones, also in generalization alone."""
-    channels, loop = "ppdm_sql.methods.top_down.groupings", "ppdm_sql.methods.top_down.loop"
-    with (
-        large_tables_begin_at_one_row(),
-        mock.patch.multiple(channels, WORTH_SWEEPING=0, MOST_SUMS=4, MOST_COMBINATIONS=10**9),
-        mock.patch.multiple("ppdm_sql.methods.top_down.interval_cuts", FEW=1, HORIZON=1),
-        mock.patch.multiple("ppdm_sql.methods.base.code_mapping", LONG=1),
-        mock.patch.multiple(loop, SWEPT=2),
-    ):
-        yield
-
 
 HALF = settings(max_examples=max(1, settings().max_examples // 2))
 
@@ -49,16 +42,6 @@ def oracle_run(case: TdsCase, max_steps: int | None = None) -> History:
         raise
     assume(not history.ambiguous)
     return history
-
-
-def assert_same_steps(release: Any, history: History) -> None:
-    found = release.steps()
-    assert [step.step for step in found] == list(range(1, len(found) + 1))
-    moves = [(step.attribute, step.parent, tuple(step.children)) for step in found]
-    assert moves == [(step.attribute, step.parent, step.children) for step in history.steps]
-    for step, wanted in zip(found, history.steps, strict=True):
-        numbers = (step.score, step.gain, step.loss)
-        assert numbers == pytest.approx((wanted.score, wanted.gain, wanted.loss), rel=0, abs=1e-9)
 
 
 @given(tds_cases())

@@ -202,3 +202,34 @@ def test_the_source_measures_as_brute_force_does(seed: int) -> None:
 
     whole = tuple(Whole(atoms.coded[position].size) for position in range(3))
     assert found.tolist() == pytest.approx([float(n) for n in brute_force(engine, atoms, whole)])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("merged", [False, True])
+def test_boundaries_that_break_a_limit_are_those_of_brute_force(seed: int, merged: bool) -> None:
+    engine = engine_with(seed)
+    atoms = atoms_of(engine)
+    maskings = maskings_of(engine, atoms)
+    asked = [
+        "k >= 6 on place, age",
+        "distinct l >= 3 of ill on place, age",
+        "average risk <= 30% on age, sex",
+    ]
+    for text in asked:
+        gauges = Constraints(constraints_of(engine, atoms, [parse(text)]), 3, persons=True)
+        one = [np.zeros(len(masking.counts), dtype=np.int64) for masking in maskings]
+        measure = PersonMeasure(engine, atoms, gauges, one if merged else horizon(maskings))
+        cuts = tuple(masking.top for masking in maskings)
+        cuts = refined(cuts, (1, int(cuts[1].candidates[0])))
+        (known,) = measure.chain([cuts])
+        part = cuts[2].parts
+        inside = 1 + np.flatnonzero(part[1:] == part[:-1])
+        found = set(measure.invalid_boundaries(cuts, known, 2, part, inside).tolist())
+        wanted = set()
+        for boundary in inside.tolist():
+            halves = refined(cuts, (2, boundary))
+            (numbers,) = measure.chain([halves])
+            assert halves[2].parts.max() == 1
+            if not gauges.valid(numbers):
+                wanted.add(boundary)
+        assert found == wanted

@@ -102,6 +102,7 @@ class Split:
             "ranges": mine.ranges(),
             "allow_absent": True,
             "suppress": [name for name in mine.suppressed if name in owned],
+            "boundary": mine.boundary,
         }
         return IntegrateRequest(**(asked | more))
 
@@ -546,6 +547,7 @@ TERMS: list[tuple[dict[str, Any], str]] = [
     ({"symbol": "?"}, "The partner has another settings."),
     ({"max_steps": 2}, "The partner has another settings."),
     ({"score_bits": 8}, "The partner has another settings."),
+    ({"boundary": "best"}, "The partner has another settings."),
     (SECRET, "The partner has another way to match keys."),
     ({"owns": []}, "Neither party owns column 'Sex'."),
 ]

@@ -1,0 +1,276 @@
+"""Runs without a class, and wishes of single columns, against the brute-force oracle and in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import duckdb
+import pytest
+from cases import expected, quote, released
+from cases_tds import TdsCase, all_shortcuts, assert_same_steps, broken, generalize
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from oracle import NoSolution
+from oracle_tds import Growing, History, grouping
+from oracle_wishes import WishedTDS, Wishes
+from runs import loaded
+from strategies_tds import ORDERED, tds_cases
+
+import ppdm_sql
+
+
+def oracle_run(case: TdsCase, wishes: Wishes, class_column: str | None) -> History:
+    """The oracle's run; draws without a solution, or that hang on a last bit, are not what is tested here."""
+    tds = WishedTDS(
+        case.source,
+        case.rules,
+        class_column,
+        case.treatments,
+        case.keep,
+        case.method,
+        case.condition,
+        boundary=case.boundary,
+        wishes=wishes,
+    )
+    try:
+        history = tds.run()
+    except NoSolution:
+        assume(False)
+        raise
+    assume(not history.ambiguous)
+    return history
+
+
+def assert_same_run(case: TdsCase, history: History, **options: Any) -> None:
+    with loaded(case) as connection:
+        release = generalize(connection, case, **options)
+        assert_same_steps(release, history)
+        records = released(connection.sql(f"FROM {quote(case.release)}"), case, history.columns)
+        assert records == expected(history.states[-1])
+        assert not broken(release.relation(), case, history)
+        assert release.verify().holds
+
+
+@given(tds_cases(method="tds"))
+def test_a_run_without_a_class_takes_the_oracles_steps(case: TdsCase) -> None:
+    history = oracle_run(case, Wishes(), None)
+    assert_same_run(case, history, class_column=None)
+
+
+@given(tds_cases(method="tds", demand="solvable"))
+def test_the_shortcuts_for_large_tables_change_no_step_without_a_class(case: TdsCase) -> None:
+    history = oracle_run(case, Wishes(), None)
+    with all_shortcuts():
+        assert_same_run(case, history, class_column=None)
+
+
+@settings(max_examples=max(1, settings().max_examples // 3))
+@given(tds_cases(method="tds", demand="solvable"))
+def test_the_gains_without_a_class_add_up_to_what_the_penalty_fell_by(case: TdsCase) -> None:
+    with loaded(case) as connection:
+        release = generalize(connection, case, class_column=None, max_steps=0)
+        top = {row.measure: row.after for row in release.measures()}["certainty penalty"]
+        release.drop()
+        release = generalize(connection, case, class_column=None)
+        (left,) = (row.after for row in release.measures() if row.measure == "certainty penalty")
+        assert abs(top - sum(step.gain for step in release.steps()) - left) < 1e-9
+
+
+# -- wishes ----------------------------------------------------------------------------------------
+
+WEIGHTS = st.sampled_from([Fraction(3), Fraction(1, 2), Fraction(1)])
+DAY = 86_400
+WIDTHS: dict[str, list[tuple[Any, Fraction]]] = {
+    "INTEGER": [(2, Fraction(2)), ("90", Fraction(90)), (1.5, Fraction(2))],
+    "DECIMAL(9,2)": [("0.1", Fraction(1, 10)), (8, Fraction(8))],
+    "DOUBLE": [(1, Fraction(1)), (3, Fraction(3))],
+    "DATE": [(1, Fraction(DAY)), ("30 days", Fraction(30 * DAY))],
+    "TIMESTAMP": [("1 hour", Fraction(3600)), (0.5, Fraction(DAY // 2))],
+    "TIME": [("2 hours", Fraction(7200))],
+}
+
+
+def is_grown(case: TdsCase, name: str) -> bool:
+    plain = case.treatments.get(name)
+    return name not in case.suppressed and isinstance(plain, Growing)
+
+
+@st.composite
+def wished(draw: st.DrawFn, case: TdsCase) -> tuple[Wishes, dict[str, Any]]:
+    """Draw wishes of a case, as the oracle and as the product takes them."""
+    masked = [n for n in dict.fromkeys(n for r in case.rules for n in grouping(r)) if n not in case.keep]
+    ordered = [n for n in masked if is_grown(case, n) and case.types[n] in WIDTHS]
+    weights = {name: draw(WEIGHTS) for name in masked if draw(st.booleans())}
+    limits = {name: draw(st.integers(1, 4)) for name in masked if draw(st.integers(0, 2)) == 0}
+    widths = {n: draw(st.sampled_from(WIDTHS[case.types[n]])) for n in ordered if draw(st.booleans())}
+    options = {
+        "weights": {name: float(weight) for name, weight in weights.items()},
+        "limits": limits,
+        "min_widths": {name: given for name, (given, _) in widths.items()},
+    }
+    return Wishes(weights, limits, {name: width for name, (_, width) in widths.items()}), options
+
+
+@given(st.data())
+def test_weights_limits_and_widths_are_heeded_as_the_oracle_heeds_them(data: st.DataObject) -> None:
+    case = data.draw(tds_cases(method="tds", demand="solvable"))
+    wishes, options = data.draw(wished(case))
+    label = data.draw(st.sampled_from([None, case.class_column]))
+    history = oracle_run(case, wishes, label)
+    assert_same_run(case, history, class_column=label, **options)
+
+
+@given(tds_cases(demand="solvable"))
+def test_splits_pass_the_criterion_as_the_oracle_has_it(case: TdsCase) -> None:
+    history = oracle_run(case, Wishes(mdl=True), case.class_column)
+    assert_same_run(case, history, stop="mdl")
+
+
+@given(st.data())
+def test_suppression_heeds_weights_and_limits(data: st.DataObject) -> None:
+    case = data.draw(tds_cases(method="tds", demand="solvable"))
+    wishes, options = data.draw(wished(case))
+    case = replace(case, treatments={})
+    history = oracle_run(case, replace(wishes, widths={}), None)
+    named = [n for n in history.masked if case.types[n] in ORDERED]
+    options = {"weights": options["weights"], "limits": options["limits"], "suppress": named}
+    assert_same_run(case, history, class_column=None, **options)
+
+
+def test_months_are_those_of_the_calendar() -> None:
+    connection = duckdb.connect()
+    days = ["2024-01-31", "2024-02-28", "2024-02-29", "2024-03-31"]
+    connection.execute("CREATE TABLE t AS SELECT unnest($days::DATE[]) AS d", {"days": days})
+    release = ppdm_sql.open(connection).generalize(
+        "t", ["k >= 1 on d"], into="safe", min_widths={"d": "1 month"}
+    )
+    assert sorted({row[0] for row in release.relation().fetchall()}) == [
+        "[2024-01-31, 2024-02-29)",
+        "[2024-02-29, 2024-03-31]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"limits": {"agee": 3}}, "agee"),
+        ({"limits": {"ward": 3}}, "no requirement lets it be masked"),
+        ({"limits": {"age": 0}}, "at least 1"),
+        ({"limits": {"age": "many"}}, "no number of labels"),
+        ({"limits": {"age": 3, "AGE": 4}}, "named twice"),
+        ({"weights": {"age": 0}}, "no number above 0"),
+        ({"weights": {"age": "inf"}}, "no number above 0"),
+        ({"min_widths": {"sex": 3}}, "not grown in the run"),
+        ({"min_widths": {"age": "1 month"}}, "least width"),
+        ({"min_widths": {"age": -5}}, "least width"),
+        ({"stop": "mdl"}, "there is none. Give --class"),
+        ({"stop": "never"}, "no rule"),
+    ],
+)
+def test_a_wish_that_cannot_be_heeded_is_refused_in_words(
+    people: ppdm_sql.Database, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ppdm_sql.PpdmError, match=words):
+        people.generalize("people", ["k >= 2 on age, sex"], into="safe", **options)
+
+
+def test_a_table_that_needs_no_protection_is_not_released_beyond_a_limit(people: ppdm_sql.Database) -> None:
+    release = people.suppress("people", ["k >= 1 on age, sex"], into="safe", limits={"age": 4})
+    assert len({row[0] for row in release.relation().fetchall()}) == 4
+
+
+# -- without a class, in words ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def people() -> ppdm_sql.Database:
+    """Sixty people of whom nothing is to be predicted."""
+    connection = duckdb.connect()
+    connection.execute(
+        """CREATE TABLE people AS SELECT 20 + i % 30 AS age, ['m', 'f'][1 + i % 2] AS sex, i % 3 AS ward,
+        i * 1.5::DOUBLE AS cost, i AS number FROM range(60) r (i)"""
+    )
+    return ppdm_sql.open(connection)
+
+
+def test_hce_tdr_needs_a_class(people: ppdm_sql.Database) -> None:
+    with pytest.raises(ppdm_sql.InvalidOption, match="there is none. Give --class"):
+        people.generalize("people", ["k >= 2 on age"], into="safe", method="hce-tdr")
+
+
+def test_a_release_says_what_its_steps_gained(people: ppdm_sql.Database) -> None:
+    people.generalize("people", ["k >= 2 on age, sex"], into="any")
+    people.generalize("people", ["k >= 2 on age, sex"], class_column="ward", into="ward")
+    people.generalize("people", ["k >= 2 on age"], class_column="ward", method="hce-tdr", into="hce")
+    gains = {name: people.release(name).row().parameters["gain"] for name in ("any", "ward", "hce")}
+    assert gains == {
+        "any": "certainty",
+        "ward": "information about the class",
+        "hce": "conditional entropy",
+    }
+
+
+def test_a_value_of_a_constant_column_is_shown_without_a_class(people: ppdm_sql.Database) -> None:
+    people.engine.write("CREATE TABLE same AS SELECT 'x' AS a FROM range(9)", step="test")
+    release = people.suppress("same", ["k >= 9 on a"], into="safe")
+    assert set(release.relation().fetchall()) == {("x",)}
+
+
+@pytest.mark.parametrize(("label", "told"), [("cost", True), ("number", False), ("ward", False)])
+def test_a_class_of_floating_point_numbers_gets_a_notice(
+    people: ppdm_sql.Database, label: str, told: bool
+) -> None:
+    if told:
+        with pytest.warns(ppdm_sql.PpdmWarning, match="DOUBLE and has 60 values"):
+            people.suppress("people", ["k >= 2 on sex"], class_column=label, into="safe")
+    else:
+        people.suppress("people", ["k >= 2 on sex"], class_column=label, into="safe")
+
+
+def test_a_class_of_hundreds_of_values_gets_a_notice(people: ppdm_sql.Database) -> None:
+    people.engine.write("CREATE TABLE many AS SELECT i AS c, i % 2 AS a FROM range(101) r (i)", step="test")
+    with pytest.warns(ppdm_sql.PpdmWarning, match="INTEGER and has 101 values|BIGINT and has 101 values"):
+        people.generalize("many", ["k >= 2 on a"], class_column="c", into="safe")
+
+
+def test_infinite_numbers_and_one_moment_can_be_split_without_a_class() -> None:
+    connection = duckdb.connect()
+    connection.execute(
+        """CREATE TABLE t AS SELECT v::DOUBLE AS x, DATE '2020-01-01' AS d
+        FROM (VALUES ('-inf'), ('1'), ('2'), ('inf'), ('nan'), (NULL)) s (v), range(3)"""
+    )
+    release = ppdm_sql.open(connection).generalize("t", ["k >= 3 on x, d"], into="safe")
+    assert len(set(release.relation().fetchall())) > 2
+    assert all(0 <= m.after <= 1 for m in release.measures() if m.measure == "certainty penalty")
+
+
+def test_a_release_without_a_class_is_evaluated_on_a_column_that_was_kept(people: ppdm_sql.Database) -> None:
+    pytest.importorskip("sklearn")
+    people.generalize("people", ["k >= 2 on age, sex"], keep=["ward"], into="safe")
+    with pytest.raises(ppdm_sql.InvalidOption, match="made without a class"):
+        people.evaluate("safe", seeds=1, folds=2)
+    with pytest.raises(ppdm_sql.InvalidOption, match="does not show 'age' as it is"):
+        people.evaluate("safe", seeds=1, folds=2, class_column="age")
+    found = people.evaluate("safe", seeds=1, folds=2, class_column="WARD")
+    assert found.rate("majority").mean > 50
+
+
+def test_true_extremes_in_labels_are_told_and_a_range_is_offered(people: ppdm_sql.Database) -> None:
+    with pytest.warns(ppdm_sql.PpdmWarning, match="outermost bounds of 'age' are .* --range age=LOW,HIGH"):
+        people.generalize("people", ["k >= 2 on age, sex"], into="safe")
+    ranged = people.generalize("people", ["k >= 2 on age, sex"], into="round", ranges={"age": (0, 99)})
+    assert ranged.notices == ()
+
+
+def test_a_category_holds_its_codes_though_they_are_longer() -> None:
+    connection = duckdb.connect()
+    codes = ["A00", "A00.1", "A00.11", "A01.0", "B20"]
+    connection.execute("CREATE TABLE t AS SELECT unnest($codes) AS icd FROM range(3)", {"codes": codes})
+    release = ppdm_sql.open(connection).generalize(
+        "t", ["k >= 6 on icd"], into="safe", taxonomies={"icd": "prefixes 1,3"}
+    )
+    assert {row[0] for row in release.relation().fetchall()} <= {"*", "A*", "A00*", "A01*", "B*"}
+    found = connection.execute("SELECT value, generalized FROM ppdm.cuts WHERE value LIKE 'A00%'").fetchall()
+    assert len({label for _, label in found}) == 1
