@@ -72,15 +72,19 @@ class PersonTDS(TDS):
         reached = self.measures(now)
         keeping, possible = [], []
         for attribute, operator in self.operators.items():
-            for split in operator.splits(self.cuts[attribute]):
-                if not self.beneficial(attribute, split):
+            for ways in operator.splits(self.cuts[attribute]):
+                if not self.beneficial(attribute, ways[0]):
                     continue
+                lasting = [way for way in ways if self._lasting(self.measures(self.state(attribute, way)))]
+                if not lasting:
+                    continue
+                split = operator.choose(lasting)
                 then = self.state(attribute, split)
                 after = self.measures(then)
                 gain = self.gain(attribute, split, now, then)
                 candidate = Candidate(attribute, split, gain, self.loss(attribute, reached, after))
                 keeping += [candidate] * self.valid(after)
-                possible += [candidate] * self._lasting(after)
+                possible.append(candidate)
         return keeping if keeping or self.valid(reached) else possible
 
     def _perform(self, history: History, candidates: Sequence[Candidate]) -> None:
@@ -102,6 +106,5 @@ class PersonTDS(TDS):
             self._perform(history, candidates)
         if not self.valid(self.measures(history.states[-1])):
             raise NoSolution
-        grown = [operator for operator in self.operators.values() if hasattr(operator, "ambiguous")]
-        history.ambiguous = self.ambiguous or any(operator.ambiguous for operator in grown)
+        history.ambiguous = self.ambiguous or any(o.ambiguous for o in self.operators.values())
         return history

@@ -191,7 +191,8 @@ class Refinement:
     def best(self, interrupted: Callable[[], bool]) -> RefinementStep | None:
         """Find the best valid candidate of the present state, measured in it; None if there is none."""
         if self._constraints.repairable:
-            self._measure_all()
+            while self._measure_all():  # a boundary that fell may have others in its place
+                pass
             self._choose_usable()
         while True:
             ranking = self._rank()
@@ -311,8 +312,12 @@ class Refinement:
 
     # -- what is measured next --------------------------------------------------------------------
 
-    def _measure_all(self) -> None:
-        """Measure every candidate: where gains cost a measurement too, only valid ones are worth it."""
+    def _measure_all(self) -> bool:
+        """Measure every candidate: where gains cost a measurement too, only valid ones are worth it.
+
+        Returns:
+            Whether there were any to measure.
+        """
         cuts = self.state.cuts
         ids = [self._open(attribute, cut, unmeasured=True)[0] for attribute, cut in enumerate(cuts)]
         every = [(a, int(candidate)) for a, candidates in enumerate(ids) for candidate in candidates]
@@ -321,6 +326,7 @@ class Refinement:
             numbers = self._measure.after(cuts, self.state.measured, every)
             self._measured.numbers.update(zip(every, numbers, strict=True))
             self._learn()
+        return bool(every)
 
     def _explore(self, ranking: _Ranking) -> None:
         """Measure a chain along the present order, as far as that paid last time; else the candidates."""
