@@ -57,7 +57,7 @@ def state_sql(people: str, groups: Sequence[str], formulas: Sequence[Formula]) -
         FROM (
           SELECT
             group0,
-            COUNT(*) AS n
+            CAST(COUNT(*) AS BIGINT) AS n
           FROM (
             SELECT
               c0 AS group0,
@@ -104,7 +104,7 @@ def specialized_sql(
           SELECT
             group0,
             $candidate[part + 1] AS candidate,
-            COUNT(*) AS n,
+            CAST(COUNT(*) AS BIGINT) AS n,
             CAST(SUM(p0) AS BIGINT) AS p0
           FROM sets
           GROUP BY
@@ -118,30 +118,13 @@ def specialized_sql(
         GROUP BY
           candidate
     """
-    numbered, groups = group_keys(keys)
-    part = f"$part[c{attribute} + 1]"
-    counted, held, source = ", ".join(_counts(formulas)), _held(formulas), str(people)
-    small = ""
-    if is_smallest_class(formulas):
-        small = (
-            f"small AS (SELECT {groups}, part FROM (SELECT {groups}, part, n, "
-            f"min(n) OVER (PARTITION BY $candidate[part + 1]) AS least FROM ("
-            f"SELECT {numbered}, {part} AS part, sum(n)::BIGINT AS n FROM {counts} WHERE {part} >= 0 "
-            f"GROUP BY ALL)) WHERE n <= least * $most), "
-        )
-        source = (
-            f"(SELECT {numbered}, {part} AS part, person FROM {people} WHERE {part} >= 0) "
-            f"SEMI JOIN small USING ({groups}, part)"
-        )
-        sets = f"SELECT {groups}, part, person FROM {source} GROUP BY ALL"
-    else:
-        read = ", ".join([numbered, f"{part} AS part", "person", *held])
-        sets = f"SELECT {read} FROM {source} WHERE {part} >= 0 GROUP BY ALL"
+    groups, counted = group_keys(keys)[1], ", ".join(_counts(formulas))
+    sets = _sets_of_parts(people, counts, keys, attribute, formulas)
     parts = f"SELECT {groups}, $candidate[part + 1] AS candidate, {counted} FROM sets GROUP BY {groups}, part"
-    ctes = f"WITH {small}sets AS ({sets}), parts AS ({parts})"
+    ctes = f"WITH {sets}, parts AS ({parts})"
     if formulas[0].total != "sum":
         return f"{ctes} SELECT candidate, {', '.join(totals(formulas))} FROM parts GROUP BY candidate"
-    merged = ", ".join([groups, "$candidate[part + 1] AS candidate", "person", *held])
+    merged = ", ".join([groups, "$candidate[part + 1] AS candidate", "person", *_held(formulas)])
     whole = (
         f"SELECT {groups}, candidate, {counted} FROM (SELECT {merged} FROM sets GROUP BY ALL) "
         f"GROUP BY {groups}, candidate"
@@ -151,6 +134,28 @@ def specialized_sql(
     signed.append(f"SELECT candidate, {_terms(formulas, names, '-')} FROM parts")
     falls = ", ".join(f"sum(fall{j})" for j in range(len(formulas)))
     return f"{ctes} SELECT candidate, {falls} FROM ({' UNION ALL '.join(signed)}) GROUP BY candidate"
+
+
+def _sets_of_parts(
+    people: Table, counts: Table, keys: Keys, attribute: int, formulas: Sequence[Formula]
+) -> str:
+    """Write the table ``sets``: a row a group, part and person; of small parts alone if those will do."""
+    numbered, groups = group_keys(keys)
+    part = f"$part[c{attribute} + 1]"
+    if not is_smallest_class(formulas):
+        read = ", ".join([numbered, f"{part} AS part", "person", *_held(formulas)])
+        return f"sets AS (SELECT {read} FROM {people} WHERE {part} >= 0 GROUP BY ALL)"
+    small = (
+        f"SELECT {groups}, part FROM (SELECT {groups}, part, n, "
+        f"min(n) OVER (PARTITION BY $candidate[part + 1]) AS least FROM ("
+        f"SELECT {numbered}, {part} AS part, sum(n)::BIGINT AS n FROM {counts} WHERE {part} >= 0 "
+        f"GROUP BY ALL)) WHERE n <= least * $most"
+    )
+    source = f"SELECT {numbered}, {part} AS part, person FROM {people} WHERE {part} >= 0"
+    sets = (
+        f"SELECT {groups}, part, person FROM ({source}) SEMI JOIN small USING ({groups}, part) GROUP BY ALL"
+    )
+    return f"small AS ({small}), sets AS ({sets})"
 
 
 def disclosed_sql(
