@@ -276,6 +276,8 @@ class Database:
         weights: Mapping[str, object] | None = None,
         min_widths: Mapping[str, object] | None = None,
         stop: str = "none",
+        tops: Mapping[str, object] | None = None,
+        bottoms: Mapping[str, object] | None = None,
         progress: Progress | None = None,
     ) -> Release:
         """Generalize (TDS, HCE-TDR) as little as the requirements allow, and publish the verified release.
@@ -312,6 +314,8 @@ class Database:
                 days, or a text such as ``1 month``.
             stop: ``none``, or ``mdl``: split an interval only where that passes the criterion of Fayyad and
                 Irani.
+            tops: For a grown column the smallest value of its upper tail, which shares one label.
+            bottoms: For a grown column the greatest value of its lower tail, which shares one label.
             progress: Told what the run is doing.
 
         Returns:
@@ -360,6 +364,8 @@ class Database:
             min_widths=by_name(min_widths, "min_widths"),
             stop=stop,
             person=listed(person),
+            tops=by_name(tops, "tops"),
+            bottoms=by_name(bottoms, "bottoms"),
         )
         return generalize(self.engine, table, request, progress or WarningProgress())
 

@@ -23,14 +23,14 @@ LONG_FUNCTIONS = {
     "cli/swap.py run": 94,
     "cli/train.py run": 80,
     "database.py audit": 64,
-    "database.py generalize": 113,
+    "database.py generalize": 119,
     "database.py randomize": 90,
     "database.py reconstruct": 77,
     "database.py suppress": 79,
     "database.py swap": 107,
     "database.py train": 85,
 }
-LONG_FILES = {"database.py": 1100}
+LONG_FILES = {"database.py": 1102}
 CALLED_ALIKE = {"Measure": 2, "Session": 2}
 
 

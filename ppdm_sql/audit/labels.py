@@ -31,6 +31,8 @@ class MaskedColumn:
         by_interval: Whether the leaves of the taxonomy are intervals.
         shows: What the method says of it: the top everywhere, values as they are, or other labels. It spares
             the audit what need not be looked up, and where it is not so the rows are not those expected.
+        tails: Texts of the greatest value of its lower tail, and of the smallest of its upper one, within
+            which no label may tell values apart; None where there is none.
     """
 
     column: Column
@@ -39,6 +41,7 @@ class MaskedColumn:
     taxonomy: Taxonomy | None = None
     by_interval: bool = False
     shows: Shows = "labels"
+    tails: tuple[str | None, str | None] = (None, None)
 
     @property
     def name(self) -> str:
@@ -206,7 +209,7 @@ def _give_labels(engine: Engine, source: Table, item: ShownColumn, known: Table)
 def _typed_labels(engine: Engine, values: Table, known: Table, masked: MaskedColumn) -> Table:
     """Make ``value, label`` of a column that holds no texts, by intervals or by leaves."""
     if masked.taxonomy is None or masked.by_interval:
-        return binned_values(engine, values, known, masked.name)
+        return binned_values(engine, values, known, masked.name, masked.tails)
     tables = {"known_labels": known, "values_to_label": values}
     query = bind("audit/leaf_values", tables=tables, values={"name": masked.name})
     return engine.materialize("leaf_values", query)

@@ -13,7 +13,7 @@ from ppdm_sql.audit.model import Titled
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.exact import exact_values
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import bind, render, text
 from ppdm_sql.errors import InvalidSource
 
@@ -162,7 +162,7 @@ class _Profiling:
         if self._count is not None:
             rows = rows.select(alias(column(self._count, "s"), "records"))
             self._count = "records"
-        rows = rows.from_(exp.alias_(self._table.expression(), "s", table=True))
+        rows = rows.from_(aliased(self._table, "s"))
         self._source = self._engine.materialize("rows", rows)
         self._values = {name: column(code, "s") for name, code in codes.items()}
 
@@ -231,7 +231,7 @@ class _Profiling:
 
     def _read(self, wanted: Iterable[exp.Expression]) -> exp.Select:
         """Read the rows that stand for records."""
-        query = exp.select(*wanted).from_(exp.alias_(self._source.expression(), "s", table=True))
+        query = exp.select(*wanted).from_(aliased(self._source, "s"))
         if self._count is None:
             return query
         return query.where(exp.GT(this=column(self._count, "s"), expression=exp.convert(0)))

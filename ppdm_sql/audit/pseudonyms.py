@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from ppdm_sql.audit.fingerprints import TEXT, counted, fingerprint, plain_column, total
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import GuaranteeNotMet
 
@@ -46,9 +46,7 @@ def accept_pseudonyms(
     if not names:
         return
     with engine.workspace():
-        before = _rows(
-            exp.select().from_(exp.alias_(source.expression(), "s", table=True)), names, unchanged, count
-        )
+        before = _rows(exp.select().from_(aliased(source, "s")), names, unchanged, count)
         after = _rows(exp.select().from_(released.subquery("s")), names, unchanged, count)
         faults = pseudonym_faults(engine, before, after, names)
     if faults:

@@ -26,7 +26,7 @@ from ppdm_sql.audit.randomized_persons import (
     draw_faults,
 )
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import GuaranteeNotMet
 
@@ -273,7 +273,7 @@ def _side(
     cells: Mapping[str, Table],
 ) -> Side:
     """Measure source or release in one scan; where cells are not given, the rows show them."""
-    query = exp.select().from_(exp.alias_(rows.expression(), "s", table=True))
+    query = exp.select().from_(aliased(rows, "s"))
     labels: list[exp.Expression] = []
     for place, name in enumerate(name for name, model in models.items() if model.kind == "cells"):
         labels.append(column("label", f"b{place}") if name in cells else column(name, "s"))
@@ -333,5 +333,5 @@ def _counted(rows: Table, name: str, side: int) -> exp.Select:
     numbers[side] = exp.Count(this=exp.Star())
     named = [alias(count, label) for count, label in zip(numbers, ("before", "after"), strict=True)]
     value = exp.cast(column(name, "s"), "TEXT")
-    read = exp.alias_(rows.expression(), "s", table=True)
+    read = aliased(rows, "s")
     return exp.select(alias(value, "value"), *named).from_(read).group_by(value.copy())

@@ -24,6 +24,7 @@ class Audit:
         exposure: What the columns that others may know give away; None unless asked for.
         profile: A first look at every column; None where anything was asked.
         counted: Whether records or persons were counted.
+        notices: What to know of these numbers: that rows seem to be taken for persons.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -35,6 +36,7 @@ class Audit:
     exposure: Exposure | None = None
     profile: Profile | None = None
     counted: Counted = "records"
+    notices: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:

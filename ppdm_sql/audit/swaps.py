@@ -11,7 +11,7 @@ from sqlglot import exp
 from ppdm_sql.audit.bins import binned_values, comparable, distinct_values, join_label, own_labels
 from ppdm_sql.audit.fingerprints import fingerprint, plain_column
 from ppdm_sql.engine import Column, Engine, Rows
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import Scalar, bind, literal
 from ppdm_sql.errors import GuaranteeNotMet
 
@@ -230,7 +230,7 @@ def _sides(engine: Engine, source: Table, released: exp.Select, promise: SwapPro
     name, type_text = promise.confidential
     value: exp.Expression = column(name, "s")
     before = _counted(promise, value if promise.bins is None else column("label", "b0"), 0)
-    before = before.from_(exp.alias_(source.expression(), "s", table=True))
+    before = before.from_(aliased(source, "s"))
     if promise.bins is not None:
         number = comparable(value, type_text, promise.bins)
         known, values = own_labels(engine, {name: promise.bins}), distinct_values(engine, source, number)

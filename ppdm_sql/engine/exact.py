@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.types import Kind, kind_of
 
 _EXACT = {Kind.WHOLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.TIME, Kind.BOOLEAN, Kind.ENUM}
@@ -59,7 +59,7 @@ def exact_table(engine: Engine, table: Table, columns: Sequence[Column]) -> Tabl
     if is_plain(values):
         return table
     shown = exp.Star(replace=[alias(value, name) for name, value in values.items()])
-    return engine.overlay(exp.select(shown).from_(exp.alias_(table.expression(), "s", table=True)))
+    return engine.overlay(exp.select(shown).from_(aliased(table, "s")))
 
 
 def is_plain(values: Mapping[str, exp.Expression]) -> bool:
@@ -132,7 +132,7 @@ def _built(type_text: str) -> exp.DataType:
 
 def _has_collation(engine: Engine, table: Table, texts: Sequence[Column]) -> bool:
     """Tell whether a text of a table or view may have a collation, which its type does not say."""
-    source = exp.alias_(table.expression(), "s", table=True)
+    source = aliased(table, "s")
     none = exp.select(*(alias(column(item.name, "s"), f"c{i}") for i, item in enumerate(texts)))
     probe = engine.probe(none.from_(source).limit(0))
     return "COLLATE" in probe.upper()

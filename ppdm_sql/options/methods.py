@@ -8,6 +8,7 @@ from dataclasses import replace
 from ppdm_sql.options.option import REQUIRED, Form, Option
 from ppdm_sql.options.shared import (
     ALLOW_ABSENT,
+    BOTTOMS,
     BOUNDARY,
     BY,
     CLASS,
@@ -38,6 +39,7 @@ from ppdm_sql.options.shared import (
     TABLE,
     TAXONOMIES,
     TEST,
+    TOPS,
     TYPES,
     WEIGHTS,
 )
@@ -117,7 +119,7 @@ _GENERALIZE = (
     ),
     SHOW_VALUES,
     *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES),
-    *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP),
+    *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP, TOPS, BOTTOMS),
 )
 _SWAP = (
     *(TABLE, INTO, CONFIDENTIAL, BY),
@@ -458,8 +460,7 @@ _INTEGRATE = (
     BOUNDARY,
     MAX_STEPS,
     replace(SHOW_VALUES, help="Print this side's values that a taxonomy lacks."),
-    ALLOW_ABSENT,
-    replace(PERSON, hidden=True),
+    *(ALLOW_ABSENT, replace(PERSON, hidden=True)),
 )
 _INSTALL = (
     Option(

@@ -205,3 +205,19 @@ STOP = Option(
     metavar="none|mdl",
     default="none",
 )
+TOPS = Option(
+    "tops",
+    Form.values,
+    "One label for all values from here up, such as 90 or more.",
+    "{'age': 90}",
+    sql="top",
+    metavar="A=90",
+)
+BOTTOMS = Option(
+    "bottoms",
+    Form.values,
+    "One label for all values from here down, such as 18 or less.",
+    "{'age': 18}",
+    sql="bottom",
+    metavar="A=18",
+)

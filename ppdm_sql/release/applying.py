@@ -101,7 +101,7 @@ def apply(engine: Engine, name: str, table: str, *, into: str, unseen: str = "ne
             if engine.dry:
                 engine.write("-- Here the audit measures the table.", step="measure")
             elif records:
-                found = findings(engine, target, measurable, count=recoding.shape.count)
+                found = findings(engine, target, measurable, count=recoding.shape.count, cut=shape.recorded)
     return Applied(row.release, into, rows, counts, tuple(found), unmeasured)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from ppdm_sql.engine import Column
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import literal
 from ppdm_sql.engine.types import read, wide_type
 from ppdm_sql.release.draft import ReleasedColumn
@@ -61,7 +61,7 @@ def in_bins(
         plain.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
         return plain
     every = exp.Star(replace=shown)
-    return exp.select(every).from_(exp.alias_(table.expression(), "t", table=True)).subquery(name)
+    return exp.select(every).from_(aliased(table, "t")).subquery(name)
 
 
 def _bound(text: str, type_text: str) -> exp.Expression:

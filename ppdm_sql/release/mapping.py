@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.exact import exact_values
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import bind, literal, render, text
 from ppdm_sql.engine.types import read, read_exactly, wide_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
@@ -148,16 +148,17 @@ class _Mapping:
         if not has_intervals:
             return _Types(type_text, wide, type_text)
         bounds = [column(bound, "l") for bound in ("lower", "upper")]
-        rounded = exp.or_(*(_is_null(read_exactly(bound, type_text, wide)) for bound in bounds))
-        unread = exp.or_(*(_is_null(read(bound, wide)) for bound in bounds))
+        rounded = exp.or_(*(_is_lost(bound, read_exactly(bound, type_text, wide)) for bound in bounds))
+        unread = exp.or_(*(_is_lost(bound, read(bound, wide)) for bound in bounds))
         counts = exp.select(exp.CountIf(this=rounded), exp.CountIf(this=unread))
-        intervals = self._leaves_of(name, counts).where(exp.Not(this=_is_null(column("lower", "l"))))
+        there = exp.or_(*(exp.Not(this=_is_null(bound)) for bound in bounds))
+        intervals = self._leaves_of(name, counts).where(there)
         ((rounding, unreadable),) = self.engine.query(render(intervals), step="types")
         return _Types(type_text, wide, None if unreadable else wide if rounding else type_text)
 
     def _values(self, cell: exp.Expression, types: _Types) -> exp.Select:
         """Select the distinct values, each as it is and as it lies among bounds, with its records."""
-        rows = exp.alias_(self.source.expression(), "t", table=True)
+        rows = aliased(self.source, "t")
         values = exp.select(alias(cell.copy(), "value"), alias(self.shape.records("t"), "records"))
         value = column("value", "d")
         place = read(value, types.place or types.own)
@@ -175,8 +176,14 @@ class _Mapping:
         return self._leaves_of(name, exp.select(*plain, same, *bounds))
 
     def _leaves_of(self, name: str, query: exp.Select) -> exp.Select:
-        rows = exp.alias_(self.leaves.expression(), "l", table=True)
+        rows = aliased(self.leaves, "l")
         return query.from_(rows).where(exp.EQ(this=column("attribute", "l"), expression=literal(name)))
+
+
+def _is_lost(bound: exp.Expression, value: exp.Expression) -> exp.Expression:
+    """Tell whether a bound that is there cannot be read."""
+    there = exp.Not(this=_is_null(bound.copy()))
+    return exp.And(this=there, expression=_is_null(value))
 
 
 def _is_null(value: exp.Expression) -> exp.Expression:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.count_column import check_counts, count_column
-from ppdm_sql.engine.names import Table, alias, column, resolve
+from ppdm_sql.engine.names import Table, alias, aliased, column, resolve
 from ppdm_sql.engine.statements import render
 from ppdm_sql.engine.types import has_enum, plain_type
 from ppdm_sql.release.bins import bin_label
@@ -58,19 +58,19 @@ class Recoding:
 
     def rows(self) -> exp.Select:
         """Select the recoded rows, in no order: the released columns that the table has, and the bounds."""
-        rows = exp.alias_(self.source.expression(), "t", table=True)
+        rows = aliased(self.source, "t")
         labels = {item.name: column("label", f"m{number}") for number, item in enumerate(self.maps)}
         values = (self._value(item, labels) for item in self.shape.columns)
         query = exp.select(*(value for value in values if value is not None)).from_(rows)
         for number, item in enumerate(self.maps):
             same = exp.NullSafeEQ(this=column("value", f"m{number}"), expression=item.cell.copy())
-            joined = exp.alias_(item.labels.expression(), f"m{number}", table=True)
+            joined = aliased(item.labels, f"m{number}")
             query.append("joins", exp.Join(this=joined, side="LEFT", on=same))
         return query
 
     def size(self, engine: Engine) -> tuple[int, int]:
         """Count the table's rows and records."""
-        rows = exp.alias_(self.source.expression(), "t", table=True)
+        rows = aliased(self.source, "t")
         counted = exp.select(exp.Count(this=exp.Star()), self.shape.records("t")).from_(rows)
         ((number, records),) = engine.query(render(counted), step="size")
         return number, records

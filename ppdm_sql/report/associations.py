@@ -11,7 +11,7 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.report.page import Block, Numbers, Picture
 from ppdm_sql.report.sides import MOST_LISTED, CountedSide
@@ -95,7 +95,7 @@ def corrected_v(chi_square: float | None, rows: int, columns: int, records: floa
 
 def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
     """Collapse the rows over the columns, many numbers in groups that are about as frequent as each other."""
-    query = exp.select().from_(exp.alias_(side.rows.expression(), "s", table=True))
+    query = exp.select().from_(aliased(side.rows, "s"))
     keys: list[exp.Expression] = []
     for place, name in enumerate(names):
         code = f"{'x' if side.has_places(name) else 'c'}{side.codes[name]}"
@@ -109,7 +109,7 @@ def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
             )
             groups = side.engine.materialize("grouped_values", text)
             same = exp.NullSafeEQ(this=column("value", f"g{place}"), expression=value)
-            source = exp.alias_(groups.expression(), f"g{place}", table=True)
+            source = aliased(groups, f"g{place}")
             query.append("joins", exp.Join(this=source, side="LEFT", on=same))
             value = column("group", f"g{place}")
         keys.append(alias(value, f"v{place}"))

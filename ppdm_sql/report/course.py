@@ -138,7 +138,8 @@ def _written(children: Sequence[str | None]) -> str:
 
 def _worst(subject: Subject, steps: int) -> list[Picture]:
     """Audit some of the states on the way, and draw what each requirement had reached there."""
-    wanted = subject.requirements[:MOST_CURVES]
+    # The catalogue holds the last cut only, by which a population is mapped.
+    wanted = [one for one in subject.requirements if one.population is None][:MOST_CURVES]
     if not wanted or subject.shape.person is not None:  # the states on the way are collapsed, without persons
         return []
     shape = _collapsed(subject, wanted)
@@ -152,8 +153,8 @@ def _worst(subject: Subject, steps: int) -> list[Picture]:
         found = findings(subject.engine, view, wanted, count=shape.count)
         reached.append([one.reached for one in found])
     return [
-        _curve(subject, place, list(zip(at, (row[place] for row in reached), strict=True)))
-        for place in range(len(wanted))
+        _curve(subject, one, list(zip(at, (row[place] for row in reached), strict=True)))
+        for place, one in enumerate(wanted)
     ]
 
 
@@ -195,8 +196,7 @@ def _rows(subject: Subject, shape: CollapsedShape) -> int:
     return int(rows)
 
 
-def _curve(subject: Subject, place: int, points: Sequence[tuple[int, float]]) -> Picture:
-    requirement = subject.requirements[place]
+def _curve(subject: Subject, requirement: Requirement, points: Sequence[tuple[int, float]]) -> Picture:
     limit = float(requirement.limit)
     sizes = requirement.counts is Counts.RECORDS
     percent = requirement.counts is Counts.PROTECTED

@@ -11,6 +11,7 @@ from ppdm_sql.audit.findings import summed_up
 from ppdm_sql.audit.judging import judge_classes
 from ppdm_sql.audit.model import ClassSizes, Finding
 from ppdm_sql.audit.questions import Judged, questions
+from ppdm_sql.audit.recorded_cut import RecordedCut
 from ppdm_sql.audit.risks import class_sizes
 from ppdm_sql.audit.templates import template_groups
 from ppdm_sql.engine import Engine
@@ -55,9 +56,10 @@ def measured(
     table: Table,
     asked: Sequence[Requirement],
     count: str | None,
+    cut: RecordedCut | None = None,
     person: Sequence[str] = (),
 ) -> Measurements:
-    """Measure a table; nothing is measured where nothing is asked.
+    """Measure a table; nothing is measured where nothing is asked. Populations are mapped by a release's cut.
 
     Cost: one scan of the table, then scans of its distinct combinations.
     """
@@ -67,7 +69,7 @@ def measured(
     types = dict(columns)
     found = questions(asked, [item.name for item in columns], table=table.name)
     used = list(dict.fromkeys(chain(*(item.columns for item in found))))
-    collapsed = Collapsed(engine, table, used, count, person)
+    collapsed = Collapsed(engine, table, used, count, person, cut=cut)
     for item in found:
         collapsed.class_count(item.requirement.attributes)
     judged = [one for group in template_groups(collapsed, found, types) for one in group.judge()]
@@ -87,7 +89,7 @@ def measured(
 
 def _reached(collapsed: Collapsed, judged: Judged) -> Reached | None:
     requirement = judged.question.requirement
-    if requirement.counts is Counts.RECORDS:
+    if requirement.counts in (Counts.RECORDS, Counts.POPULATION):
         return None
     width = bar_width(requirement)
     values: dict[str, Scalar] = {"requirement": judged.question.number, "width": width, "bars": BARS}

@@ -10,7 +10,7 @@ from itertools import pairwise
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, Rows
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import Scalar, bind
 from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of
 from ppdm_sql.release import ReleasedColumn
@@ -186,7 +186,7 @@ def source_side(
     values = {item.name: _shown_of_source(item, there[item.name], cells) for item in wanted}
     labelled = {item.name for item in wanted if item.bins or item.name in cells}
     types = {name: "VARCHAR" if name in labelled else there[name].type for name in values}
-    rows = exp.select().from_(exp.alias_(source.expression(), "s", table=True))
+    rows = exp.select().from_(aliased(source, "s"))
     count = shape.count if shape.count in there else None
     if count is not None:
         rows = rows.where(exp.GT(this=column(count, "s"), expression=exp.Literal.number(0)))

@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, type_title
-from ppdm_sql.engine.names import Table, alias, column, resolve
+from ppdm_sql.engine.names import Table, alias, aliased, column, resolve
 from ppdm_sql.engine.statements import render
 from ppdm_sql.engine.types import plain_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
@@ -147,9 +147,9 @@ def _asked(type_text: str) -> str:
 
 
 def _answered(source: Table, cell: exp.Expression, found: Table) -> str:
-    rows = exp.alias_(source.expression(), "t", table=True)
+    rows = aliased(source, "t")
     same = exp.NullSafeEQ(this=column("value", "m"), expression=cell.copy())
-    joined = exp.Join(this=exp.alias_(found.expression(), "m", table=True), side="LEFT", on=same)
+    joined = exp.Join(this=aliased(found, "m"), side="LEFT", on=same)
     query = exp.select(column("text", "t"), column("label", "m")).from_(rows)
     query.append("joins", joined)
     return render(query)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
 from itertools import pairwise
 
 from ppdm_sql.engine import Column, Engine
@@ -20,6 +20,8 @@ LEVELS = ("month", "quarter", "year", "decade")
 MOST_RANGES, MOST_PREFIXES = 10_000, 100_000
 """Leaves that ranges may have, and codes."""
 MASK = "*"
+_EXACT = Context(prec=1000)
+"""Holds the digits of any number of the engine beside those of a width; the usual 28 do not."""
 _WORDS = re.compile(r"(dates|prefixes|ranges)(?:\s+([\w.,\s]+))?")
 EXAMPLES = "dates, dates month,year, prefixes, prefixes 1,3, or ranges 5,10,20"
 
@@ -143,17 +145,26 @@ class DerivedTaxonomy:
         widths = [Decimal(width) for width in self.levels]
         query = bind("taxonomy/extremes", tables={"column_values": values})
         ((least, greatest),) = engine.query(query, step="extremes")
-        if least is None:
-            return
-        lower, last = (_floor(Decimal(bound), widths[0]) for bound in (least, greatest))
+        if least is not None:
+            with localcontext(_EXACT):
+                paths = self._between(Decimal(least), Decimal(greatest), widths, column)
+            yield from paths
+
+    def _between(
+        self, least: Decimal, greatest: Decimal, widths: Sequence[Decimal], column: Column
+    ) -> list[list[str]]:
+        """Give the paths of the intervals from one number to another."""
+        lower, last = (_floor(bound, widths[0]) for bound in (least, greatest))
         if (last - lower) / widths[0] >= MOST_RANGES:
             raise InvalidSource(
                 f"Ranges of {widths[0]} over column {column.name!r} would be more than {MOST_RANGES}.",
                 "Give wider ones, such as --taxonomy age='ranges 10,20'.",
             )
+        paths = []
         while lower <= last:
-            yield [*(_interval(_floor(lower, width), width) for width in widths), ROOT]
+            paths.append([*(_interval(_floor(lower, width), width) for width in widths), ROOT])
             lower += widths[0]
+        return paths
 
     def _unfit(self, column: Column, what: str) -> InvalidSource:
         return InvalidSource(
@@ -205,7 +216,9 @@ def _checked_widths(levels: Sequence[str]) -> tuple[str, ...]:
     widths = [Decimal(level) for level in levels] if readable else [Decimal(0)]
     if min(widths) <= 0:
         raise InvalidOption("Ranges need widths above 0.", "Write them as: ranges 5,10,20.")
-    if any(wide % narrow or wide == narrow for narrow, wide in pairwise(widths)):
+    with localcontext(_EXACT):
+        nested = all(narrow < wide and not wide % narrow for narrow, wide in pairwise(widths))
+    if not nested:
         raise InvalidOption(
             f"Ranges of {', '.join(levels)} do not nest: each width must be a multiple of the one before.",
             "Write them as: ranges 5,10,20.",

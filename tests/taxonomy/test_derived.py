@@ -118,6 +118,18 @@ def test_ranges_cover_every_number_once_and_nest(values: set[Decimal], widths: s
             assert Decimal(interval.upper) <= Decimal(above.upper)
 
 
+def test_ranges_hold_numbers_of_any_length() -> None:
+    huge = 10**37 + 7
+    found = derived("ranges 10,100", [huge, huge + 100], "HUGEINT")
+    start = 10**37
+    assert f"[{start}, {start + 10})" in found.labels
+    assert f"[{start}, {start + 100})" in found.labels
+    with pytest.raises(InvalidSource, match="would be more than 10000"):
+        derived("ranges 10", [1.5, 1e300], "DOUBLE")
+    with pytest.raises(InvalidOption, match="do not nest"):
+        derived(f"ranges 3,1{'0' * 40}", [1], "INTEGER")
+
+
 def test_ranges_leave_out_what_is_no_number() -> None:
     found = derived("ranges 1,2", [0.5, float("nan"), float("inf"), float("-inf"), 2.5], "DOUBLE")
     assert [path[0] for path in found.paths()] == ["[0, 1)", "[1, 2)", "[2, 3)"]

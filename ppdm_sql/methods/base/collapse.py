@@ -21,7 +21,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, statements
 from ppdm_sql.engine.count_column import check_counts
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.persons import NumberedPersons, numbered_persons
@@ -197,11 +197,11 @@ def _atoms(
 
 def coded_rows(source: Table, dictionaries: Mapping[int, Dictionary]) -> exp.Select:
     """Select ``c<i>``, the codes of some columns by their positions, from a source under the alias ``s``."""
-    query = exp.select().from_(exp.alias_(source.expression(), "s", table=True), copy=False)
+    query = exp.select().from_(aliased(source, "s"), copy=False)
     for position, dictionary in dictionaries.items():
         name = f"d{position}"
         on = exp.EQ(this=column(dictionary.column.name, "s"), expression=column("value", name))
-        joined = exp.alias_(dictionary.table.expression(), name, table=True)
+        joined = aliased(dictionary.table, name)
         query.select(alias(_code(dictionary, name), f"c{position}"), copy=False)
         query.append("joins", exp.Join(this=joined, side="LEFT", on=on))
     return query

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values, is_plain
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import InvalidSource
 
@@ -46,7 +46,7 @@ def read_source(
         return table
     number = [alias(column(ROW, "s"), ROW)] if rows else []
     query = exp.select(*number, *(alias(value, name) for name, value in values.items()))
-    query = query.from_(exp.alias_(table.expression(), "s", table=True))
+    query = query.from_(aliased(table, "s"))
     return engine.overlay(query) if stable else engine.materialize("source", query)
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, statements, type_title
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.engine.types import is_ordered, read, wide_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
@@ -139,7 +139,7 @@ def _given_bins(engine: Engine, item: Column, edges: Edges) -> list[str]:
 def _recoded(engine: Engine, dictionary: Dictionary, labels: Sequence[str]) -> Table:
     """Give each value's code the label and the number of its bin: those bins that hold a value, from 0."""
     label = bin_label(column("value", "d"), labels, dictionary.column.type)
-    source = exp.alias_(dictionary.table.expression(), "d", table=True)
+    source = aliased(dictionary.table, "d")
     found = exp.select(column("code", "d"), alias(label, "label")).from_(source)
     labelled = engine.materialize("labelled", found)
     query = statements.bind("swapping/binned_codes", tables={"labelled": labelled})

@@ -111,6 +111,7 @@ class SwapRun(Run[Swaps]):
 
     request: SwapRequest
     roles: SwapRoles
+    counts_rows = "each row is swapped for itself"
 
     def assign_roles(self) -> SwapRoles:
         """Read the options, and give every named column its role."""

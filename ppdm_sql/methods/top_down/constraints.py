@@ -112,6 +112,12 @@ class Constraints:
         words = constraint.requirement.against(value, constraint.limit)
         return of_persons(words) if self._persons else words
 
+    def require_defined(self, measured: Floats) -> None:
+        """Refuse a source on which a number means nothing."""
+        for constraint, number in zip(self.all, measured.tolist(), strict=True):
+            if (refused := constraint.requirement.undefined(number)) is not None:
+                raise refused
+
     def require_solution(self, measured: Floats) -> None:
         """Refuse to start where even the most suppressed table breaks a requirement for good."""
         if not bool(self.possible(measured)):

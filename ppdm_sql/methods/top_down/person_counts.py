@@ -22,6 +22,7 @@ from ppdm_sql.methods.top_down.count_tables import Counted, CountTable
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.grouping_sql import group_keys
 from ppdm_sql.methods.top_down.groupings import CountedGrouping, by_candidate, numbered_parts
+from ppdm_sql.methods.top_down.maskings import Masking
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure, MeasuredGrouping, formula_of, worst_after
 from ppdm_sql.methods.top_down.person_sql import (
     disclosed_sql,
@@ -165,9 +166,10 @@ class PersonMeasure(GroupingMeasure):
         constraints: Constraints,
         horizon: Sequence[Codes],
         classes: int | None = None,
+        maskings: Sequence[Masking] = (),
     ) -> None:
         self._monotone = constraints.monotone
-        super().__init__(engine, atoms, constraints, horizon, classes)
+        super().__init__(engine, atoms, constraints, horizon, classes, maskings)
 
     def _add(self, constraints: Sequence[Constraint], positions: list[int]) -> None:
         engine, atoms = self._engine, self._atoms

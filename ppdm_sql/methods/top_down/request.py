@@ -36,5 +36,7 @@ class GeneralizeRequest(RefinementRequest):
     suppress: Sequence[str] = ()
     min_widths: Mapping[str, object] = field(default_factory=dict)
     stop: str = "none"
+    tops: Mapping[str, object] = field(default_factory=dict)
+    bottoms: Mapping[str, object] = field(default_factory=dict)
     interval_columns: bool = False
     show_values: bool = False

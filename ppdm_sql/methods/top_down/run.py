@@ -33,7 +33,7 @@ from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.interrupt import stop_on_interrupt
 from ppdm_sql.methods.top_down.loop import Refinement, State
-from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Masking
+from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.outcome import (
     Move,
@@ -59,6 +59,7 @@ from ppdm_sql.privacy import (
     resolve,
 )
 from ppdm_sql.privacy.absent import said_absent, unknown_value
+from ppdm_sql.privacy.resolving import refuse_populations
 from ppdm_sql.release import Draft, Release, ReleasedColumn
 from ppdm_sql.release.draft import person_column
 
@@ -95,6 +96,8 @@ class RefinementRun(Run[State]):
         )
         listed, kept = list(self.columns.values()), self._as_they_are()
         roles = assign_roles(listed, self.requirements, self.request, table=self.source, kept=kept)
+        if roles.person:
+            refuse_populations(self.requirements)
         wished = {"limit": self.request.limits, "weight": self.request.weights}
         limits, weights = (
             resolved(given, option, list(self.columns), roles.masking, table=self.source)
@@ -252,6 +255,7 @@ class RefinementRun(Run[State]):
         self.maskings = [self.masking(a, name) for a, name in enumerate(self.attributes)]
         self.measure = self.make_measure()
         self.detail = self.measure.detail()
+        self.constraints.require_defined(self.detail)
 
     def shows_symbol(self, name: str) -> bool:
         """Whether the suppressed symbol can stand among the column's own values."""
@@ -259,7 +263,7 @@ class RefinementRun(Run[State]):
 
     def make_measure(self) -> GroupingMeasure:
         """Make what measures the states."""
-        return self.measuring(self.engine, self.atoms, self.constraints, self.horizon)
+        return self.measuring(self.engine, self.atoms, self.constraints, self.horizon, maskings=self.maskings)
 
     @property
     def measuring(self) -> type[GroupingMeasure]:
@@ -396,6 +400,9 @@ class RefinementRun(Run[State]):
             taxonomy = masking.taxonomy
             return MaskedColumn(column, taxonomy.labels[0], False, taxonomy, masking.by_interval, shows)
         suppressed = masking.treatment == "suppressed"
+        if isinstance(masking, Intervals):
+            top = masking.label_of_all(outcome.cuts[position])
+            return MaskedColumn(column, top, suppressed, shows=shows, tails=masking.tail_bounds)
         return MaskedColumn(column, self.request.symbol, suppressed, shows=shows)
 
     def first_kept(self, state: State, cuts: Sequence[Cut], more: Sequence[Move]) -> int:

@@ -7,7 +7,6 @@ The same descent keeps every other monotone privacy model, alone or together wit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Counts
@@ -60,7 +59,7 @@ class SuppressionRun(RefinementRun):
             fits = most is None or len(cut.nodes) <= most
             if isinstance(cut, SuppressionCut) and len(cut.suppressed) and fits:
                 left = cut.suppressed.tolist()
-                whole[attribute] = replace(cut, disclosed=(*cut.disclosed, *left))
+                whole[attribute] = cut.disclose(left)
                 moves.append((attribute, 0, [code + 1 for code in left], 0.0, 0.0, 0.0))
         return moves, whole
 

@@ -17,7 +17,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, as_text
 from ppdm_sql.methods.perturbation.transition_matrices import Array, Grid, kernel, observed_grid
@@ -169,7 +169,7 @@ def coding_query(
         else:
             shown.append(alias(exp.cast(name, "DOUBLE"), value))
             codes += _number_codes(feature, place)
-    rows = render(exp.select(*shown).from_(exp.alias_(source.expression(), "s", table=True)))
+    rows = render(exp.select(*shown).from_(aliased(source, "s")))
     return f"SELECT {', '.join(codes)} FROM ({rows}) AS v WHERE class_text IS NOT NULL"
 
 

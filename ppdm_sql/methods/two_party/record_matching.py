@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import bind, literal
 from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import InvalidSource
@@ -152,7 +152,7 @@ def common_records(
     with registered(engine, {"digest": digests}) as known:
         there = exp.select(column("digest")).from_(known.expression())
         query = exp.select(*(column(name, "s") for name in dict.fromkeys(columns)))
-        query = query.from_(exp.alias_(source.expression(), "s", table=True))
+        query = query.from_(aliased(source, "s"))
         return engine.materialize("common", query.where(exp.In(this=digest, query=there.subquery())))
 
 

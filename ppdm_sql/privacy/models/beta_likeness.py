@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
-from ppdm_sql.privacy.limits import DISTANCES, LARGEST, MOST_ASKED, at_most, rounded_up
+from ppdm_sql.privacy.limits import DISTANCES, LARGEST, at_most, rounded_up
 from ppdm_sql.privacy.quoting import number_text
 from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement, check_columns
 
@@ -64,7 +64,7 @@ class BetaLikeness(DistributionRequirement):
     }
 
     def __post_init__(self) -> None:
-        if not 0 <= self.beta <= MOST_ASKED:
+        if not 0 <= self.beta <= grammar.UNLIMITED:
             raise InvalidOption(
                 f"beta = {number_text(self.beta)} is {'below 0' if self.beta < 0 else 'too large'}.",
                 "Give a number such as beta <= 1.5.",
@@ -82,10 +82,10 @@ class BetaLikeness(DistributionRequirement):
         if kind == "enhanced":
             reader.expect(_BETA, "'beta'")
             reader.expect(grammar.AT_MOST, "'<='")
-            most = reader.fraction()
+            most = grammar.limit(reader)
         else:
             limited = grammar.bounded(reader, grammar.AT_MOST, "'<='", grammar.OF)
-            most = reader.fraction() if limited else Fraction(MOST_ASKED)
+            most = grammar.limit(reader) if limited else grammar.UNLIMITED
         return cls(kind, most, grammar.sensitive(reader), grammar.quasi_identifier(reader))
 
     @property
