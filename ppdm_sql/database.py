@@ -178,6 +178,8 @@ class Database:
         count_column: str | None = None,
         keep: Sequence[str] = (),
         identifiers: Mapping[str, str] | None = None,
+        suppress_records: Number = 0,
+        loss: str = "smallest",
         max_steps: int | None = None,
         symbol: str = "*",
         allow_absent: bool = False,
@@ -200,6 +202,10 @@ class Database:
             keep: Further columns to release as they are. A column of a requirement that is kept stays in
                 the clear and still groups. Columns that nobody names are not released.
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
+            suppress_records: The largest share of the records that may be left out, such as ``"1%"`` or 0.01:
+                those in classes that break a requirement. They are not in the release in any form.
+            loss: What a step costs: ``smallest``, the fall of the smallest class that is kept, or
+                ``average``, that of the mean class size.
             max_steps: Stop after this many disclosures, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
@@ -239,6 +245,8 @@ class Database:
             count_column=count_column,
             keep=listed(keep),
             identifiers=by_name(identifiers, "identifiers"),
+            suppress_records=suppress_records,
+            loss=loss,
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
@@ -268,6 +276,8 @@ class Database:
         identifiers: Mapping[str, str] | None = None,
         interval_columns: bool = False,
         show_values: bool = False,
+        suppress_records: Number = 0,
+        loss: str = "smallest",
         max_steps: int | None = None,
         symbol: str = "*",
         allow_absent: bool = False,
@@ -304,6 +314,10 @@ class Database:
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
             interval_columns: Put columns ``A_lower`` and ``A_upper`` beside each column of intervals.
             show_values: List values that a taxonomy lacks in the error that says how many there are.
+            suppress_records: The largest share of the records that may be left out, such as ``"1%"`` or 0.01:
+                those in classes that break a requirement. They are not in the release in any form.
+            loss: What a step costs: ``smallest``, the fall of the smallest class that is kept, or
+                ``average``, that of the mean class size.
             max_steps: Stop after this many steps, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
@@ -357,6 +371,8 @@ class Database:
             identifiers=by_name(identifiers, "identifiers"),
             interval_columns=interval_columns,
             show_values=show_values,
+            suppress_records=suppress_records,
+            loss=loss,
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
@@ -722,6 +738,7 @@ class Database:
         require: Sequence[str | Asked] = (),
         k: int | Sequence[int] | None = None,
         method: str | Sequence[str] = "tds",
+        suppress_records: Number | Sequence[Number] = "0",
         class_column: str | None = None,
         taxonomies: Mapping[str, Taxonomy | Mapping[str, Any] | str | Path] | None = None,
         ranges: Mapping[str, tuple[object, object]] | None = None,
@@ -743,8 +760,8 @@ class Database:
     ) -> Comparison:
         """Put settings, or releases, side by side: risk, loss, what is left of the class.
 
-        Settings are all combinations of ``k`` and ``method``. Nothing is published, unless ``keep_best`` says
-        by what the best is chosen. A setting that cannot be met is a row that says why.
+        Settings are all combinations of ``k``, ``method`` and ``suppress_records``. Nothing is published,
+        unless ``keep_best`` says by what the best is chosen. A setting that cannot be met is a row that says why.
 
         Args:
             tables: Table or view, file or frame to try settings on; or releases, and nothing to try.
@@ -752,6 +769,7 @@ class Database:
             require: What every setting keeps; ``k on A, B`` without a limit takes that of ``k``.
             k: The smallest class sizes to try.
             method: Of ``tds``, ``hce-tdr`` and ``pda``, those to try.
+            suppress_records: The largest shares of the records that may be left out, to try.
             class_column: The column that a classifier is to predict; by default detail counts.
             taxonomies: As for :meth:`generalize`, for all settings alike.
             ranges: For a grown column its lower bound, and its upper bound, which is outside.
@@ -791,11 +809,14 @@ class Database:
         """
         from ppdm_sql.comparison import CompareOptions, compare
 
+        several = isinstance(suppress_records, list | tuple)
+        shares: tuple[Any, ...] = tuple(suppress_records) if several else (suppress_records,)  # type: ignore[arg-type]
         options = CompareOptions(
             quasi_identifier=listed(quasi_identifier),
             require=require,
             k=() if k is None else (k,) if isinstance(k, int) else tuple(k),
             method=(method,) if isinstance(method, str) else tuple(method),
+            suppress_records=shares,
             class_column=class_column,
             taxonomies=by_name(taxonomies, "taxonomies"),
             ranges=by_name(ranges, "ranges"),

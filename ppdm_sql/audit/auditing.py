@@ -80,6 +80,23 @@ def findings(
         return _AuditRun(engine, table, requirements, (), count, person=person, cut=cut).findings
 
 
+def judged_classes(
+    engine: Engine, table: Table, requirements: Sequence[Requirement], count: str
+) -> tuple[Collapsed, list[Judged]]:
+    """Judge every class of a table by each requirement; the working tables last as long as the workspace.
+
+    Args:
+        engine: Where the table is.
+        table: A table with at least one record.
+        requirements: What to judge by.
+        count: Column with the number of records of a row.
+
+    Cost: as for :func:`findings`.
+    """
+    run = _AuditRun(engine, table, requirements, (), count)
+    return run.collapsed, run.judged
+
+
 def audit(
     engine: Engine,
     table: Table,
@@ -212,12 +229,12 @@ class _AuditRun:
             self.collapsed.class_count(columns_together)
         self.templates = template_groups(self.collapsed, asked, dict(columns))
         self._types = dict(columns)
-        self._judged = _judged(self.collapsed, asked, self.templates, self._types)
+        self.judged = _judged(self.collapsed, asked, self.templates, self._types)
 
     @cached_property
     def findings(self) -> list[Finding]:
         """The judgements summed up, one finding per requirement."""
-        return summed_up(self.collapsed, self._judged)
+        return summed_up(self.collapsed, self.judged)
 
     def report(
         self,
@@ -245,7 +262,7 @@ class _AuditRun:
         """Name the worst groups of each requirement, at most so many."""
         if groups < 0:
             raise InvalidOption(f"{groups} groups cannot be named.", "Give 0 or more.")
-        judged = self._judged if groups else []
+        judged = self.judged if groups else []
         return [group for item in judged for group in worst_groups(self.collapsed, item, groups)]
 
 

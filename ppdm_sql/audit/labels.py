@@ -138,10 +138,27 @@ def shown_columns(
     Cost: of the release a GROUP BY of each column that shows labels, and of the source of each of them that
     holds no texts.
     """
+    mapped = [item.name for item in masked if item.shows == "labels"]
+    labels = released
+    if mapped:
+        labels = engine.materialize("shown_labels", _shown_labels(released, mapped, count))
+    return labelled_columns(engine, source, labels, masked)
+
+
+def labelled_columns(
+    engine: Engine, source: Table, labels: Table, masked: Sequence[MaskedColumn]
+) -> list[ShownColumn]:
+    """Make what the values of masked columns are looked up in, for labels that are known.
+
+    Args:
+        engine: Where all is.
+        source: The source.
+        labels: Working table ``attribute, text, label``: the labels shown, each its own text.
+        masked: The masked columns.
+    """
     columns = {item.name: ShownColumn(item) for item in masked}
     mapped = [item for item in columns.values() if item.masked.shows == "labels"]
     if mapped:
-        labels = engine.materialize("shown_labels", _shown_labels(released, mapped, count))
         _look_up(engine, labels, columns)
         leaves = _leaf_labels(engine, mapped)
         for item in mapped:
@@ -149,14 +166,14 @@ def shown_columns(
     return list(columns.values())
 
 
-def _shown_labels(released: Table, columns: Sequence[ShownColumn], count: str | None) -> exp.Expression:
+def _shown_labels(released: Table, names: Sequence[str], count: str | None) -> exp.Expression:
     """Select ``attribute, text, label``: the labels of columns, each its own text."""
     parts = []
-    for item in columns:
-        rows = exp.select(alias(column(item.name, "s"), "label")).distinct()
+    for name in names:
+        rows = exp.select(alias(column(name, "s"), "label")).distinct()
         rows = counted(rows.from_(aliased(released, "s"), copy=False), count)
         label = exp.cast(column("label", "v"), TEXT)
-        named = [alias(literal(item.name), "attribute"), alias(label, "text"), alias(label.copy(), "label")]
+        named = [alias(literal(name), "attribute"), alias(label, "text"), alias(label.copy(), "label")]
         parts.append(exp.select(*named, copy=False).from_(rows.subquery("v", copy=False), copy=False))
     return union_all(parts)
 

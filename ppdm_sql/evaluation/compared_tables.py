@@ -165,9 +165,11 @@ def _check_same(
     plain = [f"v{position}" for position, feature in enumerate(found) if not feature.masked]
     label = ["label"] if same_label else []
     tables = {"original": original, "released": released}
-    comparing = bind("evaluation/differences", tables=tables, columns={"plain": [*plain, *label]})
-    ((differences,),) = engine.query(comparing, step="differences")
-    if differences:
+    step = "additions" if row.left_out else "differences"
+    comparing = bind(f"evaluation/{step}", tables=tables, columns={"plain": [*plain, *label]})
+    ((differences,),) = engine.query(comparing, step=step)
+    records = [count_records(engine, table) for table in tables.values()] if row.left_out else [0, 0]
+    if differences or records[0] - records[1] != (row.left_out or 0):
         raise _changed(row)
 
 

@@ -54,6 +54,11 @@ def evaluate(engine: Engine, release: Release, options: EvaluateOptions, progres
     try:
         with engine.workspace():
             progress.start(f"reading {release.name} and its source")
+            if left := release.row().left_out:
+                progress.notice(
+                    f"{left} records are left out of {release.name}: its trees have not seen them, and are "
+                    "asked of them only by --test."
+                )
             tables = compared_tables(engine, release, options.test, options.class_column)
             run = _EvaluationRun(engine, tables, options, progress)
             return run.evaluation(release.name)

@@ -22,6 +22,7 @@ from ppdm_sql.options.shared import (
     INTO,
     KEEP,
     LIMITS,
+    LOSS,
     MAX_STEPS,
     METHOD,
     MIN_WIDTHS,
@@ -37,6 +38,7 @@ from ppdm_sql.options.shared import (
     SHOW_VALUES,
     STOP,
     SUPPRESS,
+    SUPPRESS_RECORDS,
     SYMBOL,
     TABLE,
     TAXONOMIES,
@@ -95,7 +97,7 @@ _AUDIT = (
 _SUPPRESS = (
     *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, COUNT, KEEP, IDENTIFIERS),
     replace(MAX_STEPS, help="Stop after this many disclosures."),
-    *(SYMBOL, ALLOW_ABSENT, PERSON, TYPES, LIMITS, WEIGHTS),
+    *(SUPPRESS_RECORDS, LOSS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES, LIMITS, WEIGHTS),
 )
 _GENERALIZE = (
     *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, METHOD),
@@ -113,7 +115,7 @@ _GENERALIZE = (
         default=False,
     ),
     SHOW_VALUES,
-    *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES),
+    *(SUPPRESS_RECORDS, LOSS, MAX_STEPS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES),
     *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP, TOPS, BOTTOMS),
 )
 _SWAP = (

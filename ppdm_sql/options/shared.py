@@ -90,6 +90,22 @@ ALLOW_ABSENT = Option(
     "true",
     default=False,
 )
+SUPPRESS_RECORDS = Option(
+    "suppress_records",
+    Form.share,
+    "Largest share of the records to leave out: those in classes that break a requirement.",
+    "'1%'",
+    metavar="SHARE",
+    default=0,
+)
+LOSS = Option(
+    "loss",
+    Form.text,
+    "What a step costs: the fall of the smallest class that is kept, or of the average class size.",
+    "'average'",
+    metavar="smallest|average",
+    default="smallest",
+)
 RANGES = Option(
     "ranges",
     Form.ranges,

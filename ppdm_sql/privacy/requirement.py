@@ -84,6 +84,8 @@ class Requirement(ABC):
     """What is counted in each group of records."""
     monotone: ClassVar[bool] = True
     """Whether refinement moves the number towards the limit only, so that it never repairs a violation."""
+    compares_with_table: ClassVar[bool] = False
+    """Whether a class is held against the distribution of the sensitive values in the whole table."""
     reads_anything: ClassVar[bool] = False
     """Whether the form has no word that it opens with, so that every other form is tried before it."""
     macro: ClassVar[str | None] = None
@@ -155,6 +157,11 @@ class Requirement(ABC):
         return (self,)
 
     # -- how it is measured
+
+    @property
+    def breaks_in_parts(self) -> bool:
+        """Whether every part of a class that breaks it breaks it too, so that none of them can be mended."""
+        return False
 
     @abstractmethod
     def formula(self, values: ValueCounts) -> Formula:

@@ -301,7 +301,7 @@ def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | 
         return subject, None, [f"The source {row.source} is not in this database, so nothing of it is shown."]
     cells = {name: model.labels for name, model in _noises(subject).items() if model.kind == "cells"}
     side = source_side(engine, source, subject.shape, cells)
-    if not _is_same(subject, side):
+    if not _is_same(subject, side, row.left_out or 0):
         changed = f"The source {row.source} is not what it was when the release was made"
         return subject, None, [f"{changed}, so nothing of it is shown."]
     names = {item.name for item in engine.columns(source)}
@@ -316,12 +316,14 @@ def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | 
     return whole, source, []
 
 
-def _is_same(subject: Subject, side: CountedSide) -> bool:
-    """Tell whether the columns that are released as they are have the same values as often."""
+def _is_same(subject: Subject, side: CountedSide, left_out: int) -> bool:
+    """Tell whether what is released as it is looks the same; but for the number of records left out."""
     kept = [item.name for item in subject.columns(*cost.KEPT)]
     if any(name not in side.codes for name in kept):
         return False
     records = _records(subject.after)
+    if left_out:
+        return not side.codes or _records(side) == records + left_out
     return (not side.codes or _records(side) == records) and all(
         side.counts(name) == subject.after.counts(name) for name in kept
     )
@@ -349,6 +351,9 @@ def _owners_facts(subject: Subject, row: CatalogueRow) -> list[tuple[str, str]]:
     """List what the catalogue knows."""
     facts = [("Source", row.source), *_method(subject), *_columns(subject)]
     facts.append(("Published", f"{written(row.created_at.date())}, by ppdm-sql {row.version}"))
+    if row.left_out is not None:
+        most = row.parameters.get("suppress_records", "")
+        facts.append(("Records left out", f"{row.left_out}; at most {most} of the source's"))
     if subject.shape.stepwise:
         facts.append(("Ended", ENDED.get(row.stopped, row.stopped)))
     return [*facts, *(("Notice", notice) for notice in row.notices)]

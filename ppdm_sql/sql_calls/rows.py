@@ -304,6 +304,7 @@ def applied(found: Applied) -> Row:
     broken = [str(item.requirement) for item in found.findings if not item.holds]
     unknown = [str(requirement) for requirement in found.unmeasured]
     said = [f"{text} does not hold" for text in broken] + [f"{text} cannot be measured" for text in unknown]
+    said += [f"{found.left_out} records left out"] if found.left_out else []
     return found.into, found.rows, sum(found.unseen.values()), "; ".join(said) or "every requirement holds"
 
 

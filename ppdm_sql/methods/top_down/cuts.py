@@ -72,6 +72,14 @@ class Cut(ABC):
         """
         return self
 
+    def reopened(self, alive: NDArray[np.bool_]) -> Cut:
+        """Give the same partition with candidates that had fallen for one state only open again.
+
+        Args:
+            alive: For each candidate id, whether it may still be performed.
+        """
+        return self
+
     @abstractmethod
     def refine(self, candidate: int) -> Cut:
         """Give the cut after performing one candidate."""

@@ -21,7 +21,9 @@ from ppdm_sql.methods.top_down.boundary_rules import described_shorter, wide_eno
 from ppdm_sql.methods.top_down.certainty_penalty import value_places
 from ppdm_sql.methods.top_down.column_wishes import resolved
 from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy
+from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule
+from ppdm_sql.methods.top_down.left_out import AllowedConstraints
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.outcome import Outcome
@@ -305,8 +307,7 @@ class GeneralizationRun(RefinementRun):
 
     def make_measure(self) -> GroupingMeasure:
         """Measure information beside the requirements."""
-        seen = self.constraints, self.horizon, self.classes, self.maskings, self.memory
-        measure = GroupingMeasure(self.engine, self.atoms, *seen)
+        measure = self.measured_by(self.classes)
         self._before = measure.information(None)
         return measure
 
@@ -353,14 +354,31 @@ class GeneralizationRun(RefinementRun):
         """Measure the equivalence classes, the class information, and how much detail is lost."""
         names, cuts = self.attributes, tuple(outcome.cuts)
         of = (names, outcome.maskings, cuts)
-        after = self.measure.information(cuts)
-        rows = [*information.equivalence_classes(names, self.atoms.records, self._before, after)]
+        records, left = self.atoms.records, self.left_out_by_class(outcome)
+        after = self._now(outcome).information(cuts)
+        rows = [*information.equivalence_classes(names, records, self._before, after, left)]
         if self.condition:
-            both = self._entropy_before, self._entropy.now(cuts)
+            both = self._entropy_before, self._entropy_now(outcome).now(cuts)
             rows.append(("conditional entropy: all condition attributes", *both))
         rows += [*information.values_disclosed(*of), *self.class_information(outcome)]
-        rows += information.generalized_information_loss(self.engine, names, outcome)
+        rows += information.generalized_information_loss(self.engine, names, outcome, records)
         return rows
+
+    def _now(self, outcome: Outcome) -> GroupingMeasure:
+        """Give what measures the records of the release: those of the run, unless some are left out."""
+        constraints = self.constraints
+        if outcome.atoms is self.atoms or not isinstance(constraints, AllowedConstraints):
+            return self.measure
+        parts = [cut.parts for cut in outcome.cuts]
+        plain = Constraints(constraints.asked, len(self.attributes))
+        return GroupingMeasure(self.engine, outcome.atoms, plain, parts, self.classes)
+
+    def _entropy_now(self, outcome: Outcome) -> ConditionalEntropy:
+        """Give what measures the class that is left in them."""
+        if outcome.atoms is self.atoms or self.classes is None:
+            return self._entropy
+        places, parts = range(len(self.attributes)), [cut.parts for cut in outcome.cuts]
+        return ConditionalEntropy(self.engine, outcome.atoms, places, self.classes, parts)
 
 
 def _is_text(type_text: str) -> bool:

@@ -175,7 +175,7 @@ class CountedGrouping(Grouping):
         self._reach(states)
         parts = {i: p for i in self.attributes if (p := self._parts(states, i)).radix > 1}
         counts = self._smallest_table(list(parts), states[0])
-        keys = _packed({i: part.radix for i, part in parts.items()})
+        keys = packed_keys({i: part.radix for i, part in parts.items()})
         params: dict[str, object] = {"states": len(states)}
         for key in keys:
             radix = 1
@@ -291,7 +291,7 @@ class CountedGrouping(Grouping):
         by = (i for i in self.attributes if grouped or i not in split)
         here = {i: p for i in by if (p := self._parts([cuts], i)).radix > 1}
         counts = self._smallest_table(sorted({*here, *split}), cuts)
-        keys = _packed({i: part.radix for i, part in here.items()})
+        keys = packed_keys({i: part.radix for i, part in here.items()})
         params: dict[str, object] = {}
         for key in keys:
             radix = 1
@@ -390,7 +390,7 @@ def _common_refinement(parts: Codes) -> tuple[Codes, Codes]:
     return distinct, of_code.ravel()
 
 
-def _packed(radices: dict[int, int]) -> list[list[int]]:
+def packed_keys(radices: dict[int, int]) -> list[list[int]]:
     """Spread attributes over as few mixed-radix keys as their radices allow."""
     keys: list[list[int]] = []
     size = 1

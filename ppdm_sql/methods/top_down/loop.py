@@ -12,12 +12,13 @@ present state.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.column_wishes import ColumnWishes
@@ -159,8 +160,9 @@ class Refinement:
     ) -> None:
         self._constraints, self._measure, self._gains = constraints, measure, gains
         self._rounding, self._wishes = rounding, wishes or ColumnWishes.none(len(cuts))
-        self.loss = PrivacyLoss(constraints.all, len(cuts))
+        self.loss = PrivacyLoss(constraints.lost, len(cuts))
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
+        self._refused: set[Candidate] = set()  # not valid in this state, and yet not dead
         (root,) = measure.chain([cuts])
         self.state = State(cuts, root)
         # Of what is not measured yet only this is known: no state is better than the most general one.
@@ -208,6 +210,8 @@ class Refinement:
         measured = self._measured.numbers[step.candidate]
         self.state = State(_refined(self.state.cuts, step.candidate), measured, (*self.state.steps, step))
         self._measured = self._measured.after.get(step.candidate, _Measured())
+        self._constraints.forget(self._bounds, measured)
+        self._reopen()
         self._used += 1
         self._learn()
 
@@ -260,7 +264,7 @@ class Refinement:
         ids, smallest = self._open(attribute, cut)
         (gains,) = self._gains.of((cut,), (ids,))
         block = self._block(attribute, ids, smallest, gains, before)
-        limited = self._wishes.most[attribute] is not None
+        limited = self._wishes.most[attribute] is not None or not self._constraints.only_worse
         if isinstance(cut, SuppressionCut) and cut.drifts and len(ids) >= MANY and not limited:
             weight = self._wishes.weights[attribute]
             shortlists[attribute] = Shortlist(cut, ids, gains, block.losses, before, weight)
@@ -276,7 +280,7 @@ class Refinement:
         while cut.is_beneficial and 2 * number < shortlist.open(cut) and shortlist.serves(cut, before):
             ids = shortlist.first(number, cut)
             smallest = cut.smallest_of(ids)
-            possible = self._alive[attribute][ids] & (smallest >= self._constraints.least[attribute])
+            possible = self._open_now(attribute)[ids] & (smallest >= self._constraints.least[attribute])
             ids, smallest = ids[possible], smallest[possible]
             block = self._block(attribute, ids, smallest, cut.gains_of(ids), before)
             if len(ids) and shortlist.decides(number, cut, float(block.scores.max())):
@@ -288,7 +292,9 @@ class Refinement:
         """List the candidates that may still be valid, with the records of the smallest part of each."""
         smallest = cut.smallest
         # No class is larger than a part of it, so a part below k needs no measurement to be refused.
-        possible = self._alive[attribute][cut.candidates] & (smallest >= self._constraints.least[attribute])
+        possible = self._open_now(attribute)[cut.candidates] & (
+            smallest >= self._constraints.least[attribute]
+        )
         room = self._wishes.have_room(attribute, cut)
         possible = possible if room is None else possible & room
         return np.asarray(cut.candidates[possible]), np.asarray(smallest[possible])
@@ -311,16 +317,37 @@ class Refinement:
             self._measured.numbers.items(), valid, strict=True
         ):
             self._bounds[attribute][candidate] = numbers
-            if self._alive[attribute][candidate] and not holds:
-                self._alive[attribute][candidate] = False
-                fallen.add(attribute)
+            if holds or not self._may_follow(attribute, candidate):
+                continue
+            self._fell(attribute, [candidate])
+            fallen.add(attribute)
         for attribute in fallen:
             self._shortlists.pop(attribute, None)
             self._offer_others(attribute)
 
+    def _may_follow(self, attribute: int, candidate: int) -> bool:
+        """Whether a candidate is not known to break a limit in the present state."""
+        return bool(self._alive[attribute][candidate]) and (attribute, candidate) not in self._refused
+
+    def _fell(self, attribute: int, candidates: Iterable[int]) -> None:
+        """Drop candidates that break a limit: for good, or where refinement can mend them, in this state."""
+        if self._constraints.monotone:
+            self._alive[attribute][list(candidates)] = False
+        else:
+            self._refused.update((attribute, int(candidate)) for candidate in candidates)
+
+    def _open_now(self, attribute: int) -> NDArray[np.bool_]:
+        """For each candidate id of an attribute, whether it may be performed in the present state."""
+        alive = self._alive[attribute]
+        refused = [candidate for a, candidate in self._refused if a == attribute]
+        if refused:
+            alive = alive.copy()
+            alive[refused] = False
+        return alive
+
     def _offer_others(self, attribute: int) -> None:
         """Offer the best boundary that is valid in the place of one that fell, in each interval."""
-        cuts, alive = self.state.cuts, self._alive[attribute]
+        cuts, alive = self.state.cuts, self._open_now(attribute)
         cut = cuts[attribute]
         part = cut.contested(alive)
         if part is None:
@@ -329,9 +356,18 @@ class Refinement:
         boundaries = 1 + np.flatnonzero(inside & alive[1:])
         if len(boundaries):
             known = self.state.measured
-            alive[self._measure.invalid_boundaries(cuts, known, attribute, part, boundaries)] = False
-        cuts = (*cuts[:attribute], cut.without(alive), *cuts[attribute + 1 :])
+            self._fell(attribute, self._measure.invalid_boundaries(cuts, known, attribute, part, boundaries))
+        cuts = (*cuts[:attribute], cut.without(self._open_now(attribute)), *cuts[attribute + 1 :])
         self.state = replace(self.state, cuts=cuts)
+
+    def _reopen(self) -> None:
+        """Let go of what the last state alone refused."""
+        reopened = {attribute for attribute, _ in self._refused}
+        self._refused.clear()
+        if reopened:
+            pairs = enumerate(self.state.cuts)
+            cuts = [c.reopened(self._alive[a]) if a in reopened else c for a, c in pairs]
+            self.state = replace(self.state, cuts=tuple(cuts))
 
     # -- what is measured next --------------------------------------------------------------------
 

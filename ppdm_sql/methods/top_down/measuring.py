@@ -139,6 +139,10 @@ class GroupingMeasure:
             numbers[positions] = grouping.detail(formulas)[1:]
         return numbers
 
+    def source(self, detail: Floats) -> Floats:
+        """Give the number of each constraint in the source, for the measures, from :meth:`detail`."""
+        return detail
+
     def chain(self, states: Sequence[Cuts]) -> Floats:
         """Measure states that follow each other, shape (states, constraints)."""
         numbers = np.empty((len(states), self._size))

@@ -66,8 +66,10 @@ class SuppressionRun(RefinementRun):
     def release_measures(self, outcome: Outcome) -> Sequence[information.Row]:
         """Measure what is disclosed, its class information, and how much is suppressed."""
         of = (self.attributes, outcome.maskings, outcome.cuts)
+        name, before, hidden = information.suppressed_cells(outcome.maskings, outcome.cuts)
         return [
             *information.values_disclosed(*of),
             *self.class_information(outcome),
-            information.suppressed_cells(outcome.maskings, outcome.cuts),
+            (name, before, hidden),
+            *information.with_left_out(name, hidden or 0.0, outcome.atoms, self.atoms.records),
         ]

@@ -54,6 +54,7 @@ class DeltaDisclosure(DistributionRequirement):
     quasi_identifier: tuple[str, ...]
 
     worst = "max"
+    compares_with_table = True
     form = "delta"
     measured = "largest delta"
     macro = "disclosure"
