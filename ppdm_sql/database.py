@@ -761,7 +761,7 @@ class Database:
         """Put settings, or releases, side by side: risk, loss, what is left of the class.
 
         Settings are all combinations of ``k``, ``method`` and ``suppress_records``. Nothing is published,
-        unless ``keep_best`` says by what the best is chosen. A setting that cannot be met is a row that says why.
+        unless ``keep_best`` says by what the best is chosen. One that cannot be met says why in its row.
 
         Args:
             tables: Table or view, file or frame to try settings on; or releases, and nothing to try.
