@@ -9,8 +9,9 @@ Example:
 
 from ppdm_sql import starting as _starting  # isort: skip  # noqa: F401  # listens while the rest is imported
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ppdm_sql import reporting as _reporting
 from ppdm_sql.version import __version__
 
 if TYPE_CHECKING:
@@ -116,6 +117,16 @@ def __getattr__(name: str) -> object:
         found = getattr(import_module(_PLACES.get(name, "ppdm_sql.errors")), name)
     globals()[name] = found
     return found
+
+
+def _write_report(engine: Any, release: Any, path: Any, progress: Any, **asked: Any) -> None:
+    """Write the page of a release: this is the one place above both releases and reports."""
+    from ppdm_sql.report import ReportOptions, write_report
+
+    write_report(engine, release, path, ReportOptions(**asked), progress)
+
+
+_reporting.register_writer(_write_report)
 
 
 def __dir__() -> list[str]:

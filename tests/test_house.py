@@ -31,7 +31,7 @@ LONG_FUNCTIONS = {
     "database.py swap": 107,
     "database.py train": 85,
 }
-LONG_FILES = {"database.py": 1360}
+LONG_FILES = {"database.py": 1300}
 CALLED_ALIKE = {"Measure": 2, "Session": 2}
 
 

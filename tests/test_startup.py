@@ -79,6 +79,15 @@ def test_suppression_leaves_modules_alone_that_serve_other_ends(bank: str) -> No
     assert not found & {f"ppdm_sql.{name}" for name in others}
 
 
+@pytest.mark.parametrize("words", [[], ["--partitions"], ["--format", "json"]], ids=" ".join)
+def test_a_release_is_shown_without_what_draws_on_a_terminal(bank: str, words: list[str]) -> None:
+    with ppdm_sql.open(bank) as db:
+        db.suppress("customers", ["k >= 2 on Job"], class_column="Rating", into="safe")
+    found = loaded(RUN + LISTED, "show", bank, "safe", *words)
+    assert {"duckdb", "sqlglot"} <= found
+    assert not found & TERMINAL
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_commands_says_what_their_own_help_says(name: str) -> None:
     group = typer.main.get_command(app)

@@ -20,6 +20,7 @@ from ppdm_sql.engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import literal, render, union_all
 from ppdm_sql.errors import GuaranteeNotMet
+from ppdm_sql.taxonomy.building import counted as number_of
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,11 @@ def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: 
         recorded = _misrecorded(engine, source, promise, columns)
         drawn = misdrawn_nodes(engine, promise.trees, columns)
         strangers = pseudonym_faults(engine, before, after, promise.pseudonyms)
+    nodes, are = number_of(drawn, "node"), "is" if drawn == 1 else "are"
     found = [
         (sums[0] != sums[1], "records show what the source does not say of them"),
-        (recorded, f"the cut of {recorded} values is recorded otherwise"),
-        (drawn, f"{drawn} nodes of the taxonomies are recorded otherwise"),
+        (recorded, f"the cut of {number_of(recorded, 'value')} is recorded otherwise"),
+        (drawn, f"{nodes} of the taxonomies {are} recorded otherwise"),
     ]
     faults = [words for wrong, words in found if wrong] + strangers
     if faults:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from rich.console import Console
-from rich.text import Text
-from rich.tree import Tree
-
+from ppdm_sql.cli.drawing import Drawn, print_drawing
 from ppdm_sql.cli.output import Titled, shown
 from ppdm_sql.release.cut_tree import Node
 
@@ -25,20 +21,16 @@ def cut_table(nodes: Sequence[Node]) -> Titled:
 
 def print_cut(nodes: Sequence[Node], limit: int) -> None:
     """Print the trees on stdout, under a title and with an empty line before and after."""
-    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100_000, highlight=False)
-    console.print(Text("\ncut", style="bold"))
-    for tree in cut_trees(nodes, limit):
-        console.print(tree)
-    console.print()
+    print_drawing("cut", cut_trees(nodes, limit))
 
 
-def cut_trees(nodes: Sequence[Node], limit: int) -> list[Tree]:
-    """Draw one tree for each masked column; of the children of a node at most ``limit`` are named.
+def cut_trees(nodes: Sequence[Node], limit: int) -> Iterator[Drawn]:
+    r"""Draw one tree for each masked column; of the children of a node at most ``limit`` are named.
 
     Example:
         >>> whole, half = Node("Job", 0, None, "ANY", None, None, None, False), (None, None, None, True)
         >>> nodes = [whole, Node("Job", 1, 0, "Clerk", *half), Node("Job", 2, 0, "Cook", *half)]
-        >>> Console().print(cut_trees(nodes, 1)[0])
+        >>> print(*(drawn.guide + drawn.label for drawn in cut_trees(nodes, 1)), sep="\n")
         Job
         └── ANY
             ├── Clerk
@@ -47,23 +39,22 @@ def cut_trees(nodes: Sequence[Node], limit: int) -> list[Tree]:
     by_attribute: dict[str, dict[int | None, list[Node]]] = defaultdict(lambda: defaultdict(list))
     for node in nodes:
         by_attribute[node.attribute][node.parent].append(node)
-    trees = []
     for attribute, children in by_attribute.items():
-        trees.append(Tree(Text(shown(attribute), style="bold")))
-        _grow(trees[-1], children, None, limit)
-    return trees
+        yield Drawn("", shown(attribute), "bold")
+        yield from _below(children, None, "", limit)
 
 
-def _grow(branch: Tree, children: Children, parent: int | None, limit: int) -> None:
-    """Add the children of a node below it, and theirs."""
+def _below(children: Children, parent: int | None, above: str, limit: int) -> Iterator[Drawn]:
+    """Draw the children of a node, and what is below each of them."""
     found = children.get(parent, ())
-    for node in found[:limit]:
-        _grow(branch.add(_label(node, children)), children, node.node, limit)
+    for number, node in enumerate(found[:limit], start=1):
+        last = number == len(found)
+        yield Drawn(above + ("└── " if last else "├── "), _label(node, children), "" if node.shown else "dim")
+        yield from _below(children, node.node, above + ("    " if last else "│   "), limit)
     if len(found) > limit:
-        branch.add(Text(f"... and {len(found) - limit} more", style="dim"))
+        yield Drawn(f"{above}└── ", f"... and {len(found) - limit} more", "dim")
 
 
-def _label(node: Node, children: Children) -> Text:
+def _label(node: Node, children: Children) -> str:
     """Write a label; a node that is shown although some values below it are too stands for the others."""
-    rest = " (all other values)" if node.shown and node.node in children else ""
-    return Text(shown(node.label) + rest, style="" if node.shown else "dim")
+    return shown(node.label) + (" (all other values)" if node.shown and node.node in children else "")

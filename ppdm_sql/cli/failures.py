@@ -21,7 +21,7 @@ _WITH_OPTIONS = {
     HIDDEN_WORDS: "Run again with --debug to see the engine's own words.",
     MORE_MEMORY: "Give more with --memory-limit, or fewer --threads.",
 }
-"""What to type on the command line, where Python is told something else."""
+"""What to type on the command line, where Python is advised otherwise."""
 
 
 class Command(TyperCommand):
@@ -59,7 +59,7 @@ class Command(TyperCommand):
                 raise typer.Exit(PIPE_CLOSED_EXIT) from None
             except Exception as error:
                 debug = bool(ctx.params.get("debug"))
-                code = stopped.say() if stopped.number else tell(error, debug=debug)
+                code = stopped.say() if stopped.number else print_error(error, debug=debug)
                 raise typer.Exit(code) from None
             return result
 
@@ -70,7 +70,7 @@ def _holds_records(path: str) -> bool:
     return is_data_file(path)
 
 
-def tell(error: Exception, *, debug: bool) -> int:
+def print_error(error: Exception, *, debug: bool) -> int:
     """Print what is wrong and what to type; give the exit code."""
     known = error if isinstance(error, PpdmError) else _unexpected(error)
     if debug:

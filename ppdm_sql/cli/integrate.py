@@ -16,7 +16,7 @@ from ppdm_sql.cli.options import DatabasePath, OutputFormat, ReleaseName
 from ppdm_sql.cli.output import Format, notice, print_tables
 from ppdm_sql.cli.parameters import Given, takes
 from ppdm_sql.cli.progress import progress
-from ppdm_sql.cli.published import tell
+from ppdm_sql.cli.published import print_release
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.integrate import TIMEOUT, Credentials, Party, check, transcript_of
 from ppdm_sql.integrate import keygen as make_keys
@@ -109,7 +109,7 @@ class RunSettings:
             party = Party(db, **given, secret=secret, progress=progress(quiet=self.quiet))
             more |= {"timeout": self.timeout, "resume": self.resume}
             release = run(party, place, credentials, self.peer_name, transcript=self.transcript, **more)
-            tell(release, database, self.form, quiet=self.quiet, accepted=self.accept_partial)
+            print_release(release, database, self.form, quiet=self.quiet, accepted=self.accept_partial)
 
 
 @group.command(cls=Command, epilog=_epilog(1), no_args_is_help=True)

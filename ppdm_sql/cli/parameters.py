@@ -108,7 +108,7 @@ def _made(db: ppdm_sql.Database, file: Path, *, on: bool, quiet: bool) -> Iterat
 
 
 def _is_empty(db: ppdm_sql.Database) -> bool:
-    """Tell whether nothing is kept in a file, as far as that can be told; attached databases do not count."""
+    """Whether nothing is kept in a file, as far as that can be known; attached databases do not count."""
     try:
         own, _ = db.engine.current()
         return not any(table.catalog == own for table in db.engine.tables())
@@ -217,7 +217,7 @@ def _read(option: Option, word: Any) -> Any:
 
 
 def _is_negated(option: Option) -> bool:
-    """Tell whether the switch of the command line takes something away that is there by default."""
+    """Whether the switch of the command line takes something away that is there by default."""
     return option.flags.startswith("--no-")
 
 

@@ -17,7 +17,7 @@ from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
-from ppdm_sql.cli.failures import tell
+from ppdm_sql.cli.failures import print_error
 from ppdm_sql.cli.output import notice
 from ppdm_sql.cli.session import Session
 from ppdm_sql.engine.names import quoted
@@ -102,7 +102,7 @@ class Prompt:
         except KeyboardInterrupt:
             notice("Interrupted.")
         except Exception as error:
-            tell(error, debug=self._debug)
+            print_error(error, debug=self._debug)
         self._names.forget()
 
     def _greet(self) -> None:
@@ -134,7 +134,7 @@ def _explain(command: str) -> None:
         typer.echo(_HELP)
     else:
         unknown = InvalidOption("There is no such dot command here.", "Type .help for those that there are.")
-        tell(unknown, debug=False)
+        print_error(unknown, debug=False)
 
 
 def history_file() -> Path | None:

@@ -118,7 +118,7 @@ def publish(
     with exported.awaited(), common.opened(database, source=given["table"]) as db:
         release: Release = getattr(db, method)(**given, progress=common.progress())
         if not common.sql:
-            tell(
+            print_release(
                 release,
                 database,
                 common.form,
@@ -128,7 +128,7 @@ def publish(
             )
 
 
-def tell(
+def print_release(
     release: Release,
     database: Path,
     form: Format,
@@ -188,7 +188,7 @@ def steps_table(release: Release) -> Titled:
 
 
 def noise_option(item: ReleasedColumn) -> str:
-    """Give the option, quoted for the shell, that tells others of a column's noise.
+    """Give the option, quoted for the shell, that describes a column's noise to others.
 
     Example:
         >>> noise_option(ReleasedColumn("age", "randomized", noise="uniform 5 on 17,90 whole rounded"))

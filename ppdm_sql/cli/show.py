@@ -16,7 +16,7 @@ from ppdm_sql.cli.published import measures_table, noise_option, rows_table, sho
 from ppdm_sql.cli.trained import print_model
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.release import CatalogueRow, Release
-from ppdm_sql.sql_calls.describing import published, release_facts
+from ppdm_sql.sql_calls.describing import published, release_description
 
 WIDE = 12
 """Columns up to which a release is shown whole to a reader."""
@@ -77,26 +77,26 @@ def _print_shape(release: Release, limit: int) -> None:
     row = release.row()
     short = short_names(row.requirements)
     title, heading, measures = measures_table(release.measures(), short)
-    print_tables([_facts(row, short, by_treatment=True), (title, heading, measures[:limit])], Format.table)
+    print_tables([_about(row, short, by_treatment=True), (title, heading, measures[:limit])], Format.table)
     notice(f"{len(release.relation().columns)} columns: --all shows each, all measures, the cut and rows.")
 
 
 def _print_all(release: Release, limit: int, form: Format) -> None:
-    """Print facts, measures, the cut if the release has its trees, and the first rows."""
+    """Print the description, measures, the cut if the release has its trees, and the first rows."""
     row = release.row()
     short = short_names(row.requirements)
-    facts = _facts(row, short)
+    described = _about(row, short)
     measures = measures_table(release.measures(), short if form is Format.table else {})
     rows, nodes = rows_table("rows", release.relation(), limit), release.cut()
     if not nodes or form is not Format.table:
-        print_tables([facts, measures, *([cut_table(nodes)] if nodes else []), rows], form)
+        print_tables([described, measures, *([cut_table(nodes)] if nodes else []), rows], form)
         return
-    print_tables([facts, measures], form)
+    print_tables([described, measures], form)
     print_cut(nodes, limit)
     print_tables([rows], form)
 
 
-def _facts(row: CatalogueRow, short: Mapping[str, str], *, by_treatment: bool = False) -> Titled:
-    """Give what the catalogue says of the release, a line each; columns one by one or by their treatment."""
-    facts = release_facts(row, short, noise_option, by_treatment=by_treatment)
-    return "release", ("what", "value"), facts
+def _about(row: CatalogueRow, short: Mapping[str, str], *, by_treatment: bool = False) -> Titled:
+    """Describe a release, a row for each name and value; columns one by one or by their treatment."""
+    described = release_description(row, short, noise_option, by_treatment=by_treatment)
+    return "release", ("what", "value"), described

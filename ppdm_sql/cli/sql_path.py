@@ -1,4 +1,4 @@
-"""``ppdm sql-path``: says where the SQL files are."""
+"""``ppdm sql-path``: prints where the SQL files are."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ def _print_statement(statement: Statement) -> None:
     from ppdm_sql.engine.formatting import formatted, without_header
     from ppdm_sql.engine.purposes import purpose
 
-    said = purpose(statement)
-    typer.echo(f"-- {statement.step}: {said}" if said else f"-- {statement.step}")
+    explained = purpose(statement)
+    typer.echo(f"-- {statement.step}: {explained}" if explained else f"-- {statement.step}")
     if sql := formatted(without_header(statement)).strip().removesuffix(";"):
         typer.echo(f"{sql};")
     typer.echo()

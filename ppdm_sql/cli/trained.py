@@ -1,33 +1,30 @@
-"""What the commands say about a trained model."""
+"""Prints a trained model."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
-from rich.console import Console
-from rich.text import Text
-
+from ppdm_sql.cli.drawing import Drawn, print_drawing
 from ppdm_sql.cli.output import Format, Titled, print_tables, shown
 from ppdm_sql.methods.trees.model import DecisionTree
 from ppdm_sql.methods.trees.printing import words
 from ppdm_sql.methods.trees.storing import Matrix, Model, accuracy
-from ppdm_sql.sql_calls.describing import model_facts
+from ppdm_sql.sql_calls.describing import model_description
 
 NODES = ("node", "parent", "side", "depth", "counts", "column", "cut", "values", "null_left")
 
 
 def print_model(model: Model, test: str | None, form: Format) -> None:
-    """Print facts, tree and, for a test table or the one of the training, the confusion matrix."""
+    """Print description, tree and, for a test table or the one of the training, the confusion matrix."""
     row, tree = model.row(), model.tree()
     matrix, tested = (row.confusion, row.test) if test is None else (model.confusion(test), test)
-    facts: Titled = ("model", ("what", "value"), model_facts(row, tree))
+    described: Titled = ("model", ("what", "value"), model_description(row, tree))
     results = [] if matrix is None else confusion_tables(row.classes, matrix, tested or "")
     if form is not Format.table:
-        print_tables([facts, _nodes(tree), *results], form)
+        print_tables([described, _nodes(tree), *results], form)
         return
-    print_tables([facts], form)
-    _print_tree(tree)
+    print_tables([described], form)
+    print_drawing("tree", _branches(tree))
     if results:
         print_tables(results, form)
 
@@ -57,17 +54,8 @@ def _nodes(tree: DecisionTree) -> Titled:
     return "nodes", (*NODES, "predicted"), rows
 
 
-def _print_tree(tree: DecisionTree) -> None:
-    """Print the tree on stdout, under a title and with an empty line before and after."""
-    console = Console(file=sys.stdout, width=None if sys.stdout.isatty() else 100_000, highlight=False)
-    console.print(Text("\ntree", style="bold"))
-    for line in _lines(tree):
-        console.print(line, soft_wrap=True)
-    console.print()
-
-
-def _lines(tree: DecisionTree) -> Iterator[Text]:
-    """Draw the tree a line at a time; however deep it is, nothing recurs."""
+def _branches(tree: DecisionTree) -> Iterator[Drawn]:
+    """Draw the tree one node at a time; however deep it is, nothing recurs."""
     above: dict[int, str] = {}
     for node in tree.nodes:
         if node.parent is None:
@@ -76,4 +64,4 @@ def _lines(tree: DecisionTree) -> Iterator[Text]:
             last = node.side == "right"
             branch = above[node.parent] + ("└── " if last else "├── ")
             above[node.id] = above[node.parent] + ("    " if last else "│   ")
-        yield Text(branch + shown(words(tree, node)), style="" if node.is_leaf else "dim")
+        yield Drawn("", branch + shown(words(tree, node)), "" if node.is_leaf else "dim")

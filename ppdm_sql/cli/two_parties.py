@@ -102,21 +102,21 @@ def _started(role: str, file: Path, words: list[str]) -> subprocess.Popen[str]:
 def _address(child: subprocess.Popen[str]) -> str:
     """Wait until a party listens, and give where."""
     assert child.stderr is not None
-    said = []
+    printed = []
     for line in child.stderr:
         if line.startswith(_LISTENING):
             return line.removeprefix(_LISTENING).split()[0]
-        said.append(line)
-    raise PeerError(f"The first party did not listen. {' '.join(said).strip()}", "Run it again.")
+        printed.append(line)
+    raise PeerError(f"The first party did not listen. {' '.join(printed).strip()}", "Run it again.")
 
 
 def _finish(child: subprocess.Popen[str]) -> None:
     try:
-        _, said = child.communicate(timeout=SECONDS)
+        _, printed = child.communicate(timeout=SECONDS)
     finally:
         child.kill()
     if child.returncode:
-        raise PeerError(f"One of the parties failed. {said.strip()}", "Run it again.")
+        raise PeerError(f"One of the parties failed. {printed.strip()}", "Run it again.")
 
 
 def _say(words: list[str]) -> None:

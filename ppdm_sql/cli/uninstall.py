@@ -20,5 +20,5 @@ def run(
     """Remove the audit macros from a file."""
     with ppdm_sql.open(database, read_only=sql) as db, traced(db, on=sql):
         names = db.uninstall()
-    said = f"Removed {', '.join(names)}." if names else f"No macros of ppdm-sql are in {database}."
-    notice(said, quiet=quiet or sql)
+    outcome = f"Removed {', '.join(names)}." if names else f"No macros of ppdm-sql are in {database}."
+    notice(outcome, quiet=quiet or sql)

@@ -1,4 +1,4 @@
-"""What the comment on an installed macro says, and how it tells our macros from anybody else's."""
+"""The comment on an installed macro, by which our macros are known from anybody else's."""
 
 from __future__ import annotations
 

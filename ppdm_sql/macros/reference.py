@@ -79,11 +79,11 @@ RESULTS = {
 
 
 def results() -> dict[str, str]:
-    """Say what the columns of all answers mean, those of the privacy models in the models' words."""
+    """Explain the columns of all answers, those of the privacy models in the models' words."""
     return {
         name: words
-        for told in (RESULTS, *(m.macro_results for m in models()))
-        for name, words in told.items()
+        for described in (RESULTS, *(m.macro_results for m in models()))
+        for name, words in described.items()
     }
 
 
@@ -108,11 +108,11 @@ def _section(connection: duckdb.DuckDBPyConnection, macro: Macro) -> Iterator[st
     yield f"{macro.title}\n"
     answer = connection.sql(macro.example)
     known = results()
-    told = [name for name in answer.columns if name in known]
-    if told:
+    described = [name for name in answer.columns if name in known]
+    if described:
         yield f"{macro.grain.capitalize()}:\n"
         kinds = dict(zip(answer.columns, answer.types, strict=True))
-        yield from (f"- `{name}` {kinds[name]}: {known[name]}" for name in told)
+        yield from (f"- `{name}` {kinds[name]}: {known[name]}" for name in described)
         yield ""
     yield f"```sql\n{macro.example};\n```\n"
     yield from _table(answer.columns, sorted(answer.fetchall(), key=str))

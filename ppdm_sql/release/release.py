@@ -25,6 +25,7 @@ from ppdm_sql.release.draft import Draft, Measured
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.publishing import freeze
 from ppdm_sql.release.verification import Verification, reads_release, verify
+from ppdm_sql.reporting import registered_writer
 
 if TYPE_CHECKING:
     from ppdm_sql.release.cut_tree import Node
@@ -248,12 +249,9 @@ class Release:
 
         Cost: the audit on both sides, and some scans for each column and each pair of eight columns.
         """
-        from ppdm_sql.report import ReportOptions, write_report
-
-        options = ReportOptions(public, force, evaluate, exported)
-        self._engine.alone(
-            lambda: write_report(self._engine, self, path, options, progress or WarningProgress())
-        )
+        asked = {"public": public, "force": force, "evaluate": evaluate, "exported": exported}
+        write, told = registered_writer(), progress or WarningProgress()
+        self._engine.alone(lambda: write(self._engine, self, path, told, **asked))
 
     def drop(self) -> None:
         """Remove view, macro, frozen table and every row of the catalogue, in one transaction.

@@ -14,12 +14,12 @@ STATEMENT = "current_transaction_id(), current_query_id()"
 
 
 def call_macro(call: Call, function: str, to_check: str) -> str:
-    """Write the macro of a call: look for changes of the caller's own, then run, then give the rows.
+    """Write the macro of a call: check for changes of the caller's own, then run, then give the rows.
 
     Args:
         call: The call.
         function: Gives its rows, or a problem, for the arguments as JSON, :data:`PLACE`, :data:`STATEMENT`.
-        to_check: Names the database to look at; a checkpoint of it fails if the caller has changed it.
+        to_check: Names the database to check; a checkpoint of it fails if the caller has changed it.
     """
     names = [option.argument for option in call.arguments]
     parameters = ", ".join(f"{quoted(name)} := NULL" for name in names)

@@ -1,4 +1,4 @@
-"""Lets calls of a process run one after the other, and tells whether several of them are on their way."""
+"""Lets calls of a process run one after the other, and knows whether several of them are on their way."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CallOrder:
         self._planned: dict[Hashable, float] = {}
 
     def plan(self, owner: Hashable) -> bool:
-        """Announce a call, and tell whether it is the only one that runs, waits or is about to.
+        """Announce a call, and return whether it is the only one that runs, waits or is about to.
 
         Args:
             owner: The connection, which has one statement at a time.

@@ -29,14 +29,14 @@ class Call:
         run: Runs the method with the options, by the names that the method has for them.
         columns: Name and type of each column of what is returned.
         writes: Whether it changes the database.
-        tells: Whether the method tells how far it is.
+        takes_progress: Whether the method reports how far it is.
     """
 
     name: str
     run: Callable[[Database, Given], list[Row]]
     columns: Columns
     writes: bool = True
-    tells: bool = False
+    takes_progress: bool = False
 
     @property
     def macro(self) -> str:
@@ -109,19 +109,19 @@ def run(call: Call, db: Database, given: str, progress: Progress) -> list[Row]:
         PpdmError: What the method raises, or an argument cannot be used.
     """
     options = call.options(json.loads(given))
-    return call.run(db, options | ({"progress": progress} if call.tells else {}))
+    return call.run(db, options | ({"progress": progress} if call.takes_progress else {}))
 
 
 # -- the calls --------------------------------------------------------------------------------
 
 CALLS = (
     Call("audit", lambda db, given: rows.audited(db.audit(**given)), rows.AUDITED, writes=False),
-    Call("suppress", _publish(Database.suppress), rows.PUBLISHED, tells=True),
-    Call("generalize", _publish(Database.generalize), rows.PUBLISHED, tells=True),
-    Call("swap", _publish(Database.swap), rows.PUBLISHED, tells=True),
-    Call("randomize", _publish(Database.randomize), rows.PUBLISHED, tells=True),
-    Call("reconstruct", _reconstruct, rows.DISTRIBUTIONS, tells=True),
-    Call("train", lambda db, given: [rows.trained(db.train(**given))], rows.TRAINED, tells=True),
+    Call("suppress", _publish(Database.suppress), rows.PUBLISHED, takes_progress=True),
+    Call("generalize", _publish(Database.generalize), rows.PUBLISHED, takes_progress=True),
+    Call("swap", _publish(Database.swap), rows.PUBLISHED, takes_progress=True),
+    Call("randomize", _publish(Database.randomize), rows.PUBLISHED, takes_progress=True),
+    Call("reconstruct", _reconstruct, rows.DISTRIBUTIONS, takes_progress=True),
+    Call("train", lambda db, given: [rows.trained(db.train(**given))], rows.TRAINED, takes_progress=True),
     Call("predict", lambda db, given: rows.predicted(db.predict(**given)), rows.PREDICTED),
     Call("releases", lambda db, _: listed_releases(db), rows.RELEASES, writes=False),
     Call("models", lambda db, _: listed_models(db), rows.MODELS, writes=False),
@@ -134,12 +134,12 @@ CALLS = (
         writes=False,
     ),
     Call("apply", lambda db, given: [rows.applied(db.apply(**given))], rows.APPLIED),
-    Call("evaluate", _evaluate, rows.ERRORS, writes=False, tells=True),
-    Call("compare", lambda db, given: rows.compared(db.compare(**given)), rows.COMPARED, tells=True),
+    Call("evaluate", _evaluate, rows.ERRORS, writes=False, takes_progress=True),
+    Call("compare", lambda db, given: rows.compared(db.compare(**given)), rows.COMPARED, takes_progress=True),
     Call("export", _export, rows.FILES, writes=False),
     Call("report", _report, rows.PAGES, writes=False),
     Call("drop", lambda db, given: [rows.dropped(published(db, **given))], rows.DROPPED),
-    Call("generate_agrawal", _generate_agrawal, rows.GENERATED, tells=True),
+    Call("generate_agrawal", _generate_agrawal, rows.GENERATED, takes_progress=True),
     Call("install", lambda db, given: rows.installed(db.install(**given)), rows.MACROS),
     Call("uninstall", lambda db, _: rows.uninstalled(db), rows.MACROS),
 )

@@ -1,4 +1,4 @@
-"""What there is to say of what is published: facts for a reader, the same for a command and for a call."""
+"""Describes what is published, by the same names and values for a command and for a call."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release, ReleasedColumn
 from ppdm_sql.release.catalogue import NOTICES, SHAPE
 
-Facts = list[tuple[str, object]]
-"""What is said, and the value; in the order of reading."""
+Description = list[tuple[str, object]]
+"""Names and values, in the order in which they are shown."""
 
 LISTED_RELEASES = ("release", "method", "source", "requirements", "rows", "stopped", "created_at")
 LISTED_MODELS = ("model", "mode", "source", "class", "rows", "test", "accuracy", "created_at")
@@ -83,19 +83,19 @@ def right(row: ModelRow) -> float | None:
 # -- releases ---------------------------------------------------------------------------------
 
 
-def release_facts(
+def release_description(
     row: CatalogueRow,
     named: Mapping[str, str],
     noise: Callable[[ReleasedColumn], str],
     *,
     by_treatment: bool = False,
-) -> Facts:
-    """Give what the catalogue says of a release.
+) -> Description:
+    """Describe a release as the catalogue records it.
 
     Args:
-        row: What the catalogue says of the release.
+        row: Its row of the catalogue.
         named: What long requirements are called; others are called requirement.
-        noise: Writes the option that tells others of a column's noise.
+        noise: Writes the option that describes a column's noise to others.
         by_treatment: Whether columns are given by their treatment, not one by one.
     """
     elsewhere = (SHAPE, NOTICES, "noise")
@@ -116,13 +116,13 @@ def release_facts(
     ]
 
 
-def _columns(columns: Sequence[ReleasedColumn], noise: Callable[[ReleasedColumn], str]) -> Facts:
+def _columns(columns: Sequence[ReleasedColumn], noise: Callable[[ReleasedColumn], str]) -> Description:
     """Give each column with its treatment, then the noise of each that has some."""
     noises = [(f"noise {item.name}", noise(item)) for item in columns if item.noise]
     return [*((f"column {item.name}", item.treatment) for item in columns), *noises]
 
 
-def _treatments(columns: Sequence[ReleasedColumn]) -> Facts:
+def _treatments(columns: Sequence[ReleasedColumn]) -> Description:
     """Give each treatment with its columns."""
     found: dict[str, list[str]] = defaultdict(list)
     for item in columns:
@@ -133,8 +133,8 @@ def _treatments(columns: Sequence[ReleasedColumn]) -> Facts:
 # -- models -----------------------------------------------------------------------------------
 
 
-def model_facts(row: ModelRow, tree: DecisionTree) -> Facts:
-    """Give what the catalogue says of a model."""
+def model_description(row: ModelRow, tree: DecisionTree) -> Description:
+    """Describe a model as the catalogue records it."""
     options = {name: v for name, v in row.parameters.items() if name not in (KEPT, "noise") and v}
     return [
         ("model", row.model),

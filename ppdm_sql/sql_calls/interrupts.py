@@ -1,4 +1,4 @@
-"""Ctrl-C during a call: the engine runs functions on any thread, while Python tells only the main one."""
+"""Ctrl-C during a call: the engine runs functions on any thread, while Python notifies only the main one."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def listen() -> None:
     global _previous
     if threading.current_thread() is not threading.main_thread():
         return
-    if signal.getsignal(signal.SIGINT) not in (_tell, signal.SIG_IGN):
-        _previous = signal.signal(signal.SIGINT, _tell)
+    if signal.getsignal(signal.SIGINT) not in (_handle, signal.SIG_IGN):
+        _previous = signal.signal(signal.SIGINT, _handle)
 
 
 def ignore() -> None:
     """Let only those listen who did before."""
-    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) == _tell:
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) == _handle:
         signal.signal(signal.SIGINT, _previous)
 
 
-def _tell(number: int, frame: FrameType | None) -> None:
+def _handle(number: int, frame: FrameType | None) -> None:
     engines = list(_running.values())
     if engines and all(engine.committed for engine in engines):
         return  # it came too late: what was called is done, and is about to say so

@@ -212,7 +212,7 @@ class Registration:
         return Engine(cursor, owned=True)
 
     def _to_check(self, current: str, transaction: int, statement: int, begun: int) -> str:
-        """Name the database in which the engine shall look for changes of the caller."""
+        """Name the database in which the engine is to check for changes of the caller."""
         interrupts.listen()
         if statement != UNNUMBERED:
             self._watch.plan(transaction, statement, begun)

@@ -21,7 +21,7 @@ from ppdm_sql.privacy import Measure
 from ppdm_sql.release import Release, ReleasedColumn
 from ppdm_sql.release.applying import Applied
 from ppdm_sql.release.verification import Verification
-from ppdm_sql.sql_calls.describing import model_facts, release_facts, right
+from ppdm_sql.sql_calls.describing import model_description, release_description, right
 
 Row = tuple[Any, ...]
 Columns = tuple[tuple[str, str], ...]
@@ -120,7 +120,7 @@ MODELS = (
 DROPPED = (("dropped", "VARCHAR"), ("kind", "VARCHAR"))
 MACROS = (("macro", "VARCHAR"), ("version", "VARCHAR"))
 
-_TELLING = (
+_SUMMARY = (
     "suppressed cells",
     "generalized information loss",
     "uniquely identifiable records",
@@ -141,15 +141,15 @@ def published(release: Release) -> Row:
     row = release.row()
     early = "" if row.stopped == "complete" else f", stopped early ({row.stopped})"
     verdict = ("verified" if row.verified else "not verified") + early
-    return row.release, row.method, row.rows, verdict, list(_telling(release))
+    return row.release, row.method, row.rows, verdict, list(_summary(release))
 
 
-def _telling(release: Release) -> Iterator[str]:
+def _summary(release: Release) -> Iterator[str]:
     """Write each measure that matters as ``smallest class: k >= 4 on Job: 1 -> 4``."""
     requirements = set(release.row().requirements)
     for name, before, after in release.measures():
         kind, _, of = name.partition(": ")
-        if of in requirements or name in _TELLING or kind in _TELLING or kind.startswith("privacy level at"):
+        if of in requirements or name in _SUMMARY or kind in _SUMMARY or kind.startswith("privacy level at"):
             was = "" if before is None else f"{before:.6g} -> "
             yield f"{name}: {was}{'NULL' if after is None else f'{after:.6g}'}"
 
@@ -161,17 +161,17 @@ def trained(model: Model) -> Row:
 
 
 def shown(found: Release | Model) -> list[Row]:
-    """Give the facts of a release or model, then its measures."""
+    """Describe a release or a model, then give its measures."""
     if isinstance(found, Model):
-        return [(what, _text(value)) for what, value in model_facts(found.row(), found.tree())]
-    facts = [(what, _text(value)) for what, value in release_facts(found.row(), {}, _noise)]
-    return facts + [
+        return [(what, _text(value)) for what, value in model_description(found.row(), found.tree())]
+    described = [(what, _text(value)) for what, value in release_description(found.row(), {}, _noise)]
+    return described + [
         (f"measure {name}", f"{_text(before)} -> {_text(after)}") for name, before, after in found.measures()
     ]
 
 
 def _noise(item: ReleasedColumn) -> str:
-    """Write the argument that tells others of a column's noise."""
+    """Write the argument that describes a column's noise to others."""
     name, noise = (render(literal(text)) for text in (item.name, item.noise))
     return f"noise := {{{name}: {noise}}}"
 
@@ -206,7 +206,7 @@ def steps(release: Release) -> list[Row]:
 
 
 def audited(audit: Audit) -> list[Row]:
-    """Give what an audit found, a line a measure."""
+    """Give what an audit found, a row for each measure."""
     rows = [_finding(found) for found in audit.findings]
     for group in audit.worst:
         asked, values = str(group.requirement), ", ".join(map(_text, group.values))
@@ -227,9 +227,9 @@ def audited(audit: Audit) -> list[Row]:
             on = ", ".join(sizes.quasi_identifier)
             rows.append((on, "smallest class (k)", k, None, f"the smallest of {classes} classes"))
     rows += [row for risk in audit.risks for row in _risk(risk, audit.counted)]
-    for told in audit.inferences:
-        about = f"{', '.join(told.channel)} -> {', '.join(told.sensitive)}"
-        rows += [(about, f"inferences above {above:g}", number, None, None) for above, number in told.above]
+    for found in audit.inferences:
+        about = f"{', '.join(found.channel)} -> {', '.join(found.sensitive)}"
+        rows += [(about, f"inferences above {above:g}", number, None, None) for above, number in found.above]
     for item in audit.identifiable:
         about, of = f"{item.confidential} by {', '.join(item.by)}", f"of {item.records}"
         rows.append((about, f"uniquely identifiable {audit.counted}", item.unique, None, of))
@@ -283,7 +283,7 @@ def _profiled(found: Profile) -> Iterator[Row]:
 
 
 def verified(found: Verification) -> list[Row]:
-    """Give what a fresh look at a release found, a line a requirement and a line a check."""
+    """Give what a verification found, a row for each requirement and for each check."""
     rows: list[Row] = [(str(f.requirement), f.holds, f.reached, f.limit) for f in found.findings]
     return rows + [(check.check, check.holds, None, None) for check in found.checks]
 
@@ -303,9 +303,9 @@ def applied(found: Applied) -> Row:
     """Give the table that was made, its rows, the records with unseen values, and what does not hold."""
     broken = [str(item.requirement) for item in found.findings if not item.holds]
     unknown = [str(requirement) for requirement in found.unmeasured]
-    said = [f"{text} does not hold" for text in broken] + [f"{text} cannot be measured" for text in unknown]
-    said += [f"{found.left_out} records left out"] if found.left_out else []
-    return found.into, found.rows, sum(found.unseen.values()), "; ".join(said) or "every requirement holds"
+    faults = [f"{text} does not hold" for text in broken] + [f"{text} cannot be measured" for text in unknown]
+    faults += [f"{found.left_out} records left out"] if found.left_out else []
+    return found.into, found.rows, sum(found.unseen.values()), "; ".join(faults) or "every requirement holds"
 
 
 def predicted(found: Predicted) -> list[Row]:

@@ -1,7 +1,7 @@
 """Tells whether a statement of the user stands in a transaction that has changes of its own.
 
 A method called in SQL runs on another connection, which sees none of them. DuckDB does not say whether a
-transaction is open, so three things are looked at: the number of the transaction, which a statement outside
+transaction is open, so three things are checked: the number of the transaction, which a statement outside
 a transaction does not share with an older one; its age when the statement is planned; and the engine itself,
 which refuses a checkpoint in a transaction that has changed the database. The last cannot be asked for while
 other calls are under way, since the engine refuses it then, too.
@@ -73,7 +73,7 @@ class TransactionWatch:
             self._open = transaction
 
     def to_check(self, current: str, transaction: int) -> str:
-        """Name the database in which the engine shall look for changes: the current one.
+        """Name the database in which the engine is to check for changes: the current one.
 
         Another one is named where that one cannot be changed, and where the call will be refused anyway.
         """

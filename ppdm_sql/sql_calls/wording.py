@@ -43,7 +43,7 @@ def in_sql(error: PpdmError, arguments: Iterable[Option]) -> PpdmError:
         text = _FLAG.sub(argument, text)
         return _COMMAND.sub(lambda found: f"ppdm_{found[1].replace(' ', '_')}", text)
 
-    told = copy.copy(error)
-    told.problem, told.remedy = worded(error.problem), worded(error.remedy)
-    told.args = (f"{told.problem} {told.remedy}".strip(),)
-    return told
+    reworded = copy.copy(error)
+    reworded.problem, reworded.remedy = worded(error.problem), worded(error.remedy)
+    reworded.args = (f"{reworded.problem} {reworded.remedy}".strip(),)
+    return reworded

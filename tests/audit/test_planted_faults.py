@@ -411,19 +411,19 @@ MASKED = {
         "suppress", "top_down.run:cut_rows", rewritten("'cook' AS generalized"), "recorded otherwise"
     ),
     "a value missing in the recorded cut": Fault(
-        "suppress", "top_down.run:cut_rows", selected("FROM made WHERE value <> '7'"), "1 values is recorded"
+        "suppress", "top_down.run:cut_rows", selected("FROM made WHERE value <> '7'"), "1 value is recorded"
     ),
     "a value of nobody in the recorded cut": Fault(
         "suppress",
         "top_down.run:cut_rows",
         selected("FROM made UNION ALL SELECT 'age', '777', '*'"),
-        "1 values is recorded",
+        "1 value is recorded",
     ),
     "a value twice in the recorded cut": Fault(
         "suppress",
         "top_down.run:cut_rows",
         selected("FROM made UNION ALL SELECT 'age', '7', '777'"),
-        "1 values is recorded",
+        "1 value is recorded",
     ),
 }
 GENERALIZED = {
@@ -473,10 +473,10 @@ GENERALIZED = {
         "generalize", "top_down.run:cut_rows", rewritten("'hands' AS generalized"), "recorded otherwise"
     ),
     "a number missing in the recorded cut": Fault(
-        "generalize", "top_down.run:cut_rows", selected("FROM made WHERE value <> '7'"), "1 values is rec"
+        "generalize", "top_down.run:cut_rows", selected("FROM made WHERE value <> '7'"), "1 value is rec"
     ),
     "a leaf missing in the recorded cut": Fault(
-        "generalize", "top_down.run:cut_rows", selected("FROM made WHERE value <> 'cook'"), "1 values is rec"
+        "generalize", "top_down.run:cut_rows", selected("FROM made WHERE value <> 'cook'"), "1 value is rec"
     ),
     "an attribute missing in the recorded cut": Fault(
         "generalize", "top_down.run:cut_rows", selected("FROM made WHERE attribute <> 'job'"), "4 values is"

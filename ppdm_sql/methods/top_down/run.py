@@ -285,8 +285,8 @@ class RefinementRun(Run[State]):
         of = self.engine, self.atoms
         if isinstance(self.constraints, AllowedConstraints):
             return allowed_measure(*of, self.constraints, self.horizon, classes)
-        shared = self.maskings, self.memory
-        return GroupingMeasure(*of, self.constraints, self.horizon, classes, *shared)
+        seen = self.constraints, self.horizon, classes, self.maskings, self.memory
+        return GroupingMeasure(self.engine, self.atoms, *seen)
 
     @cached_property
     def horizon(self) -> list[Codes]:
