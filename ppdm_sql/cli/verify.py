@@ -26,9 +26,9 @@ def run(
     threads: options.Threads = None,
     memory_limit: options.MemoryLimit = None,
 ) -> None:
-    """Audit a published release again, by SQL over its table alone, and the population of its requirements.
+    """Audit a published release again, by SQL over its table alone.
 
-    Exit code 1 if a requirement does not hold.
+    A requirement in a population is counted in that table afresh. Exit code 1 if a requirement does not hold.
     """
     with ppdm_sql.open(
         database, read_only=True, attach=attached(attach), threads=threads, memory_limit=memory_limit

@@ -24,6 +24,13 @@ class Redundancy:
     redundant: Template
     by: Template
 
+    @property
+    def notice(self) -> str:
+        """The sentence that says so, and what becomes of the template."""
+        same = set(self.redundant.channel) == set(self.by.channel)
+        fate = "the harder limit counts, once" if same else "it stays in the averages of the loss"
+        return f"{str(self.redundant)!r} follows from {str(self.by)!r}; {fate}."
+
 
 def redundancies(requirements: Sequence[Requirement]) -> list[Redundancy]:
     """Find the templates that follow from other templates, in the order given.

@@ -122,6 +122,21 @@ class Constraints:
         )
         return int(share.argmax())
 
+    def worst_by_requirement(
+        self, before: Floats, after: Floats
+    ) -> list[tuple[str, float | None, float | None]]:
+        """Give the worst number of each requirement by its name, in the source and in the release."""
+        reached: dict[str, tuple[float, float]] = {}
+        for constraint, *numbers in zip(self.all, before, after, strict=True):
+            if not constraint.is_told:
+                continue
+            name = f"{constraint.requirement.measured}: {constraint.requirement}"
+            source, released = (float(number) for number in numbers)
+            if name in reached:  # one of several values, of which the most confident counts
+                source, released = max(source, reached[name][0]), max(released, reached[name][1])
+            reached[name] = source, released
+        return [(name, *numbers) for name, numbers in reached.items()]
+
     def describe(self, position: int, value: float) -> str:
         """Write one number against its limit, such as ``49.2% of 50%`` or ``7 of 5 records``."""
         constraint = self.all[position]

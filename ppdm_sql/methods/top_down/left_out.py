@@ -25,6 +25,7 @@ from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.privacy import Counts, Formula
 from ppdm_sql.privacy.formula import Columns
 from ppdm_sql.privacy.quoting import percent
+from ppdm_sql.release.catalogue import LEFT_OUT
 
 LOSSES = ("smallest", "average")
 """By what privacy is lost: the fall of the smallest class that is kept, or of the mean class size."""
@@ -75,6 +76,11 @@ class Allowance:
     def is_plain(self) -> bool:
         """Whether nothing may be left out, and the loss is the literal one."""
         return not self.share and self.loss == LOSSES[0]
+
+    def parameters(self, left_out: int) -> dict[str, object]:
+        """Say what might be left out and what was, and how the loss was read, where it was not as ever."""
+        shares = {"suppress_records": percent(self.share), LEFT_OUT: left_out} if self.share else {}
+        return {**shares, **({} if self.is_plain else {"loss": self.loss})}
 
     def most(self, records: int) -> int:
         """Give how many of so many records may be left out."""

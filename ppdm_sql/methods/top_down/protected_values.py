@@ -11,6 +11,8 @@ from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary
 from ppdm_sql.methods.top_down.constraints import Constraint
 from ppdm_sql.privacy import Counts, Requirement, Value
+from ppdm_sql.privacy.absent import said_absent, unknown_value
+from ppdm_sql.progress import Progress
 
 NEVER = -1
 """Code of a protected value that the column does not hold; its confidence is 0 throughout."""
@@ -104,3 +106,15 @@ def value_codes(engine: Engine, dictionary: Dictionary, values: Sequence[Value] 
                 "Write it as the column holds it.",
             )
     return [code for code, _ in rows]
+
+
+def check_absent(constraints: Sequence[Constraint], allowed: bool, progress: Progress) -> None:
+    """Refuse protected values that their column does not hold, or tell of them if they are meant."""
+    absent: dict[str, list[Value]] = {}
+    for constraint in constraints:
+        for name in constraint.requirement.sensitive_columns if constraint.protected == NEVER else ():
+            absent.setdefault(name, []).extend(constraint.requirement.protected or ())
+    for name, values in absent.items():
+        if not allowed:
+            raise unknown_value(name, list(dict.fromkeys(values)))
+        progress.notice(said_absent(name, list(dict.fromkeys(values))))

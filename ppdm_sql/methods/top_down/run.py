@@ -16,11 +16,9 @@ from sqlglot import exp
 
 from ppdm_sql.audit.labels import MaskedColumn
 from ppdm_sql.audit.left_out import LeftOut
-from ppdm_sql.audit.linked import smallest_linked
 from ppdm_sql.audit.masking import MaskingPromise, PersonCode, accept_masked
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import Table, resolve_all
-from ppdm_sql.engine.types import Kind, kind_of, type_title
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Atoms, class_counts, collapse, value_counts
@@ -29,6 +27,7 @@ from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.certainty_penalty import CERTAINTY
+from ppdm_sql.methods.top_down.class_notice import many_classes
 from ppdm_sql.methods.top_down.column_wishes import ColumnWishes, limit_of, resolved, weight_of
 from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.methods.top_down.cuts import Cut
@@ -36,6 +35,7 @@ from ppdm_sql.methods.top_down.interrupt import stop_on_interrupt
 from ppdm_sql.methods.top_down.kept_records import kept_records
 from ppdm_sql.methods.top_down.left_out import Allowance, AllowedConstraints
 from ppdm_sql.methods.top_down.left_out_rounds import allowed_measure
+from ppdm_sql.methods.top_down.linked_persons import linked_persons
 from ppdm_sql.methods.top_down.loop import Refinement, State
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
@@ -50,28 +50,20 @@ from ppdm_sql.methods.top_down.outcome import (
     tree_rows,
 )
 from ppdm_sql.methods.top_down.person_counts import PersonMeasure
-from ppdm_sql.methods.top_down.protected_values import NEVER, constraints_of
+from ppdm_sql.methods.top_down.protected_values import check_absent, constraints_of
 from ppdm_sql.methods.top_down.remembering import Memory
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.methods.top_down.roles import RefinementRoles, assign_roles, sensitive_columns
 from ppdm_sql.methods.top_down.score import Gains, InformationGain, Rounding, nine_digits
 from ppdm_sql.privacy import (
-    Redundancy,
     Requirement,
-    Value,
     parse_all,
     redundancies,
     resolve,
 )
-from ppdm_sql.privacy.absent import said_absent, unknown_value
-from ppdm_sql.privacy.quoting import percent
 from ppdm_sql.privacy.resolving import refuse_populations
 from ppdm_sql.release import Draft, Release, ReleasedColumn
-from ppdm_sql.release.catalogue import LEFT_OUT
 from ppdm_sql.release.draft import person_column
-
-MOST_CLASSES = 100
-"""Values of a class above which a notice says that they are many."""
 
 
 class RefinementRun(Run[State]):
@@ -185,7 +177,7 @@ class RefinementRun(Run[State]):
     def publish(self) -> Release:
         """Tell of requirements that follow from others, then do all of it."""
         for found in redundancies(self.requirements):
-            self.progress.notice(_redundant(found))
+            self.progress.notice(found.notice)
         return super().publish()
 
     def transform(self) -> State:
@@ -200,25 +192,8 @@ class RefinementRun(Run[State]):
 
     def _notice_class(self) -> None:
         """Tell of a class that gains are fitted to value by value."""
-        name = self.roles.class_column
-        if name is not None and self.classes is not None:
-            size = self.atoms.coded[self.classes].size
-            if size > MOST_CLASSES or kind_of(self.columns[name].type) is Kind.REAL:
-                self.progress.notice(
-                    f"The class {name!r} is {type_title(self.columns[name].type)} and has {size:,} values, "
-                    "each a class of its own to the gains: bin it in a view, or leave --class out."
-                )
-
-    def _check_absent(self) -> None:
-        """Refuse protected values that their column does not hold, or tell of them if they are meant."""
-        absent: dict[str, list[Value]] = {}
-        for constraint in self.constraints.all:
-            for name in constraint.requirement.sensitive_columns if constraint.protected == NEVER else ():
-                absent.setdefault(name, []).extend(constraint.requirement.protected or ())
-        for name, values in absent.items():
-            if not self.request.allow_absent:
-                raise unknown_value(name, list(dict.fromkeys(values)))
-            self.progress.notice(said_absent(name, list(dict.fromkeys(values))))
+        if self.classes is not None and (notice := many_classes(self.atoms.coded[self.classes])):
+            self.progress.notice(notice)
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -277,7 +252,7 @@ class RefinementRun(Run[State]):
         self.detail = self.measure.detail()
         self.before = self.measure.source(self.detail)
         self.constraints.require_defined(self.detail)
-        self._check_absent()
+        check_absent(self.constraints.all, self.request.allow_absent, self.progress)
 
     def shows_symbol(self, name: str) -> bool:
         """Whether the suppressed symbol can stand among the column's own values."""
@@ -373,7 +348,10 @@ class RefinementRun(Run[State]):
             method=self.method,
             source=self.source,
             requirements=self.requirements,
-            parameters={**self._parameters(), **self._left_out(outcome)},
+            parameters={
+                **self._parameters(),
+                **self.allowance.parameters(self.atoms.records - outcome.atoms.records),
+            },
             stopped=state.stopped or "complete",
             select=released_rows(engine, masked, outputs, person),
             count=self.roles.count,
@@ -389,14 +367,6 @@ class RefinementRun(Run[State]):
             persons=self.atoms.persons,
             first=self.first_kept(state, cuts, more),
         )
-
-    def _left_out(self, outcome: Outcome) -> dict[str, object]:
-        """Say what might be left out and what was, and how the loss was read, where it was not as ever."""
-        told: dict[str, object] = {}
-        if self.allowance.share:
-            left = self.atoms.records - outcome.atoms.records
-            told |= {"suppress_records": percent(self.allowance.share), LEFT_OUT: left}
-        return told | ({"loss": self.allowance.loss} if not self.allowance.is_plain else {})
 
     def _accepted(
         self,
@@ -428,21 +398,11 @@ class RefinementRun(Run[State]):
 
     def _linked(self, rows: exp.Select, person: str) -> list[information.Row]:
         """Measure what all records of a person tell together where pseudonyms link them, and say so."""
-        engine, found = self.engine, list[information.Row]()
-        with engine.workspace():
-            released = engine.overlay(rows)
-            for names in dict.fromkeys(requirement.attributes for requirement in self.requirements):
-                both = ((self.rows, self.roles.person), (released, (person,)))
-                numbers = [float(smallest_linked(engine, table, names, who)) for table, who in both]
-                of = f"smallest group of persons by all their records: {', '.join(names)}"
-                found.append((of, numbers[0], numbers[1]))
-        least = min(after for *_, after in found if after is not None)
-        linked = " and ".join(map(repr, self.roles.pseudonyms))
-        self.progress.notice(
-            f"The pseudonyms of {linked} link the records of a person, and requirements look at one class at "
-            f"a time. By all their records together, as few as {least:.0f} person{'s' * (least != 1)} "
-            "cannot be told apart."
-        )
+        with self.engine.workspace():
+            released = self.engine.overlay(rows)
+            sides = (self.rows, self.roles.person), (released, (person,))
+            found, notice = linked_persons(self.engine, self.requirements, sides, self.roles.pseudonyms)
+        self.progress.notice(notice)
         return found
 
     def left_out_by_class(self, outcome: Outcome) -> Counts:
@@ -530,23 +490,7 @@ class RefinementRun(Run[State]):
         whole = all(outcome.cut(position) is None for position in range(len(self.maskings)))
         known = not np.isnan(self.detail).any()  # a party that sees its own columns only cannot tell
         after: Floats = self.detail if whole and known else state.measured
-        reached: dict[str, tuple[float, float]] = {}
-        for constraint, *numbers in zip(self.constraints.all, self.before, after, strict=True):
-            if not constraint.is_told:
-                continue
-            name = f"{constraint.requirement.measured}: {constraint.requirement}"
-            source, released = (float(number) for number in numbers)
-            if name in reached:  # one of several values, of which the most confident counts
-                source, released = max(source, reached[name][0]), max(released, reached[name][1])
-            reached[name] = source, released
-        rows: list[information.Row] = [(name, *numbers) for name, numbers in reached.items()]
+        rows: list[information.Row] = self.constraints.worst_by_requirement(self.before, after)
         if self.allowance.share:
             rows.append(("records left out", 0.0, float(self.atoms.records - outcome.atoms.records)))
         return rows
-
-
-def _redundant(found: Redundancy) -> str:
-    """Say that a template follows from another, and what becomes of it."""
-    same = set(found.redundant.channel) == set(found.by.channel)
-    fate = "the harder limit counts, once" if same else "it stays in the averages of the loss"
-    return f"{str(found.redundant)!r} follows from {str(found.by)!r}; {fate}."
