@@ -27,6 +27,7 @@ bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
 	@$(BIN)/python benchmarks/startup.py
 	@$(BIN)/python benchmarks/adult.py
 	@$(BIN)/python benchmarks/quality.py
+	@$(BIN)/python benchmarks/utility.py
 	@$(BIN)/python benchmarks/census.py
 	@$(BIN)/python benchmarks/suppress.py
 	@$(BIN)/python benchmarks/generalize.py

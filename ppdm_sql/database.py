@@ -23,6 +23,7 @@ from ppdm_sql.sources import Source, attach, detach, read_again, takes_sources
 
 if TYPE_CHECKING:
     from ppdm_sql.audit import Audit
+    from ppdm_sql.comparison import Comparison
     from ppdm_sql.evaluation import Evaluation
     from ppdm_sql.macros.installing import Installed
     from ppdm_sql.methods.perturbation.agrawal import Generated
@@ -177,6 +178,8 @@ class Database:
         count_column: str | None = None,
         keep: Sequence[str] = (),
         identifiers: Mapping[str, str] | None = None,
+        suppress_records: Number = 0,
+        loss: str = "smallest",
         max_steps: int | None = None,
         symbol: str = "*",
         allow_absent: bool = False,
@@ -199,6 +202,10 @@ class Database:
             keep: Further columns to release as they are. A column of a requirement that is kept stays in
                 the clear and still groups. Columns that nobody names are not released.
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
+            suppress_records: The largest share of the records that may be left out, such as ``"1%"`` or 0.01:
+                those in classes that break a requirement. They are not in the release in any form.
+            loss: What a step costs: ``smallest``, the fall of the smallest class that is kept, or
+                ``average``, that of the mean class size.
             max_steps: Stop after this many disclosures, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
@@ -238,6 +245,8 @@ class Database:
             count_column=count_column,
             keep=listed(keep),
             identifiers=by_name(identifiers, "identifiers"),
+            suppress_records=suppress_records,
+            loss=loss,
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
@@ -267,6 +276,8 @@ class Database:
         identifiers: Mapping[str, str] | None = None,
         interval_columns: bool = False,
         show_values: bool = False,
+        suppress_records: Number = 0,
+        loss: str = "smallest",
         max_steps: int | None = None,
         symbol: str = "*",
         allow_absent: bool = False,
@@ -276,6 +287,8 @@ class Database:
         weights: Mapping[str, object] | None = None,
         min_widths: Mapping[str, object] | None = None,
         stop: str = "none",
+        tops: Mapping[str, object] | None = None,
+        bottoms: Mapping[str, object] | None = None,
         progress: Progress | None = None,
     ) -> Release:
         """Generalize (TDS, HCE-TDR) as little as the requirements allow, and publish the verified release.
@@ -301,6 +314,10 @@ class Database:
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
             interval_columns: Put columns ``A_lower`` and ``A_upper`` beside each column of intervals.
             show_values: List values that a taxonomy lacks in the error that says how many there are.
+            suppress_records: The largest share of the records that may be left out, such as ``"1%"`` or 0.01:
+                those in classes that break a requirement. They are not in the release in any form.
+            loss: What a step costs: ``smallest``, the fall of the smallest class that is kept, or
+                ``average``, that of the mean class size.
             max_steps: Stop after this many steps, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
@@ -312,6 +329,8 @@ class Database:
                 days, or a text such as ``1 month``.
             stop: ``none``, or ``mdl``: split an interval only where that passes the criterion of Fayyad and
                 Irani.
+            tops: For a grown column the smallest value of its upper tail, which shares one label.
+            bottoms: For a grown column the greatest value of its lower tail, which shares one label.
             progress: Told what the run is doing.
 
         Returns:
@@ -352,6 +371,8 @@ class Database:
             identifiers=by_name(identifiers, "identifiers"),
             interval_columns=interval_columns,
             show_values=show_values,
+            suppress_records=suppress_records,
+            loss=loss,
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
@@ -360,6 +381,8 @@ class Database:
             min_widths=by_name(min_widths, "min_widths"),
             stop=stop,
             person=listed(person),
+            tops=by_name(tops, "tops"),
+            bottoms=by_name(bottoms, "bottoms"),
         )
         return generalize(self.engine, table, request, progress or WarningProgress())
 
@@ -706,6 +729,107 @@ class Database:
         options, row = EvaluateOptions(test, class_column, folds, seeds, sample), found.row()
         with read_again(self.engine, row.source, row.parameters.get(READ, {}), row.release):
             return evaluate(self.engine, found, options, progress or WarningProgress())
+
+    def compare(
+        self,
+        tables: Source | Sequence[str],
+        *,
+        quasi_identifier: Sequence[str] = (),
+        require: Sequence[str | Asked] = (),
+        k: int | Sequence[int] | None = None,
+        method: str | Sequence[str] = "tds",
+        class_column: str | None = None,
+        taxonomies: Mapping[str, Taxonomy | Mapping[str, Any] | str | Path] | None = None,
+        ranges: Mapping[str, tuple[object, object]] | None = None,
+        condition: Sequence[str] = (),
+        suppress: Sequence[str] = (),
+        count_column: str | None = None,
+        keep: Sequence[str] = (),
+        identifiers: Mapping[str, str] | None = None,
+        max_steps: int | None = None,
+        symbol: str = "*",
+        allow_absent: bool = False,
+        evaluate: bool = False,
+        page: str | os.PathLike[str] | None = None,
+        force: bool = False,
+        keep_best: str | None = None,
+        into: str | None = None,
+        types: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
+    ) -> Comparison:
+        """Put settings, or releases, side by side: risk, loss, what is left of the class.
+
+        Settings are all combinations of ``k`` and ``method``. Nothing is published, unless ``keep_best`` says
+        by what the best is chosen. A setting that cannot be met is a row that says why.
+
+        Args:
+            tables: Table or view, file or frame to try settings on; or releases, and nothing to try.
+            quasi_identifier: Columns that others may know: those of ``k``, or to measure releases by.
+            require: What every setting keeps; ``k on A, B`` without a limit takes that of ``k``.
+            k: The smallest class sizes to try.
+            method: Of ``tds``, ``hce-tdr`` and ``pda``, those to try.
+            class_column: The column that a classifier is to predict; by default detail counts.
+            taxonomies: As for :meth:`generalize`, for all settings alike.
+            ranges: For a grown column its lower bound, and its upper bound, which is outside.
+            condition: For ``hce-tdr``, the other columns that tell of the class; the others keep them.
+            suppress: Columns to suppress although they have an order.
+            count_column: Where rows are collapsed, the column that says how many records each stands for.
+            keep: Further columns to release as they are.
+            identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
+            max_steps: Stop each after this many steps, at least 0.
+            symbol: What a suppressed value becomes.
+            allow_absent: Whether a template may protect values that its column does not hold.
+            evaluate: Measure the error of a classifier, too, with one seed; needs scikit-learn.
+            page: A file to write with pictures, such as ``compared.html``; it is the owner's.
+            force: Replace the file of ``page`` if it exists.
+            keep_best: Publish the setting with the least ``loss``, ``risk``, ``average-risk``, ``entropy``,
+                ``error`` or ``left-out``.
+            into: Name of the release that is published so.
+            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            progress: Told what is tried.
+
+        Returns:
+            A row a setting or release. Ctrl-C ends with those that were done.
+
+        Raises:
+            PpdmError: An option, a column or the table cannot be used.
+
+        Cost: as a run for the first setting; all others share the collapsed table, so two scans in all.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i AS age, i > 5 AS old FROM range(12) r (i)")
+            >>> found = ppdm_sql.open(con).compare(
+            ...     "t", quasi_identifier=["age"], k=[2, 4], class_column="old")
+            >>> [(row.name, row.numbers.smallest_class) for row in found.rows]
+            [('k = 2', 6), ('k = 4', 6)]
+        """
+        from ppdm_sql.comparison import CompareOptions, compare
+
+        options = CompareOptions(
+            quasi_identifier=listed(quasi_identifier),
+            require=require,
+            k=() if k is None else (k,) if isinstance(k, int) else tuple(k),
+            method=(method,) if isinstance(method, str) else tuple(method),
+            class_column=class_column,
+            taxonomies=by_name(taxonomies, "taxonomies"),
+            ranges=by_name(ranges, "ranges"),
+            condition=listed(condition),
+            suppress=listed(suppress),
+            count_column=count_column,
+            keep=listed(keep),
+            identifiers=by_name(identifiers, "identifiers"),
+            max_steps=max_steps,
+            symbol=symbol,
+            allow_absent=allow_absent,
+            evaluate=evaluate,
+            page=page,
+            force=force,
+            keep_best=keep_best,
+            into=into,
+        )
+        return compare(self.engine, tables, options, types, progress or self.progress or WarningProgress())
 
     @takes_sources("table")
     @alone

@@ -23,14 +23,15 @@ LONG_FUNCTIONS = {
     "cli/swap.py run": 94,
     "cli/train.py run": 80,
     "database.py audit": 64,
-    "database.py generalize": 113,
+    "database.py compare": 105,
+    "database.py generalize": 130,
     "database.py randomize": 90,
     "database.py reconstruct": 77,
-    "database.py suppress": 79,
+    "database.py suppress": 87,
     "database.py swap": 107,
     "database.py train": 85,
 }
-LONG_FILES = {"database.py": 1100}
+LONG_FILES = {"database.py": 1300}
 CALLED_ALIKE = {"Measure": 2, "Session": 2}
 
 

@@ -17,8 +17,9 @@ FILES = sorted(path for path in sql_folder().glob("*/*.sql") if path.parent.name
 """The step files; a walkthrough is many statements, and has tests of its own."""
 STEPS = {f"{path.parent.name}/{path.stem}": path for path in FILES}
 each_step = pytest.mark.parametrize("path", STEPS.values(), ids=STEPS)
+DEFAULT = re.compile(r"(?<=\w) := NULL(?=[^()]*\) AS TABLE$)", re.MULTILINE)
 MOST_WHY = 3
-MOST_CTES = 4
+MOST_CTES = 5
 
 
 def step_name(path: Path) -> str:
@@ -38,7 +39,9 @@ def listed(text: str) -> list[str]:
 
 
 def parsed(path: Path) -> exp.Expression:
-    statements = sqlglot.parse(path.read_text(encoding="utf-8"), dialect="duckdb")
+    """The one statement of a file, without the defaults of a macro, which sqlglot cannot read."""
+    text = DEFAULT.sub("", path.read_text(encoding="utf-8"))
+    statements = sqlglot.parse(text, dialect="duckdb")
     assert len(statements) == 1
     assert isinstance(statements[0], exp.Expression)
     return statements[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -15,6 +16,8 @@ from ppdm_sql.audit.judging import judge_classes
 from ppdm_sql.audit.model import Finding, Group
 from ppdm_sql.audit.profiling import profile
 from ppdm_sql.audit.questions import Judged, Question, grouping_columns, questions
+from ppdm_sql.audit.recorded_cut import RecordedCut
+from ppdm_sql.audit.repeated_persons import repeated_persons
 from ppdm_sql.audit.report import Audit
 from ppdm_sql.audit.risks import Population, class_sizes, risks
 from ppdm_sql.audit.templates import TemplateGroup, count_inferences, template_groups
@@ -38,6 +41,7 @@ def findings(
     *,
     count: str | None = None,
     person: Sequence[str] = (),
+    cut: RecordedCut | None = None,
 ) -> list[Finding]:
     """Say for each requirement whether it holds on a table, and what was reached.
 
@@ -47,6 +51,7 @@ def findings(
         requirements: What to check, in any form of the language.
         count: Column with the number of records of a row, at least 0; None where a row is a record.
         person: Columns that say whose record a row is: then persons are counted.
+        cut: For rows as a release shows them, what it records of its cut, by which populations are mapped.
 
     Returns:
         One finding per requirement, in the order given.
@@ -72,7 +77,24 @@ def findings(
     if not requirements:
         return []
     with engine.workspace():
-        return _AuditRun(engine, table, requirements, (), count, person=person).findings
+        return _AuditRun(engine, table, requirements, (), count, person=person, cut=cut).findings
+
+
+def judged_classes(
+    engine: Engine, table: Table, requirements: Sequence[Requirement], count: str
+) -> tuple[Collapsed, list[Judged]]:
+    """Judge every class of a table by each requirement; the working tables last as long as the workspace.
+
+    Args:
+        engine: Where the table is.
+        table: A table with at least one record.
+        requirements: What to judge by.
+        count: Column with the number of records of a row.
+
+    Cost: as for :func:`findings`.
+    """
+    run = _AuditRun(engine, table, requirements, (), count)
+    return run.collapsed, run.judged
 
 
 def audit(
@@ -135,14 +157,27 @@ def audit(
     if not (requirements or quasi_identifier or confidential or sensitive or by):
         _refuse_population(population)
         _refuse_persons(person)
-        return Audit(profile=profile(engine, table, count))
+        noticed = _noticed(engine, table, count, person, beside=" beside --by or --require")
+        return Audit(profile=profile(engine, table, count), notices=noticed)
     with engine.workspace():
         asked, given = _spelled(engine, table, requirements), (confidential, sensitive, by)
         run = _AuditRun(engine, table, asked, quasi_identifier or (), count, given, person)
         if not allow_absent:
             _refuse_absent(run.findings)
         everybody = None if population is None else _population(engine, population, run, count)
-        return run.report(everybody, THRESHOLDS if thresholds is None else thresholds, groups, risk_threshold)
+        wanted = THRESHOLDS if thresholds is None else thresholds
+        found = run.report(everybody, wanted, groups, risk_threshold)
+        return replace(found, notices=_noticed(engine, table, count, person))
+
+
+def _noticed(
+    engine: Engine, table: Table, count: str | None, person: Sequence[str], beside: str = ""
+) -> tuple[str, ...]:
+    """Tell of a column that seems to say whose a row is, where rows are counted."""
+    if person or count is not None:
+        return ()
+    counted = "rows are counted here"
+    return tuple(repeated_persons(engine, table, engine.columns(table), otherwise=counted, beside=beside))
 
 
 def _spelled(engine: Engine, table: Table, requirements: Sequence[Asked]) -> list[Asked]:
@@ -170,6 +205,7 @@ class _AuditRun:
         count: str | None,
         given: tuple[Sequence[str], Sequence[str], Sequence[str]] = ((), (), ()),
         person: Sequence[str] = (),
+        cut: RecordedCut | None = None,
     ) -> None:
         columns = exact_columns(engine.columns(table))
         names = [item.name for item in columns]
@@ -187,17 +223,18 @@ class _AuditRun:
         ]
         counted = count_column(count, columns, table=table.name)
         self.person = person_columns(person, columns, count=count, table=table.name)
-        self.collapsed = Collapsed(engine, table, list(dict.fromkeys(chain(*used))), counted, self.person)
+        together = list(dict.fromkeys(chain(*used)))
+        self.collapsed = Collapsed(engine, table, together, counted, self.person, cut)
         for columns_together in self.groupings:
             self.collapsed.class_count(columns_together)
         self.templates = template_groups(self.collapsed, asked, dict(columns))
         self._types = dict(columns)
-        self._judged = _judged(self.collapsed, asked, self.templates, self._types)
+        self.judged = _judged(self.collapsed, asked, self.templates, self._types)
 
     @cached_property
     def findings(self) -> list[Finding]:
         """The judgements summed up, one finding per requirement."""
-        return summed_up(self.collapsed, self._judged)
+        return summed_up(self.collapsed, self.judged)
 
     def report(
         self,
@@ -225,7 +262,7 @@ class _AuditRun:
         """Name the worst groups of each requirement, at most so many."""
         if groups < 0:
             raise InvalidOption(f"{groups} groups cannot be named.", "Give 0 or more.")
-        judged = self._judged if groups else []
+        judged = self.judged if groups else []
         return [group for item in judged for group in worst_groups(self.collapsed, item, groups)]
 
 
@@ -271,10 +308,13 @@ def _judged(
 
 
 def _population(engine: Engine, table: Table, run: _AuditRun, count: str | None) -> Population:
-    """Collapse the population over the columns of all quasi-identifiers; a row may be a person there."""
+    """Collapse the population over the columns of all quasi-identifiers, in the order of the table's.
+
+    A row may be a person there.
+    """
     columns = engine.columns(table)
     names = [item.name for item in columns]
-    wanted = list(dict.fromkeys(chain(*run.groupings)))
+    wanted = run.collapsed.in_order(chain(*run.groupings))
     found = resolve_all(wanted, names, table=table.name)
     counted = count_column(count, columns, table=table.name) if count in names else None
     person = run.person if set(run.person) <= set(names) else ()

@@ -11,6 +11,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import bind, text
 from ppdm_sql.engine.types import Kind, kind_of
+from ppdm_sql.errors import GuaranteeNotMet
 
 _WHOLE = re.compile(r"\[-?\d+, -?\d+[\])]")
 
@@ -44,7 +45,13 @@ def distinct_values(engine: Engine, source: Table, value: exp.Expression) -> Tab
     return engine.materialize("values", exp.select(column("value", "v")).from_(inner).where(known))
 
 
-def binned_values(engine: Engine, values: Table, known: Table, name: str) -> Table:
+def binned_values(
+    engine: Engine,
+    values: Table,
+    known: Table,
+    name: str,
+    tails: tuple[str | None, str | None] = (None, None),
+) -> Table:
     """Give values with what their intervals are shown as: ``value, label``.
 
     Args:
@@ -52,9 +59,23 @@ def binned_values(engine: Engine, values: Table, known: Table, name: str) -> Tab
         values: From :func:`distinct_values`, of a :func:`comparable` value.
         known: ``attribute, text, label``; a text that is no interval holds nothing.
         name: The attribute.
+        tails: Texts of the bounds of a lower and an upper tail, which no interval may split.
+
+    Raises:
+        GuaranteeNotMet: An interval splits a tail.
     """
     tables = {"values_to_label": values, "known_labels": known}
     bins = engine.materialize("bins", bind("audit/bins", tables=tables, values={"name": name}))
+    if tails != (None, None):
+        query = bind("audit/split_tails", tables={"bins": bins, "values_to_label": values})
+        ((split,),) = engine.query(
+            query, dict(zip(("bottom", "top"), tails, strict=True)), step="split_tails"
+        )
+        if split:
+            raise GuaranteeNotMet(
+                f"{split} labels of column {name!r} tell values of its tails apart; nothing was published.",
+                "Report this as a defect.",
+            )
     return engine.materialize("binned", bind("audit/binned_values", tables={**tables, "bins": bins}))
 
 

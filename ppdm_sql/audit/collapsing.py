@@ -9,13 +9,14 @@ Working tables made here, all temporary, all from the one that was read:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from sqlglot import exp
 
 from ppdm_sql.audit.model import Counted
+from ppdm_sql.audit.recorded_cut import RecordedCut
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.count_column import check_counts
 from ppdm_sql.engine.exact import exact_values
@@ -34,6 +35,8 @@ class Collapsed:
         columns: The columns in question, spelled as in the table, each once.
         count: Column with the number of records of a row, or None where a row is a record.
         person: Columns that say whose record a row is; none where records are counted.
+        cut: For the rows of a release, the cut that it records, by which populations are mapped; None where
+            a population's values are compared as they are.
 
     Raises:
         InvalidSource: The count column is NULL or negative somewhere, or a row is nobody's.
@@ -50,9 +53,11 @@ class Collapsed:
         columns: Sequence[str],
         count: str | None,
         person: Sequence[str] = (),
+        cut: RecordedCut | None = None,
     ) -> None:
         self.engine = engine
         self.source = source
+        self.cut = cut
         self.unit: Counted = "persons" if person else "records"
         self._codes = {name: f"c{position}" for position, name in enumerate(columns)}
         self._made: dict[tuple[str, ...], Table] = {}
@@ -88,6 +93,11 @@ class Collapsed:
     def codes(self, names: Sequence[str]) -> list[str]:
         """Give the names of the columns as the atoms have them."""
         return [self._codes[name] for name in names]
+
+    def in_order(self, names: Iterable[str]) -> list[str]:
+        """Sort names of columns as the atoms have them, each once: COLUMNS reads them in that order."""
+        wanted = set(names)
+        return [name for name in self._codes if name in wanted]
 
     def classes(self, quasi_identifier: Sequence[str]) -> Table:
         """Give the classes of a quasi-identifier: ``class, class_records, population_records``.

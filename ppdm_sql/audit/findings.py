@@ -41,7 +41,10 @@ def summed_up(collapsed: Collapsed, judged: Sequence[Judged]) -> list[Finding]:
 def _finding(item: Judged, rows: Rows, classes: int, counted: Counted) -> Finding:
     asked = item.question.requirement
     low_is_bad = asked.worst == "min"
-    reached = {row[1]: row[2] if low_is_bad else row[3] for row in rows}
+    reached = {row[1]: asked.reached(row[2], row[3]) for row in rows}
+    for number in reached.values():
+        if (refused := asked.undefined(number)) is not None:
+            raise refused
     violating = (rows[0][4], rows[0][5]) if rows else (0, 0)
     by_value: tuple[tuple[Value, float], ...] = tuple(
         (text, reached.get(position, 0.0)) for position, text in item.texts.items()

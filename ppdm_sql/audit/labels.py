@@ -31,6 +31,8 @@ class MaskedColumn:
         by_interval: Whether the leaves of the taxonomy are intervals.
         shows: What the method says of it: the top everywhere, values as they are, or other labels. It spares
             the audit what need not be looked up, and where it is not so the rows are not those expected.
+        tails: Texts of the greatest value of its lower tail, and of the smallest of its upper one, within
+            which no label may tell values apart; None where there is none.
     """
 
     column: Column
@@ -39,6 +41,7 @@ class MaskedColumn:
     taxonomy: Taxonomy | None = None
     by_interval: bool = False
     shows: Shows = "labels"
+    tails: tuple[str | None, str | None] = (None, None)
 
     @property
     def name(self) -> str:
@@ -49,6 +52,11 @@ class MaskedColumn:
     def nodes(self) -> Sequence[str]:
         """The labels of its tree that are known without the data, the most general first."""
         return (self.top,) if self.taxonomy is None else self.taxonomy.labels
+
+    @property
+    def grown(self) -> bool:
+        """Whether it shows intervals grown in the run."""
+        return self.taxonomy is None and not self.suppressed
 
     @property
     def is_text(self) -> bool:
@@ -130,10 +138,27 @@ def shown_columns(
     Cost: of the release a GROUP BY of each column that shows labels, and of the source of each of them that
     holds no texts.
     """
+    mapped = [item.name for item in masked if item.shows == "labels"]
+    labels = released
+    if mapped:
+        labels = engine.materialize("shown_labels", _shown_labels(released, mapped, count))
+    return labelled_columns(engine, source, labels, masked)
+
+
+def labelled_columns(
+    engine: Engine, source: Table, labels: Table, masked: Sequence[MaskedColumn]
+) -> list[ShownColumn]:
+    """Make what the values of masked columns are looked up in, for labels that are known.
+
+    Args:
+        engine: Where all is.
+        source: The source.
+        labels: Working table ``attribute, text, label``: the labels shown, each its own text.
+        masked: The masked columns.
+    """
     columns = {item.name: ShownColumn(item) for item in masked}
     mapped = [item for item in columns.values() if item.masked.shows == "labels"]
     if mapped:
-        labels = engine.materialize("shown_labels", _shown_labels(released, mapped, count))
         _look_up(engine, labels, columns)
         leaves = _leaf_labels(engine, mapped)
         for item in mapped:
@@ -141,14 +166,14 @@ def shown_columns(
     return list(columns.values())
 
 
-def _shown_labels(released: Table, columns: Sequence[ShownColumn], count: str | None) -> exp.Expression:
+def _shown_labels(released: Table, names: Sequence[str], count: str | None) -> exp.Expression:
     """Select ``attribute, text, label``: the labels of columns, each its own text."""
     parts = []
-    for item in columns:
-        rows = exp.select(alias(column(item.name, "s"), "label")).distinct()
+    for name in names:
+        rows = exp.select(alias(column(name, "s"), "label")).distinct()
         rows = counted(rows.from_(aliased(released, "s"), copy=False), count)
         label = exp.cast(column("label", "v"), TEXT)
-        named = [alias(literal(item.name), "attribute"), alias(label, "text"), alias(label.copy(), "label")]
+        named = [alias(literal(name), "attribute"), alias(label, "text"), alias(label.copy(), "label")]
         parts.append(exp.select(*named, copy=False).from_(rows.subquery("v", copy=False), copy=False))
     return union_all(parts)
 
@@ -206,7 +231,7 @@ def _give_labels(engine: Engine, source: Table, item: ShownColumn, known: Table)
 def _typed_labels(engine: Engine, values: Table, known: Table, masked: MaskedColumn) -> Table:
     """Make ``value, label`` of a column that holds no texts, by intervals or by leaves."""
     if masked.taxonomy is None or masked.by_interval:
-        return binned_values(engine, values, known, masked.name)
+        return binned_values(engine, values, known, masked.name, masked.tails)
     tables = {"known_labels": known, "values_to_label": values}
     query = bind("audit/leaf_values", tables=tables, values={"name": masked.name})
     return engine.materialize("leaf_values", query)

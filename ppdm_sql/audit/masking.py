@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from ppdm_sql.audit.fingerprints import TEXT, counted, fingerprint, plain_column, total
 from ppdm_sql.audit.labels import MaskedColumn, ShownColumn, shown_columns
+from ppdm_sql.audit.left_out import LeftOut, kept_rows
 from ppdm_sql.audit.pseudonyms import RECORDS, pseudonym_faults
 from ppdm_sql.audit.trees import misdrawn_nodes
 from ppdm_sql.engine import Column, Engine, Rows
@@ -33,6 +34,7 @@ class MaskingPromise:
         count: Column with the number of records of a row, or None.
         cuts: Working table ``attribute, value, generalized``, which the release will record.
         trees: Working table ``attribute, node, parent, label, lower, upper, closed, shown``, likewise.
+        left_out: What may be missing of the source; None for nothing.
     """
 
     masked: Sequence[MaskedColumn]
@@ -41,6 +43,13 @@ class MaskingPromise:
     count: str | None
     cuts: Table
     trees: Table
+    left_out: LeftOut | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the source that the release is held against."""
+        named = [*(item.name for item in self.masked), *(item.name for item in self.carried)]
+        return [*named, *self.pseudonyms, *([] if self.count is None else [self.count])]
 
 
 def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: MaskingPromise) -> None:
@@ -51,12 +60,15 @@ def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: 
 
     Raises:
         GuaranteeNotMet: A record shows what is not true of it, the cut recorded lacks a value of the source,
-            has one that is not there or says another label than must be shown, or the trees are others.
+            has one that is not there or says another label than must be shown, or the trees are others;
+            or records are missing that should not be, or more than may be.
 
     Cost: one scan of either side, and a GROUP BY of each masked column: of the release if it shows labels, of
     the source once, or twice if it shows labels and is no text; with pseudonyms a GROUP BY of both by each.
     """
     with engine.workspace():
+        if promise.left_out is not None:
+            source = kept_rows(engine, source, promise.left_out, promise.columns, promise.count)
         shown = engine.overlay(released)
         columns = shown_columns(engine, source, shown, promise.masked, promise.count)
         before, after = _rows_of_source(source, promise, columns), _rows_of_release(shown, promise)
@@ -125,7 +137,7 @@ def _misrecorded(
     if not columns:
         ((recorded,),) = engine.query(render(query.from_(cuts, copy=False)), step="recorded cut")
         return int(recorded)
-    values = union_all([_values(source, item, promise.count) for item in columns])
+    values = union_all([_recorded_values(source, item, promise) for item in columns])
     query.from_(exp.Subquery(this=values, alias=exp.TableAlias(this=exp.to_identifier("v"))), copy=False)
     query.append("joins", exp.Join(this=cuts, side="FULL", on=_same_value("c", "value", by=exp.NullSafeEQ)))
     label: exp.Case = exp.case(column("attribute", "v"))
@@ -150,6 +162,16 @@ def _same_value(table: str, name: str, by: type[exp.Binary] = exp.EQ) -> exp.Exp
     return exp.And(
         this=exp.EQ(this=column("attribute", table), expression=column("attribute", "v")), expression=same
     )
+
+
+def _recorded_values(source: Table, item: ShownColumn, promise: MaskingPromise) -> exp.Select:
+    """Select the values whose cut must be on record: none of a column that its intervals say all of."""
+    values = _values(source, item, promise.count)
+    if not item.masked.grown:
+        return values
+    here = exp.EQ(this=column("attribute", "c"), expression=literal(item.name))
+    rows = exp.select(exp.convert(1)).from_(aliased(promise.cuts, "c"), copy=False).where(here, copy=False)
+    return values.where(exp.Exists(this=rows), copy=False)
 
 
 def _values(source: Table, item: ShownColumn, count: str | None) -> exp.Select:

@@ -8,9 +8,10 @@ from ppdm_sql.audit import printing
 from ppdm_sql.audit.exposure import Exposure
 from ppdm_sql.audit.model import ClassSizes, Counted, Finding, Group, Identifiable, Inferences, Risk, Titled
 from ppdm_sql.audit.profiling import Profile
+from ppdm_sql.notebook import in_html
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """All that an audit measured.
 
@@ -24,6 +25,7 @@ class Audit:
         exposure: What the columns that others may know give away; None unless asked for.
         profile: A first look at every column; None where anything was asked.
         counted: Whether records or persons were counted.
+        notices: What to know of these numbers: that rows seem to be taken for persons.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -35,6 +37,15 @@ class Audit:
     exposure: Exposure | None = None
     profile: Profile | None = None
     counted: Counted = "records"
+    notices: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        kept = sum(finding.holds for finding in self.findings)
+        told = f"{kept} of {len(self.findings)} requirements hold" if self.findings else "no requirement"
+        return f"Audit({told})"
+
+    def _repr_html_(self) -> str | None:
+        return in_html(self)
 
     @property
     def holds(self) -> bool:

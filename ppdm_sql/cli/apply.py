@@ -32,5 +32,10 @@ def _announce(applied: ppdm_sql.Applied, *, quiet: bool) -> None:
     for found in applied.findings:
         if not found.holds:
             notice(f"Warning: {str(found.requirement)!r} does not hold on {applied.into}.")
+    if applied.left_out:
+        notice(
+            f"{applied.left_out} records are in no class of {applied.release}, and are left out.",
+            quiet=quiet,
+        )
     for requirement in applied.unmeasured:
         notice(f"Warning: {str(requirement)!r} names a column that {applied.into} lacks.")

@@ -63,6 +63,8 @@ def run(
     if not sql:
         print_tables(audit.tables(), form)
         _note_absent(audit)
+        for text in audit.notices:
+            typer.echo(f"Note: {text}", err=True)
         raise typer.Exit(0 if audit.holds else 1)
 
 

@@ -24,7 +24,7 @@ from ppdm_sql.methods.trees.storing import accuracy
 from ppdm_sql.taxonomy import Taxonomy, write_taxonomy
 
 EXAMPLES = ("ppdm demo", "ppdm demo papers --force")
-FILE, VISITS = "demo.duckdb", "visits.csv"
+FILE, VISITS, PAGES = "demo.duckdb", "visits.csv", "pages"
 
 
 def run(
@@ -42,6 +42,8 @@ def run(
         for chapter in CHAPTERS:
             typer.echo()
             chapter(db, file)
+        typer.echo()
+        write_pages(db, file, force=force)
 
 
 def _create(file: Path, *, force: bool) -> None:
@@ -263,6 +265,22 @@ SELECT class, people_byclass_predict(age := age) AS predicted, count(*) FROM peo
 SELECT Job, Country, sum(n) FILTER (Bankruptcy = 'Discharged') / sum(n) AS confidence
   FROM customers_safe GROUP BY ALL ORDER BY ALL;
 """
+
+
+def write_pages(db: Database, file: Path, *, force: bool) -> None:
+    """Write the page of each release beside the file, and say where; or how to get what draws it."""
+    folder = file.with_name(PAGES)
+    typer.echo("# Pages: what a person looks at, one a release; open them in a browser\n")
+    try:
+        for row in db.releases():
+            page = folder / f"{row.release}.html"
+            folder.mkdir(exist_ok=True)
+            db.release(row.release).report(page, force=force, progress=QuietProgress())
+            typer.echo("$ " + shlex.join(["ppdm", "report", str(file), row.release, str(page)]))
+    except InvalidOption as missing:
+        folder.rmdir()
+        typer.echo(f"None is written. {missing}")
+
 
 Chapter = Callable[[Database, Path], None]
 

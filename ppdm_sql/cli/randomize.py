@@ -11,6 +11,8 @@ EXAMPLES = (
     "    --noise 'age=uniform 50% rounded' --range age=17,90 --class rating --record id --into noisy",
     "ppdm randomize shop.duckdb customers --noise 'age=cells 0,20,40,60,120' --noise 'job=retain 0.7' \\\n"
     "    --key-file customers.key --record id --into coarse",
+    "ppdm randomize clinic.duckdb stays.csv --person patient --noise 'age=uniform 30% rounded' \\\n"
+    "    --range age=0,120 --keep ward --into stays_noisy",
 )
 
 

@@ -151,8 +151,28 @@ def _by_column(read: Callable[[str, str], tuple[str, Any]]) -> Callable[[str, Se
     return lambda flag, texts: dict(read(flag, text) for text in texts)
 
 
+def _choices(flag: str, text: str) -> tuple[str, ...]:
+    """Read words between commas.
+
+    Example:
+        >>> _choices("--method", "tds, hce-tdr")
+        ('tds', 'hce-tdr')
+    """
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _wholes(flag: str, text: str) -> tuple[int, ...]:
+    """Read whole numbers between commas."""
+    words = _choices(flag, text)
+    if not words or not all(word.isdecimal() for word in words):
+        raise InvalidOption(f"{flag} {text!r} is no list of whole numbers.", f"Write it as {flag} 2,5,10.")
+    return tuple(map(int, words))
+
+
 _READERS: Mapping[Form, Callable[[str, Any], Any]] = {
     Form.names: lambda _, text: names(text),
+    Form.choices: _choices,
+    Form.wholes: _wholes,
     Form.share: lambda _, text: int(text) if text.strip().isdecimal() else text,
     Form.shares: _by_column(_named),
     Form.thresholds: lambda flag, texts: [_threshold(flag, text) for text in texts],

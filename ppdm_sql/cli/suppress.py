@@ -10,7 +10,7 @@ EXAMPLES = (
     "ppdm suppress bank.duckdb customers --class Rating --count n --into customers_safe \\\n"
     "    --require 'Job, Country -> Bankruptcy = Discharged <= 50%'",
     "ppdm suppress bank.duckdb customers --class Rating --count n --into customers_k4 \\\n"
-    "    --require 'k >= 4 on Job, Country' --keep Child",
+    "    --require 'k >= 4 on Job, Country' --keep Child --suppress-records 1%",
     "ppdm suppress bank.duckdb customers --count n --into customers_any \\\n"
     "    --require 'k >= 4 on Job, Country'",
 )

@@ -11,6 +11,8 @@ EXAMPLES = (
     "    --proportion 0.5 --into policies_safe",
     "ppdm swap adult.duckdb adult --confidential occupation,hours --by age,sex,education,country \\\n"
     "    --proportion 0.3 --proportion hours=0.5 --bins hours=0,20,35,45,100 --into adult_safe",
+    "ppdm swap clinic.duckdb stays.csv --person patient --confidential illness --by age,sex \\\n"
+    "    --proportion 0.5 --into stays_safe",
 )
 
 

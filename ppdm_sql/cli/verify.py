@@ -8,9 +8,12 @@ import ppdm_sql
 from ppdm_sql.cli import options
 from ppdm_sql.cli.options import DatabasePath, OutputFormat
 from ppdm_sql.cli.output import Format, print_tables
-from ppdm_sql.cli.parameters import Given, takes
+from ppdm_sql.cli.parameters import Given, attached, takes
 
-EXAMPLES = ("ppdm verify bank.duckdb customers_safe",)
+EXAMPLES = (
+    "ppdm verify bank.duckdb customers_safe",
+    "ppdm verify bank.duckdb customers_safe --attach 'census.duckdb AS census'",
+)
 
 
 @takes("verify")
@@ -19,14 +22,18 @@ def run(
     given: Given,
     form: OutputFormat = Format.table,
     debug: options.Debug = False,
+    attach: options.Attach = None,
     threads: options.Threads = None,
     memory_limit: options.MemoryLimit = None,
 ) -> None:
     """Audit a published release again, by SQL over its table alone.
 
+    A requirement on a population is measured against the table of the population, too.
     Exit code 1 if a requirement does not hold.
     """
-    with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
+    with ppdm_sql.open(
+        database, read_only=True, attach=attached(attach), threads=threads, memory_limit=memory_limit
+    ) as db:
         audit = db.release(given["release"]).verify()
     print_tables(audit.tables(), form)
     raise typer.Exit(0 if audit.holds else 1)

@@ -51,7 +51,13 @@ def compared_tables(
     Cost: one scan of the source, of the frozen table, and of the test table twice.
     """
     row = release.row()
-    shape = row.shape(engine.current()[0])
+    return compared_rows(engine, row, row.shape(engine.current()[0]), test, class_column)
+
+
+def compared_rows(
+    engine: Engine, row: CatalogueRow, shape: Shape, test: str | None, class_column: str | None = None
+) -> tuple[TrainTest, TrainTest]:
+    """Do the same for a release whose rows are where its shape says, published or not."""
     label, swapped = _label(row, shape, class_column)
     plain, source = _source(engine, row, shape, label)
     masked = tuple(replace(feature, released=True) for feature in plain)
@@ -159,9 +165,11 @@ def _check_same(
     plain = [f"v{position}" for position, feature in enumerate(found) if not feature.masked]
     label = ["label"] if same_label else []
     tables = {"original": original, "released": released}
-    comparing = bind("evaluation/differences", tables=tables, columns={"plain": [*plain, *label]})
-    ((differences,),) = engine.query(comparing, step="differences")
-    if differences:
+    step = "additions" if row.left_out else "differences"
+    comparing = bind(f"evaluation/{step}", tables=tables, columns={"plain": [*plain, *label]})
+    ((differences,),) = engine.query(comparing, step=step)
+    records = [count_records(engine, table) for table in tables.values()] if row.left_out else [0, 0]
+    if differences or records[0] - records[1] != (row.left_out or 0):
         raise _changed(row)
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
+from ppdm_sql.notebook import in_html
+
 Titled = tuple[str, Sequence[str], Sequence[Sequence[Any]]]
 """A table for printing: title, column names, rows."""
 
@@ -58,7 +60,7 @@ class ErrorRate:
         return ErrorRate(f"{self.error} - {other.error}", of, tuple(a - b for a, b in both))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """How well a decision tree predicts the class from a release, beside what it does without.
 
@@ -75,6 +77,15 @@ class Evaluation:
     records: int
     drawn: int
     rates: tuple[ErrorRate, ...]
+
+    def __repr__(self) -> str:
+        errors = ", ".join(
+            f"{rate.error} {rate.mean:.1f} %" for rate in self.rates if " - " not in rate.error
+        )
+        return f"Evaluation({self.release!r}: {errors})"
+
+    def _repr_html_(self) -> str | None:
+        return in_html(self)
 
     def rate(self, error: str) -> ErrorRate:
         """Give one error by its name, such as ``SE`` or ``SE - BE``.

@@ -6,21 +6,24 @@ where removal means the sensitive attributes; with k-anonymity it means those of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.evaluation.classifier import misclassified, tree_class
-from ppdm_sql.evaluation.compared_tables import TrainTest, compared_tables
+from ppdm_sql.evaluation.compared_tables import TrainTest, compared_rows, compared_tables
 from ppdm_sql.evaluation.encoding import EncodedTables, Sample, count_records
 from ppdm_sql.evaluation.error_rates import ErrorRate, Evaluation
 from ppdm_sql.evaluation.features import Feature
 from ppdm_sql.progress import Progress
-from ppdm_sql.release import Release
+from ppdm_sql.release import CatalogueRow, Release
+from ppdm_sql.release.layout import Shape
 
 BE, SE, RE, RE_SENSITIVE, MAJORITY = "BE", "SE", "RE", "RE (sensitive)", "majority"
+BASELINES = (BE, MAJORITY)
+"""The errors that a release does not change: on the source, and without any column."""
 Trial = tuple[Sample, Sample, int | None]
 """What a tree is grown from, what it is asked, and the fold that is kept from the one for the other."""
 
@@ -51,11 +54,45 @@ def evaluate(engine: Engine, release: Release, options: EvaluateOptions, progres
     try:
         with engine.workspace():
             progress.start(f"reading {release.name} and its source")
+            if left := release.row().left_out:
+                progress.notice(
+                    f"{left} records are left out of {release.name}: its trees have not seen them, and are "
+                    "asked of them only by --test."
+                )
             tables = compared_tables(engine, release, options.test, options.class_column)
             run = _EvaluationRun(engine, tables, options, progress)
             return run.evaluation(release.name)
     finally:
         progress.stop()
+
+
+def errors_of(
+    engine: Engine,
+    row: CatalogueRow,
+    shape: Shape,
+    options: EvaluateOptions,
+    wanted: Collection[str],
+    progress: Progress,
+) -> dict[str, float]:
+    """Measure some of the errors only, in per cent, on rows that need not be published.
+
+    Args:
+        engine: The database.
+        row: What the catalogue says, or would say, of the release.
+        shape: Its columns, and where its rows are.
+        options: What is asked.
+        wanted: Such as ``SE``, the error on the released columns.
+        progress: Told what is done.
+
+    Raises:
+        PpdmError: What :func:`evaluate` raises.
+    """
+    tree_class()
+    _check(options)
+    with engine.workspace():
+        tables = compared_rows(engine, row, shape, options.test)
+        run = _EvaluationRun(engine, tables, options, progress)
+        return {rate.error: rate.mean for rate in run.rates(wanted).values()}
 
 
 def _check(options: EvaluateOptions) -> None:
@@ -100,19 +137,23 @@ class _EvaluationRun:
 
     def evaluation(self, release: str) -> Evaluation:
         """Grow the trees of all seeds and sum up."""
-        compared = list(self._compared())
-        found: dict[str, list[float]] = {error: [] for error, *_ in compared}
         self._progress.start(f"growing trees from {release}")
+        rates = self.rates()
+        drawn = min(self._records, self._options.sample)
+        every = (*rates.values(), *_differences(rates))
+        return Evaluation(release, self._options.test, self._records, drawn, every)
+
+    def rates(self, wanted: Collection[str] = ()) -> dict[str, ErrorRate]:
+        """Grow the trees of all seeds, for some errors or for all."""
+        compared = [one for one in self._compared() if not wanted or one[0] in wanted]
+        found: dict[str, list[float]] = {error: [] for error, *_ in compared}
         with ThreadPoolExecutor(self._threads) as pool:
             for seed in range(1, self._options.seeds + 1):
                 trials = {coded: self._trials(coded, seed) for coded in (self._original, self._released)}
                 for error, _, coded, columns in compared:
                     self._progress.update(seed=seed, error=error)
                     found[error].append(_per_cent(trials[coded], columns, seed, pool))
-        rates = {error: ErrorRate(error, of, tuple(found[error])) for error, of, *_ in compared}
-        drawn = min(self._records, self._options.sample)
-        every = (*rates.values(), *_differences(rates))
-        return Evaluation(release, self._options.test, self._records, drawn, every)
+        return {error: ErrorRate(error, of, tuple(found[error])) for error, of, *_ in compared}
 
     def _compared(self) -> Iterator[tuple[str, str, EncodedTables, list[int]]]:
         """List what is measured: name, words, table, and the positions of the features to see."""

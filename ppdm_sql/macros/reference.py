@@ -36,7 +36,12 @@ on a file that is open read-only. `ppdm uninstall bank.duckdb` removes them. Thi
   quoted: `['odd "name"', 'Age']`. A column that is missing or named twice, an empty list, NULL, or a
   missing table is an error, never a narrower answer.
 - **NULL** is a value of its own, in the classes and among the sensitive values.
-- **A row is a record.** Where a column says how many records a row stands for, write them out:
+- **A row is a record** unless `person` names the column that says whose record it is, as in
+  `FROM ppdm_risk('visits', ['zip'], person := 'patient')`. Then distinct persons are counted in the place of
+  records, and a person who is NULL somewhere is an error. Who has several sensitive values in a class is
+  counted with each of them, and who has rows in several classes is counted in each. Persons who are known by
+  several columns need one column made of these, in a view or a `WITH` clause.
+- **Counts.** Where a column says how many records a row stands for, write them out:
   `WITH each AS (SELECT * FROM employees, range(n)) FROM ppdm_risk('each', ['Sex', 'Job'])`.
 - The answers are those of `ppdm audit`. Each macro costs one `GROUP BY` of the table, and what it does with
   the groups. Where most records are alone, the groups are as many as they, and `ppdm_confidence` and
@@ -60,7 +65,7 @@ How each column of a release was treated stands in its comment, which `DESCRIBE`
 """
 
 RESULTS = {
-    "records": "number of records",
+    "records": "number of records, or of persons where `person` is given",
     "classes": "number of equivalence classes",
     "k": "size of the smallest class",
     "average_class": "records over classes",

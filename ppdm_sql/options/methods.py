@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ppdm_sql.options.comparison import COMPARE
 from ppdm_sql.options.option import REQUIRED, Form, Option
 from ppdm_sql.options.shared import (
     ALLOW_ABSENT,
+    BOTTOMS,
     BOUNDARY,
     BY,
     CLASS,
+    CONDITION,
     CONFIDENTIAL,
     COUNT,
     GROWN_RANGES,
@@ -19,6 +22,7 @@ from ppdm_sql.options.shared import (
     INTO,
     KEEP,
     LIMITS,
+    LOSS,
     MAX_STEPS,
     METHOD,
     MIN_WIDTHS,
@@ -34,10 +38,12 @@ from ppdm_sql.options.shared import (
     SHOW_VALUES,
     STOP,
     SUPPRESS,
+    SUPPRESS_RECORDS,
     SYMBOL,
     TABLE,
     TAXONOMIES,
     TEST,
+    TOPS,
     TYPES,
     WEIGHTS,
 )
@@ -91,21 +97,14 @@ _AUDIT = (
 _SUPPRESS = (
     *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, COUNT, KEEP, IDENTIFIERS),
     replace(MAX_STEPS, help="Stop after this many disclosures."),
-    *(SYMBOL, ALLOW_ABSENT, PERSON, TYPES, LIMITS, WEIGHTS),
+    *(SUPPRESS_RECORDS, LOSS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES, LIMITS, WEIGHTS),
 )
 _GENERALIZE = (
     *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, METHOD),
     TAXONOMIES,
     GROWN_RANGES,
     BOUNDARY,
-    Option(
-        "condition",
-        Form.names,
-        "For hce-tdr: further condition attributes, released unchanged.",
-        "['workclass']",
-        metavar="P,Q",
-        default=(),
-    ),
+    CONDITION,
     SUPPRESS,
     *(COUNT, KEEP, IDENTIFIERS),
     Option(
@@ -116,8 +115,8 @@ _GENERALIZE = (
         default=False,
     ),
     SHOW_VALUES,
-    *(MAX_STEPS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES),
-    *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP),
+    *(SUPPRESS_RECORDS, LOSS, MAX_STEPS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES),
+    *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP, TOPS, BOTTOMS),
 )
 _SWAP = (
     *(TABLE, INTO, CONFIDENTIAL, BY),
@@ -355,7 +354,7 @@ _EXPORT = (
     ),
 )
 _REPORT = (
-    RELEASE,
+    replace(RELEASE, help="A release or a model; see ppdm releases and ppdm models."),
     Option(
         "path",
         Form.path,
@@ -483,6 +482,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "predict": _PREDICT,
     "apply": _APPLY,
     "evaluate": _EVALUATE,
+    "compare": COMPARE,
     "export": _EXPORT,
     "report": _REPORT,
     "generate_agrawal": _GENERATE_AGRAWAL,

@@ -18,6 +18,8 @@ class Form(Enum):
     texts = "text, or list of texts"
     names = "list of names"
     repeated_names = "list of names, one a time on the command line"
+    choices = "text, or list of texts; between commas on the command line"
+    wholes = "whole number, or list of whole numbers"
     share = "number, or share such as '50%'"
     shares = "share, or struct of a share by column"
     thresholds = "list of shares"

@@ -90,6 +90,22 @@ ALLOW_ABSENT = Option(
     "true",
     default=False,
 )
+SUPPRESS_RECORDS = Option(
+    "suppress_records",
+    Form.share,
+    "Largest share of the records to leave out: those in classes that break a requirement.",
+    "'1%'",
+    metavar="SHARE",
+    default=0,
+)
+LOSS = Option(
+    "loss",
+    Form.text,
+    "What a step costs: the fall of the smallest class that is kept, or of the average class size.",
+    "'average'",
+    metavar="smallest|average",
+    default="smallest",
+)
 RANGES = Option(
     "ranges",
     Form.ranges,
@@ -152,6 +168,14 @@ TAXONOMIES = Option(
     sql="taxonomy",
     metavar="COL=FILE",
 )
+CONDITION = Option(
+    "condition",
+    Form.names,
+    "For hce-tdr: further condition attributes, released unchanged.",
+    "['workclass']",
+    metavar="P,Q",
+    default=(),
+)
 GROWN_RANGES = replace(
     RANGES, metavar="COL=1,99", help="Range of a column with grown intervals, end excluded."
 )
@@ -204,4 +228,20 @@ STOP = Option(
     "'mdl'",
     metavar="none|mdl",
     default="none",
+)
+TOPS = Option(
+    "tops",
+    Form.values,
+    "One label for all values from here up, such as 90 or more.",
+    "{'age': 90}",
+    sql="top",
+    metavar="A=90",
+)
+BOTTOMS = Option(
+    "bottoms",
+    Form.values,
+    "One label for all values from here down, such as 18 or less.",
+    "{'age': 18}",
+    sql="bottom",
+    metavar="A=18",
 )

@@ -6,6 +6,7 @@ from ppdm_sql.privacy.models.l_diversity import LDiversity
 from ppdm_sql.privacy.models.t_closeness import TCloseness
 from ppdm_sql.privacy.models.template import Template
 from ppdm_sql.privacy.parsing import parse, parse_all, parse_measure, parse_measures, parse_names
+from ppdm_sql.privacy.population import PopulationTable
 from ppdm_sql.privacy.quoting import Value, quote_name, quote_value
 from ppdm_sql.privacy.redundancy import Redundancy, redundancies
 from ppdm_sql.privacy.requirement import (
@@ -28,6 +29,7 @@ __all__ = [
     "KAnonymity",
     "LDiversity",
     "Measure",
+    "PopulationTable",
     "Redundancy",
     "Requirement",
     "TCloseness",

@@ -45,12 +45,15 @@ class ValueCounts:
         totals: Gives the records of each value in the whole table; one scan, so only at need.
         type: Of the sensitive column.
         records: In the whole table.
+        population: The counted column of a group's records of the population, which are among its ``n`` then;
+            empty where no population is counted.
     """
 
     columns: Sequence[str] = ()
     totals: Callable[[], Sequence[int]] = tuple
     type: str = ""
     records: int = 0
+    population: str = ""
 
 
 def sum_of(terms: Iterable[str], nothing: str = "0") -> str:

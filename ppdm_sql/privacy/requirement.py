@@ -22,7 +22,9 @@ from ppdm_sql.privacy.quoting import Value, name_list, number_text, quote_name
 if TYPE_CHECKING:
     from typing import Self
 
+    from ppdm_sql.errors import InvalidSource
     from ppdm_sql.privacy.formula import Formula, ValueCounts
+    from ppdm_sql.privacy.population import PopulationTable
     from ppdm_sql.privacy.reader import Reader
 
 
@@ -33,6 +35,7 @@ class Counts(Enum):
     GROUPS = "the groups themselves: its number is one of the whole table, and no class breaks it alone"
     VALUES = "the records of every sensitive value"
     PROTECTED = "the records of each protected value, one at a time"
+    POPULATION = "the records of a table, and those of a population with the same values"
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,8 @@ class AuditStep:
 
     Args:
         name: Of the step.
-        inputs: Tables that it reads: ``classes``, ``cells``, ``value_totals``, ``protected_values``, others.
+        inputs: Tables that it reads: ``classes``, ``cells``, ``value_totals``, ``classes_in_population``,
+            ``protected_values``, others.
         values: Its parameters, beside ``requirement``, the number of the requirement.
         prepared: Steps to run before it, each with the tables that it reads.
     """
@@ -78,10 +82,10 @@ class Requirement(ABC):
 
     counts: ClassVar[Counts]
     """What is counted in each group of records."""
-    worst: ClassVar[Literal["min", "max"]]
-    """Whether the lowest or the highest number of a class is the worst, and what the release is judged by."""
     monotone: ClassVar[bool] = True
     """Whether refinement moves the number towards the limit only, so that it never repairs a violation."""
+    compares_with_table: ClassVar[bool] = False
+    """Whether a class is held against the distribution of the sensitive values in the whole table."""
     reads_anything: ClassVar[bool] = False
     """Whether the form has no word that it opens with, so that every other form is tried before it."""
     macro: ClassVar[str | None] = None
@@ -104,6 +108,11 @@ class Requirement(ABC):
         return self.written()
 
     # -- what it demands
+
+    @property
+    @abstractmethod
+    def worst(self) -> Literal["min", "max"]:
+        """Whether the lowest or the highest number of a class is the worst, and the release judged by it."""
 
     @property
     @abstractmethod
@@ -134,11 +143,25 @@ class Requirement(ABC):
     def over(self, attributes: tuple[str, ...], sensitive_columns: tuple[str, ...]) -> Self:
         """Give the same demand over other columns, or over the same ones spelled as the table does."""
 
+    @property
+    def population(self) -> PopulationTable | None:
+        """The table of the population, where it counts in one."""
+        return None
+
     def split(self) -> tuple[Self, ...]:
         """Give one requirement per protected value, or itself where it protects all values alike."""
         return (self,)
 
+    def sides(self) -> tuple[Self, ...]:
+        """Give one requirement per limit where it has several, each on a number of its own, or itself."""
+        return (self,)
+
     # -- how it is measured
+
+    @property
+    def breaks_in_parts(self) -> bool:
+        """Whether every part of a class that breaks it breaks it too, so that none of them can be mended."""
+        return False
 
     @abstractmethod
     def formula(self, values: ValueCounts) -> Formula:
@@ -151,6 +174,14 @@ class Requirement(ABC):
     @abstractmethod
     def audit_step(self, table: Audited) -> AuditStep:
         """Give the step by which the audit judges it; its limits are exact, or on the strict side."""
+
+    def reached(self, lowest: float, highest: float) -> float:
+        """Give the number that a table is judged by, of the lowest and the highest of its classes."""
+        return lowest if self.worst == "min" else highest
+
+    def undefined(self, reached: float) -> InvalidSource | None:
+        """Say why a table has no such number, where what was reached tells that."""
+        return None
 
     # -- its words
 

@@ -17,6 +17,7 @@ from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, said
 from ppdm_sql.privacy import Requirement, parse_all, resolve
 from ppdm_sql.release.catalogue import CatalogueRow, check_free, find
 from ppdm_sql.release.ddl import create_table
+from ppdm_sql.release.known_classes import in_known_classes
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.recoding import Recoding
 from ppdm_sql.release.states import in_order
@@ -38,6 +39,8 @@ class Applied:
         findings: One for each requirement of the release that could be measured on the new table. The cut
             keeps no promise for new records by itself. Empty where the table has no records.
         unmeasured: The requirements that name a column which the new table lacks.
+        left_out: Records whose class the release does not have, where it left records out itself; they are
+            not in the table.
     """
 
     release: str
@@ -46,6 +49,7 @@ class Applied:
     unseen: Mapping[str, int]
     findings: tuple[Finding, ...]
     unmeasured: tuple[Requirement, ...]
+    left_out: int = 0
 
     @property
     def holds(self) -> bool:
@@ -55,7 +59,8 @@ class Applied:
     def tables(self) -> list[Titled]:
         """Give title, column names and rows of the tables to print."""
         unseen = list(self.unseen.items())
-        return [*requirement_tables(self.findings), ("Unseen values", ("column", "records"), unseen)]
+        left = [("Left out", ("records",), [(self.left_out,)])] if self.left_out else []
+        return [*requirement_tables(self.findings), ("Unseen values", ("column", "records"), unseen), *left]
 
 
 def apply(engine: Engine, name: str, table: str, *, into: str, unseen: str = "nearest") -> Applied:
@@ -92,16 +97,24 @@ def apply(engine: Engine, name: str, table: str, *, into: str, unseen: str = "ne
         if unseen == "refuse" and any(counts.values()):
             raise _refused(row, source, counts)
         rows, records = recoding.size(engine)
+        recoded_rows, left = recoding.rows(), 0
+        if row.left_out is not None:
+            recoded_rows = in_known_classes(
+                recoded_rows, shape, parse_all(row.requirements), set(recoding.found)
+            )
+            kept = exp.select(exp.Count(this=exp.Star()), recoding.shape.records("r"))
+            ((rows, known),) = engine.query(render(kept.from_(recoded_rows.subquery("r"))), step="known")
+            left, records = records - known, known
         with engine.transaction():
-            select = render(in_order(recoding.rows()))
+            select = render(in_order(recoded_rows))
             engine.write(create_table(target, select), step="apply")
             measurable, unmeasured = _measurable(row, recoding)
             found: list[Finding] = []
             if engine.dry:
                 engine.write("-- Here the audit measures the table.", step="measure")
             elif records:
-                found = findings(engine, target, measurable, count=recoding.shape.count)
-    return Applied(row.release, into, rows, counts, tuple(found), unmeasured)
+                found = findings(engine, target, measurable, count=recoding.shape.count, cut=shape.recorded)
+    return Applied(row.release, into, rows, counts, tuple(found), unmeasured, left)
 
 
 def _refused(row: CatalogueRow, source: Table, counts: Mapping[str, int]) -> InvalidSource:

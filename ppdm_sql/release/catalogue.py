@@ -24,6 +24,9 @@ NOTICES = "notices"
 READ = "read"
 """Key under which they say how a source is read again that is no table of the file."""
 
+LEFT_OUT = "records_left_out"
+"""Key under which they say how many records were left out, where some might be."""
+
 REPORT = "release_report"
 """The view of all releases with their measures; a release called ``report`` would need this name."""
 
@@ -62,6 +65,12 @@ class CatalogueRow:
     def notices(self) -> tuple[str, ...]:
         """What the user was told during the run; none for files made before that was kept."""
         return tuple(self.parameters.get(NOTICES, ()))
+
+    @property
+    def left_out(self) -> int | None:
+        """How many records of the source are not in the release; None where none might be left out."""
+        found = self.parameters.get(LEFT_OUT)
+        return None if found is None else int(found)
 
     def shape(self, catalog: str) -> Shape:
         """Give the objects and columns of the release."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from ppdm_sql.engine.statements import literal
@@ -11,6 +13,11 @@ INTERVAL = "^[[]([^,]+), ([^,]+)[])]$"
 """``[37, 52)``, or ``[52, 98]`` where the upper bound is included; no number, date or time holds a comma."""
 
 _GROUPS: dict[Bound, int] = {"lower bound": 1, "upper bound": 2}
+_OPEN: dict[Bound, Sequence[str]] = {
+    "lower bound": ("^([^,]+) or more$",),
+    "upper bound": ("^([^,]+) or less$", "^less than ([^,]+)$"),
+}
+"""Labels of intervals that are open on one side, which have the other bound alone."""
 
 
 def bound_of(label: exp.Expression, bound: Bound, type_text: str) -> exp.Expression:
@@ -27,9 +34,13 @@ def bound_of(label: exp.Expression, bound: Bound, type_text: str) -> exp.Express
         >>> duckdb.sql("SELECT " + upper.sql("duckdb")).fetchall()
         [(52,)]
     """
-    parts = [label.copy(), literal(INTERVAL), literal(_GROUPS[bound])]
-    found = exp.Anonymous(this="regexp_extract", expressions=parts)
-    text = exp.Nullif(this=found, expression=literal(""))
+    patterns = [(INTERVAL, _GROUPS[bound]), *((pattern, 1) for pattern in _OPEN[bound])]
+    found = [
+        exp.Anonymous(this="regexp_extract", expressions=[label.copy(), literal(pattern), literal(group)])
+        for pattern, group in patterns
+    ]
+    # at most one of them is there
+    text = exp.Nullif(this=exp.Anonymous(this="concat", expressions=found), expression=literal(""))
     return exp.TryCast(this=text, to=exp.DataType.build(type_text, dialect="duckdb"))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from ppdm_sql.audit.moments import Moments
+from ppdm_sql.audit.recorded_cut import RecordedCut
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.release.draft import Draft, ReleasedColumn
 
@@ -98,6 +99,19 @@ class Shape:
         """Give what a masked column shows in the most general state."""
         (item,) = (item for item in self.columns if item.name == name)
         return self.symbol if item.top is None else item.top
+
+    def cut(self, cuts: Table, trees: Table | None, release: str | None = None) -> RecordedCut:
+        """Say where the cut is recorded, for the audit; the catalogue's tables hold those of all releases."""
+        treated = {
+            how: [item.name for item in self.columns if item.treatment == how]
+            for how in ("suppressed", "generalized")
+        }
+        return RecordedCut(cuts, trees, release, treated["suppressed"], treated["generalized"], self.symbol)
+
+    @property
+    def recorded(self) -> RecordedCut:
+        """The cut as the catalogue holds it."""
+        return self.cut(Table("cuts", SCHEMA), Table("taxonomies", SCHEMA), self.name)
 
     def stored(self) -> exp.Table:
         """Give the frozen table under the alias ``f``, without the database, which may be renamed."""

@@ -148,10 +148,11 @@ class _Mapping:
         if not has_intervals:
             return _Types(type_text, wide, type_text)
         bounds = [column(bound, "l") for bound in ("lower", "upper")]
-        rounded = exp.or_(*(_is_null(read_exactly(bound, type_text, wide)) for bound in bounds))
-        unread = exp.or_(*(_is_null(read(bound, wide)) for bound in bounds))
+        rounded = exp.or_(*(_is_lost(bound, read_exactly(bound, type_text, wide)) for bound in bounds))
+        unread = exp.or_(*(_is_lost(bound, read(bound, wide)) for bound in bounds))
         counts = exp.select(exp.CountIf(this=rounded), exp.CountIf(this=unread))
-        intervals = self._leaves_of(name, counts).where(exp.Not(this=_is_null(column("lower", "l"))))
+        there = exp.or_(*(exp.Not(this=_is_null(bound)) for bound in bounds))
+        intervals = self._leaves_of(name, counts).where(there)
         ((rounding, unreadable),) = self.engine.query(render(intervals), step="types")
         return _Types(type_text, wide, None if unreadable else wide if rounding else type_text)
 
@@ -177,6 +178,12 @@ class _Mapping:
     def _leaves_of(self, name: str, query: exp.Select) -> exp.Select:
         rows = aliased(self.leaves, "l")
         return query.from_(rows).where(exp.EQ(this=column("attribute", "l"), expression=literal(name)))
+
+
+def _is_lost(bound: exp.Expression, value: exp.Expression) -> exp.Expression:
+    """Tell whether a bound that is there cannot be read."""
+    there = exp.Not(this=_is_null(bound.copy()))
+    return exp.And(this=there, expression=_is_null(value))
 
 
 def _is_null(value: exp.Expression) -> exp.Expression:

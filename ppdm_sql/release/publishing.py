@@ -72,9 +72,11 @@ def _accepted(engine: Engine, draft: Draft, shape: Shape) -> Draft:
         )
     packed = {item.name for item in draft.columns if item.packed}
     _without_dictionaries(engine, shape, {row[0]: row[1] for row in types if row[0] not in packed})
+    cut = None if draft.cuts is None else shape.cut(draft.cuts, draft.taxonomies)
+    asked = draft.requirements
     broken = [
         found
-        for found in findings(engine, shape.frozen, draft.requirements, count=draft.count)
+        for found in findings(engine, shape.frozen, asked, count=draft.count, cut=cut)
         if not found.holds
     ]
     if broken:

@@ -15,6 +15,7 @@ from ppdm_sql.engine import Engine, Rows
 from ppdm_sql.engine.names import resolve
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
+from ppdm_sql.notebook import in_html
 from ppdm_sql.privacy import Value, parse_all
 from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.release import catalogue, states
@@ -66,6 +67,9 @@ class Release:
 
     def __repr__(self) -> str:
         return f"Release({self.name!r})"
+
+    def _repr_html_(self) -> str | None:
+        return in_html(self)
 
     def row(self) -> CatalogueRow:
         """Give its row of the catalogue.

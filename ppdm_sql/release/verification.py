@@ -72,7 +72,7 @@ def verify(engine: Engine, row: CatalogueRow, shape: Shape) -> Verification:
         return Verification((), tuple(checks))
     checks += shown(engine, shape)
     requirements = parse_all(row.requirements)
-    found = findings(engine, shape.frozen, requirements, count=shape.count)
+    found = findings(engine, shape.frozen, requirements, count=shape.count, cut=shape.recorded)
     return Verification(tuple(found), tuple(checks))
 
 

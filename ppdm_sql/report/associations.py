@@ -68,15 +68,36 @@ def _is_few(side: CountedSide, name: str) -> bool:
 def _strengths(side: CountedSide, names: Sequence[str]) -> Strengths:
     """Measure every pair; one scan of the rows to group them, then one of the groups for each pair."""
     grouped = _grouped(side, names)
-    code = {name: f"v{place}" for place, name in enumerate(names)}
-    found = {}
-    for first, second in combinations(names, 2):
-        columns = {"first": [code[first]], "second": [code[second]]}
-        text = bind("report/association", tables={"side": grouped}, columns=columns)
-        ((chi_square, rows, across, records),) = side.engine.query(text, step="association")
-        found[first, second] = corrected_v(chi_square, rows, across, records)
-    side.engine.discard(grouped)
-    return found
+    pairs = list(combinations(names, 2))
+    cells = side.engine.materialize("pair_cells", _pair_cells(grouped, len(names)))
+    rows = side.engine.query(bind("report/association", tables={"cells": cells}), step="association")
+    found = {pair: (chi_square, *sizes) for pair, chi_square, *sizes in rows}
+    for table in (cells, grouped):
+        side.engine.discard(table)
+    return {pair: corrected_v(*found[number]) for number, pair in enumerate(pairs)}
+
+
+def _pair_cells(grouped: Table, width: int) -> exp.Select:
+    """Count the combinations of each pair of columns: ``pair, row_value, column_value, records``."""
+    codes = [column(f"v{place}", "g") for place in range(width)]
+    which = exp.Anonymous(this="grouping", expressions=[code.copy() for code in codes])
+    numbers: list[exp.If] = []
+    values: tuple[list[exp.If], list[exp.If]] = ([], [])
+    sets: list[exp.Expression] = []
+    for number, chosen in enumerate(combinations(range(width), 2)):
+        sets.append(exp.Tuple(expressions=[codes[place].copy() for place in chosen]))
+        # the bits of GROUPING, the first column's the highest, are those of the columns that a set leaves out
+        left_out = sum(1 << (width - 1 - place) for place in range(width) if place not in chosen)
+        here = exp.EQ(this=which.copy(), expression=exp.convert(left_out))
+        numbers.append(exp.If(this=here, true=exp.convert(number)))
+        for ifs, place in zip(values, chosen, strict=True):
+            ifs.append(exp.If(this=here.copy(), true=exp.cast(codes[place].copy(), "TEXT")))
+    pair, *ends = (exp.Case(ifs=ifs) for ifs in (numbers, *values))
+    named = alias(pair, "pair"), alias(ends[0], "row_value"), alias(ends[1], "column_value")
+    total = alias(exp.cast(exp.Sum(this=column("records", "g")), "DOUBLE"), "records")
+    query = exp.select(*named, total).from_(aliased(grouped, "g"))
+    query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)]))
+    return query
 
 
 def corrected_v(chi_square: float | None, rows: int, columns: int, records: float) -> float | None:

@@ -86,6 +86,20 @@ class Drawing:
             raise EngineError(f"The chart {chart!r} cannot be drawn.", "Report this as a defect.") from cause
         return _cleaned(svg, f"p{next(self._numbers)}-")
 
+    def draw_marks(self, chart: str, rows: Sequence[Mapping[str, Any]], **values: Any) -> str:
+        """Draw a chart whose description is one of Vega: what Vega-Lite has no words for, such as a tree.
+
+        Raises:
+            EngineError: The library cannot draw it.
+        """
+        spec = _filled(_description(chart), values)
+        spec["data"][0]["values"] = list(rows)
+        try:
+            svg = self._vega.vega_to_svg(spec)
+        except ValueError as cause:
+            raise EngineError(f"The chart {chart!r} cannot be drawn.", "Report this as a defect.") from cause
+        return _cleaned(svg, f"p{next(self._numbers)}-")
+
 
 def _library() -> ModuleType:
     """Import what draws."""

@@ -23,8 +23,8 @@ from ppdm_sql.report.words import Cell, count, measure, several, share
 
 MOST_CHILDREN = 50
 """Children of a node that a tree lists at most."""
-MOST_STATES, ROWS_OF_STATES = 12, 3_000_000
-"""Earlier states that are audited at most, and the rows of all of them together."""
+ALL_STATES, SOME_STATES, ROWS_OF_STATES = 12, 8, 3_000_000
+"""Up to how many states are all audited, how many of more are, and the rows of all of them together."""
 MOST_CURVES = 4
 MOST_STEPS = 200
 MOST_NAMED = 6
@@ -138,22 +138,25 @@ def _written(children: Sequence[str | None]) -> str:
 
 def _worst(subject: Subject, steps: int) -> list[Picture]:
     """Audit some of the states on the way, and draw what each requirement had reached there."""
-    wanted = subject.requirements[:MOST_CURVES]
+    # The catalogue holds the last cut only, by which a population is mapped.
+    wanted = [one for one in subject.requirements if one.population is None][:MOST_CURVES]
     if not wanted:
         return []
     shape = _collapsed(subject, wanted)
     rows = max(1, _rows(subject, shape))
-    most = max(2, min(MOST_STATES, ROWS_OF_STATES // rows))
+    wanted_states = steps + 1 if steps < ALL_STATES else SOME_STATES
+    most = max(2, min(wanted_states, ROWS_OF_STATES // rows))
     spread = {round(steps * i / (most - 1)) for i in range(most)}
     at = sorted(spread if steps >= most else range(steps + 1))
     reached: list[list[float]] = []
     for step in at:
-        view = subject.engine.overlay(state(shape, exp.Literal.number(step)))
-        found = findings(subject.engine, view, wanted, count=shape.count)
+        then = subject.engine.materialize("state", state(shape, exp.Literal.number(step)))
+        found = findings(subject.engine, then, wanted, count=shape.count)
+        subject.engine.discard(then)
         reached.append([one.reached for one in found])
     return [
-        _curve(subject, place, list(zip(at, (row[place] for row in reached), strict=True)))
-        for place in range(len(wanted))
+        _curve(subject, one, list(zip(at, (row[place] for row in reached), strict=True)))
+        for place, one in enumerate(wanted)
     ]
 
 
@@ -195,8 +198,7 @@ def _rows(subject: Subject, shape: CollapsedShape) -> int:
     return int(rows)
 
 
-def _curve(subject: Subject, place: int, points: Sequence[tuple[int, float]]) -> Picture:
-    requirement = subject.requirements[place]
+def _curve(subject: Subject, requirement: Requirement, points: Sequence[tuple[int, float]]) -> Picture:
     limit = float(requirement.limit)
     sizes = requirement.counts is Counts.RECORDS
     percent = requirement.counts is Counts.PROTECTED

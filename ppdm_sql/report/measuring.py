@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from ppdm_sql.audit.collapsing import Collapsed
-from ppdm_sql.audit.findings import summed_up
+from ppdm_sql.audit.findings import summed_up, worst_groups
 from ppdm_sql.audit.judging import judge_classes
-from ppdm_sql.audit.model import ClassSizes, Finding
+from ppdm_sql.audit.model import ClassSizes, Finding, Group
 from ppdm_sql.audit.questions import Judged, questions
+from ppdm_sql.audit.recorded_cut import RecordedCut
 from ppdm_sql.audit.risks import class_sizes
 from ppdm_sql.audit.templates import template_groups
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import Scalar, bind
-from ppdm_sql.privacy import Counts, Requirement
+from ppdm_sql.privacy import Counts, KAnonymity, Requirement
 
 BARS = 20
 
@@ -43,15 +44,33 @@ class Measurements:
         findings: One for each requirement.
         reached: One for each requirement that is not about class sizes; None for the others.
         sizes: One for each quasi-identifier or channel, each set of columns once.
+        smallest: The smallest classes of each of those, where they are asked for; they hold cells.
     """
 
     findings: tuple[Finding, ...]
     reached: tuple[Reached | None, ...]
     sizes: tuple[ClassSizes, ...]
+    smallest: tuple[tuple[Group, ...], ...] = ()
 
 
-def measured(engine: Engine, table: Table, asked: Sequence[Requirement], count: str | None) -> Measurements:
+def measured(
+    engine: Engine,
+    table: Table,
+    asked: Sequence[Requirement],
+    count: str | None,
+    cut: RecordedCut | None = None,
+    *,
+    smallest: int = 0,
+) -> Measurements:
     """Measure a table; nothing is measured where nothing is asked.
+
+    Args:
+        engine: Inside a workspace.
+        table: What to measure.
+        asked: The requirements.
+        count: Its column of counts.
+        cut: Of a release, by which populations are mapped.
+        smallest: How many of the smallest classes of each set of columns to name by their values.
 
     Cost: one scan of the table, then scans of its distinct combinations.
     """
@@ -61,7 +80,7 @@ def measured(engine: Engine, table: Table, asked: Sequence[Requirement], count: 
     types = dict(columns)
     found = questions(asked, [item.name for item in columns], table=table.name)
     used = list(dict.fromkeys(chain(*(item.columns for item in found))))
-    collapsed = Collapsed(engine, table, used, count)
+    collapsed = Collapsed(engine, table, used, count, cut=cut)
     for item in found:
         collapsed.class_count(item.requirement.attributes)
     judged = [one for group in template_groups(collapsed, found, types) for one in group.judge()]
@@ -72,16 +91,25 @@ def measured(engine: Engine, table: Table, asked: Sequence[Requirement], count: 
     ]
     judged.sort(key=lambda one: one.question.number)
     groupings = {frozenset(item.requirement.attributes): item.requirement.attributes for item in found}
+    sets = list(groupings.values())
     return Measurements(
         tuple(summed_up(collapsed, judged)),
         tuple(_reached(collapsed, one) for one in judged),
-        tuple(class_sizes(collapsed, names) for names in groupings.values()),
+        tuple(class_sizes(collapsed, names) for names in sets),
+        tuple(_smallest(collapsed, names, types, smallest) for names in sets) if smallest else (),
     )
+
+
+def _smallest(
+    collapsed: Collapsed, names: tuple[str, ...], types: Mapping[str, str], most: int
+) -> tuple[Group, ...]:
+    (question,) = questions([KAnonymity(2, names)], list(types), table=collapsed.source.name)
+    return tuple(worst_groups(collapsed, judge_classes(collapsed, question, types), most))
 
 
 def _reached(collapsed: Collapsed, judged: Judged) -> Reached | None:
     requirement = judged.question.requirement
-    if requirement.counts is Counts.RECORDS:
+    if requirement.counts in (Counts.RECORDS, Counts.POPULATION):
         return None
     width = bar_width(requirement)
     values: dict[str, Scalar] = {"requirement": judged.question.number, "width": width, "bars": BARS}

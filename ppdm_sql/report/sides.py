@@ -10,6 +10,7 @@ from itertools import pairwise
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, Rows
+from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import Scalar, bind
 from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of
@@ -61,8 +62,8 @@ class CountedSide:
 
     Args:
         engine: Where the rows are, inside a workspace.
-        rows: A view with ``c0``, ``c1`` ... for the columns, ``x0`` ... for those that have places on a line,
-            and ``records``.
+        rows: The distinct combinations, with ``c0``, ``c1`` ... for the columns, ``x0`` ... for those that
+            have places on a line, and ``records``.
         codes: The number of each column that is counted.
         types: Its type.
     """
@@ -209,15 +210,22 @@ def _side(
     count: str | None,
     table: str,
 ) -> CountedSide:
-    coded = []
-    for place, (name, value) in enumerate(values.items()):
-        coded.append(alias(value.copy(), f"c{place}"))
-        if has_places(types[name]):
-            coded.append(alias(_place_of(value, types[name]), f"x{place}"))
+    """Collapse the rows over the columns, each under a code; everything after counts the combinations."""
+    coded = [alias(value.copy(), f"c{place}") for place, value in enumerate(values.values())]
     one: exp.Expression = exp.Literal.number(1) if count is None else column(count, table)
-    coded.append(alias(exp.cast(one, "BIGINT"), "records"))
-    view = engine.overlay(rows.select(*coded))
-    return CountedSide(engine, view, {name: place for place, name in enumerate(values)}, dict(types))
+    view = engine.overlay(rows.select(*coded, alias(exp.cast(one, "BIGINT"), "records")))
+    named = [item for item in engine.columns(view) if item.name != "records"]
+    exact = [alias(value, name) for name, value in exact_values(engine, view, named).items()]
+    total = alias(exp.cast(exp.Sum(this=column("records", "s")), "BIGINT"), "records")
+    query = exp.select(*exact, total).from_(aliased(view, "s")).group_by(exp.var("ALL"))
+    collapsed = engine.materialize("side", query)
+    places = [
+        alias(_place_of(column(f"c{place}", "s"), types[name]), f"x{place}")
+        for place, name in enumerate(values)
+        if has_places(types[name])
+    ]
+    shown = engine.overlay(exp.select(exp.Star(), *places).from_(aliased(collapsed, "s")))
+    return CountedSide(engine, shown, {name: place for place, name in enumerate(values)}, dict(types))
 
 
 def _place_of(value: exp.Expression, type_text: str) -> exp.Expression:

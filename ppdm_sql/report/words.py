@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from datetime import UTC, date, datetime
+
+from ppdm_sql.version import __version__
 
 
 class Number(str):
@@ -65,6 +68,21 @@ def listed(words: list[str] | tuple[str, ...]) -> str:
     """
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def written(day: date) -> str:
+    """Write a day.
+
+    Example:
+        >>> written(date(2026, 11, 3))
+        '3 November 2026'
+    """
+    return f"{day.day} {day:%B %Y}"
+
+
+def made() -> str:
+    """Say by what and when a page is made."""
+    return f"Made by ppdm-sql {__version__} on {written(datetime.now(UTC).date())}."
 
 
 def beside(said: Mapping[str, str]) -> str:

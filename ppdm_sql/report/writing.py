@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from pathlib import Path
 
 from ppdm_sql.audit.noise import NoiseModel, noise_models
@@ -29,9 +28,8 @@ from ppdm_sql.report.measuring import measured
 from ppdm_sql.report.page import Block, Chapter, Numbers, Page, html
 from ppdm_sql.report.sides import CountedSide, release_side, source_side
 from ppdm_sql.report.subject import Subject
-from ppdm_sql.report.words import Cell, count, several, share
+from ppdm_sql.report.words import Cell, count, made, several, share, written
 from ppdm_sql.sources import read_again
-from ppdm_sql.version import __version__
 
 RISKIEST = 10
 """Combinations of the source that are named for each requirement."""
@@ -165,7 +163,7 @@ def _digest(exported: str | os.PathLike[str] | None) -> tuple[str, str] | None:
 def _published(engine: Engine, drawing: Drawing, row: CatalogueRow, shape: Shape) -> Subject:
     """Give what leaves the owner: the rows, the requirements and the method."""
     requirements = tuple(parse_all(row.requirements))
-    found = measured(engine, engine.overlay(shape.rows()), requirements, shape.count)
+    found = measured(engine, engine.overlay(shape.rows()), requirements, shape.count, shape.recorded)
     return Subject(
         engine, drawing, row.release, row.method, shape, requirements, release_side(engine, shape), found
     )
@@ -195,7 +193,7 @@ def _public_page(subject: Subject, verification: Verification, digest: tuple[str
         verdict=_verdict(verification),
         facts=[*_method(subject), *_columns(subject), *_file_facts(digest)],
         chapters=chapters,
-        made=_made(),
+        made=made(),
     )
 
 
@@ -244,15 +242,6 @@ def _limits(method: str) -> Chapter:
     return Chapter("limits", "What is not promised", [Block(items=LIMITS.get(method, ()))])
 
 
-def _made() -> str:
-    today = datetime.now(UTC).date()
-    return f"Made by ppdm-sql {__version__} on {_written(today)}."
-
-
-def _written(day: date) -> str:
-    return f"{day.day} {day:%B %Y}"
-
-
 def _records(side: CountedSide) -> int:
     name = next(iter(side.codes), None)
     return 0 if name is None else side.counts(name).records
@@ -281,7 +270,7 @@ def _owners_page(
         facts=[*_owners_facts(subject, row), *_file_facts(digest)],
         chapters=[
             promise.promise(subject),
-            promise.risk(subject, _riskiest(subject, source)),
+            promise.risk(subject, _riskiest(subject)),
             swaps.swaps(subject, release, source),
             noise.noise(subject, _noises(subject)),
             Chapter("cost", "What it cost", _cost(subject, measures, evaluation)),
@@ -290,7 +279,7 @@ def _owners_page(
             Chapter("measures", "All measures", [swaps.measures(measures)]),
             _limits(row.method),
         ],
-        made=_made(),
+        made=made(),
     )
 
 
@@ -312,14 +301,14 @@ def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | 
         return subject, None, [f"The source {row.source} is not in this database, so nothing of it is shown."]
     cells = {name: model.labels for name, model in _noises(subject).items() if model.kind == "cells"}
     side = source_side(engine, source, subject.shape, cells)
-    if not _is_same(subject, side):
+    if not _is_same(subject, side, row.left_out or 0):
         changed = f"The source {row.source} is not what it was when the release was made"
         return subject, None, [f"{changed}, so nothing of it is shown."]
     names = {item.name for item in engine.columns(source)}
     wanted = {name for requirement in subject.requirements for name in requirement.attributes}
     found = None
     if wanted <= names:
-        found = measured(engine, source, subject.requirements, subject.shape.count)
+        found = measured(engine, source, subject.requirements, subject.shape.count, smallest=RISKIEST)
     whole = Subject(
         *(engine, subject.drawing, subject.name, subject.method, subject.shape, subject.requirements),
         *(subject.after, subject.measured, side, found),
@@ -327,35 +316,32 @@ def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | 
     return whole, source, []
 
 
-def _is_same(subject: Subject, side: CountedSide) -> bool:
-    """Tell whether the columns that are released as they are have the same values as often."""
+def _is_same(subject: Subject, side: CountedSide, left_out: int) -> bool:
+    """Tell whether what is released as it is looks the same; but for the number of records left out."""
     kept = [item.name for item in subject.columns(*cost.KEPT)]
     if any(name not in side.codes for name in kept):
         return False
     records = _records(subject.after)
+    if left_out:
+        return not side.codes or _records(side) == records + left_out
     return (not side.codes or _records(side) == records) and all(
         side.counts(name) == subject.after.counts(name) for name in kept
     )
 
 
-def _riskiest(subject: Subject, source: Table | None) -> Block:
+def _riskiest(subject: Subject) -> Block:
     """Name the smallest classes of the source, for each quasi-identifier."""
-    if source is None or subject.measured_before is None:
+    if subject.measured_before is None:
         return Block()
-    from ppdm_sql.audit import audit
-    from ppdm_sql.privacy import KAnonymity
-
     tables = []
-    for sizes in subject.measured_before.sizes:
-        asked = KAnonymity(2, sizes.quasi_identifier)
-        found = audit(subject.engine, source, [asked], count=subject.shape.count, groups=RISKIEST)
+    for sizes, worst in zip(subject.measured_before.sizes, subject.measured_before.smallest, strict=True):
         rows: list[list[Cell]] = [
             [
                 *(None if value is None else str(value) for value in group.values),
                 count(group.records),
                 share(1 / group.records),
             ]
-            for group in found.worst
+            for group in worst
         ]
         tables.append(Numbers([*sizes.quasi_identifier, "records", "risk"], rows))
     return Block("The riskiest combinations of the source", tables=tables)
@@ -364,7 +350,10 @@ def _riskiest(subject: Subject, source: Table | None) -> Block:
 def _owners_facts(subject: Subject, row: CatalogueRow) -> list[tuple[str, str]]:
     """List what the catalogue knows."""
     facts = [("Source", row.source), *_method(subject), *_columns(subject)]
-    facts.append(("Published", f"{_written(row.created_at.date())}, by ppdm-sql {row.version}"))
+    facts.append(("Published", f"{written(row.created_at.date())}, by ppdm-sql {row.version}"))
+    if row.left_out is not None:
+        most = row.parameters.get("suppress_records", "")
+        facts.append(("Records left out", f"{row.left_out}; at most {most} of the source's"))
     if subject.shape.stepwise:
         facts.append(("Ended", ENDED.get(row.stopped, row.stopped)))
     return [*facts, *(("Notice", notice) for notice in row.notices)]

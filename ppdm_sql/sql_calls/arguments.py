@@ -92,6 +92,11 @@ def texts(value: object) -> tuple[str, ...]:
     return tuple(map(text, value)) if isinstance(value, list) else (text(value),)
 
 
+def wholes(value: object) -> tuple[int, ...]:
+    """Read a whole number or a list of them."""
+    return tuple(map(whole, value)) if isinstance(value, list) else (whole(value),)
+
+
 def names(value: object) -> tuple[str, ...]:
     """Read names between commas, or a list of names as they stand.
 
@@ -181,6 +186,8 @@ _READERS: Mapping[Form, Callable[[Any], Any]] = {
     Form.number: number,
     Form.flag: flag,
     Form.texts: texts,
+    Form.choices: texts,
+    Form.wholes: wholes,
     Form.names: names,
     Form.repeated_names: names,
     Form.share: share,

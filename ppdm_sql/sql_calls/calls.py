@@ -14,7 +14,7 @@ from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
 from ppdm_sql.sql_calls import rows
 from ppdm_sql.sql_calls.arguments import sql_name, value
-from ppdm_sql.sql_calls.describing import listed_models, listed_releases, published
+from ppdm_sql.sql_calls.describing import listed_models, listed_releases, published, report
 from ppdm_sql.sql_calls.rows import Columns, Row
 
 Given = dict[str, Any]
@@ -94,9 +94,7 @@ def _export(db: Database, given: Given) -> list[Row]:
 
 
 def _report(db: Database, given: Given) -> list[Row]:
-    release = db.release(given.pop("release"))
-    release.report(**given)
-    return [(release.name, given["path"], bool(given.get("public")))]
+    return [(report(db, given), given["path"], bool(given.get("public")))]
 
 
 def _generate_agrawal(db: Database, given: Given) -> list[Row]:
@@ -137,6 +135,7 @@ CALLS = (
     ),
     Call("apply", lambda db, given: [rows.applied(db.apply(**given))], rows.APPLIED),
     Call("evaluate", _evaluate, rows.ERRORS, writes=False, takes_progress=True),
+    Call("compare", lambda db, given: rows.compared(db.compare(**given)), rows.COMPARED, takes_progress=True),
     Call("export", _export, rows.FILES, writes=False),
     Call("report", _report, rows.PAGES, writes=False),
     Call("drop", lambda db, given: [rows.dropped(published(db, **given))], rows.DROPPED),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ppdm_sql.database import Database
 from ppdm_sql.engine.names import Table, quoted
-from ppdm_sql.errors import UnknownRelease, choices
+from ppdm_sql.errors import InvalidOption, UnknownRelease, choices
 from ppdm_sql.methods.trees.model import DecisionTree
 from ppdm_sql.methods.trees.storing import KEPT, Model, ModelRow, accuracy
+from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release, ReleasedColumn
 from ppdm_sql.release.catalogue import NOTICES, SHAPE
 
@@ -36,6 +38,28 @@ def published(db: Database, name: str) -> Release | Model:
         raise UnknownRelease(
             f"There is no release or model {name!r}.", f"Here are: {choices(name, known)}."
         ) from None
+
+
+def report(db: Database, given: Mapping[str, Any], progress: Progress | None = None) -> str:
+    """Write the page of a release or model, and give its name.
+
+    Raises:
+        InvalidOption: What only a release can be asked is asked of a model.
+        PpdmError: There is nothing of the name, or the page cannot be written.
+    """
+    options = dict(given)
+    found = published(db, options.pop("release"))
+    if isinstance(found, Release):
+        found.report(**options, progress=progress)
+        return found.name
+    for name in ("public", "evaluate", "exported"):
+        if options.pop(name, None):
+            raise InvalidOption(
+                f"{found.name!r} is a model, whose page tells of the records that it was grown from.",
+                f"Leave --{name} out.",
+            )
+    found.report(**options)
+    return found.name
 
 
 def listed_releases(db: Database) -> list[tuple[object, ...]]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import astuple
 from datetime import datetime
 from typing import Any
 
 from ppdm_sql.audit import Audit, Exposure, Finding, Profile, Risk
 from ppdm_sql.audit.exposure import sensitive_measures
 from ppdm_sql.audit.model import Counted
+from ppdm_sql.comparison.model import Comparison
 from ppdm_sql.database import Database
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.macros.installing import Installed
@@ -55,6 +57,23 @@ ERRORS = (
     ("deviation", "DOUBLE"),
     ("lowest", "DOUBLE"),
     ("highest", "DOUBLE"),
+)
+COMPARED = (
+    ("name", "VARCHAR"),
+    ("method", "VARCHAR"),
+    ("requirements", "VARCHAR[]"),
+    ("records", "BIGINT"),
+    ("left_out", "BIGINT"),
+    ("smallest_class", "BIGINT"),
+    ("highest_risk", "DOUBLE"),
+    ("average_risk", "DOUBLE"),
+    ("confidence", "DOUBLE"),
+    ("loss", "DOUBLE"),
+    ("entropy", "DOUBLE"),
+    ("error", "DOUBLE"),
+    ("seconds", "DOUBLE"),
+    ("frontier", "BOOLEAN"),
+    ("problem", "VARCHAR"),
 )
 FILES = (("release", "VARCHAR"), ("file", "VARCHAR"), ("rows", "BIGINT"))
 PAGES = (("release", "VARCHAR"), ("file", "VARCHAR"), ("public", "BOOLEAN"))
@@ -269,12 +288,24 @@ def verified(found: Verification) -> list[Row]:
     return rows + [(check.check, check.holds, None, None) for check in found.checks]
 
 
+def compared(found: Comparison) -> list[Row]:
+    """Give settings, or releases, side by side."""
+    return [
+        (
+            *(row.name, row.method, list(row.requirements), *astuple(row.numbers)),
+            *(row.seconds, row.at_frontier, row.problem or None),
+        )
+        for row in found.rows
+    ]
+
+
 def applied(found: Applied) -> Row:
     """Give the table that was made, its rows, the records with unseen values, and what does not hold."""
     broken = [str(item.requirement) for item in found.findings if not item.holds]
     unknown = [str(requirement) for requirement in found.unmeasured]
-    faults = [f"{text} does not hold" for text in broken] + [f"{text} cannot be measured" for text in unknown]
-    return found.into, found.rows, sum(found.unseen.values()), "; ".join(faults) or "every requirement holds"
+    parts = [f"{text} does not hold" for text in broken] + [f"{text} cannot be measured" for text in unknown]
+    parts += [f"{found.left_out} records left out"] if found.left_out else []
+    return found.into, found.rows, sum(found.unseen.values()), "; ".join(parts) or "every requirement holds"
 
 
 def predicted(found: Predicted) -> list[Row]:

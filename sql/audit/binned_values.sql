@@ -6,4 +6,20 @@ SELECT
 FROM values_to_label AS v
 JOIN bins AS b
     ON v.value >= b.lower
-    AND (v.value < b.upper OR (b.closed AND v.value = b.upper));
+    AND (v.value < b.upper OR (b.closed AND v.value = b.upper))
+UNION ALL
+SELECT
+    v.value,
+    b.label
+FROM values_to_label AS v
+JOIN bins AS b
+    ON v.value >= b.least
+UNION ALL
+SELECT
+    v.value,
+    b.label
+FROM values_to_label AS v
+JOIN bins AS b
+    ON v.value <= b.most
+WHERE b.closed
+    OR v.value < b.most;

@@ -8,9 +8,16 @@ SELECT
     t.parent,
     t.shown,
     coalesce(
-        t.label <> '[' || t.lower || ', ' || t.upper || CASE WHEN t.closed THEN ']' ELSE ')' END,
+        t.label <> CASE
+            WHEN t.upper IS NULL THEN t.lower || ' or more'
+            WHEN t.lower IS NOT NULL
+                THEN '[' || t.lower || ', ' || t.upper || CASE WHEN t.closed THEN ']' ELSE ')' END
+            WHEN t.closed THEN t.upper || ' or less'
+            ELSE 'less than ' || t.upper
+        END,
         FALSE
     ) AS is_false
 FROM trees AS t
 WHERE t.lower IS NOT NULL
+    OR t.upper IS NOT NULL
     OR list_contains(CAST($attributes AS VARCHAR[]), t.attribute);

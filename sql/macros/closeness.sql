@@ -2,12 +2,9 @@
 -- FROM ppdm_closeness('policies', ['Gender'], 'Amount')
 -- Distance in [0, 1] of a class's sensitive values from the table's: t is the ordered one for numbers, dates and times.
 -- Source: Li, Li, Venkatasubramanian 2007, doi:10.1109/ICDE.2007.367856.
-CREATE OR REPLACE MACRO ppdm_closeness(tbl, qi, sensitive) AS TABLE
-WITH cells AS MATERIALIZED (
-    SELECT
-        COLUMNS(qi) AS 'q_\0',
-        COLUMNS([sensitive]) AS value,
-        count(*) AS records
+CREATE OR REPLACE MACRO ppdm_closeness(tbl, qi, sensitive, person := NULL) AS TABLE
+WITH source AS NOT MATERIALIZED (
+    SELECT *
     FROM query_table(
         CASE
             WHEN tbl IS NULL THEN error('No table is named in tbl.')
@@ -24,8 +21,53 @@ WITH cells AS MATERIALIZED (
                 THEN error('One column is needed as sensitive: give its name, such as ''Amount''.')
             WHEN list_contains([lower(c) FOR c IN TRY_CAST(qi AS VARCHAR[])], lower(TRY_CAST(sensitive AS VARCHAR)))
                 THEN error('The sensitive column is in qi, too: ' || TRY_CAST(sensitive AS VARCHAR))
+            WHEN person IS NOT NULL AND typeof(person) <> 'VARCHAR'
+                THEN error('One column is needed as person: give its name, such as ''patient''.')
+            WHEN list_contains([lower(c) FOR c IN TRY_CAST(qi AS VARCHAR[])], lower(TRY_CAST(person AS VARCHAR)))
+                THEN error('The person column is in qi, too: ' || TRY_CAST(person AS VARCHAR))
+            WHEN lower(TRY_CAST(person AS VARCHAR)) = lower(TRY_CAST(sensitive AS VARCHAR))
+                THEN error('The person column is the sensitive one, too: ' || TRY_CAST(person AS VARCHAR))
             ELSE tbl
         END
+    )
+),
+cells AS MATERIALIZED (
+    SELECT
+        COLUMNS(qi) AS 'q_\0',
+        COLUMNS([sensitive]) AS value,
+        count(*) AS records,
+        count(*) AS first_of_class,
+        count(*) AS first_of_value
+    FROM source
+    WHERE person IS NULL
+    GROUP BY ALL
+    UNION ALL
+    SELECT
+        COLUMNS('(?s)^q_.*'),
+        value,
+        count(*) AS records,
+        count(*) FILTER (turn_of_class = 1) AS first_of_class,
+        count(*) FILTER (turn_of_value = 1) AS first_of_value
+    FROM (
+        SELECT
+            *,
+            row_number() OVER (PARTITION BY who, value) AS turn_of_value
+        FROM (
+            SELECT
+                COLUMNS('(?s)^q_.*'),
+                who,
+                unnest(range(1, len("values") + 1)) AS turn_of_class,
+                unnest("values") AS value
+            FROM (
+                SELECT
+                    COLUMNS(qi) AS 'q_\0',
+                    coalesce(COLUMNS([coalesce(person, qi[1])]), error('A person is NULL in column ' || person)) AS who,
+                    list(DISTINCT COLUMNS([sensitive])) AS "values"
+                FROM source
+                WHERE person IS NOT NULL
+                GROUP BY ALL
+            )
+        )
     )
     GROUP BY ALL
 ),
@@ -39,9 +81,9 @@ ranks AS MATERIALIZED (
     FROM (
         SELECT
             c.value,
-            CAST(sum(c.records) AS BIGINT) AS value_records,
+            CAST(sum(c.first_of_value) AS BIGINT) AS value_records,
             row_number() OVER by_value AS value_rank,
-            CAST(sum(sum(c.records)) OVER by_value AS BIGINT) AS records_up_to
+            CAST(sum(sum(c.first_of_value)) OVER by_value AS BIGINT) AS records_up_to
         FROM cells AS c
         GROUP BY c.value
         WINDOW by_value AS (ORDER BY c.value ASC NULLS LAST ROWS UNBOUNDED PRECEDING)
@@ -54,6 +96,7 @@ classes AS MATERIALIZED (
     FROM (
         SELECT
             COLUMNS('(?s)^q_.*'),
+            CAST(sum(c.first_of_class) AS BIGINT) AS told_records,
             CAST(sum(c.records) AS BIGINT) AS class_records,
             CAST(sum(r.value_records) AS BIGINT) AS covered_records,
             list({'records': c.records, 'value_records': r.value_records, 'value_rank': r.value_rank}) AS "values"
@@ -113,14 +156,14 @@ ordered_distances AS (
 )
 SELECT
     COLUMNS('(?s)^q_(.*)$') AS '\1',
-    d.class_records AS records,
+    d.told_records AS records,
     coalesce(d.ordered_distance, d.equal_distance) AS t,
     d.equal_distance,
     d.ordered_distance
 FROM (
     SELECT
         COLUMNS('(?s)^q_.*'),
-        c.class_records,
+        c.told_records,
         CAST(
             list_sum(list_transform(c."values", lambda v:
                 abs(v.records * w.table_records - v.value_records * c.class_records)))

@@ -36,7 +36,7 @@ cells AS (
         COLUMNS(ic) AS 'q_\0',
         COLUMNS([sensitive]) AS 's_\0',
         count(*) AS records,
-        count(*) AS first_records
+        count(*) AS first_of_class
     FROM source
     WHERE person IS NULL
     GROUP BY ALL
@@ -44,18 +44,20 @@ cells AS (
     SELECT
         COLUMNS('(?s)^[qs]_.*'),
         count(*) AS records,
-        count(*) FILTER (turn = 1) AS first_records
+        count(*) FILTER (turn_of_class = 1) AS first_of_class
     FROM (
         SELECT
-            COLUMNS('(?s)^[qs]_.*'),
-            row_number() OVER (PARTITION BY who, COLUMNS('(?s)^q_.*')) AS turn
+            COLUMNS('(?s)^q_.*'),
+            unnest(range(1, len(COLUMNS('(?s)^s_.*')) + 1)) AS turn_of_class,
+            unnest(COLUMNS('(?s)^s_.*'))
         FROM (
-            SELECT DISTINCT
+            SELECT
                 COLUMNS(ic) AS 'q_\0',
-                COLUMNS([sensitive]) AS 's_\0',
-                coalesce(COLUMNS([coalesce(person, ic[1])]), error('A person is NULL in column ' || person)) AS who
+                coalesce(COLUMNS([coalesce(person, ic[1])]), error('A person is NULL in column ' || person)) AS who,
+                list(DISTINCT COLUMNS([sensitive])) AS 's_\0'
             FROM source
             WHERE person IS NOT NULL
+            GROUP BY ALL
         )
     )
     GROUP BY ALL
@@ -64,7 +66,7 @@ classes AS (
     SELECT
         COLUMNS('(?s)^q_.*'),
         list(struct_pack(*COLUMNS('(?s)^s_.*'), records := records)) AS "values",
-        CAST(sum(first_records) AS BIGINT) AS class_records
+        CAST(sum(first_of_class) AS BIGINT) AS class_records
     FROM cells
     GROUP BY ALL
 ),

@@ -16,7 +16,7 @@ SELECT
     ) AS seen
 FROM column_values AS v
 CROSS JOIN (
-    SELECT count(*) = 1 AND bool_and(o.lower IS NULL) AS alone
+    SELECT count(*) = 1 AND bool_and(o.lower IS NULL AND o.upper IS NULL) AS alone
     FROM column_leaves AS o
 ) AS r
 LEFT JOIN (
@@ -50,6 +50,36 @@ LEFT JOIN (
             AND e.place <= t.upper
         WHERE t.closed
             OR e.place < t.upper
+        UNION ALL
+        SELECT
+            e.value,
+            t.node,
+            3 AS tier
+        FROM column_values AS e
+        JOIN column_leaves AS t
+            ON e.place >= t.lower
+        WHERE t.upper IS NULL
+        UNION ALL
+        SELECT
+            e.value,
+            t.node,
+            3 AS tier
+        FROM column_values AS e
+        JOIN column_leaves AS t
+            ON e.place <= t.upper
+        WHERE t.lower IS NULL
+            AND (t.closed OR e.place < t.upper)
+        UNION ALL
+        SELECT
+            e.value,
+            t.node,
+            3 AS tier
+        FROM column_values AS e
+        JOIN column_leaves AS t
+            ON e.value IS NOT NULL
+        WHERE t.lower IS NULL
+            AND t.upper IS NULL
+            AND NOT t.closed
     ) AS m
     GROUP BY m.value
 ) AS f

@@ -2,6 +2,6 @@
 -- Which columns have a tree of intervals.
 SELECT
     l.attribute,
-    bool_or(l.lower IS NOT NULL) AS has_intervals
+    bool_or(l.lower IS NOT NULL OR l.upper IS NOT NULL OR l.closed IS NOT NULL) AS has_intervals
 FROM leaves AS l
 GROUP BY l.attribute;

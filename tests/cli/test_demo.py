@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from commands import assert_explained, execute, ppdm
+from report_pages import open_examples, release
+
+from ppdm_sql.cli.demo import write_pages
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +25,28 @@ def test_demo_writes_the_tables_of_the_papers(demo: tuple[Path, str]) -> None:
     assert execute(file, "SELECT sum(n) FROM customers") == [(24,)]
     assert execute(file, "SELECT sum(n) FROM employees") == [(34,)]
     assert execute(file, "SELECT count(*) FROM policies") == [(16,)]
+
+
+def test_demo_writes_a_page_of_each_release_and_says_where(demo: tuple[Path, str]) -> None:
+    pytest.importorskip("vl_convert")
+    file, printed = demo
+    releases = [name for (name,) in execute(file, "SELECT release FROM ppdm.releases")]
+    assert len(releases) >= 5
+    for name in releases:
+        page = file.with_name("pages") / f"{name}.html"
+        assert f"<h1>{name}</h1>" in page.read_text(encoding="utf-8")
+        assert f"ppdm report {file} {name} {page}" in printed
+
+
+def test_demo_without_the_extra_says_how_to_get_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with open_examples() as db:
+        release(db, "PDA")
+        write_pages(db, tmp_path / "demo.duckdb", force=False)
+    assert "pip install 'ppdm-sql[report]'" in capsys.readouterr().out
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_demo_ends_at_table_2_of_the_paper(demo: tuple[Path, str]) -> None:

@@ -57,7 +57,9 @@ HOSTILE += [
     "Größe",
 ]
 CALLS = {
-    macro.name.removeprefix("ppdm_"): ", ".join(("['p', 'q']", "'s'")[: macro.parameters.count(",")])
+    macro.name.removeprefix("ppdm_"): ", ".join(
+        ("['p', 'q']", "'s'")[: macro.parameters.partition(", person :=")[0].count(",")]
+    )
     for macro in macros()
     if macro.parameters
 }
@@ -466,6 +468,103 @@ def test_a_table_that_is_missing_is_an_error_with_its_name(
         with pytest.raises(duckdb.Error, match=words):
             con.execute(f"FROM ppdm_{macro}({name}, {call})").fetchall()
     assert con.execute("SELECT count(*) FROM t").fetchall() == [(4,)]
+
+
+# -- persons ----------------------------------------------------------------------------------------
+
+
+@HALF
+@given(cases(least=1), st.lists(st.integers(0, 4), min_size=24, max_size=24))
+def test_with_persons_the_answers_are_those_of_the_audit(case: Case, people: list[int]) -> None:
+    case.con.execute("ALTER TABLE t ADD COLUMN who INTEGER")
+    case.con.execute("UPDATE t SET who = $people[rowid + 1]", {"people": people})
+    db, names, column = ppdm_sql.open(case.con), ", ".join(map(quoted, case.qi)), quoted(case.sensitive)
+
+    def answer(macro: str, *rest: str) -> list[Row]:
+        given = ", ".join(["'t'", "$qi", *map(text, rest), "person := 'who'"])
+        return case.con.execute(f"FROM ppdm_{macro}({given})", {"qi": case.qi}).fetchall()
+
+    def audited(requirement: str) -> float:
+        return db.audit("t", [requirement], person="who").findings[0].reached
+
+    def found(macro: str) -> dict[Row, Row]:
+        return {row[:2]: row[2:] for row in answer(macro, case.sensitive)}
+
+    persons = {(p, q): n for p, q, n in answer("equivalence_classes")}
+    rows = case.con.execute(f"SELECT {names}, who FROM t").fetchall()
+    assert persons == {group: len({w for p, q, w in rows if (p, q) == group}) for group in case.classes}
+    ((records, classes, k, *_, unique, highest, average, _),) = answer("risk")
+    assert (records, classes, k) == (sum(persons.values()), len(persons), audited(f"k >= 1 on {names}"))
+    prosecutor, *_ = db.audit("t", quasi_identifier=case.qi, person="who").risks
+    assert (highest, average) == (prosecutor.highest, prosecutor.average)
+    assert unique == sum(n == 1 for n in persons.values())
+    for macro in ("diversity", "closeness", "likeness"):
+        assert {group: row[0] for group, row in found(macro).items()} == persons
+    assert min(row[1] for row in found("diversity").values()) == audited(
+        f"distinct l >= 1 of {column} on {names}"
+    )
+    assert min(row[2] for row in found("diversity").values()) == pytest.approx(
+        audited(f"entropy l >= 1 of {column} on {names}")
+    )
+    assert max(row[1] for row in found("closeness").values()) == pytest.approx(
+        audited(f"t <= 1 of {column} on {names}")
+    )
+    assert max(row[1] for row in found("likeness").values()) == pytest.approx(
+        audited(f"beta <= 1 of {column} on {names}")
+    )
+    confidences = answer("confidence", case.sensitive)
+    assert all(row[4] == persons[row[:2]] and row[5] == row[3] / row[4] for row in confidences)
+    if case.kind != "INTEGER[]":
+        assert max(row[5] for row in confidences) == audited(f"{names} -> {column} <= 100%")
+    counts = Counter(row[3] for row in answer("identifiable", case.sensitive))
+    (identified,) = db.audit("t", confidential=[case.sensitive], by=case.qi, person="who").identifiable
+    assert (counts["uniquely"], counts["collectively"]) == (identified.unique, identified.groups)
+
+
+@pytest.mark.parametrize("macro", CALLS)
+def test_one_row_a_person_changes_no_answer(con: duckdb.DuckDBPyConnection, macro: str) -> None:
+    con.execute("CREATE TABLE u AS SELECT *, rowid AS who FROM t")
+    plain, persons = (
+        con.execute(f"SELECT * FROM ppdm_{macro}('u', {CALLS[macro]}{rest}) ORDER BY ALL").fetchall()
+        for rest in ("", ", person := 'WHO'")
+    )
+    assert plain == persons
+    as_before = con.execute(f"SELECT * FROM ppdm_{macro}('u', {CALLS[macro]}, NULL) ORDER BY ALL").fetchall()
+    assert as_before == plain
+
+
+PEOPLE = {"'nobody'": "nobody", "'p'": "person column is in", "7": "One column is needed as person"}
+PEOPLE |= {
+    "['p']": "One column is needed as person",
+    "'.*'": r"\.\*",
+    "'gone'": "A person is NULL in column gone",
+}
+
+
+@pytest.mark.parametrize("macro", CALLS)
+@pytest.mark.parametrize("person", PEOPLE)
+def test_a_person_column_that_cannot_be_is_an_error(
+    con: duckdb.DuckDBPyConnection, macro: str, person: str
+) -> None:
+    con.execute("ALTER TABLE t ADD COLUMN gone INTEGER; UPDATE t SET gone = rowid WHERE rowid > 0")
+    with pytest.raises(duckdb.Error, match=PEOPLE[person]):
+        con.execute(f"FROM ppdm_{macro}('t', {CALLS[macro]}, person := {person})").fetchall()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_person_column_of_any_name_is_found(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    con.execute("CREATE TABLE plain AS SELECT * REPLACE ('x' AS p), rowid % 2 AS other FROM t")
+    con.execute(
+        f"CREATE TABLE hostile AS SELECT * EXCLUDE (other), other AS {quoted(name + ' who')} FROM plain"
+    )
+    for macro, call in CALLS.items():
+        first, second = (
+            con.execute(
+                f"SELECT * FROM ppdm_{macro}({text(table)}, {call}, person := {text(who)}) ORDER BY ALL"
+            ).fetchall()
+            for table, who in (("plain", "other"), ("hostile", f"{name} who"))
+        )
+        assert first == second
 
 
 # -- the reference ----------------------------------------------------------------------------------

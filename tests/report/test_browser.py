@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser import CHROMIUM, MISSING, Browser, browser
-from report_pages import EDITIONS, METHODS
+from report_pages import EDITIONS, METHODS, QUIET, open_examples
 
 if TYPE_CHECKING:
     from conftest import PageFiles
@@ -84,6 +84,36 @@ def test_a_page_prints_with_its_pictures_whole(opened: Browser, page_files: Page
     assert (
         opened.value("Math.max(...[...document.querySelectorAll('figure')].map(f => f.offsetHeight))") < 900
     )
+
+
+@pytest.fixture(scope="module")
+def other_pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Pages of what is no release: a comparison, and a model."""
+    folder = tmp_path_factory.mktemp("others")
+    staff: dict[str, Any] = {"class_column": "Class", "count_column": "n", **QUIET}
+    with open_examples() as db:
+        settings = {"k": [2, 4, 8, 100], "method": ["tds", "hce-tdr"], "page": folder / "compared.html"}
+        db.compare("employees", quasi_identifier=["Job", "Salary"], **settings, **staff)
+        db.generate_agrawal("people", function=2, rows=3000, seed=1)
+        model = db.train("people", class_column="class", mode="original", into="ages", **QUIET)
+        model.report(folder / "model.html")
+    return {name: folder / f"{name}.html" for name in ("compared", "model")}
+
+
+@pytest.mark.parametrize("name", ["compared", "model"])
+def test_pages_of_comparisons_and_models_are_quiet_and_fit(
+    opened: Browser, other_pages: dict[str, Path], name: str
+) -> None:
+    for width in (390, 1400):
+        opened.open(other_pages[name], width)
+        assert opened.value("document.documentElement.scrollWidth") <= width
+        assert opened.value("document.querySelectorAll('svg').length") > 0
+        assert opened.value(OUTSIDE) == []
+        assert opened.requests() == []
+        assert opened.complaints() == []
+    opened.click("details.numbers > summary")
+    assert opened.value("document.querySelector('details.numbers').open") is True
+    assert opened.printed().startswith(b"%PDF")
 
 
 def test_what_a_page_asks_for_would_be_noticed(opened: Browser, tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
+from ppdm_sql.audit.repeated_persons import repeated_persons
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, column
@@ -41,6 +42,8 @@ class Run(ABC, Generic[Transformed]):
 
     request: Request
     roles: Roles
+    counts_rows: ClassVar[str | None] = "requirements count rows"
+    """What is done where nobody says whose a row is, in words; None where that cannot be said."""
 
     def __init__(self, engine: Engine, source: str, request: Request, progress: Progress) -> None:
         engine.require_autocommit()
@@ -84,11 +87,23 @@ class Run(ABC, Generic[Transformed]):
         progress = self.progress
         try:
             with self.engine.workspace(), self.reading():
+                self._notice_persons()
                 transformed = self.transform()
                 progress.start(f"publishing {self.request.into}")
                 return publish(self.engine, self.draft(transformed), progress.notices)
         finally:
             progress.stop()
+
+    def _notice_persons(self) -> None:
+        """Tell of a column that seems to say whose a row is, where nobody said so."""
+        roles = self.roles
+        if self.counts_rows is None or roles.person or roles.count is not None:
+            return
+        columns, identifiers = self.engine.columns(self.table), list(roles.identifiers)
+        for text in repeated_persons(
+            self.engine, self.table, columns, identifiers, otherwise=self.counts_rows
+        ):
+            self.progress.notice(text)
 
     # -- the columns of the release -------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from ppdm_sql.engine.statements import bind, literal, render
 from ppdm_sql.methods.perturbation.conditional_privacy import ConditionalPrivacy
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Noise, as_text
 from ppdm_sql.methods.perturbation.transition_matrices import Array
+from ppdm_sql.notebook import in_html
 from ppdm_sql.release.ddl import create_table
 from ppdm_sql.version import __version__
 
@@ -71,7 +72,7 @@ class Distribution:
         return list(zip(*ends, self.values or none, shares, records, strict=True))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reconstruction:
     """What a run reconstructed.
 
@@ -84,6 +85,14 @@ class Reconstruction:
     into: str
     distributions: tuple[Distribution, ...]
     by_class: str | None = None
+
+    def __repr__(self) -> str:
+        columns = ", ".join(self._attributes())
+        by_class = "" if self.by_class is None else f" by {self.by_class}"
+        return f"Reconstruction({self.into!r}: {columns}{by_class})"
+
+    def _repr_html_(self) -> str | None:
+        return in_html(self)
 
     @property
     def converged(self) -> bool:

@@ -139,7 +139,9 @@ def person_notices(
     """
     notices = []
     if persons.varying:
-        listed = ", ".join(f"{name} ({number} persons)" for name, number in persons.varying.items())
+        listed = ", ".join(
+            f"{name} ({number} person{'s' * (number > 1)})" for name, number in persons.varying.items()
+        )
         notices.append(
             f"These columns vary in the rows of a person, where each row gets its own draw: {listed}. "
             "Who can tell a person's rows averages the noise away."

@@ -91,6 +91,7 @@ class RandomizeRun(Run[Randomized]):
 
     request: RandomizeRequest
     roles: RandomizeRoles
+    counts_rows = "each row gets its own noise, so that the mean of many is close to the truth"
 
     def assign_roles(self) -> RandomizeRoles:
         """Read noise and ranges, and give every named column its role."""

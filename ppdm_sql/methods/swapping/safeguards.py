@@ -48,9 +48,7 @@ def check_categories(name: str, size: int, proportion: Fraction, progress: Progr
         )
 
 
-def check_unique(
-    name: str, proportion: Fraction, unique: int, categories: int, *, unit: str = "record"
-) -> None:
+def check_unique(name: str, proportion: Fraction, unique: int, categories: int, unit: str = "record") -> None:
     """Refuse what would leave all uniquely identifiable records true, or all of two values false.
 
     Raises:

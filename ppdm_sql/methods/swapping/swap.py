@@ -111,6 +111,7 @@ class SwapRun(Run[Swaps]):
 
     request: SwapRequest
     roles: SwapRoles
+    counts_rows = "each row is swapped for itself"
 
     def assign_roles(self) -> SwapRoles:
         """Read the options, and give every named column its role."""
@@ -226,7 +227,7 @@ class SwapRun(Run[Swaps]):
             self.progress.warn(f"No {self.unit} is identifiable, so every {name} is released as it is.")
             return Swapped(name, proportion, identified, None)
         unique = int(identified.unique.sum())
-        check_unique(name, proportion, unique, identified.categories, unit=self.unit)
+        check_unique(name, proportion, unique, identified.categories, self.unit)
         options = SwapOptions(
             proportion=proportion,
             per_group=self.per_group,

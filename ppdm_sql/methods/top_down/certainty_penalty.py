@@ -36,15 +36,16 @@ CERTAINTY = "certainty"
 class CertaintySuppression(SuppressionCut):
     """A cut in which every disclosure is beneficial: it takes the whole penalty off the value's records."""
 
-    @cached_property
-    def candidates(self) -> Codes:
-        """Every value that is still suppressed."""
-        return self.suppressed
+    drifts = False
 
-    @cached_property
-    def gains(self) -> Floats:
-        """The share of the records that hold each of them."""
-        return np.asarray(self.counts[self.candidates].sum(axis=1) / max(self.counts.sum(), 1))
+    @property
+    def is_beneficial(self) -> bool:
+        """Every value that is still suppressed is worth disclosing."""
+        return True
+
+    def gains_of(self, candidates: Codes) -> Floats:
+        """Give the share of the records that hold each of some of them."""
+        return np.asarray(self.counts[candidates].sum(axis=1) / max(self.counts.sum(), 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,15 +90,16 @@ class CertaintyHistogram(ClassHistogram):
         fallen = left * (places[high] - places[boundaries]) + right * (places[boundaries] - places[low])
         return np.asarray(fallen / total)
 
-    def penalties(self, nodes: Codes) -> Floats:
-        """Give the share of the range that each node spans; 1 for the symbol, 0 for NULL."""
-        bounds = [self.bounds(int(node)) for node in nodes]
-        return np.array([self._penalty(low, high) for low, high in bounds], dtype=np.float64)
 
-    def _penalty(self, low: int, high: int) -> float:
-        if high == len(self.places):
+def penalties(histogram: ClassHistogram, places: Floats, nodes: Codes) -> Floats:
+    """Give the share of the range that each node spans; 1 for the symbol, 0 for NULL."""
+
+    def penalty(low: int, high: int) -> float:
+        if high == len(places):
             return 1.0 if low == 0 and high > 1 else 0.0
-        return float(self.places[high] - self.places[low])
+        return float(places[high] - places[low])
+
+    return np.array([penalty(*histogram.bounds(int(node))) for node in nodes], dtype=np.float64)
 
 
 def value_places(engine: Engine, dictionary: Dictionary, bounds: tuple[str, str] | None) -> Floats:

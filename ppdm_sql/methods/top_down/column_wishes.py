@@ -106,7 +106,7 @@ def labels_after(cut: Cut) -> Codes:
 
     Example: of three values one is disclosed, beside the symbol; the last one leaves no symbol behind.
         >>> from ppdm_sql.methods.top_down.cuts import SuppressionCut
-        >>> top = SuppressionCut(np.array([[1, 0], [1, 1], [1, 1]]))
+        >>> top = SuppressionCut.top(np.array([[1, 0], [1, 1], [1, 1]]))
         >>> labels_after(top).tolist(), labels_after(top.refine(0).refine(2)).tolist()
         ([2, 2, 2], [3])
     """

@@ -15,7 +15,8 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.cuts import Cuts
-from ppdm_sql.methods.top_down.groupings import CountedGrouping
+from ppdm_sql.methods.top_down.groupings import CountedGrouping, Grouping
+from ppdm_sql.methods.top_down.remembering import Memory, RememberedGrouping
 from ppdm_sql.methods.top_down.score import Gains
 from ppdm_sql.privacy.formula import Columns, Formula, sum_of
 
@@ -35,11 +36,13 @@ class ConditionalEntropy(Gains):
         attributes: Sequence[int],
         classes: int,
         horizon: Sequence[Codes],
+        memory: Memory | None = None,
     ) -> None:
         counted = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
         self._records = atoms.records
         self._formula = [class_entropy([f"p{j}" for j in range(len(counted))])]
-        self._grouping = CountedGrouping(engine, atoms, attributes, counted, horizon)
+        found: Grouping = CountedGrouping(engine, atoms, attributes, counted, horizon)
+        self._grouping = found if memory is None else RememberedGrouping(found, counted, memory)
         self._known: tuple[Cuts, list[Codes], list[Floats]] | None = None
 
     def of(self, cuts: Cuts, candidates: Sequence[Codes]) -> Sequence[Floats]:

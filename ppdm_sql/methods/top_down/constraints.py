@@ -46,12 +46,24 @@ class Constraint:
         """Whether the number is the size of the smallest class, in records."""
         return self.requirement.counts is Counts.RECORDS
 
+    @property
+    def is_told(self) -> bool:
+        """Whether its number is a measure of the release."""
+        return True
+
 
 class Constraints:
     """All constraints of a run, with their arithmetic on arrays whose last axis is the constraint."""
 
+    monotone: bool = True
+    """Whether a state that is not valid stays so, whatever it is refined to."""
+    only_worse: bool = True
+    """Whether no number is better in a state than in those before it."""
+    lost: tuple[Constraint, ...]
+    """Those by whose numbers privacy is lost, in the places of all; without attributes, by none."""
+
     def __init__(self, constraints: Sequence[Constraint], attribute_count: int) -> None:
-        self.all = tuple(constraints)
+        self.all = self.lost = tuple(constraints)
         self._direction = np.array([constraint.direction for constraint in constraints], dtype=np.float64)
         self._limits = np.array([constraint.limit for constraint in constraints], dtype=np.float64)
         self._sizes = np.zeros((attribute_count, len(self.all)), dtype=bool)
@@ -77,6 +89,9 @@ class Constraints:
         """Tighten bounds of the numbers after each candidate: no class is larger than its smallest part."""
         return np.where(self._sizes[attribute], np.minimum(after, smallest[:, None]), after)
 
+    def forget(self, bounds: Sequence[Floats], measured: Floats) -> None:
+        """Let go of numbers of earlier states that bound nothing in a new one; numbers only become worse."""
+
     def worst(self, measured: Floats) -> int:
         """Give the position of the constraint nearest to (or furthest beyond) its limit."""
         share = np.where(
@@ -90,6 +105,12 @@ class Constraints:
         """Write one number against its limit, such as ``49.2% of 50%`` or ``7 of 5 records``."""
         constraint = self.all[position]
         return constraint.requirement.against(value, constraint.limit)
+
+    def require_defined(self, measured: Floats) -> None:
+        """Refuse a source on which a number means nothing."""
+        for constraint, number in zip(self.all, measured.tolist(), strict=True):
+            if (refused := constraint.requirement.undefined(number)) is not None:
+                raise refused
 
     def require_solution(self, measured: Floats) -> None:
         """Refuse to start where even the most suppressed table breaks a requirement."""

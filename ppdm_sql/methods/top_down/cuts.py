@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.top_down.score import gain_of_halves
 
+MOST_SINCE = 64
+"""Disclosures after which the parts of all values are written down again."""
+
 
 class Cut(ABC):
     """The state of one attribute: a partition of its values, and the ways to refine it. Immutable."""
@@ -63,6 +66,14 @@ class Cut(ABC):
 
     def without(self, alive: NDArray[np.bool_]) -> Cut:
         """Give the same partition with the candidates that are open once others have fallen.
+
+        Args:
+            alive: For each candidate id, whether it may still be performed.
+        """
+        return self
+
+    def reopened(self, alive: NDArray[np.bool_]) -> Cut:
+        """Give the same partition with candidates that had fallen for one state only open again.
 
         Args:
             alive: For each candidate id, whether it may still be performed.
@@ -137,23 +148,37 @@ class SuppressionCut(Cut):
     """A cut in which some values are disclosed and all others share the suppressed symbol.
 
     Node 0 is the suppressed symbol, node ``code + 1`` a value; candidates are the codes still suppressed.
+    A cut is kept as what it adds to an earlier one, so that a step costs nothing like the number of values.
 
     Args:
         counts: Records per value code and class, shape (values, classes).
-        disclosed: The codes disclosed so far, in that order.
+        left: Records of each class whose value is suppressed.
+        before: Parts of an earlier cut.
+        made: How many values that cut had disclosed.
+        since: The codes disclosed since then, in that order.
 
     Source: Wang, Fung, Yu 2005, section 4: the operator takes one value out of Sup_j. T[bottom_j] holds
     exactly the records whose value is still in Sup_j, so gains follow from ``counts`` alone.
     """
 
     counts: Counts
-    disclosed: tuple[int, ...] = ()
+    left: Counts
+    before: Codes
+    made: int = 0
+    since: tuple[int, ...] = ()
     disjoint = False
+    drifts = True
+    """Whether gains follow from ``left`` as those of information do; only then a shortlist knows bounds."""
+
+    @classmethod
+    def top(cls, counts: Counts) -> SuppressionCut:
+        """Give the most general cut: every value is suppressed."""
+        return cls(counts, counts.sum(axis=0), np.zeros(len(counts), dtype=np.int64))
 
     @cached_property
     def parts(self) -> Codes:
-        parts = np.zeros(len(self.counts), dtype=np.int64)
-        parts[list(self.disclosed)] = np.arange(1, len(self.disclosed) + 1)
+        parts = self.before.copy()
+        parts[list(self.since)] = np.arange(self.made + 1, self.made + 1 + len(self.since))
         return parts
 
     @cached_property
@@ -165,29 +190,51 @@ class SuppressionCut(Cut):
         """Codes of the values that still share the suppressed symbol, in value order."""
         return np.flatnonzero(self.parts == 0)
 
-    @cached_property
-    def _suppressed_classes(self) -> Counts:
-        return np.asarray(self.counts.sum(axis=0) - self.counts[list(self.disclosed)].sum(axis=0))
+    @property
+    def is_beneficial(self) -> bool:
+        """Whether the records that hold the symbol are of more than one class."""
+        return np.count_nonzero(self.left) > 1
 
     @cached_property
     def candidates(self) -> Codes:
-        # A disclosure is beneficial if the records that hold the symbol are of more than one class.
-        if np.count_nonzero(self._suppressed_classes) < 2:
-            return np.empty(0, dtype=np.int64)
-        return self.suppressed
+        return self.suppressed if self.is_beneficial else np.empty(0, dtype=np.int64)
 
     @cached_property
     def gains(self) -> Floats:
-        return gain_of_halves(self._suppressed_classes, self.counts[self.candidates])
+        return self.gains_of(self.candidates)
 
     @cached_property
     def smallest(self) -> Codes:
-        part = self.counts[self.candidates].sum(axis=1)
-        rest = self._suppressed_classes.sum() - part
+        return self.smallest_of(self.candidates)
+
+    @property
+    def disclosed(self) -> int:
+        """How many values are disclosed."""
+        return self.made + len(self.since)
+
+    def hides(self, codes: Codes) -> NDArray[np.bool_]:
+        """Tell for each of some codes whether its value is suppressed."""
+        return np.asarray((self.before[codes] == 0) & ~np.isin(codes, self.since))
+
+    def gains_of(self, candidates: Codes) -> Floats:
+        """Give InfoGain of some candidates."""
+        return gain_of_halves(self.left, self.counts[candidates])
+
+    def smallest_of(self, candidates: Codes) -> Codes:
+        """Give the records of the smallest part that each of some candidates makes."""
+        part = self.counts[candidates].sum(axis=1)
+        rest = self.left.sum() - part
         return np.asarray(np.where(rest > 0, np.minimum(part, rest), part))  # an empty rest is no part
 
     def refine(self, candidate: int) -> SuppressionCut:
-        return replace(self, disclosed=(*self.disclosed, int(candidate)))
+        return self.disclose([int(candidate)])
+
+    def disclose(self, codes: Sequence[int]) -> SuppressionCut:
+        """Give the cut in which further values are disclosed."""
+        left = self.left - self.counts[list(codes)].sum(axis=0)
+        if len(self.since) < MOST_SINCE:
+            return replace(self, left=left, since=(*self.since, *codes))
+        return replace(self, left=left, before=self.parts, made=self.disclosed, since=tuple(codes))
 
     def split(self, candidate: int) -> Sequence[Codes]:
         return (np.array([candidate], dtype=np.int64),)
@@ -198,5 +245,5 @@ class SuppressionCut(Cut):
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:
         opened = self.candidates[alive[self.candidates]]
         parts = self.parts.copy()
-        parts[opened] = len(self.disclosed) + 1 + np.arange(len(opened))
+        parts[opened] = self.disclosed + 1 + np.arange(len(opened))
         return parts

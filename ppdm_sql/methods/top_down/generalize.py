@@ -21,13 +21,16 @@ from ppdm_sql.methods.top_down.boundary_rules import described_shorter, wide_eno
 from ppdm_sql.methods.top_down.certainty_penalty import value_places
 from ppdm_sql.methods.top_down.column_wishes import resolved
 from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy
+from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule
+from ppdm_sql.methods.top_down.left_out import AllowedConstraints
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.outcome import Outcome
 from ppdm_sql.methods.top_down.request import GeneralizeRequest
 from ppdm_sql.methods.top_down.run import RefinementRun
 from ppdm_sql.methods.top_down.score import Gains, nine_digits
+from ppdm_sql.methods.top_down.tails import Tails, tails_of
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
 from ppdm_sql.taxonomy.derived import DerivedTaxonomy
@@ -95,6 +98,10 @@ class GeneralizationRun(RefinementRun):
         }
         self._check_bound_names()
         self._widths = resolved(request.min_widths, "min-width", names, self.roles.masking, table=source)
+        self._bounds = {
+            option: resolved(given, option, names, self.roles.masking, table=source)
+            for option, given in (("bottom", request.bottoms), ("top", request.tops))
+        }
         self._check_splitting()
 
     def _check_splitting(self) -> None:
@@ -106,10 +113,11 @@ class GeneralizationRun(RefinementRun):
                 "--stop mdl asks whether a boundary tells enough of a class, and there is none.",
                 "Give --class COLUMN, or leave it out.",
             )
-        for name in self._widths:
+        named = {"min-width": self._widths, **self._bounds}
+        for option, name in ((option, name) for option, names in named.items() for name in names):
             if not self._grows(name):
                 raise InvalidOption(
-                    f"Column {name!r} is named by --min-width, but its intervals are not grown in the run.",
+                    f"Column {name!r} is named by --{option}, but its intervals are not grown in the run.",
                     "Leave the option out, or give no taxonomy and no --suppress for the column.",
                 )
 
@@ -198,6 +206,7 @@ class GeneralizationRun(RefinementRun):
             return Generalization(dictionary, counts, taxonomy, leaves, by_interval, self.has_class)
         if self._grows(name):
             bounds = self._range(dictionary)
+            tails = self._tails(dictionary)
             return Intervals(
                 dictionary,
                 counts,
@@ -205,13 +214,21 @@ class GeneralizationRun(RefinementRun):
                 bounds,
                 least=int(self.constraints.least[position]) if self.request.boundary == "valid" else None,
                 rules=self._rules(dictionary, bounds),
-                places=None if self.has_class else value_places(self.engine, dictionary, bounds),
+                places=value_places(self.engine, dictionary, bounds) if tails or not self.has_class else None,
+                has_class=self.has_class,
+                tails=tails,
             )
         if name in self._recoded["range"]:
             raise InvalidOption(
                 f"Column {name!r} has no order, so it has no range.", "Give a range for numbers and dates."
             )
         return Suppression(dictionary, counts, symbol, self.has_class)
+
+    def _tails(self, dictionary: Dictionary) -> Tails | None:
+        """Find the tails of a column, where it has any."""
+        name = dictionary.column.name
+        bottom, top = (self._bounds[option].get(name) for option in ("bottom", "top"))
+        return None if bottom is None and top is None else tails_of(self.engine, dictionary, bottom, top)
 
     def _rules(self, dictionary: Dictionary, bounds: tuple[str, str] | None) -> tuple[BoundaryRule, ...]:
         """List what the boundaries of a column must meet."""
@@ -290,7 +307,7 @@ class GeneralizationRun(RefinementRun):
 
     def make_measure(self) -> GroupingMeasure:
         """Measure information beside the requirements."""
-        measure = GroupingMeasure(self.engine, self.atoms, self.constraints, self.horizon, self.classes)
+        measure = self.measured_by(self.classes)
         self._before = measure.information(None)
         return measure
 
@@ -305,7 +322,8 @@ class GeneralizationRun(RefinementRun):
                 "Use --method tds, or a coarser class.",
             )
         places = range(len(self.attributes))
-        self._entropy = ConditionalEntropy(self.engine, self.atoms, places, self.classes, self.horizon)
+        counts = self.engine, self.atoms, places, self.classes, self.horizon, self.memory
+        self._entropy = ConditionalEntropy(*counts)
         self._entropy_before = self._entropy.detail()
         return self._entropy
 
@@ -321,6 +339,7 @@ class GeneralizationRun(RefinementRun):
             "range": {name: [str(b) for b in bounds] for name, bounds in self._recoded["range"].items()},
             "boundary": self.request.boundary,
             "min_width": {name: str(width) for name, width in self._widths.items()},
+            **{option: {name: str(one) for name, one in by.items()} for option, by in self._bounds.items()},
             "stop": self.request.stop if self.request.stop != "none" else None,
             "condition": list(self.condition),
             "interval_columns": self.request.interval_columns,
@@ -335,14 +354,31 @@ class GeneralizationRun(RefinementRun):
         """Measure the equivalence classes, the class information, and how much detail is lost."""
         names, cuts = self.attributes, tuple(outcome.cuts)
         of = (names, outcome.maskings, cuts)
-        after = self.measure.information(cuts)
-        rows = [*information.equivalence_classes(names, self.atoms.records, self._before, after)]
+        records, left = self.atoms.records, self.left_out_by_class(outcome)
+        after = self._now(outcome).information(cuts)
+        rows = [*information.equivalence_classes(names, records, self._before, after, left)]
         if self.condition:
-            both = self._entropy_before, self._entropy.now(cuts)
+            both = self._entropy_before, self._entropy_now(outcome).now(cuts)
             rows.append(("conditional entropy: all condition attributes", *both))
         rows += [*information.values_disclosed(*of), *self.class_information(outcome)]
-        rows += information.generalized_information_loss(self.engine, names, outcome)
+        rows += information.generalized_information_loss(self.engine, names, outcome, records)
         return rows
+
+    def _now(self, outcome: Outcome) -> GroupingMeasure:
+        """Give what measures the records of the release: those of the run, unless some are left out."""
+        constraints = self.constraints
+        if outcome.atoms is self.atoms or not isinstance(constraints, AllowedConstraints):
+            return self.measure
+        parts = [cut.parts for cut in outcome.cuts]
+        plain = Constraints(constraints.asked, len(self.attributes))
+        return GroupingMeasure(self.engine, outcome.atoms, plain, parts, self.classes)
+
+    def _entropy_now(self, outcome: Outcome) -> ConditionalEntropy:
+        """Give what measures the class that is left in them."""
+        if outcome.atoms is self.atoms or self.classes is None:
+            return self._entropy
+        places, parts = range(len(self.attributes)), [cut.parts for cut in outcome.cuts]
+        return ConditionalEntropy(self.engine, outcome.atoms, places, self.classes, parts)
 
 
 def _is_text(type_text: str) -> bool:

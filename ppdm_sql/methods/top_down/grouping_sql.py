@@ -241,6 +241,80 @@ def specializations_sql(counts: Table, keys: Keys, attribute: int, formulas: Seq
     return f"SELECT candidate, {numbers} FROM ({parts}) AS parts GROUP BY candidate"
 
 
+def path_sql(counts: Table, keys: Keys, attribute: int, formulas: Sequence[Formula]) -> str:
+    """Measure the states on a way of disclosures of one attribute, a row each.
+
+    ``$place`` says at which step the value of a code leaves the suppressed symbol: ``$steps`` where it stays,
+    -1 where it left it before. The keys are of the other attributes. What is left of a group before a step is
+    the sum of what leaves at this step, at later ones, or never.
+
+    Example: the smallest class by Job and Country.
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> from ppdm_sql.privacy import ValueCounts, parse
+        >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
+        >>> print(formatted(path_sql(Table("counts"), [[1]], 0, [smallest])))
+        SELECT
+          place,
+          MIN(LEAST(NULLIF(n, 0), NULLIF((
+            total_n - n
+          ), 0)))
+        FROM (
+          SELECT
+            place,
+            n,
+            CAST((
+              SUM(n) OVER later
+            ) AS BIGINT) AS total_n
+          FROM (
+            SELECT
+              group0,
+              place,
+              CAST(SUM(n) AS BIGINT) AS n
+            FROM (
+              SELECT
+                CAST(0 AS BIGINT) + $key1[c1 + 1] AS group0,
+                $place[c0 + 1] AS place,
+                n
+              FROM "counts"
+            )
+            WHERE
+              place >= 0
+            GROUP BY
+              group0,
+              place
+          ) AS parts
+          WINDOW later AS (
+            PARTITION BY group0
+            ORDER BY place DESC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+          )
+        ) AS leaving
+        WHERE
+          place < $steps
+        GROUP BY
+          place
+    """
+    counted = needed(formulas)
+    numbers = ", ".join(taken_out(counted, formula) for formula in formulas)
+    leaving = _leaving_sql(counts, keys, attribute, counted)
+    return f"SELECT place, {numbers} FROM ({leaving}) AS leaving WHERE place < $steps GROUP BY place"
+
+
+def _leaving_sql(counts: Table, keys: Keys, attribute: int, counted: Sequence[str]) -> str:
+    """Write what leaves each group at each step, and what the group held just before."""
+    numbered, groups = _groups(keys)
+    coded = f"SELECT {numbered}, $place[c{attribute} + 1] AS place, {', '.join(counted)} FROM {counts}"
+    parts = (
+        f"SELECT {groups}, place, {sums(counted)} FROM ({coded}) WHERE place >= 0 GROUP BY {groups}, place"
+    )
+    whole = ", ".join(f"(sum({c}) OVER later)::BIGINT AS total_{c}" for c in counted)
+    return (
+        f"SELECT place, {', '.join(counted)}, {whole} FROM ({parts}) AS parts "
+        f"WINDOW later AS (PARTITION BY {groups} ORDER BY place DESC "
+        "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+    )
+
+
 def by_value_sql(
     counts: Table, keys: Keys, attribute: int, counted: Sequence[str]
 ) -> tuple[str, Sequence[str]]:

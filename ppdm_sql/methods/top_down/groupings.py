@@ -23,6 +23,7 @@ from ppdm_sql.methods.top_down.grouping_sql import (
     chain_sql,
     disclosures_sql,
     needed,
+    path_sql,
     specializations_sql,
     sweep_sql,
     totals,
@@ -76,6 +77,22 @@ class Grouping(ABC):
         self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
     ) -> Floats:
         """Measure the states after candidates that split parts of their own, as :meth:`after` gives them."""
+
+    @abstractmethod
+    def path(
+        self, cuts: Cuts, attribute: int, disclosed: Sequence[int], formulas: Sequence[Formula]
+    ) -> Floats:
+        """Measure the states on a way on which values of one attribute are disclosed, one after the other.
+
+        Args:
+            cuts: The state from which it starts.
+            attribute: One that is suppressed.
+            disclosed: Its value codes, in this order.
+            formulas: What to measure.
+
+        Returns:
+            Shape (disclosures, formulas): of the groups that each splits, as :meth:`after` gives them.
+        """
 
     @abstractmethod
     def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
@@ -158,7 +175,7 @@ class CountedGrouping(Grouping):
         self._reach(states)
         parts = {i: p for i in self.attributes if (p := self._parts(states, i)).radix > 1}
         counts = self._smallest_table(list(parts), states[0])
-        keys = _packed({i: part.radix for i, part in parts.items()})
+        keys = packed_keys({i: part.radix for i, part in parts.items()})
         params: dict[str, object] = {"states": len(states)}
         for key in keys:
             radix = 1
@@ -195,6 +212,16 @@ class CountedGrouping(Grouping):
             rows = [row for row, candidate in enumerate(candidates) if candidate[0] == attribute]
             read[rows] = self._within(cuts, attribute, [candidates[row][1] for row in rows], formulas)
         return read
+
+    def path(
+        self, cuts: Cuts, attribute: int, disclosed: Sequence[int], formulas: Sequence[Formula]
+    ) -> Floats:
+        places = np.where(cuts[attribute].parts == 0, len(disclosed), -1)
+        places[list(disclosed)] = np.arange(len(disclosed))
+        counts, keys, params = self._present(cuts, {attribute: places}, grouped=False)
+        params |= {"place": places[counts.values[attribute]].tolist(), "steps": len(disclosed)}
+        rows = self._engine.query(path_sql(counts.table, keys, attribute, formulas), params, step="path")
+        return _by_candidate(rows, len(disclosed), len(formulas))
 
     def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
         counts, keys, params = self._present(cuts, {attribute: part}, grouped=False)
@@ -264,7 +291,7 @@ class CountedGrouping(Grouping):
         by = (i for i in self.attributes if grouped or i not in split)
         here = {i: p for i in by if (p := self._parts([cuts], i)).radix > 1}
         counts = self._smallest_table(sorted({*here, *split}), cuts)
-        keys = _packed({i: part.radix for i, part in here.items()})
+        keys = packed_keys({i: part.radix for i, part in here.items()})
         params: dict[str, object] = {}
         for key in keys:
             radix = 1
@@ -363,7 +390,7 @@ def _common_refinement(parts: Codes) -> tuple[Codes, Codes]:
     return distinct, of_code.ravel()
 
 
-def _packed(radices: dict[int, int]) -> list[list[int]]:
+def packed_keys(radices: dict[int, int]) -> list[list[int]]:
     """Spread attributes over as few mixed-radix keys as their radices allow."""
     keys: list[list[int]] = []
     size = 1

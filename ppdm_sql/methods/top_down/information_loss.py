@@ -14,6 +14,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.types import is_number
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
+from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.conditional_entropy import repeatable
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.maskings import Masking
@@ -29,6 +30,7 @@ def equivalence_classes(
     records: int,
     before: Mapping[tuple[int, ...], Floats],
     after: Mapping[tuple[int, ...], Floats],
+    left: Counts,
 ) -> Iterator[Row]:
     """Say what the equivalence classes of each quasi-identifier are like.
 
@@ -37,16 +39,26 @@ def equivalence_classes(
         records: In the source.
         before: For each set of attributes: classes, sum of squared sizes, entropy of the class in bits.
         after: The same in the release.
+        left: By class, the records that the release leaves out; where there are any, the entropy of the
+            class is given with them as one more equivalence class, too.
     """
+    kept = records - int(left.sum())
     for attributes, source in before.items():
         of = ", ".join(names[position] for position in attributes)
         release = after[attributes]
         yield f"equivalence classes: {of}", float(source[0]), float(release[0])
-        yield f"average class size: {of}", records / float(source[0]), records / float(release[0])
+        yield f"average class size: {of}", records / float(source[0]), kept / float(release[0])
         yield f"discernibility: {of}", float(source[1]), float(release[1])
         if len(source) > 2:
-            left = repeatable(np.array([source[2], release[2]])) / records
-            yield f"conditional entropy: {of}", float(left[0]), float(left[1])
+            bits = repeatable(np.array([source[2], release[2]])) / np.array([records, kept])
+            yield f"conditional entropy: {of}", float(bits[0]), float(bits[1])
+            if kept < records:
+                whole = repeatable(np.array([release[2] + total_entropy(left)]))[0] / records
+                yield (
+                    f"conditional entropy, records left out as one class: {of}",
+                    float(bits[0]),
+                    float(whole),
+                )
 
 
 def values_disclosed(names: Sequence[str], maskings: Sequence[Masking], cuts: Sequence[Cut]) -> Iterator[Row]:
@@ -96,7 +108,9 @@ def certainty_penalty(maskings: Sequence[Masking], cuts: Sequence[Cut], weights:
     return "certainty penalty", 0.0, found
 
 
-def generalized_information_loss(engine: Engine, names: Sequence[str], outcome: Outcome) -> Iterator[Row]:
+def generalized_information_loss(
+    engine: Engine, names: Sequence[str], outcome: Outcome, records: int
+) -> Iterator[Row]:
     """Give the generalized information loss of each masked attribute, in [0, 1], and their mean.
 
     A value's loss is the share of its domain that its label spans: (leaves below the node - 1) / (all
@@ -117,6 +131,16 @@ def generalized_information_loss(engine: Engine, names: Sequence[str], outcome: 
         yield f"generalized information loss: {name}", 0.0, each[-1]
     if each:
         yield "generalized information loss", 0.0, sum(each) / len(each)
+        yield from with_left_out(
+            "generalized information loss", sum(each) / len(each), outcome.atoms, records
+        )
+
+
+def with_left_out(measure: str, share: float, kept: Atoms, records: int) -> Iterator[Row]:
+    """Give a share of what is hidden with the records left out as hidden whole, where there are any."""
+    if kept.records < records:
+        whole = (share * kept.records + records - kept.records) / records
+        yield f"{measure}, records left out included", 0.0, whole
 
 
 def _widths(engine: Engine, outcome: Outcome, position: int, nodes: Codes) -> Floats:

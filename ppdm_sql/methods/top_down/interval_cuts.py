@@ -105,6 +105,10 @@ class ClassHistogram:
             self._splits[low, high] = found = self._best(low, high, alive)
         return found
 
+    def forget(self) -> None:
+        """Look for all splits anew: boundaries that had fallen are open again."""
+        self._splits.clear()
+
     def _best(self, low: int, high: int, alive: NDArray[np.bool_] | None) -> IntervalSplit | None:
         if high - low < 2 or not self.is_beneficial(low, high):
             return None
@@ -206,6 +210,12 @@ class IntervalCut(Cut):
 
     def without(self, alive: NDArray[np.bool_]) -> IntervalCut:
         return replace(self, alive=alive.copy())
+
+    def reopened(self, alive: NDArray[np.bool_]) -> IntervalCut:
+        if self.histogram.least is None:
+            return self
+        self.histogram.forget()
+        return self.without(alive)
 
     def split(self, candidate: int) -> Sequence[Codes]:
         low, high = self._around(candidate)

@@ -36,13 +36,25 @@ def label_table(
     for position, masking in enumerate(maskings):
         if isinstance(masking, Intervals):
             values = masking.dictionary.size - masking.dictionary.has_null
-            ends = values, *(masking.range or (None, None)), masking.symbol
+            ends = values, *(masking.range or (None, None)), masking.symbol, *_tails(masking)
             grown += [(position, *interval, *ends) for interval in _intervals(masking, specialized[position])]
     params = as_lists(("attribute", "node", "label", "lower", "upper", "closed"), known)
-    names = ("attribute", "node", "low", "high", "total", "first", "after", "symbol")
+    names = (
+        *("attribute", "node", "low", "high", "total", "first", "after", "symbol"),
+        *("bottom", "top", "above_bottom", "from_top"),
+    )
     params |= as_lists([f"interval_{name}" for name in names], grown)
     params["suppressed"] = [a for a, masking in enumerate(maskings) if isinstance(masking, Suppression)]
     return engine.materialize("labels", bind("top_down/labels", tables={"texts": texts}), params)
+
+
+def _tails(masking: Intervals) -> tuple[str | None, str | None, int | None, int | None]:
+    """Give the bounds of a column's tails, and the codes where they end and begin."""
+    tails = masking.tails
+    if tails is None:
+        return None, None, None, None
+    above = None if tails.bottom is None else tails.above_bottom
+    return tails.bottom, tails.top, above, None if tails.top is None else tails.from_top
 
 
 def _intervals(masking: Intervals, specialized: Specialized) -> list[tuple[int, int, int]]:

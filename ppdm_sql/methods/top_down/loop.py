@@ -12,27 +12,31 @@ present state.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.column_wishes import ColumnWishes
 from ppdm_sql.methods.top_down.constraints import Constraints
-from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts
+from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts, SuppressionCut
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, Gains, PrivacyLoss, Rounding, score
+from ppdm_sql.methods.top_down.shortlist import FIRST, MANY, MORE, Shortlist
 from ppdm_sql.progress import Progress
 
 logger = logging.getLogger("ppdm_sql")
 Stopped = Literal["complete", "max-steps", "interrupted"]
 SHORTEST, LONGEST = 4, 16
 """How many states a chain has; where fewer are worth it, the candidates of one attribute are measured."""
-NARROWEST, WIDEST = 16, 32
+NARROWEST, WIDEST = 16, 1 << 14
 """How many candidates of one state are measured in one batch; the more fall, the more are tried next."""
+PATH = 1024
+"""How many disclosures of one attribute are measured in one statement, where the last guess came true."""
 SWEPT = 8
 """How many candidates of different attributes are measured in one batch."""
 AHEAD = 20_000
@@ -76,6 +80,8 @@ class _Block:
     gains: Floats
     losses: Floats
     scores: Floats
+    open: int
+    """How many candidates are open, those among them that cannot be the best and are left out here."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ class _Ranking:
         return self.rounding(np.concatenate([block.scores for block in self.blocks]))
 
     def __len__(self) -> int:
-        return len(self._scores)
+        return sum(block.open for block in self.blocks)
 
     @cached_property
     def best(self) -> tuple[_Block, int]:
@@ -154,13 +160,15 @@ class Refinement:
     ) -> None:
         self._constraints, self._measure, self._gains = constraints, measure, gains
         self._rounding, self._wishes = rounding, wishes or ColumnWishes.none(len(cuts))
-        self.loss = PrivacyLoss(constraints.all, len(cuts))
+        self.loss = PrivacyLoss(constraints.lost, len(cuts))
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
+        self._refused: set[Candidate] = set()  # not valid in this state, and yet not dead
         (root,) = measure.chain([cuts])
         self.state = State(cuts, root)
         # Of what is not measured yet only this is known: no state is better than the most general one.
         self._bounds = [np.tile(root, (size, 1)) for size in sizes]
         self._measured, self._candidates = _Measured(), 0
+        self._shortlists: dict[int, Shortlist] = {}
         self._length, self._batch, self._broke = SHORTEST, NARROWEST, False
         self._expected, self._used = 1, 1  # states that the last chain promised, and that came true
 
@@ -202,6 +210,8 @@ class Refinement:
         measured = self._measured.numbers[step.candidate]
         self.state = State(_refined(self.state.cuts, step.candidate), measured, (*self.state.steps, step))
         self._measured = self._measured.after.get(step.candidate, _Measured())
+        self._constraints.forget(self._bounds, measured)
+        self._reopen()
         self._used += 1
         self._learn()
 
@@ -218,9 +228,11 @@ class Refinement:
     def report(self, progress: Progress) -> None:
         """Say where the run stands, and let go of what no reachable state tells apart."""
         state = self.state
-        reachable = [cut.reachable(alive) for cut, alive in zip(state.cuts, self._alive, strict=True)]
-        self._measure.shrink(reachable)
-        self._gains.shrink(reachable)
+        # As long as states are known that were measured ahead, nothing is read that could be smaller.
+        if not (self._gains.local and self._measured.numbers):
+            reachable = [cut.reachable(alive) for cut, alive in zip(state.cuts, self._alive, strict=True)]
+            self._measure.shrink(reachable)
+            self._gains.shrink(reachable)
         position = self._constraints.worst(state.measured)
         worst = self._constraints.describe(position, float(state.measured[position]))
         left = max(self._candidates - 1, 0)
@@ -231,43 +243,111 @@ class Refinement:
 
     def _rank(self) -> _Ranking:
         """Score the open candidates; numbers not measured in this state are bounds."""
-        cuts = self.state.cuts
+        cuts, before = self.state.cuts, self.state.measured
+        if self._gains.local:
+            ranked = [self._best_block(a, cut, before, self._shortlists) for a, cut in enumerate(cuts)]
+            return _Ranking(tuple(ranked), self._rounding)
         opened = [self._open(attribute, cut) for attribute, cut in enumerate(cuts)]
         gains = self._gains.of(cuts, [ids for ids, _ in opened])
-        blocks = [self._block(a, *opened[a], gains[a]) for a in range(len(cuts))]
+        blocks = [self._block(a, *opened[a], gains[a], before) for a in range(len(cuts))]
         return _Ranking(tuple(blocks), self._rounding)
+
+    def _best_block(
+        self, attribute: int, cut: Cut, before: Floats, shortlists: dict[int, Shortlist]
+    ) -> _Block:
+        """Score the open candidates of an attribute, or those of very many among which the best must be."""
+        if attribute in shortlists and isinstance(cut, SuppressionCut):
+            shortlist = shortlists[attribute]
+            block = self._shortened(attribute, cut, before, shortlist)
+            if block is not None:
+                return block
+        ids, smallest = self._open(attribute, cut)
+        (gains,) = self._gains.of((cut,), (ids,))
+        block = self._block(attribute, ids, smallest, gains, before)
+        limited = self._wishes.most[attribute] is not None or not self._constraints.only_worse
+        if isinstance(cut, SuppressionCut) and cut.drifts and len(ids) >= MANY and not limited:
+            weight = self._wishes.weights[attribute]
+            shortlists[attribute] = Shortlist(cut, ids, gains, block.losses, before, weight)
+        else:
+            shortlists.pop(attribute, None)
+        return block
+
+    def _shortened(
+        self, attribute: int, cut: SuppressionCut, before: Floats, shortlist: Shortlist
+    ) -> _Block | None:
+        """Score as few candidates as tell the best one; None where nearly all would be needed."""
+        number = FIRST
+        while cut.is_beneficial and 2 * number < shortlist.open(cut) and shortlist.serves(cut, before):
+            ids = shortlist.first(number, cut)
+            smallest = cut.smallest_of(ids)
+            possible = self._open_now(attribute)[ids] & (smallest >= self._constraints.least[attribute])
+            ids, smallest = ids[possible], smallest[possible]
+            block = self._block(attribute, ids, smallest, cut.gains_of(ids), before)
+            if len(ids) and shortlist.decides(number, cut, float(block.scores.max())):
+                return replace(block, open=shortlist.open(cut))
+            number *= MORE
+        return None
 
     def _open(self, attribute: int, cut: Cut) -> tuple[Codes, Codes]:
         """List the candidates that may still be valid, with the records of the smallest part of each."""
         smallest = cut.smallest
         # No class is larger than a part of it, so a part below k needs no measurement to be refused.
-        possible = self._alive[attribute][cut.candidates] & (smallest >= self._constraints.least[attribute])
+        possible = self._open_now(attribute)[cut.candidates] & (
+            smallest >= self._constraints.least[attribute]
+        )
         room = self._wishes.have_room(attribute, cut)
         possible = possible if room is None else possible & room
         return np.asarray(cut.candidates[possible]), np.asarray(smallest[possible])
 
-    def _block(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats) -> _Block:
+    def _block(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats, before: Floats) -> _Block:
         gains = self._wishes.weigh(attribute, np.where(gains < LEAST_GAIN, 0.0, gains))
         # An earlier number is too good, which makes the loss too small and the score too high: a bound.
         after = self._constraints.bounded(attribute, self._bounds[attribute][ids], smallest)
-        losses = self.loss.of(attribute, self.state.measured, after)
-        return _Block(attribute, ids, gains, losses, score(gains, losses))
+        losses = self.loss.of(attribute, before, after)
+        return _Block(attribute, ids, gains, losses, score(gains, losses), len(ids))
 
     def _learn(self) -> None:
         """Take fresh numbers as bounds; a candidate that breaks a limit is dead for good."""
         # Dead, as requirements are monotone: what is refined further breaks the limit too (Corollary 3.1).
+        if not self._measured.numbers:
+            return
         fallen = set[int]()
-        for (attribute, candidate), numbers in self._measured.numbers.items():
+        valid = self._constraints.valid(np.array(list(self._measured.numbers.values())))
+        for ((attribute, candidate), numbers), holds in zip(
+            self._measured.numbers.items(), valid, strict=True
+        ):
             self._bounds[attribute][candidate] = numbers
-            if self._alive[attribute][candidate] and not bool(self._constraints.valid(numbers)):
-                self._alive[attribute][candidate] = False
-                fallen.add(attribute)
+            if holds or not self._may_follow(attribute, candidate):
+                continue
+            self._fell(attribute, [candidate])
+            fallen.add(attribute)
         for attribute in fallen:
+            self._shortlists.pop(attribute, None)
             self._offer_others(attribute)
+
+    def _may_follow(self, attribute: int, candidate: int) -> bool:
+        """Whether a candidate is not known to break a limit in the present state."""
+        return bool(self._alive[attribute][candidate]) and (attribute, candidate) not in self._refused
+
+    def _fell(self, attribute: int, candidates: Iterable[int]) -> None:
+        """Drop candidates that break a limit: for good, or where refinement can mend them, in this state."""
+        if self._constraints.monotone:
+            self._alive[attribute][list(candidates)] = False
+        else:
+            self._refused.update((attribute, int(candidate)) for candidate in candidates)
+
+    def _open_now(self, attribute: int) -> NDArray[np.bool_]:
+        """For each candidate id of an attribute, whether it may be performed in the present state."""
+        alive = self._alive[attribute]
+        refused = [candidate for a, candidate in self._refused if a == attribute]
+        if refused:
+            alive = alive.copy()
+            alive[refused] = False
+        return alive
 
     def _offer_others(self, attribute: int) -> None:
         """Offer the best boundary that is valid in the place of one that fell, in each interval."""
-        cuts, alive = self.state.cuts, self._alive[attribute]
+        cuts, alive = self.state.cuts, self._open_now(attribute)
         cut = cuts[attribute]
         part = cut.contested(alive)
         if part is None:
@@ -276,9 +356,18 @@ class Refinement:
         boundaries = 1 + np.flatnonzero(inside & alive[1:])
         if len(boundaries):
             known = self.state.measured
-            alive[self._measure.invalid_boundaries(cuts, known, attribute, part, boundaries)] = False
-        cuts = (*cuts[:attribute], cut.without(alive), *cuts[attribute + 1 :])
+            self._fell(attribute, self._measure.invalid_boundaries(cuts, known, attribute, part, boundaries))
+        cuts = (*cuts[:attribute], cut.without(self._open_now(attribute)), *cuts[attribute + 1 :])
         self.state = replace(self.state, cuts=cuts)
+
+    def _reopen(self) -> None:
+        """Let go of what the last state alone refused."""
+        reopened = {attribute for attribute, _ in self._refused}
+        self._refused.clear()
+        if reopened:
+            pairs = enumerate(self.state.cuts)
+            cuts = [c.reopened(self._alive[a]) if a in reopened else c for a, c in pairs]
+            self.state = replace(self.state, cuts=tuple(cuts))
 
     # -- what is measured next --------------------------------------------------------------------
 
@@ -296,9 +385,9 @@ class Refinement:
         """Measure a chain along the present order, as far as that paid last time; else the candidates."""
         used, self._used = self._used, 0
         if used >= self._expected:
-            self._length = min(2 * self._length, LONGEST)
+            self._length = min(2 * self._length, PATH)
         elif 2 * used < self._expected or not used:
-            self._length = max(self._length // 2, 1)
+            self._length = max(min(self._length, self._expected) // 2, 1)
         disjoint = self.state.cuts[ranking.winner[0]].disjoint
         # A chain needs gains that do not change on the way. All specializations of an attribute cost one
         # scan, so a chain must be long to be cheaper. For disclosures it is cheaper at any length, until a
@@ -334,27 +423,39 @@ class Refinement:
 
     def _measure_chain(self, ranking: _Ranking) -> None:
         chain = list(self._speculate(ranking))
-        numbers = self._measure.chain([cuts for _, cuts in chain])
+        attribute = chain[0][0][0]
+        disclosures = not self.state.cuts[attribute].disjoint
+        if disclosures and all(candidate[0] == attribute for candidate, _ in chain):
+            codes = [code for (_, code), _ in chain]
+            numbers = self._measure.path(self.state.cuts, self.state.measured, attribute, codes)
+        else:
+            numbers = self._measure.chain([cuts for _, cuts in chain])
         measured = self._measured
         for (candidate, _), row in zip(chain, numbers, strict=True):
             measured.numbers[candidate] = row
             measured = measured.after.setdefault(candidate, _Measured())
-        held = bool(self._constraints.valid(numbers).all())
-        self._broke = not held and not self.state.cuts[chain[0][0][0]].disjoint
+        self._broke = disclosures and not bool(self._constraints.valid(numbers).all())
         self._expected = len(chain)
 
     def _speculate(self, ranking: _Ranking) -> Iterator[tuple[Candidate, Cuts]]:
-        """Follow the present order as if every candidate held, for the length of a chain."""
-        cuts = self.state.cuts
-        for _ in range(max(SHORTEST, min(self._length, AHEAD // self._measure.groups))):
+        """Follow the present order as if every candidate held, for the length of a chain.
+
+        A chain of disclosures of one attribute costs as much as one of them, so it may be long; it ends where
+        another attribute is next.
+        """
+        cuts, before, shortlists = self.state.cuts, self.state.measured, dict[int, Shortlist]()
+        short = max(SHORTEST, min(self._length, LONGEST, AHEAD // self._measure.groups))
+        (first, _), same = ranking.winner, not cuts[ranking.winner[0]].disjoint
+        for place in range(max(short, self._length if same else 0)):
             if not len(ranking):
                 return
             attribute, _ = winner = ranking.winner
+            same = same and attribute == first
+            if not same and place >= short:
+                return
             cuts = _refined(cuts, winner)
             yield winner, cuts
-            ids, smallest = self._open(attribute, cuts[attribute])
-            (gains,) = self._gains.of((cuts[attribute],), (ids,))
-            ranking = ranking.replaced(self._block(attribute, ids, smallest, gains))
+            ranking = ranking.replaced(self._best_block(attribute, cuts[attribute], before, shortlists))
 
 
 def _refined(cuts: Cuts, candidate: Candidate) -> Cuts:

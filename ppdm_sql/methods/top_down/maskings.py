@@ -20,15 +20,21 @@ from ppdm_sql.methods.top_down.certainty_penalty import (
     CertaintyHistogram,
     CertaintySuppression,
     CertaintyTree,
+    penalties,
 )
 from ppdm_sql.methods.top_down.cuts import Cut, FixedCut, SuppressionCut
 from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule, ClassHistogram, IntervalCut
+from ppdm_sql.methods.top_down.tails import Tails
 from ppdm_sql.methods.top_down.taxonomy_cuts import TaxonomyCut, TaxonomyTree
 from ppdm_sql.release import Treatment
 from ppdm_sql.taxonomy.model import Taxonomy
 
 Label = tuple[int, str | None, str | None, str | None, bool | None]
 """Node, label, and for an interval the texts of its bounds and whether the upper one is included."""
+
+
+ANY = "any value"
+"""What stands for the values of a column that is open at both ends."""
 
 
 class Masking(ABC):
@@ -129,7 +135,7 @@ class Suppression(Masking):
 
     @cached_property
     def top(self) -> Cut:
-        return (SuppressionCut if self.has_class else CertaintySuppression)(self.counts)
+        return (SuppressionCut if self.has_class else CertaintySuppression).top(self.counts)
 
     @property
     def labels(self) -> Sequence[Label]:
@@ -226,7 +232,9 @@ class Intervals(Masking):
         least: Records that each half of a split must have, where the best valid boundary is looked for; None
             where that of largest gain alone is tried.
         rules: What boundaries must meet.
-        places: Where the values lie in the range, for gains about certainty; None where there is a class.
+        places: Where the values lie in the range, for gains about certainty and for the widths of tails.
+        has_class: Whether gains are about a class, else about certainty.
+        tails: The tails, which are never split.
     """
 
     dictionary: Dictionary
@@ -236,15 +244,20 @@ class Intervals(Masking):
     least: int | None = None
     rules: tuple[BoundaryRule, ...] = ()
     places: Floats | None = None
+    has_class: bool = True
+    tails: Tails | None = None
     treatment: ClassVar[Treatment] = "generalized"
 
     @cached_property
     def histogram(self) -> ClassHistogram:
         """The column's values by class; candidate ids are their boundaries."""
         has_null = self.dictionary.has_null
-        if self.places is None:
-            return ClassHistogram(self.counts, has_null, self.least, self.rules)
-        return CertaintyHistogram(self.counts, has_null, self.least, self.rules, places=self.places)
+        rules: tuple[BoundaryRule, ...] = self.rules
+        if self.tails is not None:
+            rules = (*rules, self.tails)
+        if self.has_class or self.places is None:
+            return ClassHistogram(self.counts, has_null, self.least, rules)
+        return CertaintyHistogram(self.counts, has_null, self.least, rules, places=self.places)
 
     @cached_property
     def top(self) -> Cut:
@@ -257,11 +270,21 @@ class Intervals(Masking):
     def is_whole(self, cut: Cut) -> bool:
         return False  # an interval is never a value
 
+    @property
+    def tail_bounds(self) -> tuple[str | None, str | None]:
+        """The bounds of the lower and the upper tail; None where there is none."""
+        return (None, None) if self.tails is None else (self.tails.bottom, self.tails.top)
+
+    def label_of_all(self, cut: Cut) -> str:
+        """Give what stands for all values without bounds: the symbol, until NULL has left."""
+        whole = self.dictionary.has_null and bool((cut.nodes == self.root).all())
+        return self.symbol if whole or None in self.tail_bounds else ANY
+
     def order(self, node: int) -> tuple[int, ...]:
         low, high = self.histogram.bounds(node)
         return low, -high  # by the lower bound, the longer first
 
     def losses(self, nodes: Codes) -> Floats | None:
-        if not isinstance(self.histogram, CertaintyHistogram):
+        if self.places is None:
             return None  # the width of an interval depends on the values
-        return self.histogram.penalties(nodes)
+        return penalties(self.histogram, self.places, nodes)

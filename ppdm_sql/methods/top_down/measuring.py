@@ -16,7 +16,10 @@ from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.groupings import CountedGrouping, Grouping
-from ppdm_sql.privacy import Counts, Formula, ValueCounts
+from ppdm_sql.methods.top_down.maskings import Masking
+from ppdm_sql.methods.top_down.population_counts import POPULATION, population_grouping
+from ppdm_sql.methods.top_down.remembering import Memory, RememberedGrouping
+from ppdm_sql.privacy import Counts, Formula, PopulationTable, ValueCounts
 
 MOST_CLASSES = 64
 """Values of the class attribute above which the entropy of the class is not measured."""
@@ -43,6 +46,8 @@ class GroupingMeasure:
         constraints: What to measure.
         horizon: For each attribute, the parts that the first states can tell apart.
         classes: Position of the class attribute, where :meth:`information` will be asked.
+        maskings: Of the attributes, where populations are counted.
+        memory: What other runs over the same atoms have measured, and will.
 
     Cost: one scan of the atoms per grouping, then one scan of its table of counts per batch.
     """
@@ -57,29 +62,65 @@ class GroupingMeasure:
         constraints: Constraints,
         horizon: Sequence[Codes],
         classes: int | None = None,
+        maskings: Sequence[Masking] = (),
+        memory: Memory | None = None,
     ) -> None:
         self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
+        self._maskings, self._memory = maskings, memory
         self._constraints, self._size = constraints.all, len(constraints.all)
         self._measured: list[MeasuredGrouping] = []
+        self._uninformed: list[tuple[int, ...]] = []
         self._informative: dict[tuple[int, ...], tuple[Grouping, list[Formula]]] = {}
         for positions in _groups(constraints.all):
-            self._add([constraints.all[position] for position in positions], positions)
+            some = [constraints.all[position] for position in positions]
+            population = some[0].requirement.population
+            if population is None:
+                self._add(some, positions)
+            else:
+                self._add_population(some, positions, population)
+
+    def _add_population(
+        self, constraints: Sequence[Constraint], positions: list[int], population: PopulationTable
+    ) -> None:
+        """Measure in a population; its groups are not those of the release, so they tell no information."""
+        attributes = sorted(constraints[0].attributes)
+        grouping = population_grouping(
+            self._engine, self._atoms, self._maskings, attributes, population, self._horizon
+        )
+        formulas = [item.requirement.formula(ValueCounts(population=POPULATION)) for item in constraints]
+        self._measured.append(MeasuredGrouping(grouping, positions, formulas))
+        self._uninformed.append(tuple(attributes))
+
+    def _inform(self) -> None:
+        """Make what tells of groups that no requirement counts in the table alone, once it is asked for."""
+        while self._uninformed:
+            if (attributes := self._uninformed.pop(0)) not in self._informative:
+                counted: dict[Counted, str] = {}
+                information = self._information(counted)
+                self._informative[attributes] = (self.grouping(attributes, list(counted)), information)
 
     def _add(self, constraints: Sequence[Constraint], positions: list[int]) -> None:
-        engine, atoms, classes = self._engine, self._atoms, self._classes
+        engine, atoms = self._engine, self._atoms
         counted: dict[Counted, str] = {}
         formulas = [_formula(engine, atoms, constraint, counted) for constraint in constraints]
-        information = [SQUARED_SIZE]
-        if classes is not None and atoms.coded[classes].size <= MOST_CLASSES:
-            values = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
-            information.append(class_entropy([counted.setdefault(v, f"p{len(counted)}") for v in values]))
+        information = self._information(counted)
         grouping = self.grouping(sorted(constraints[0].attributes), list(counted))
         self._measured.append(MeasuredGrouping(grouping, positions, formulas))
         self._informative.setdefault(tuple(grouping.attributes), (grouping, information))
 
+    def _information(self, counted: dict[Counted, str]) -> list[Formula]:
+        """Give what is told of groups, and add what it counts."""
+        classes = self._classes
+        if classes is None or self._atoms.coded[classes].size > MOST_CLASSES:
+            return [SQUARED_SIZE]
+        values = [(classes, code) for code in range(self._atoms.coded[classes].size - 1)]
+        names = [counted.setdefault(value, f"p{len(counted)}") for value in values]
+        return [SQUARED_SIZE, class_entropy(names)]
+
     def grouping(self, attributes: Sequence[int], counted: Sequence[Counted]) -> Grouping:
         """Make what measures the groups of some attributes."""
-        return CountedGrouping(self._engine, self._atoms, attributes, counted, self._horizon)
+        found = CountedGrouping(self._engine, self._atoms, attributes, counted, self._horizon)
+        return found if self._memory is None else RememberedGrouping(found, counted, self._memory)
 
     @property
     def groups(self) -> int:
@@ -97,6 +138,10 @@ class GroupingMeasure:
         for grouping, positions, formulas in self._measured:
             numbers[positions] = grouping.detail(formulas)[1:]
         return numbers
+
+    def source(self, detail: Floats) -> Floats:
+        """Give the number of each constraint in the source, for the measures, from :meth:`detail`."""
+        return detail
 
     def chain(self, states: Sequence[Cuts]) -> Floats:
         """Measure states that follow each other, shape (states, constraints)."""
@@ -127,6 +172,30 @@ class GroupingMeasure:
                 worse = np.where(totals == "max", np.fmax(before, read), np.fmin(before, read))
                 after = np.where(totals == "sum", before - np.nan_to_num(read), worse)
                 numbers[np.ix_(rows, positions)] = after
+        return numbers
+
+    def path(self, cuts: Cuts, known: Floats, attribute: int, disclosed: Sequence[int]) -> Floats:
+        """Measure the states on a way of disclosures of one attribute, shape (disclosures, constraints).
+
+        Args:
+            cuts: The state from which it starts.
+            known: Its numbers.
+            attribute: One that is suppressed.
+            disclosed: Its value codes, in this order.
+
+        Cost: one scan of the counts of each grouping, however long the way is.
+        """
+        numbers = np.repeat(known[None, :], len(disclosed), axis=0)
+        for grouping, positions, formulas in self._measured:
+            if attribute in grouping.attributes:
+                read = grouping.path(cuts, attribute, disclosed, formulas)
+                for position, formula, column in zip(positions, formulas, read.T, strict=True):
+                    # Requirements are monotone: the worst of all groups seen is that of those that stand.
+                    if formula.total == "sum":
+                        numbers[:, position] = known[position] - np.nan_to_num(column).cumsum()
+                    else:
+                        worst = np.fmax if formula.total == "max" else np.fmin
+                        numbers[:, position] = worst(known[position], worst.accumulate(column))
         return numbers
 
     def invalid_boundaries(
@@ -160,6 +229,7 @@ class GroupingMeasure:
             Number of groups, sum of their squared sizes, and entropy of the class left in them, in bits
             together; the last only where the class has few values.
         """
+        self._inform()
         return {
             attributes: grouping.detail(asked) if cuts is None else grouping.counted_chain([cuts], asked)[0]
             for attributes, (grouping, asked) in self._informative.items()
@@ -178,7 +248,8 @@ def _groups(constraints: Sequence[Constraint]) -> Iterable[list[int]]:
         counts = constraint.requirement.counts
         counts_all = constraint.sensitive if counts is Counts.VALUES else None
         added_up = counts is Counts.GROUPS  # candidates are read as what they add, where others are as worst
-        same = found.setdefault((frozenset(constraint.attributes), counts_all, added_up), [[]])
+        population = constraint.requirement.population
+        same = found.setdefault((frozenset(constraint.attributes), counts_all, added_up, population), [[]])
         protected = sum(constraints[other].protected is not None for other in same[-1])
         if counts is Counts.PROTECTED and protected >= MOST_PROTECTED:
             same.append([])

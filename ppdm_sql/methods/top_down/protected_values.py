@@ -30,10 +30,10 @@ def constraints_of(
             values to count them all, or refinement could repair a violation of a requirement.
     """
     hardest: dict[object, Constraint] = {}
-    for requirement in requirements:
+    for requirement in (side for whole in requirements for side in whole.sides()):
         for found in _constraints(engine, atoms, requirement):
             key = (
-                requirement.form,
+                (requirement.form, requirement.worst, requirement.population),
                 frozenset(found.attributes),
                 found.sensitive,
                 found.protected,

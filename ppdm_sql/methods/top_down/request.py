@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 
 from ppdm_sql.methods.base.request import Request
@@ -20,6 +21,8 @@ class RefinementRequest(Request):
     max_steps: int | None = None
     symbol: str = "*"
     allow_absent: bool = False
+    suppress_records: int | float | str | Fraction = 0
+    loss: str = "smallest"
     limits: Mapping[str, object] = field(default_factory=dict)
     weights: Mapping[str, object] = field(default_factory=dict)
 
@@ -36,5 +39,7 @@ class GeneralizeRequest(RefinementRequest):
     suppress: Sequence[str] = ()
     min_widths: Mapping[str, object] = field(default_factory=dict)
     stop: str = "none"
+    tops: Mapping[str, object] = field(default_factory=dict)
+    bottoms: Mapping[str, object] = field(default_factory=dict)
     interval_columns: bool = False
     show_values: bool = False

@@ -15,6 +15,7 @@ import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.audit.labels import MaskedColumn
+from ppdm_sql.audit.left_out import LeftOut
 from ppdm_sql.audit.masking import MaskingPromise, accept_masked
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import Table, resolve_all
@@ -28,11 +29,14 @@ from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.certainty_penalty import CERTAINTY
 from ppdm_sql.methods.top_down.column_wishes import ColumnWishes, limit_of, resolved, weight_of
-from ppdm_sql.methods.top_down.constraints import Constraints
+from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.interrupt import stop_on_interrupt
+from ppdm_sql.methods.top_down.kept_records import kept_records
+from ppdm_sql.methods.top_down.left_out import Allowance, AllowedConstraints
+from ppdm_sql.methods.top_down.left_out_rounds import allowed_measure
 from ppdm_sql.methods.top_down.loop import Refinement, State
-from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Masking
+from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.outcome import (
     Move,
@@ -45,6 +49,7 @@ from ppdm_sql.methods.top_down.outcome import (
     tree_rows,
 )
 from ppdm_sql.methods.top_down.protected_values import NEVER, constraints_of
+from ppdm_sql.methods.top_down.remembering import Memory
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.methods.top_down.roles import RefinementRoles, assign_roles, sensitive_columns
 from ppdm_sql.methods.top_down.score import Gains, InformationGain, Rounding, nine_digits
@@ -57,7 +62,9 @@ from ppdm_sql.privacy import (
     resolve,
 )
 from ppdm_sql.privacy.absent import said_absent, unknown_value
+from ppdm_sql.privacy.quoting import percent
 from ppdm_sql.release import Draft, Release, ReleasedColumn
+from ppdm_sql.release.catalogue import LEFT_OUT
 
 MOST_CLASSES = 100
 """Values of a class above which a notice says that they are many."""
@@ -72,6 +79,8 @@ class RefinementRun(Run[State]):
     roles: RefinementRoles
     condition: Sequence[str] = ()
     """Columns at full detail that gains depend on, beside those of the requirements."""
+    memory: Memory | None = None
+    """What runs over the same collapsed source have measured, where there are several."""
     atoms: Atoms
     constraints: Constraints
     rows: Table
@@ -90,6 +99,12 @@ class RefinementRun(Run[State]):
         self.requirements: tuple[Requirement, ...] = tuple(
             resolve(requirement, list(self.columns), table=self.source) for requirement in asked
         )
+        self.allowance = Allowance.of(self.request.suppress_records, self.request.loss)
+        if self.request.person and not self.allowance.is_plain:
+            raise InvalidOption(
+                "--suppress-records and --loss count records, and cannot count persons yet.",
+                "Leave them out, or leave --person out.",
+            )
         if self.request.person:
             raise InvalidOption("A run cannot count persons yet.", "Leave --person out; ppdm audit takes it.")
         listed, kept = list(self.columns.values()), self._as_they_are()
@@ -173,8 +188,7 @@ class RefinementRun(Run[State]):
         """Collapse the source, and refine the most general table."""
         progress = self.progress
         progress.start(f"collapsing {self.source}")
-        self._collapse()
-        self._check_absent()
+        self.prepare(self.read())
         self._notice_class()
         progress.start("refining")
         with stop_on_interrupt(progress.listener) as interrupt:
@@ -223,6 +237,13 @@ class RefinementRun(Run[State]):
         """Columns in which the suppressed symbol can stand beside values as they are."""
         return [name for name in self.roles.masking if self.shows_symbol(name)]
 
+    @property
+    def collapsed_over(self) -> tuple[object, ...]:
+        """What the collapsed source depends on; runs for which it is the same can share it."""
+        coded, roles = tuple(item.name for item in self.coded), self.roles
+        masked = tuple(self.beside_symbol)
+        return self.table, coded, roles.kept, roles.pseudonyms, roles.count, masked, self.request.symbol
+
     def read(self) -> Atoms:
         """Read the source; everything after works on what comes out, but for the audit."""
         engine, count, roles = self.engine, self.roles.count, self.roles
@@ -233,14 +254,17 @@ class RefinementRun(Run[State]):
         self.rows = read_source(engine, self.table, columns)
         return collapse(engine, self.rows, self.coded, self.kept, count, masked=masked, symbol=symbol)
 
-    def _collapse(self) -> None:
-        """Make everything on which the descent works."""
-        self.atoms = self.read()
+    def prepare(self, atoms: Atoms) -> None:
+        """Make everything on which the descent works, of the collapsed source."""
+        self.atoms = atoms
         found = constraints_of(self.engine, self.atoms, self.requirements)
-        self.constraints = Constraints(found, len(self.attributes))
+        self.constraints = self.limits(found)
         self.maskings = [self.masking(a, name) for a, name in enumerate(self.attributes)]
         self.measure = self.make_measure()
         self.detail = self.measure.detail()
+        self.before = self.measure.source(self.detail)
+        self.constraints.require_defined(self.detail)
+        self._check_absent()
 
     def shows_symbol(self, name: str) -> bool:
         """Whether the suppressed symbol can stand among the column's own values."""
@@ -248,7 +272,21 @@ class RefinementRun(Run[State]):
 
     def make_measure(self) -> GroupingMeasure:
         """Make what measures the states."""
-        return GroupingMeasure(self.engine, self.atoms, self.constraints, self.horizon)
+        return self.measured_by(None)
+
+    def limits(self, found: Sequence[Constraint]) -> Constraints:
+        """Make what the loop is told of the requirements."""
+        if self.allowance.is_plain:
+            return Constraints(found, len(self.attributes))
+        return AllowedConstraints(found, len(self.attributes), self.allowance, self.atoms.records)
+
+    def measured_by(self, classes: int | None) -> GroupingMeasure:
+        """Choose what measures the states; with the position of the class it also measures information."""
+        of = self.engine, self.atoms
+        if isinstance(self.constraints, AllowedConstraints):
+            return allowed_measure(*of, self.constraints, self.horizon, classes)
+        seen = self.constraints, self.horizon, classes, self.maskings, self.memory
+        return GroupingMeasure(self.engine, self.atoms, *seen)
 
     @cached_property
     def horizon(self) -> list[Codes]:
@@ -263,13 +301,19 @@ class RefinementRun(Run[State]):
 
     def masking(self, position: int, name: str) -> Masking:
         """Choose the masking of an attribute; one that may not be masked is fixed."""
-        if self.classes is None:
-            counts = value_counts(self.engine, self.atoms, position)[:, None]
-        else:
-            counts = class_counts(self.engine, self.atoms, position, self.classes)
+        known = {} if self.memory is None else self.memory.counts
+        if position not in known:
+            known[position] = self._counts(position)
+        counts = known[position]
         if name in self.roles.masking:
             return self.mask(position, name, counts)
         return Fixed(self.atoms.coded[position], counts)
+
+    def _counts(self, position: int) -> Counts:
+        """Count the records of an attribute's values by class, or at all where there is none."""
+        if self.classes is None:
+            return value_counts(self.engine, self.atoms, position)[:, None]
+        return class_counts(self.engine, self.atoms, position, self.classes)
 
     def descend(self, interrupted: Callable[[], bool]) -> State:
         """Refine until no valid and beneficial candidate is left."""
@@ -294,7 +338,11 @@ class RefinementRun(Run[State]):
         moves = moves_of([masking.top for masking in self.maskings], state.steps)
         more, cuts = self.completed(state, state.cuts)
         moves.extend(more)
-        outcome = self.outcome(cuts, moves)
+        whole = outcome = self.outcome(cuts, moves)
+        of = engine, self.atoms, self.constraints, self.maskings
+        if (kept := kept_records(*of, cuts, moves, self.classes)) is not None:
+            moves = list(kept.moves)
+            outcome = outcome_of(engine, kept.atoms, kept.maskings, kept.cuts, moves)
         masked, outputs = outcome.masked, self.outputs(outcome.atoms)
         tops = top_labels(engine, outcome)
         columns = tuple(self._released(masked, tops, output) for output in outputs)
@@ -304,29 +352,38 @@ class RefinementRun(Run[State]):
             method=self.method,
             source=self.source,
             requirements=self.requirements,
-            parameters=self._parameters(),
+            parameters={**self._parameters(), **self._left_out(outcome)},
             stopped=state.stopped or "complete",
             select=released_rows(engine, masked, outputs),
             count=self.roles.count,
             columns=columns,
             symbol=request.symbol,
-            rows=self.atoms.records,
+            rows=outcome.atoms.records,
             steps=step_rows(engine, outcome, moves),
             cuts=recorded,
             taxonomies=trees,
             measures=(*self.reached(state, outcome), *self.release_measures(outcome)),
-            accept=lambda rows: self._accepted(rows, columns, outcome, recorded, trees),
+            accept=lambda rows: self._accepted(rows, columns, (whole, outcome), recorded, trees),
         )
+
+    def _left_out(self, outcome: Outcome) -> dict[str, object]:
+        """Say what might be left out and what was, and how the loss was read, where it was not as ever."""
+        told: dict[str, object] = {}
+        if self.allowance.share:
+            left = self.atoms.records - outcome.atoms.records
+            told |= {"suppress_records": percent(self.allowance.share), LEFT_OUT: left}
+        return told | ({"loss": self.allowance.loss} if not self.allowance.is_plain else {})
 
     def _accepted(
         self,
         rows: exp.Select,
         released: Sequence[ReleasedColumn],
-        outcome: Outcome,
+        outcomes: tuple[Outcome, Outcome],
         cuts: Table,
         trees: Table,
     ) -> Sequence[information.Row]:
-        """Let the audit compare source and release."""
+        """Let the audit compare source and release: of all records, and of those that are not left out."""
+        whole, outcome = outcomes
         hidden = {*self.roles.masking, *self.roles.pseudonyms, self.roles.count}
         carried = [
             self.columns[item.name] for item in released if item.of is None and item.name not in hidden
@@ -338,9 +395,26 @@ class RefinementRun(Run[State]):
             count=self.roles.count,
             cuts=cuts,
             trees=trees,
+            left_out=self._promised(whole),
         )
         accept_masked(self.engine, self.rows, rows, promise)
         return ()
+
+    def left_out_by_class(self, outcome: Outcome) -> Counts:
+        """Count the records of each class that the release leaves out."""
+        before, after = self.maskings[0].counts, outcome.maskings[0].counts
+        return np.asarray(before.sum(axis=0) - after.sum(axis=0))
+
+    def _promised(self, whole: Outcome) -> LeftOut | None:
+        """Say what the audit is to find missing, and by which labels the classes of all records go."""
+        if not self.allowance.share:
+            return None
+        return LeftOut(
+            share=self.allowance.share,
+            requirements=self.requirements,
+            masked=[self._masked(name, whole) for name in self.roles.masking],
+            trees=tree_rows(self.engine, whole),
+        )
 
     def _masked(self, name: str, outcome: Outcome) -> MaskedColumn:
         """Say what the audit is to hold a masked column against: what the owner gave."""
@@ -350,6 +424,9 @@ class RefinementRun(Run[State]):
             taxonomy = masking.taxonomy
             return MaskedColumn(column, taxonomy.labels[0], False, taxonomy, masking.by_interval, shows)
         suppressed = masking.treatment == "suppressed"
+        if isinstance(masking, Intervals):
+            top = masking.label_of_all(outcome.cuts[position])
+            return MaskedColumn(column, top, suppressed, shows=shows, tails=masking.tail_bounds)
         return MaskedColumn(column, self.request.symbol, suppressed, shows=shows)
 
     def outcome(self, cuts: Sequence[Cut], moves: Sequence[Move]) -> Outcome:
@@ -396,13 +473,18 @@ class RefinementRun(Run[State]):
         known = not np.isnan(self.detail).any()  # a party that sees its own columns only cannot tell
         after: Floats = self.detail if whole and known else state.measured
         reached: dict[str, tuple[float, float]] = {}
-        for constraint, *numbers in zip(self.constraints.all, self.detail, after, strict=True):
+        for constraint, *numbers in zip(self.constraints.all, self.before, after, strict=True):
+            if not constraint.is_told:
+                continue
             name = f"{constraint.requirement.measured}: {constraint.requirement}"
             source, released = (float(number) for number in numbers)
             if name in reached:  # one of several values, of which the most confident counts
                 source, released = max(source, reached[name][0]), max(released, reached[name][1])
             reached[name] = source, released
-        return [(name, *numbers) for name, numbers in reached.items()]
+        rows: list[information.Row] = [(name, *numbers) for name, numbers in reached.items()]
+        if self.allowance.share:
+            rows.append(("records left out", 0.0, float(self.atoms.records - outcome.atoms.records)))
+        return rows
 
 
 def _redundant(found: Redundancy) -> str:

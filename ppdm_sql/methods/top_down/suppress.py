@@ -7,7 +7,6 @@ The same descent keeps every other monotone privacy model, alone or together wit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Counts
@@ -60,15 +59,17 @@ class SuppressionRun(RefinementRun):
             fits = most is None or len(cut.nodes) <= most
             if isinstance(cut, SuppressionCut) and len(cut.suppressed) and fits:
                 left = cut.suppressed.tolist()
-                whole[attribute] = replace(cut, disclosed=(*cut.disclosed, *left))
+                whole[attribute] = cut.disclose(left)
                 moves.append((attribute, 0, [code + 1 for code in left], 0.0, 0.0, 0.0))
         return moves, whole
 
     def release_measures(self, outcome: Outcome) -> Sequence[information.Row]:
         """Measure what is disclosed, its class information, and how much is suppressed."""
         of = (self.attributes, outcome.maskings, outcome.cuts)
+        name, before, hidden = information.suppressed_cells(outcome.maskings, outcome.cuts)
         return [
             *information.values_disclosed(*of),
             *self.class_information(outcome),
-            information.suppressed_cells(outcome.maskings, outcome.cuts),
+            (name, before, hidden),
+            *information.with_left_out(name, hidden or 0.0, outcome.atoms, self.atoms.records),
         ]

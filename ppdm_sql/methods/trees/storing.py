@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from importlib import import_module
 from typing import Any
 
 from ppdm_sql.engine import Engine
@@ -14,6 +16,7 @@ from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import NameTaken, UnknownModel
 from ppdm_sql.methods.trees.model import Attribute, DecisionTree, Mode, TreeNode
 from ppdm_sql.methods.trees.predicting import Predicted, confusion, create_macro, predict
+from ppdm_sql.notebook import in_html
 from ppdm_sql.release.catalogue import check_free, parts
 from ppdm_sql.release.finding import find_listed
 from ppdm_sql.version import __version__
@@ -57,6 +60,9 @@ class Model:
     def __repr__(self) -> str:
         return f"Model({self.name!r})"
 
+    def _repr_html_(self) -> str | None:
+        return in_html(self)
+
     def row(self) -> ModelRow:
         """Give its row of the catalogue."""
         return find(self._engine, self.name)
@@ -90,6 +96,24 @@ class Model:
     ) -> Predicted:
         """Make a table of the records of another with the predicted class; see ``Database.predict``."""
         return predict(self._engine, self.tree(), table, into=into, keep=keep, name=column)
+
+    def report(self, path: str | os.PathLike[str], force: bool = False) -> None:
+        """Write a page on the model, with its tree drawn; it is the owner's.
+
+        Args:
+            path: The file, such as ``ratings.html``.
+            force: Replace the file if it exists; a regular file only, no link, device or pipe.
+
+        Raises:
+            NameTaken: The file exists and ``force`` is not given.
+            InvalidOption: A library or the folder is missing.
+
+        Cost: no scan of a table.
+        """
+        write: Any = import_module(
+            "ppdm_sql.report.trees"
+        ).write_model_report  # it stands above what it shows
+        self._engine.alone(lambda: write(self._engine, self, path, force=force))
 
     def drop(self) -> None:
         """Remove the macro and every row of the catalogue, in one transaction."""

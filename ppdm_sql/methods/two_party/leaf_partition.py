@@ -180,6 +180,11 @@ class LeafGrouping(Grouping):
     ) -> Floats:
         return self._by_attribute(cuts, candidates, formulas, specializations_sql)
 
+    def path(
+        self, cuts: Cuts, attribute: int, disclosed: Sequence[int], formulas: Sequence[Formula]
+    ) -> Floats:
+        raise NotImplementedError("the partner has a say in what follows")
+
     def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
         number, params = recoded(f"c{attribute}", part, "part", "INTEGER")
         counts = ", ".join(self._counts.values())

@@ -37,7 +37,7 @@ class Ownership:
         owns = resolve_all(request.owns, list(local), table=table)
         _check_options(request, list(local), owns, table)
         asked = parse_all(request.require)
-        _refuse_risk_of_table(asked)
+        _refuse_models(asked)
         grouping = [_spelled(name, owns) for requirement in asked for name in requirement.attributes]
         sensitive = [name for requirement in asked for name in requirement.sensitive_columns]
         both = [_held(name, list(local), table) for name in (*sensitive, request.class_column)]
@@ -47,13 +47,19 @@ class Ownership:
         return cls(key, own, tuple(name for name in owns if name not in own), described)
 
 
-def _refuse_risk_of_table(asked: Sequence[Requirement]) -> None:
-    """Candidates are measured by the parts that they make, and this is about all classes together."""
+def _refuse_models(asked: Sequence[Requirement]) -> None:
+    """Candidates are measured by the parts that they make, from the columns of one party."""
     for requirement in asked:
         if requirement.counts is Counts.GROUPS:
             raise InvalidOption(
                 f"{str(requirement)!r} drives no run of two parties.",
                 "Ask for k here, and let `ppdm audit` measure the average risk of the release.",
+            )
+        if requirement.population is not None:
+            raise InvalidOption(
+                f"{str(requirement)!r} drives no run of two parties, as neither can count its population by "
+                "the columns of the other.",
+                "Ask for k here, and let `ppdm audit` measure the release in the population.",
             )
 
 

@@ -75,6 +75,8 @@ def integrate(
 class IntegrationRun(GeneralizationRun):
     """A run that masks own columns, and follows what the partner does with its own."""
 
+    counts_rows = None
+
     def __init__(
         self,
         engine: Engine,

@@ -56,6 +56,7 @@ class BetaLikeness(DistributionRequirement):
     quasi_identifier: tuple[str, ...]
 
     worst = "max"
+    compares_with_table = True
     measured = "largest gain"
     macro = "likeness"
     macro_results = {

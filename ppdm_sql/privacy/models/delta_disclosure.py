@@ -54,8 +54,13 @@ class DeltaDisclosure(DistributionRequirement):
     quasi_identifier: tuple[str, ...]
 
     worst = "max"
+    compares_with_table = True
     form = "delta"
     measured = "largest delta"
+    macro = "disclosure"
+    macro_results = {
+        "delta": "largest |log2(p / q)| of a value; infinite where the class lacks a value of the table"
+    }
 
     def __post_init__(self) -> None:
         if not 0 <= self.delta <= grammar.UNLIMITED:

@@ -52,6 +52,7 @@ class KAnonymity(ClassRequirement):
     worst = "min"
     form = "k"
     measured = "smallest class"
+    breaks_in_parts = True
     macro = "equivalence_classes"
 
     def __post_init__(self) -> None:

@@ -105,6 +105,11 @@ class LDiversity(DistributionRequirement):
     def limit(self) -> Fraction:
         return self.l
 
+    @property
+    def breaks_in_parts(self) -> bool:
+        """No part of a class has more different values than it; its entropy can be higher."""
+        return self.kind == "distinct"
+
     def formula(self, values: ValueCounts) -> Formula:
         """The fewest different values of a class, or the smallest exp(entropy) of them."""
 

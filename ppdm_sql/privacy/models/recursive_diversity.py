@@ -58,6 +58,10 @@ class RecursiveDiversity(DistributionRequirement):
 
     worst = "max"
     measured = "largest ratio"
+    macro = "recursive_diversity"
+    macro_results = {
+        "recursive_c": "the ratio, which c has to exceed; infinite where the class has fewer than l values"
+    }
 
     def __post_init__(self) -> None:
         if not 0 < self.c <= grammar.UNLIMITED:

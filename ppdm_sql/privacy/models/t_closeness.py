@@ -48,6 +48,7 @@ class TCloseness(DistributionRequirement):
     quasi_identifier: tuple[str, ...]
 
     worst = "max"
+    compares_with_table = True
     form = "t"
     measured = "largest distance"
     macro = "closeness"

@@ -45,7 +45,19 @@ def engine() -> Iterator[Engine]:
         yield Engine(connection)
 
 
-STEPS = ("grid", "detail", "measure_path", "beside", "within", "sweep", "texts", "labels", "cuts", "widths")
+STEPS = (
+    "grid",
+    "detail",
+    "measure_path",
+    "path",
+    "beside",
+    "within",
+    "sweep",
+    "texts",
+    "labels",
+    "cuts",
+    "widths",
+)
 
 
 def searched(statements: Sequence[str]) -> list[str]:

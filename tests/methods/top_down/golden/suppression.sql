@@ -117,7 +117,11 @@ WITH intervals AS (
     UNNEST(CAST([] AS BIGINT[])) AS total,
     UNNEST(CAST([] AS TEXT[])) AS first,
     UNNEST(CAST([] AS TEXT[])) AS after,
-    UNNEST(CAST([] AS TEXT[])) AS symbol
+    UNNEST(CAST([] AS TEXT[])) AS symbol,
+    UNNEST(CAST([] AS TEXT[])) AS bottom,
+    UNNEST(CAST([] AS TEXT[])) AS top,
+    UNNEST(CAST([] AS BIGINT[])) AS above_bottom,
+    UNNEST(CAST([] AS BIGINT[])) AS from_top
 ), bounds AS (
   SELECT
     i.attribute,
@@ -127,14 +131,34 @@ WITH intervals AS (
     i.total,
     i.symbol,
     CASE
-      WHEN i.high <= i.total
-      THEN COALESCE(CASE WHEN i.low = 0 THEN i.first END, l.value)
+      WHEN i.high > i.total OR (
+        i.low = 0 AND NOT i.bottom IS NULL
+      )
+      THEN NULL
+      WHEN i.low = i.from_top
+      THEN i.top
+      ELSE COALESCE(CASE WHEN i.low = 0 THEN i.first END, l.value)
     END AS lower,
     CASE
-      WHEN i.high <= i.total
-      THEN COALESCE(CASE WHEN i.high = i.total THEN i.after END, u.value)
+      WHEN i.high > i.total OR (
+        i.high = i.total AND NOT i.top IS NULL
+      )
+      THEN NULL
+      WHEN i.high = i.above_bottom
+      THEN i.bottom
+      WHEN i.high = i.from_top
+      THEN i.top
+      ELSE COALESCE(CASE WHEN i.high = i.total THEN i.after END, u.value)
     END AS upper,
-    CASE WHEN i.high <= i.total THEN i.high = i.total AND i.after IS NULL END AS closed
+    CASE
+      WHEN i.high > i.total
+      THEN NULL
+      WHEN i.high = i.total AND NOT i.top IS NULL
+      THEN FALSE
+      WHEN i.high = i.above_bottom
+      THEN TRUE
+      ELSE i.high = i.total AND i.after IS NULL
+    END AS closed
   FROM intervals AS i
   LEFT JOIN texts AS l
     ON l.attribute = i.attribute AND l.code = i.low
@@ -168,7 +192,17 @@ SELECT
     WHEN b.low = 0 AND b.high > b.total
     THEN b.symbol
     WHEN b.low < b.total
-    THEN '[' || b.lower || ', ' || b.upper || CASE WHEN b.closed THEN ']' ELSE ')' END
+    THEN CASE
+      WHEN b.lower IS NULL AND b.upper IS NULL
+      THEN 'any value'
+      WHEN b.upper IS NULL
+      THEN b.lower || ' or more'
+      WHEN NOT b.lower IS NULL
+      THEN '[' || b.lower || ', ' || b.upper || CASE WHEN b.closed THEN ']' ELSE ')' END
+      WHEN b.closed
+      THEN b.upper || ' or less'
+      ELSE 'less than ' || b.upper
+    END
   END,
   b.lower,
   b.upper,

@@ -68,56 +68,78 @@ GROUP BY
 ORDER BY
   state;
 
-WITH fine AS MATERIALIZED (
-  SELECT
-    CAST(0 AS BIGINT) + [0, 1, 2][c0 + 1] AS group0,
-    [-1, 0][c1 + 1] AS candidate1,
-    CAST(SUM(n) AS BIGINT) AS n,
-    CAST(SUM(p0) AS BIGINT) AS p0
-  FROM grid
-  GROUP BY
-    group0,
-    candidate1
-), parts AS (
-  SELECT
-    group0,
-    candidate,
-    CAST(SUM(n) AS BIGINT) AS n,
-    CAST(SUM(p0) AS BIGINT) AS p0
-  FROM (
-    SELECT
-      group0,
-      UNNEST([candidate1]) AS candidate,
-      n,
-      p0
-    FROM fine
-  )
-  WHERE
-    candidate >= 0
-  GROUP BY
-    group0,
-    candidate
-), groups AS (
-  SELECT
-    group0,
-    CAST(SUM(n) AS BIGINT) AS total_n,
-    CAST(SUM(p0) AS BIGINT) AS total_p0
-  FROM fine
-  GROUP BY
-    group0
-)
 SELECT
   candidate,
+  MIN(NULLIF(n, 0))
+FROM (
+  SELECT
+    group0,
+    [0, 0][part + 1] AS candidate,
+    CAST(SUM(n) AS BIGINT) AS n
+  FROM (
+    SELECT
+      0 AS group0,
+      [0, 0, 0, 1, 1, 1][c2 + 1] AS part,
+      n
+    FROM grid_2
+  )
+  WHERE
+    part >= 0
+  GROUP BY
+    group0,
+    part
+) AS parts
+GROUP BY
+  candidate;
+
+SELECT
+  place,
   MAX(GREATEST(p0 / NULLIF(n, 0), (
     total_p0 - p0
   ) / NULLIF((
     total_n - n
   ), 0)))
-FROM parts
-JOIN groups
-  USING (group0)
+FROM (
+  SELECT
+    place,
+    n,
+    p0,
+    CAST((
+      SUM(n) OVER later
+    ) AS BIGINT) AS total_n,
+    CAST((
+      SUM(p0) OVER later
+    ) AS BIGINT) AS total_p0
+  FROM (
+    SELECT
+      group0,
+      place,
+      CAST(SUM(n) AS BIGINT) AS n,
+      CAST(SUM(p0) AS BIGINT) AS p0
+    FROM (
+      SELECT
+        CAST(0 AS BIGINT) + [0, 1, 2][c0 + 1] AS group0,
+        [1, 0][c1 + 1] AS place,
+        n,
+        p0
+      FROM grid
+    )
+    WHERE
+      place >= 0
+    GROUP BY
+      group0,
+      place
+  ) AS parts
+  WINDOW later AS (
+    PARTITION BY group0
+    ORDER BY place DESC
+    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+  )
+) AS leaving
+WHERE
+  place < 1
 GROUP BY
-  candidate;
+  place;
 
 CREATE TEMPORARY TABLE texts AS
 SELECT
@@ -148,7 +170,11 @@ WITH intervals AS (
     UNNEST(CAST([6, 6, 6, 6, 6, 6, 6] AS BIGINT[])) AS total,
     UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS TEXT[])) AS first,
     UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS TEXT[])) AS after,
-    UNNEST(CAST(['*', '*', '*', '*', '*', '*', '*'] AS TEXT[])) AS symbol
+    UNNEST(CAST(['*', '*', '*', '*', '*', '*', '*'] AS TEXT[])) AS symbol,
+    UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS TEXT[])) AS bottom,
+    UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS TEXT[])) AS top,
+    UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS BIGINT[])) AS above_bottom,
+    UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS BIGINT[])) AS from_top
 ), bounds AS (
   SELECT
     i.attribute,
@@ -158,14 +184,34 @@ WITH intervals AS (
     i.total,
     i.symbol,
     CASE
-      WHEN i.high <= i.total
-      THEN COALESCE(CASE WHEN i.low = 0 THEN i.first END, l.value)
+      WHEN i.high > i.total OR (
+        i.low = 0 AND NOT i.bottom IS NULL
+      )
+      THEN NULL
+      WHEN i.low = i.from_top
+      THEN i.top
+      ELSE COALESCE(CASE WHEN i.low = 0 THEN i.first END, l.value)
     END AS lower,
     CASE
-      WHEN i.high <= i.total
-      THEN COALESCE(CASE WHEN i.high = i.total THEN i.after END, u.value)
+      WHEN i.high > i.total OR (
+        i.high = i.total AND NOT i.top IS NULL
+      )
+      THEN NULL
+      WHEN i.high = i.above_bottom
+      THEN i.bottom
+      WHEN i.high = i.from_top
+      THEN i.top
+      ELSE COALESCE(CASE WHEN i.high = i.total THEN i.after END, u.value)
     END AS upper,
-    CASE WHEN i.high <= i.total THEN i.high = i.total AND i.after IS NULL END AS closed
+    CASE
+      WHEN i.high > i.total
+      THEN NULL
+      WHEN i.high = i.total AND NOT i.top IS NULL
+      THEN FALSE
+      WHEN i.high = i.above_bottom
+      THEN TRUE
+      ELSE i.high = i.total AND i.after IS NULL
+    END AS closed
   FROM intervals AS i
   LEFT JOIN texts AS l
     ON l.attribute = i.attribute AND l.code = i.low
@@ -210,7 +256,17 @@ SELECT
     WHEN b.low = 0 AND b.high > b.total
     THEN b.symbol
     WHEN b.low < b.total
-    THEN '[' || b.lower || ', ' || b.upper || CASE WHEN b.closed THEN ']' ELSE ')' END
+    THEN CASE
+      WHEN b.lower IS NULL AND b.upper IS NULL
+      THEN 'any value'
+      WHEN b.upper IS NULL
+      THEN b.lower || ' or more'
+      WHEN NOT b.lower IS NULL
+      THEN '[' || b.lower || ', ' || b.upper || CASE WHEN b.closed THEN ']' ELSE ')' END
+      WHEN b.closed
+      THEN b.upper || ' or less'
+      ELSE 'less than ' || b.upper
+    END
   END,
   b.lower,
   b.upper,

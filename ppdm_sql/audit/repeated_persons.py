@@ -1,0 +1,102 @@
+"""Tells where rows are taken for persons and seem not to be: somebody has several of them.
+
+A column that is to single persons out, since it is a direct identifier or is called like one, should have
+about as many values as there are rows. Where it has at most half as many, most rows share their person with
+others, and a count of rows promises less than it seems to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.names import Table, aliased, column
+from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.types import Kind, kind_of
+
+FEWER = 2
+"""A notice is given where there are at least so many rows for each value, on average."""
+LEAST_VALUES = 10
+"""Columns with fewer values single nobody out, whatever they are called."""
+
+_PERSON = (
+    "patient|person|customer|client|user|member|employee|student|subject|citizen|resident|insured|taxpayer"
+)
+_NUMBER = "id|no|nr|num|number|key|code|uuid"
+_NAMED = re.compile(rf"(?:({_PERSON})_?({_NUMBER})?|mrn|ssn|e_?mail|phone)", re.IGNORECASE)
+_WORDS = re.compile(r"[\s.\-]+|(?<=[a-z])(?=[A-Z])")
+
+
+def is_named_for_persons(name: str) -> bool:
+    """Tell whether a column is called as if it said who a person is.
+
+    Example:
+        >>> [is_named_for_persons(name) for name in ("patient", "PatientID", "customer no", "email", "SSN")]
+        [True, True, True, True, True]
+        >>> [is_named_for_persons(name) for name in ("id", "member_since", "zip", "user agent", "code")]
+        [False, False, False, False, False]
+    """
+    return _NAMED.fullmatch(_WORDS.sub("_", name.strip())) is not None
+
+
+def repeated_persons(
+    engine: Engine,
+    table: Table,
+    columns: Iterable[Column],
+    identifiers: Sequence[str] = (),
+    *,
+    otherwise: str = "requirements count rows",
+    beside: str = "",
+) -> list[str]:
+    """Say which columns seem to say whose a row is, and have far fewer values than there are rows.
+
+    Args:
+        engine: Where the table is.
+        table: The table, of which a row is a record.
+        columns: Its columns.
+        identifiers: Those that are direct identifiers.
+        otherwise: What is done as long as nobody says whose a row is.
+        beside: What must be given beside ``--person``, in words that follow it.
+
+    Returns:
+        A notice for the column with the most values; nothing where all is well. It holds counts, no values.
+
+    Cost: one scan of the columns in question with approximate counts; none where there are none.
+    """
+    asked = [
+        item.name
+        for item in columns
+        if item.name in identifiers
+        or (is_named_for_persons(item.name) and kind_of(item.type) not in (Kind.BOOLEAN, Kind.REAL))
+    ]
+    if not asked:
+        return []
+    counts: list[exp.Expression] = []
+    for name in asked:
+        value = column(name, "s")
+        counts += [exp.ApproxDistinct(this=value), exp.Count(this=value.copy())]
+    (found,) = engine.query(render(exp.select(*counts).from_(aliased(table, "s"))), step="repeated_persons")
+    sizes = {name: (int(found[2 * i]), int(found[2 * i + 1])) for i, name in enumerate(asked)}
+    few = {name: size for name, size in sizes.items() if LEAST_VALUES <= size[0] <= size[1] / FEWER}
+    if not few:
+        return []
+    name = max(few, key=lambda one: few[one][0])
+    values, rows = few[name]
+    return [
+        f"{name} has about {_rounded(values)} values in {rows:,} rows, and {otherwise}. If it says whose "
+        f"record a row is, give --person {name}{beside}."
+    ]
+
+
+def _rounded(number: int) -> str:
+    """Write an estimate with two digits.
+
+    Example:
+        >>> _rounded(40_213), _rounded(12)
+        ('40,000', '12')
+    """
+    power = max(0, len(str(number)) - 2)
+    return f"{round(number, -power):,}"

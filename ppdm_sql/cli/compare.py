@@ -1,0 +1,46 @@
+"""``ppdm compare``: settings, or releases, side by side."""
+
+from __future__ import annotations
+
+import typer
+
+from ppdm_sql.cli.options import DatabasePath
+from ppdm_sql.cli.output import notice, print_tables
+from ppdm_sql.cli.parameters import Common, Given, takes
+from ppdm_sql.cli.published import next_commands
+from ppdm_sql.starting import INTERRUPTED_EXIT
+
+EXAMPLES = (
+    "ppdm compare bank.duckdb customers --class Rating --qi Job,Country --k 2,5,10 --method tds,hce-tdr",
+    "ppdm compare adult.duckdb adult --class income --qi age,sex,education --k 5,10,50 \\\n"
+    "    --taxonomy education=education.csv --page compared.html --keep-best loss --into adult_safe",
+    "ppdm compare bank.duckdb customers_k4 customers_k10 --evaluate --format markdown",
+)
+
+
+@takes("compare")
+def run(database: DatabasePath, given: Given, common: Common) -> None:
+    """Put settings of a method, or releases, side by side.
+
+    Tries every combination of --k and --method on a table and publishes nothing, unless --keep-best says by
+    what the best is chosen; or measures releases that exist. Ctrl-C gives what was done so far.
+    """
+    tables = given["tables"]
+    given["tables"] = tables if len(tables) > 1 else tables[0]
+    with common.opened(database, source=tables[0] if len(tables) == 1 else None) as db:
+        found = db.compare(**given, progress=common.progress())
+    if common.sql:
+        return
+    print_tables(found.tables(), common.form)
+    if "page" in given:
+        notice(f"Wrote {given['page']}. It is for the owner only.", quiet=common.quiet)
+    if found.best is not None:
+        notice(f"Published {found.best.name}.", quiet=common.quiet)
+        notice("Next:", quiet=common.quiet)
+        for command in next_commands(database, found.best.name):
+            notice(f"  {command}", quiet=common.quiet)
+    if found.interrupted:
+        notice("Interrupted: not all was compared.")
+        raise typer.Exit(INTERRUPTED_EXIT)
+    if all(row.numbers.records is None for row in found.rows):
+        raise typer.Exit(1)

@@ -1,0 +1,69 @@
+"""Measures rows that could be released, whatever made them: classes, confidences, entropy of the class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ppdm_sql.audit import findings
+from ppdm_sql.audit.collapsing import Collapsed
+from ppdm_sql.audit.risks import class_sizes
+from ppdm_sql.comparison.model import ReleaseNumbers
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import bind
+from ppdm_sql.privacy import Counts, Requirement
+
+LOSSES = ("generalized information loss", "suppressed cells")
+"""The measures that say how much of the masked columns is lost, of which a release has one."""
+
+
+def measured_rows(
+    engine: Engine,
+    rows: Table,
+    *,
+    requirements: Sequence[Requirement],
+    quasi_identifiers: Sequence[Sequence[str]],
+    class_column: str | None,
+    count: str | None,
+) -> ReleaseNumbers:
+    """Measure rows by the audit's own steps.
+
+    Cost: one scan of the rows, which collapses them, then scans of the classes; one more for templates.
+    """
+    names = tuple(dict.fromkeys(name for columns in quasi_identifiers for name in columns))
+    apart = class_column is not None and class_column not in names
+    collapsed = Collapsed(engine, rows, [*names, *([class_column] if apart and class_column else [])], count)
+    sizes = [class_sizes(collapsed, columns) for columns in quasi_identifiers]
+    templates = [one for one in requirements if one.counts is Counts.PROTECTED]
+    reached = [found.reached for found in findings(engine, rows, templates, count=count)]
+    smallest = min((one.sizes[0][0] for one in sizes), default=None)
+    entropy = None
+    if apart and class_column and names:
+        cells = collapsed.cells(names, class_column)
+        text = bind("comparison/class_entropy", tables={"cells": cells})
+        ((bits,),) = engine.query(text, step="class_entropy")
+        entropy = float(bits)
+    return ReleaseNumbers(
+        records=collapsed.size[1],
+        smallest_class=smallest,
+        highest_risk=None if smallest is None else 1 / smallest,
+        average_risk=max((_average(one.sizes) for one in sizes), default=None),
+        confidence=max(reached, default=None),
+        entropy=entropy,
+    )
+
+
+def _average(sizes: Sequence[tuple[int, int, int]]) -> float:
+    """Give the expected share of the records that are found: classes by records."""
+    return sum(classes for _, classes, _ in sizes) / sum(records for *_, records in sizes)
+
+
+def loss_in(measures: Iterable[tuple[str, float | None, float | None]]) -> float | None:
+    """Find the loss among the measures of a release; None where its method measures none."""
+    found = {name: after for name, _, after in measures}
+    return next((found[name] for name in LOSSES if name in found), None)
+
+
+def grouped_by(requirements: Iterable[Requirement]) -> list[tuple[str, ...]]:
+    """List the sets of columns that requirements group by, each once."""
+    return list({frozenset(one.attributes): one.attributes for one in requirements}.values())

@@ -1,0 +1,200 @@
+"""What people look at of a comparison: a page, and the same in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ppdm_sql.comparison.model import ComparedRow, Comparison
+from ppdm_sql.engine import Engine
+from ppdm_sql.release.exporting import write_page
+from ppdm_sql.report.charts import Drawing
+from ppdm_sql.report.page import Block, Chapter, Numbers, Page, Picture, html
+from ppdm_sql.report.words import Cell, Number, count, made, measure, several, share
+
+FRONTIER, OTHER = "at the frontier", "beaten by another"
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+TICKS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+RISKS = {
+    "highest_risk": "highest risk of a record",
+    "confidence": "highest confidence of a template",
+}
+HEADS = {
+    "smallest_class": "smallest class",
+    "highest_risk": "highest risk",
+    "average_risk": "average risk",
+    "confidence": "confidence",
+    "loss": "loss",
+    "entropy": "entropy",
+    "error": "error",
+    "left_out": "left out",
+}
+MEANINGS = {
+    "smallest_class": "The records of the smallest equivalence class.",
+    "highest_risk": "How likely somebody who knows the columns finds the right record: one over the class.",
+    "average_risk": "The share of the records that such a person is expected to find.",
+    "confidence": "The highest confidence of a template: how sure anybody can be of a protected value.",
+    "loss": "How much of the detail of the masked columns is gone: 0 shows all of it, 1 nothing.",
+    "entropy": "Bits of the class that remain open for who sees the columns of the requirements.",
+    "error": "Records in a hundred whose class a decision tree mistakes, tested on what it has not seen.",
+    "left_out": "Records of the source that are not in the release.",
+}
+"""What each number says."""
+
+
+def write_comparison(engine: Engine, comparison: Comparison, path: Path, *, force: bool) -> None:
+    """Write the page of a comparison into a file, whole or not at all.
+
+    Raises:
+        NameTaken: The file exists, and is not to be replaced.
+        InvalidOption: A library or the folder is missing.
+        EngineError: The disk is full.
+    """
+    write_page(engine, path, html(comparison_page(comparison)).encode(), force=force)
+
+
+def comparison_page(comparison: Comparison) -> Page:
+    """Make the page of a comparison; the owner's, as it tells of rows that are not released."""
+    every = "All settings" if comparison.of else "All releases"
+    words = [(f"{HEADS[name].capitalize()}.", MEANINGS[name]) for name in comparison.measured]
+    chapters = [
+        Chapter("frontier", "Risk against loss", [Block(pictures=pictures(comparison, Drawing()))]),
+        Chapter("rows", every, [Block(tables=[table(comparison)])]),
+        Chapter("unmet", "What cannot be met", [Block(items=_unmet(comparison))]),
+        Chapter("words", "What the numbers say", [Block(items=words)]),
+    ]
+    return Page(
+        title=f"Settings for {comparison.of}" if comparison.of else "Releases compared",
+        edition="A comparison, for the owner: it tells of the source and must not be passed on",
+        lead=_lead(comparison),
+        verdict=None,
+        facts=_facts(comparison),
+        chapters=chapters,
+        made=made(),
+    )
+
+
+def _lead(comparison: Comparison) -> list[str]:
+    rows = comparison.rows
+    tried = several(len(rows), "setting was tried", "settings were tried")
+    what = (
+        f"{tried} on {comparison.of}." if comparison.of else f"{several(len(rows), 'release')}, side by side."
+    )
+    best = [row.name for row in comparison.frontier]
+    beaten = f"No other one has less risk and no more loss than: {'; '.join(best)}." if best else ""
+    stopped = "Ctrl-C ended it before all were tried." if comparison.interrupted else ""
+    kept = "" if comparison.best is None else f"The release {comparison.best.name} was published."
+    none = "Nothing was published." if comparison.of and comparison.best is None else ""
+    return [sentence for sentence in (what, beaten, stopped, kept, none) if sentence]
+
+
+def _facts(comparison: Comparison) -> list[tuple[str, str]]:
+    """Say what holds for all rows alike."""
+    asked = {row.requirements for row in comparison.rows}
+    facts = [("Requirements", "; ".join(next(iter(asked))))] if len(asked) == 1 and any(asked) else []
+    words = {"BE": "A classifier on the source errs in", "majority": "Without any column"}
+    return facts + [(words.get(name, name), f"{rate:.1f} %") for name, rate in comparison.baseline.items()]
+
+
+def _unmet(comparison: Comparison) -> list[tuple[str, str]]:
+    return [(f"{row.name}.", row.problem) for row in comparison.rows if row.problem]
+
+
+def table(comparison: Comparison) -> Numbers:
+    """Lay all rows out for readers; rows at the frontier are marked."""
+    shown = comparison.measured
+    timed = any(row.seconds is not None for row in comparison.rows)
+    first = ["setting"] if comparison.of else ["release", "method"]
+    heads = [*first, *(HEADS[name] for name in shown), *(["seconds"] if timed else []), "frontier"]
+    rows: list[list[Cell]] = []
+    for row in comparison.rows:
+        named: list[Cell] = [row.name] if comparison.of else [row.name, row.method]
+        cells = [_written(name, getattr(row.numbers, name)) for name in shown]
+        seconds = [measure(row.seconds)] if timed else []
+        unmet = row.problem and row.numbers.records is None
+        mark = "cannot be met" if unmet else "yes" if row.at_frontier else ""
+        rows.append([*named, *cells, *seconds, mark])
+    return Numbers(heads, rows)
+
+
+def _written(name: str, number: float | None) -> Number:
+    if name in ("highest_risk", "average_risk", "confidence"):
+        return share(number)
+    if name == "error":
+        return share(None if number is None else number / 100)
+    return count(number) if name in ("smallest_class", "left_out") else measure(number)
+
+
+def pictures(comparison: Comparison, drawing: Drawing) -> list[Picture]:
+    """Draw risk against loss and, where it was measured, against the error of a classifier."""
+    axes = {"loss": ("information loss", ".0%"), "error": ("error of a classifier, in %", "~g")}
+    drawn = []
+    for name, (title, form) in axes.items():
+        rows = [
+            row
+            for row in comparison.rows
+            if getattr(row.numbers, name) is not None and getattr(row.numbers, comparison.risk)
+        ]
+        if rows:
+            drawn.append(_scatter(comparison, drawing, rows, name, title, form))
+    return drawn
+
+
+def _scatter(
+    comparison: Comparison, drawing: Drawing, rows: Sequence[ComparedRow], name: str, title: str, form: str
+) -> Picture:
+    """Draw one number against the risk; rows at the same place are one point."""
+    risk, marked = RISKS[comparison.risk], name == "loss"
+    places: dict[tuple[object, ...], list[ComparedRow]] = {}
+    for row in rows:
+        at = getattr(row.numbers, comparison.risk), getattr(row.numbers, name)
+        places.setdefault((*at, row.at_frontier and marked, row.method), []).append(row)
+    points = [
+        {
+            "at": at,
+            "amount": amount,
+            "side": FRONTIER if best else OTHER,
+            "label": here[0].name + (f" and {len(here) - 1} more" if len(here) > 1 else ""),
+            "method": method,
+        }
+        for (at, amount, best, method), here in places.items()
+    ]
+    wanted = comparison.risk, name
+    cells: list[list[Cell]] = [
+        [row.name, *(_written(one, getattr(row.numbers, one)) for one in wanted)] for row in rows
+    ]
+    note = "The line joins what nothing else beats. " if marked else ""
+    return Picture(
+        f"{risk.capitalize()} against {title.removesuffix(', in %')}",
+        drawing.draw("scatter", points, across=risk, up=title, format=form, **_scales(points)),
+        f"{several(len(points), 'point')}; the table gives each.",
+        Numbers(["setting" if comparison.of else "release", HEADS[comparison.risk], HEADS[name]], cells),
+        note + "Down and to the left is better.",
+        wide=True,
+    )
+
+
+def _scales(points: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Choose the scales: risks on a logarithmic one, with room on the right for names."""
+    risks = [float(str(point["at"])) for point in points]
+    low, high = min(risks) / 1.15, max(risks) * 1.15
+    sides = [side for side in (FRONTIER, OTHER) if any(point["side"] == side for point in points)]
+    methods = list(dict.fromkeys(str(point["method"]) for point in points))
+    return {
+        "domain": [low, high * (high / low) ** 0.4],
+        "ticks": [tick for tick in TICKS if low <= tick <= high],
+        "sides": sides,
+        "colours": ["var(--accent)" if side == FRONTIER else "var(--before)" for side in sides],
+        "legend": {"symbolType": "circle"} if len(sides) > 1 else None,
+        "methods": methods,
+        "shapes": [SHAPES[place % len(SHAPES)] for place in range(len(methods))],
+        "shapelegend": {"symbolFillColor": "var(--quiet)"} if len(methods) > 1 else None,
+    }
+
+
+def in_notebook(comparison: Comparison) -> str:
+    """Give the table and, where the library is there, the pictures, as HTML for a notebook."""
+    from ppdm_sql.report.notebook import with_pictures
+
+    shown = [("", table(comparison))]
+    return with_pictures(_lead(comparison), shown, lambda drawing: pictures(comparison, drawing))

@@ -1,0 +1,239 @@
+"""What a release is made of once records are left out: as if the source had never held them.
+
+The bad classes of the last state are taken out of the atoms; of each masked attribute the values that only
+they held go, too, with the steps that told nothing else apart. So no label, bound, step or count of what is
+published comes from a record that is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.base.arrays import Codes, Floats
+from ppdm_sql.methods.base.code_mapping import recoded
+from ppdm_sql.methods.base.collapse import Atoms, Dictionary, class_counts, value_counts
+from ppdm_sql.methods.top_down.constraints import Constraints
+from ppdm_sql.methods.top_down.cuts import Cut, SuppressionCut
+from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
+from ppdm_sql.methods.top_down.left_out import AllowedConstraints
+from ppdm_sql.methods.top_down.left_out_measure import AskedGrouping, asked_groupings
+from ppdm_sql.methods.top_down.left_out_rounds import settled
+from ppdm_sql.methods.top_down.left_out_sql import KeyedRules
+from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking, Suppression
+from ppdm_sql.methods.top_down.outcome import Move
+from ppdm_sql.methods.top_down.taxonomy_cuts import TaxonomyCut
+
+
+@dataclass(frozen=True)
+class KeptRecords:
+    """The state that a release shows, over the records that it keeps.
+
+    Args:
+        atoms: The collapsed source without the records left out; values that none of the others hold have
+            no code.
+        maskings: Of the attributes, over these codes.
+        cuts: The final cuts, over these codes.
+        moves: The steps that told kept records apart.
+    """
+
+    atoms: Atoms
+    maskings: Sequence[Masking]
+    cuts: Sequence[Cut]
+    moves: Sequence[Move]
+
+
+def kept_records(
+    engine: Engine,
+    atoms: Atoms,
+    constraints: Constraints,
+    maskings: Sequence[Masking],
+    cuts: Sequence[Cut],
+    moves: Sequence[Move],
+    classes: int | None,
+) -> KeptRecords | None:
+    """Leave out the records in bad classes of a state; None where there are none.
+
+    Cost: three scans of the atoms, and where a state takes more than one round, three for each; one more for
+    each masked attribute.
+    """
+    if not isinstance(constraints, AllowedConstraints) or not constraints.most:
+        return None
+    table, records = _kept(engine, atoms, constraints, cuts)
+    if records == atoms.records:
+        return None
+    masked = [position for position, masking in enumerate(maskings) if masking.treatment is not None]
+    codes = {position: _codes(engine, table, position) for position in masked}
+    dictionaries = list(atoms.coded)
+    for position, held in codes.items():
+        dictionaries[position] = _dictionary(engine, atoms.coded[position], table, position, len(held))
+    table = engine.materialize("kept_atoms", *_recoded(atoms, table, codes))
+    kept = Atoms(table, tuple(dictionaries), atoms.kept, records)
+    made = [
+        _masking(engine, kept, masking, position, codes.get(position), classes)
+        for position, masking in enumerate(maskings)
+    ]
+    shown = [_cut(*of, codes.get(position)) for position, of in enumerate(zip(cuts, made, strict=True))]
+    return KeptRecords(kept, made, shown, _moves(moves, maskings, made, codes))
+
+
+def _kept(
+    engine: Engine, atoms: Atoms, constraints: AllowedConstraints, cuts: Sequence[Cut]
+) -> tuple[Table, int]:
+    """Give the atoms in good classes, by the codes that they have, and their records."""
+    asked = asked_groupings(atoms, constraints.asked)
+    columns = [f"k{position}" for position in range(len(atoms.kept))]
+    columns += [f"c{position}" for position in range(len(atoms.coded))]
+    params: dict[str, object] = {}
+    parts = list[str]()
+    for position in sorted({i for grouping in asked for i in grouping.attributes}):
+        text, own = recoded(f"c{position}", cuts[position].parts, f"r{position}", "BIGINT")
+        params |= own
+        parts.append(f"{text} AS g{position}")
+    keyed = f"SELECT 0 AS state, {', '.join([*columns, *parts])}, n FROM {atoms.table}"
+
+    def groupings(rows: Table) -> list[KeyedRules]:
+        return [_keyed(engine, atoms, rows, grouping) for grouping in asked]
+
+    compares = any(item.requirement.compares_with_table for item in constraints.asked)
+    once = len(asked) == 1 and not compares
+    rows = engine.materialize("keyed", keyed, params)
+    rows = settled(engine, rows, groupings, constraints.records, constraints.most, once=once)
+    ((records,),) = engine.query(f"SELECT coalesce(sum(n), 0)::BIGINT FROM {rows}", step="kept records")
+    return rows, int(records)
+
+
+def _keyed(engine: Engine, atoms: Atoms, rows: Table, asked: AskedGrouping) -> KeyedRules:
+    """Give what is asked of the classes of some atoms."""
+
+    def totals(column: int) -> list[int]:
+        query = f"SELECT c{column} AS c, sum(n)::BIGINT AS n FROM {rows} GROUP BY ALL"
+        held: dict[int, int] = dict(engine.query(query, step="shares"))
+        return [int(held.get(code, 0)) for code in range(atoms.coded[column].size)]
+
+    counts = [
+        f"coalesce(sum(n) FILTER (WHERE c{column} = {code}), 0)::BIGINT AS {name}"
+        for (column, code), name in asked.counted.items()
+    ]
+    keys = [f"g{position}" for position in asked.attributes]
+    return KeyedRules(keys, ["sum(n)::BIGINT AS n", *counts], asked.rules(engine, atoms, totals))
+
+
+def _codes(engine: Engine, table: Table, position: int) -> Codes:
+    """List the codes that the kept atoms hold in one column."""
+    rows = engine.arrays(f"SELECT DISTINCT c{position} AS c FROM {table} ORDER BY ALL", step="kept codes")
+    return np.asarray(rows["c"].astype(np.int64))
+
+
+def _dictionary(engine: Engine, of: Dictionary, table: Table, position: int, size: int) -> Dictionary:
+    """Number the values that are still there anew, in the same order."""
+    query = (
+        f"SELECT d.value, row_number() OVER (ORDER BY d.code) - 1 AS code FROM {of.table} AS d "
+        f"WHERE d.code IN (SELECT c{position} FROM {table})"
+    )
+    made = engine.materialize("kept_dictionary", query)
+    ((has_null,),) = engine.query(f"SELECT count(*) > count(value) FROM {made}", step="kept NULL")
+    return replace(of, table=made, size=size, has_null=bool(has_null))
+
+
+def _recoded(atoms: Atoms, table: Table, codes: dict[int, Codes]) -> tuple[str, dict[str, object]]:
+    """Write the atoms by the new codes."""
+    params: dict[str, object] = {}
+    columns = [f"k{position}" for position in range(len(atoms.kept))]
+    for position, of in enumerate(atoms.coded):
+        if position not in codes:
+            columns.append(f"c{position}")
+            continue
+        text, own = recoded(f"c{position}", _places(codes[position], of.size), f"r{position}", "UINTEGER")
+        params |= own
+        columns.append(f"{text} AS c{position}")
+    return f"SELECT {', '.join(columns)}, n FROM {table}", params
+
+
+def _places(held: Codes, size: int) -> Codes:
+    """Give for each old code the new one: the first one held that is not below it."""
+    return np.searchsorted(held, np.arange(size)).astype(np.int64)
+
+
+# -- masks, cuts and moves over the new codes -----------------------------------------------------
+
+
+def _masking(
+    engine: Engine, kept: Atoms, masking: Masking, position: int, held: Codes | None, classes: int | None
+) -> Masking:
+    if classes is None:
+        counts = value_counts(engine, kept, position)[:, None]
+    else:
+        counts = class_counts(engine, kept, position, classes)
+    dictionary = kept.coded[position]
+    if isinstance(masking, Generalization):
+        assert held is not None
+        return replace(masking, dictionary=dictionary, counts=counts, leaves=masking.leaves[held])
+    if isinstance(masking, Intervals):
+        assert held is not None
+        # nothing is split any more, so no boundary has to meet anything
+        places = None if masking.places is None else _kept_places(masking.places, held)
+        return replace(masking, dictionary=dictionary, counts=counts, least=None, rules=(), places=places)
+    if isinstance(masking, (Suppression, Fixed)):
+        return replace(masking, dictionary=dictionary, counts=counts)
+    raise TypeError(type(masking))
+
+
+def _kept_places(places: Floats, held: Codes) -> Floats:
+    """Give where the values that are still there lie in the range of the source; NULL has no place."""
+    kept = np.append(places[held[held < len(places) - 1]], places[-1])
+    kept[0] = 0.0
+    return np.asarray(kept)
+
+
+def _cut(cut: Cut, masking: Masking, held: Codes | None) -> Cut:
+    """Give a cut over the new codes; none of its parts holds other kept values than before."""
+    if held is None:
+        return cut
+    if isinstance(cut, SuppressionCut):
+        shown = np.flatnonzero(cut.parts[held] > 0)
+        return type(cut).top(masking.counts).disclose(shown.tolist())
+    if isinstance(cut, IntervalCut) and isinstance(masking, Intervals):
+        bounds = np.unique(np.searchsorted(held, cut.boundaries))
+        return replace(cut, histogram=masking.histogram, boundaries=tuple(bounds.tolist()), alive=None)
+    if isinstance(cut, TaxonomyCut) and isinstance(masking, Generalization):
+        return TaxonomyCut(masking.tree, cut.shown[held])
+    raise TypeError(type(cut))
+
+
+def _moves(
+    moves: Sequence[Move],
+    before: Sequence[Masking],
+    after: Sequence[Masking],
+    codes: dict[int, Codes],
+) -> list[Move]:
+    """Give the steps over the new nodes, without those that told only records apart which are left out."""
+    kept: list[Move] = []
+    for attribute, node, children, *numbers in moves:
+        score, gain, loss = numbers
+        old, new, held = before[attribute], after[attribute], codes[attribute]
+        parent, found = _node(old, new, held, node), _nodes(old, new, held, children)
+        if parent is not None and found and found != [parent]:
+            kept.append((attribute, parent, found, score, gain, loss))
+    return kept
+
+
+def _nodes(old: Masking, new: Masking, held: Codes, nodes: Sequence[int]) -> list[int]:
+    found = (_node(old, new, held, node) for node in nodes)
+    return [node for node in found if node is not None]
+
+
+def _node(old: Masking, new: Masking, held: Codes, node: int) -> int | None:
+    """Give a node over the new codes; None where no kept value can be in it, for all that the data say."""
+    if isinstance(old, Intervals) and isinstance(new, Intervals):
+        low, high = np.searchsorted(held, old.histogram.bounds(node)).tolist()
+        return new.histogram.node(low, high) if low < high else None
+    if isinstance(new, Generalization):  # the owner's nodes, and NULL if it is still there
+        return node if node < len(new.tree.children) else None
+    if node == 0:
+        return 0
+    return int(np.searchsorted(held, node - 1)) + 1 if node - 1 in held else None

@@ -1,0 +1,236 @@
+"""Records that a release may leave out, and the two readings of the loss: what the loop is told of a state.
+
+Up to a share of the records may be left out: those in classes that break a requirement. The numbers of a
+state are then those of the classes that are kept, and behind them how many records are not.
+
+One quasi-identifier with k or distinct l prunes exactly: a part of a class that breaks one of them breaks it
+too, so the records in such classes only become more. For k over several quasi-identifiers the same holds of
+the largest set of records in which every class is good. Other models can be mended by refinement: a state
+that breaks the share is not valid now, and not dead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, said
+from ppdm_sql.methods.base.arrays import Codes, Floats
+from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
+from ppdm_sql.privacy import Counts, Formula
+from ppdm_sql.privacy.formula import Columns
+from ppdm_sql.privacy.quoting import percent
+
+LOSSES = ("smallest", "average")
+"""By what privacy is lost: the fall of the smallest class that is kept, or of the mean class size."""
+Number = int | float | str | Fraction
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What may be left out, and how the loss is read.
+
+    Args:
+        share: The largest share of the records that may be left out, in [0, 1).
+        loss: One of :data:`LOSSES`.
+    """
+
+    share: Fraction
+    loss: str
+
+    @classmethod
+    def of(cls, share: Number, loss: str) -> Allowance:
+        """Read the options.
+
+        Raises:
+            InvalidOption: The share is no number in [0, 1), or there is no such loss.
+
+        Example:
+            >>> Allowance.of("1%", "smallest")
+            Allowance(share=Fraction(1, 100), loss='smallest')
+        """
+        text = str(share).strip()
+        try:
+            read = Fraction(text.removesuffix("%").strip()) / (100 if text.endswith("%") else 1)
+        except (ValueError, ZeroDivisionError):
+            raise InvalidOption(
+                f"--suppress-records {said(share)} is no share of the records.",
+                "Write it as --suppress-records 1% or 0.01.",
+            ) from None
+        if not 0 <= read < 1:
+            raise InvalidOption(
+                f"--suppress-records {said(share)} is outside [0, 1).",
+                "Give a share below 1, such as 1% or 0.01.",
+            )
+        if loss not in LOSSES:
+            raise InvalidOption(f"There is no loss {said(loss)}.", f"Give one of: {', '.join(LOSSES)}.")
+        return cls(read, loss)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing may be left out, and the loss is the literal one."""
+        return not self.share and self.loss == LOSSES[0]
+
+    def most(self, records: int) -> int:
+        """Give how many of so many records may be left out."""
+        return int(self.share * records)
+
+
+# -- the classes that break a requirement ---------------------------------------------------------
+
+
+class ClassRule(NamedTuple):
+    """What a constraint asks of one class."""
+
+    formula: Formula
+    limit: float
+    direction: int
+
+    def broken(self, names: Columns) -> str:
+        """Write whether a class breaks it; no class, none."""
+        sign = ">" if self.direction > 0 else "<"
+        return f"coalesce({self.formula.of(names)} {sign} '{self.limit!r}'::DOUBLE, false)"
+
+
+def broken(rules: Sequence[ClassRule], names: Columns) -> str:
+    """Write whether a class breaks any of the rules."""
+    return " OR ".join(rule.broken(names) for rule in rules) or "false"
+
+
+# -- what the loop is told ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LeftOutRecords(Constraint):
+    """The number of records in classes that break a requirement; nothing is lost by it."""
+
+    @property
+    def direction(self) -> int:
+        """Refinement raises it."""
+        return 1
+
+    @property
+    def is_class_size(self) -> bool:
+        """It is in records, so the loss stays in records where all else is."""
+        return True
+
+    @property
+    def is_told(self) -> bool:
+        """It is a measure of its own."""
+        return False
+
+
+@dataclass(frozen=True)
+class MeanClassSize(Constraint):
+    """The mean size of the classes that are kept, which takes the place of the smallest in the loss."""
+
+    @property
+    def is_told(self) -> bool:
+        """It stands among the measures already."""
+        return False
+
+
+class AllowedConstraints(Constraints):
+    """Constraints under an allowance: a state is valid where no more records are in bad classes than may be.
+
+    The numbers of a state are those of the constraints over the classes that are kept, then the records left
+    out, then, where the mean class size is the loss, that of each constraint on class sizes.
+
+    Args:
+        constraints: What is asked of each class.
+        attribute_count: Number of attributes of the run.
+        allowance: What may be left out.
+        records: Records of the source.
+
+    Raises:
+        InvalidOption: The mean class size is to be the loss, and nothing is asked of class sizes; or a
+            requirement counts in a population.
+    """
+
+    only_worse = False
+
+    def __init__(
+        self, constraints: Sequence[Constraint], attribute_count: int, allowance: Allowance, records: int
+    ) -> None:
+        if any(item.requirement.population is not None for item in constraints):
+            raise InvalidOption(
+                "--suppress-records and --loss take no requirement on a population yet.",
+                "Leave them out, or let `ppdm audit` judge the release by it.",
+            )
+        self.asked, self.records = tuple(constraints), records
+        self.most, self.share = allowance.most(records), allowance.share
+        sizes = [item for item in constraints if item.is_class_size]
+        averaged = sizes if allowance.loss == "average" else []
+        if allowance.loss == "average" and not sizes:
+            raise InvalidOption(
+                "--loss average is the fall of the mean class size, and no requirement asks for one.",
+                "Add one such as k >= 5 on sex, zip, or leave --loss out.",
+            )
+        self.averaged = [position for position, item in enumerate(self.asked) if item in averaged]
+        own = [LeftOutRecords(self.asked[0].requirement, (), float(self.most))]
+        means = [MeanClassSize(item.requirement, item.attributes, 0.0) for item in averaged]
+        super().__init__([*self.asked, *own, *means], attribute_count)
+        self.monotone = not self.most or all(item.requirement.breaks_in_parts for item in self.asked)
+        self._sizes[:, len(self.asked) :] = False
+        if self.most:
+            self.least = np.zeros(attribute_count, dtype=np.int64)
+        silent = [replace(item, attributes=()) if item in averaged else item for item in self.asked]
+        self.lost = (*silent, *own, *means)
+
+    @property
+    def left_out(self) -> int:
+        """Where the number of records left out stands among the numbers of a state."""
+        return len(self.asked)
+
+    def valid(self, measured: Floats) -> NDArray[np.bool_]:
+        """Tell which states leave out no more than they may."""
+        left = measured[..., self.left_out]
+        good = np.asarray(left <= self.most)
+        for position, item in enumerate(self.asked):
+            if item.requirement.counts is Counts.GROUPS:
+                kept = self.records - np.nan_to_num(left).astype(np.int64)
+                limits = np.vectorize(item.requirement.search_limit, otypes=[float])(np.maximum(kept, 1))
+                good = good & np.asarray(measured[..., position] <= limits)
+        return good
+
+    def bounded(self, attribute: int, after: Floats, smallest: Codes) -> Floats:
+        """No class is larger than its smallest part, and that is kept if it is too large to be left out."""
+        bound = np.where(self._sizes[attribute], np.minimum(after, smallest[:, None]), after)
+        return np.where((smallest > self.most)[:, None], bound, after)
+
+    def forget(self, bounds: Sequence[Floats], measured: Floats) -> None:
+        """Let numbers of earlier states bound nothing: without its outliers a state can be better."""
+        for numbers in bounds:
+            numbers[:] = measured
+
+    def worst(self, measured: Floats) -> int:
+        """Give what a run is said to be near to: the share, where there is one."""
+        return self.left_out if self.most else super().worst(measured)
+
+    def describe(self, position: int, value: float) -> str:
+        """Write one number against its limit."""
+        if position == self.left_out:
+            return f"{value:.0f} of {self.most} records left out"
+        return super().describe(position, value)
+
+    def require_solution(self, measured: Floats) -> None:
+        """Refuse to start where even the most general table would leave out too much."""
+        if bool(self.valid(measured)):
+            return
+        left = int(measured[self.left_out])
+        if not self.most or left <= self.most:
+            raise GuaranteeNotMet(
+                "Nothing can meet the requirements: with every value masked a class still breaks one.",
+                "Ask for less, or do not keep one of their attributes in the clear.",
+            )
+        raise GuaranteeNotMet(
+            f"Nothing can meet the requirements: with every value masked {left} records are in classes that "
+            f"break one, and {percent(self.share)} of the records are {self.most}.",
+            "Ask for less, let --suppress-records leave out more, or do not keep one of their attributes in "
+            "the clear.",
+        )

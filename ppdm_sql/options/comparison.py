@@ -1,0 +1,81 @@
+"""The options of a comparison."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ppdm_sql.options.option import REQUIRED, Form, Option
+from ppdm_sql.options.shared import (
+    ALLOW_ABSENT,
+    CONDITION,
+    COUNT,
+    GROWN_RANGES,
+    IDENTIFIERS,
+    INTO,
+    KEEP,
+    MAX_STEPS,
+    METHOD,
+    OPTIONAL_CLASS,
+    REQUIRE,
+    SUPPRESS,
+    SYMBOL,
+    TAXONOMIES,
+    TYPES,
+)
+
+COMPARE = (
+    Option(
+        "tables",
+        Form.texts,
+        "A table to try settings on, or releases to put side by side.",
+        "['customers_k4', 'customers_k10']",
+        sql="tbl",
+        flag="",
+        metavar="TABLE|RELEASE...",
+        default=REQUIRED,
+    ),
+    Option(
+        "quasi_identifier",
+        Form.names,
+        "Columns that others may know; those of --k.",
+        "['Job', 'Country']",
+        sql="qi",
+        metavar="A,B",
+        default=(),
+    ),
+    replace(REQUIRE, help="A requirement that every setting keeps.", default=()),
+    Option(
+        "k", Form.wholes, "The k to try, for --qi and for --require 'k on A, B'.", "[2, 5, 10]", metavar="N,N"
+    ),
+    replace(
+        METHOD,
+        form=Form.choices,
+        metavar="tds,hce-tdr,pda",
+        help="The methods to try.",
+        example="['tds', 'hce-tdr']",
+    ),
+    OPTIONAL_CLASS,
+    *(TAXONOMIES, GROWN_RANGES),
+    replace(CONDITION, help="Further columns that tell of the class: for hce-tdr conditions, else kept."),
+    *(SUPPRESS, COUNT, KEEP, IDENTIFIERS, MAX_STEPS, SYMBOL, ALLOW_ABSENT),
+    Option(
+        "evaluate", Form.flag, "Measure the error of a classifier, too (scikit-learn).", "true", default=False
+    ),
+    Option(
+        "page",
+        Form.path,
+        "Write a page with pictures there, such as compared.html.",
+        "'compared.html'",
+        metavar="FILE",
+    ),
+    Option("force", Form.flag, "Replace the file of --page if it exists.", "true", default=False),
+    Option(
+        "keep_best",
+        Form.text,
+        "Publish the setting with the least of it under --into.",
+        "'loss'",
+        metavar="loss|risk|average-risk|entropy|error|left-out",
+    ),
+    replace(INTO, help="Name of the release that --keep-best publishes.", default=None),
+    TYPES,
+)

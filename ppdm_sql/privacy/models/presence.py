@@ -1,0 +1,178 @@
+"""delta-presence: ``presence 1% to 50% on Sex, Job in population``."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from ppdm_sql.errors import InvalidOption, InvalidSource
+from ppdm_sql.privacy import grammar
+from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
+from ppdm_sql.privacy.limits import FINEST, SHARES, at_most, rounded_up
+from ppdm_sql.privacy.population import PopulationTable, in_population
+from ppdm_sql.privacy.quoting import name_list, percent
+from ppdm_sql.privacy.requirement import Audited, AuditStep, ClassRequirement, Counts, check_columns
+
+if TYPE_CHECKING:
+    from ppdm_sql.privacy.reader import Reader
+
+_OPENING = re.compile(r"presence(?=\s*[<>=≤≥]|\s+[.\d]|\s+on(?![\w$]))", re.IGNORECASE)
+_TO = re.compile(r"to(?![\w$])", re.IGNORECASE)
+_DECIMALS = 9
+"""To which a share is rounded before a limit is made of it: it was worked out in floating point."""
+
+
+@dataclass(frozen=True)
+class DeltaPresence(ClassRequirement):
+    """Whoever knows a person of the population is nearly as unsure as before whether the table holds them.
+
+    Of the records of the population with the same values, the share that the table holds is between ``low``
+    and ``high``. Values that the population has and the table has not have the share 0.
+
+    Args:
+        low: The smallest share allowed, from 0.
+        high: The largest share allowed, up to 1.
+        quasi_identifier: Column names in the order given.
+        everybody: The population, which holds every record of the table and has columns of these names.
+
+    Raises:
+        InvalidOption: The shares are out of range or in the wrong order, or the list is empty.
+        ColumnRoleError: A column is named twice.
+
+    Source: Nergiz, Atzori, Clifton 2007, definition 3. The share of a class is the mean of those of its
+    parts, so one part has at least it, another at most.
+
+    Example:
+        >>> str(DeltaPresence(Fraction(1, 100), Fraction(1, 2), ("Sex", "Job"), PopulationTable(("census",))))
+        'presence 1% to 50% on Sex, Job in census'
+    """
+
+    low: Fraction
+    high: Fraction
+    quasi_identifier: tuple[str, ...]
+    everybody: PopulationTable
+
+    counts = Counts.POPULATION
+    form = "presence"
+    macro = "presence"
+    macro_results = {
+        "population_records": "records of the population with these values; k-map asks for k in each class",
+        "presence": "records over population_records, infinite where the population has none",
+    }
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low <= self.high <= 1 or not self.high:
+            raise InvalidOption(
+                f"A presence of {percent(self.low)} to {percent(self.high)} is no range within 0 and 100%.",
+                "Give the smaller share first, such as presence 1% to 50%, or one limit: presence <= 50%.",
+            )
+        check_columns(self)
+
+    @classmethod
+    def read(cls, reader: Reader) -> DeltaPresence | None:
+        """Read ``presence 1% to 50% on Sex, Job in population``, or one of the limits alone."""
+        if not reader.accept(_OPENING):
+            return None
+        reader.example = "presence 1% to 50% on Sex, Job in population"
+        low, high = Fraction(0), Fraction(1)
+        if reader.accept(grammar.AT_LEAST):
+            low = reader.share()
+        elif reader.accept(grammar.AT_MOST):
+            high = reader.share()
+        elif reader.follows(grammar.ON):
+            grammar.bounded(reader, grammar.AT_MOST, "a share, '<=' or '>='", grammar.ON)
+        else:
+            low = reader.share()
+            reader.expect(_TO, "'to'")
+            high = reader.share()
+        return cls(low, high, *in_population(reader))
+
+    def written(self, *, limit: bool = True) -> str:
+        """Write it down, with its limits or without."""
+        bounds = f" {percent(self.low)} to {percent(self.high)}"
+        if not self.low:
+            bounds = f" <= {percent(self.high)}"
+        elif self.high == 1:
+            bounds = f" >= {percent(self.low)}"
+        return f"presence{bounds if limit else ''} on {name_list(self.quasi_identifier)} in {self.everybody}"
+
+    @property
+    def worst(self) -> Literal["min", "max"]:
+        """The smallest share where that alone is limited."""
+        return "min" if self.low and self.high == 1 else "max"
+
+    @property
+    def limit(self) -> Fraction:
+        return self.low if self.worst == "min" else self.high
+
+    @property
+    def population(self) -> PopulationTable:
+        return self.everybody
+
+    def over(self, attributes: tuple[str, ...], sensitive_columns: tuple[str, ...]) -> DeltaPresence:
+        return replace(self, quasi_identifier=attributes)
+
+    def sides(self) -> tuple[DeltaPresence, ...]:
+        """Give the limit on the largest share, which finds what the population lacks, and on the smallest."""
+        most = replace(self, low=Fraction(0))
+        return (most, replace(self, high=Fraction(1))) if self.low else (most,)
+
+    def formula(self, values: ValueCounts) -> Formula:
+        """The largest share of a class, or the smallest of a class or of what only the population has."""
+        of_all = values.population
+
+        def share(c: Columns) -> str:
+            return f"({c['n']} - {c[of_all]}) / nullif({c[of_all]}, 0)"
+
+        def of_class(c: Columns) -> str:
+            return f"CASE WHEN {c['n']} > {c[of_all]} THEN coalesce({share(c)}, 'inf'::DOUBLE) END"
+
+        return Formula(self.worst, ("n", of_all), share if self.worst == "min" else of_class)
+
+    def search_limit(self, records: int) -> float:
+        if self.worst == "min":
+            return float(1 - at_most(1 - self.low, FINEST))
+        return float(at_most(self.high, FINEST))
+
+    def audit_step(self, table: Audited) -> AuditStep:
+        low, high = 1 - at_most(1 - self.low, SHARES), at_most(self.high, SHARES)
+        limits = {"low_numerator": low.numerator, "low_denominator": low.denominator}
+        limits |= {"high_numerator": high.numerator, "high_denominator": high.denominator}
+        return AuditStep("presence", ("classes_in_population",), limits)
+
+    def reached(self, lowest: float, highest: float) -> float:
+        """Give the share that breaks a limit, else the largest one where it is limited."""
+        if self.worst == "min" or (highest <= self.high and lowest < self.low):
+            return lowest
+        return highest
+
+    def undefined(self, reached: float) -> InvalidSource | None:
+        """Refuse a table with records that the population lacks: they cannot be a share of it."""
+        if not math.isinf(reached):
+            return None
+        return InvalidSource(
+            f"The population {self.everybody.name} lacks classes of the table on "
+            f"{name_list(self.quasi_identifier)}, so there is no share to measure.",
+            "Give a population that every record of the table belongs to, with its columns coded alike.",
+        )
+
+    @property
+    def measured(self) -> str:
+        """The share that is limited."""
+        return "smallest presence" if self.worst == "min" else "largest presence"
+
+    def amount(self, number: float) -> str:
+        return f"a presence of {100 * number:.6g} %"
+
+    def against(self, number: float, limit: float) -> str:
+        return f"a presence of {100 * number:.4g}% of {100 * limit:.4g}%"
+
+    def unmet(self, reached: float) -> tuple[str, str]:
+        still = f"its presence is still {100 * reached:.4g}%."
+        if self.worst == "min":
+            most = math.floor(round(100_000 * reached, _DECIMALS)) / 1000
+            return still, f"Ask for a presence of at least {most:g}% and no more"
+        return still, f"Ask for a presence up to {rounded_up(round(100 * reached, _DECIMALS), 1000):g}%"

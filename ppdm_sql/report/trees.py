@@ -1,0 +1,196 @@
+"""The page of a trained model: its tree, drawn and to be opened, and what it gets right; for the owner."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.methods.trees.model import DecisionTree, TreeNode
+from ppdm_sql.methods.trees.printing import condition
+from ppdm_sql.methods.trees.storing import Model, ModelRow, accuracy
+from ppdm_sql.release.exporting import check_target, write_page
+from ppdm_sql.report.charts import Drawing
+from ppdm_sql.report.page import Block, Branch, Chapter, Numbers, Page, Picture, html
+from ppdm_sql.report.words import Cell, count, listed, made, several, share
+
+DRAWN_SPLITS = 3
+"""Splits above a node that is drawn; the list of branches below has all."""
+MOST_BRANCHES = 1000
+"""Nodes that the list of branches holds at most."""
+OPEN_SPLITS = 3
+NODE_HEIGHT = 40
+MODES = {
+    "original": "from values as they are",
+    "randomized": "from randomized values as they are",
+    "global": "from the distribution of all records behind the noise",
+    "byclass": "from the distribution of each class behind the noise",
+    "local": "from the distribution of each class behind the noise, in every node",
+}
+"""How a tree of each mode was grown."""
+
+
+def write_model_report(engine: Engine, model: Model, path: str | os.PathLike[str], *, force: bool) -> None:
+    """Write the page of a model into a file, whole or not at all.
+
+    Raises:
+        NameTaken: The file exists, and is not to be replaced.
+        InvalidOption: A library or the folder is missing.
+        UnknownModel: It was dropped in the meantime.
+
+    Cost: no scan of a table; the nodes are read.
+    """
+    check_target(engine, Path(path), force=force)
+    page = model_page(model.row(), model.tree(), Drawing())
+    write_page(engine, Path(path), html(page).encode(), force=force)
+
+
+def model_page(row: ModelRow, tree: DecisionTree, drawing: Drawing) -> Page:
+    """Make the page of a model."""
+    splits = list(tree.used)
+    from_what = f" from {listed(splits)}" if splits else ", always the same class"
+    shown = "The branches below show all of it. " if tree.depth > DRAWN_SPLITS else ""
+    return Page(
+        title=row.model,
+        edition="A trained model, for its owner: it tells of the records that it was grown from",
+        lead=[
+            f"{row.model} predicts {row.class_column}{from_what}.",
+            f"It was grown from {several(row.rows, 'record')} of {row.source}, {MODES[row.mode]}.",
+        ],
+        verdict=None,
+        facts=model_facts(row, tree),
+        chapters=[
+            Chapter("tree", "The tree", [Block(pictures=[drawn_tree(drawing, tree, shown)])]),
+            Chapter("branches", "Its branches", [_branches(tree)]),
+            Chapter("splits", "What the splits tell of the class", [_told(tree, drawing)]),
+            Chapter("right", "What it gets right", [_confusion(row)]),
+        ],
+        made=made(),
+    )
+
+
+def model_facts(row: ModelRow, tree: DecisionTree) -> list[tuple[str, str]]:
+    """List what is known of a model."""
+    facts = [
+        ("Predicts", row.class_column),
+        ("Grown", f"{MODES[row.mode]}, from {several(row.rows, 'record')} of {row.source}"),
+        ("Size", f"{several(len(tree.leaves), 'leaf', 'leaves')}, {several(tree.depth, 'level')}"),
+    ]
+    noises = [f"{item.name}: {item.noise}" for item in tree.attributes if item.noise]
+    if noises:
+        facts.append(("Noise", "; ".join(noises)))
+    if row.confusion is not None:
+        facts.append(("Right", f"{share(accuracy(row.confusion))} of the records of {row.test}"))
+    return facts
+
+
+# -- the tree ---------------------------------------------------------------------------------
+
+
+def drawn_tree(drawing: Drawing, tree: DecisionTree, note: str = "") -> Picture:
+    """Draw the upper part of a tree, from the left to the right."""
+    shown = [node for node in tree.nodes if node.depth <= DRAWN_SPLITS]
+    depth = max(node.depth for node in shown)
+    leaves = sum(node.is_leaf or node.depth == DRAWN_SPLITS for node in shown)
+    rows = [
+        {
+            "id": node.id,
+            "parent": node.parent,
+            "way": _way(tree, node),
+            "says": f"{tree.classes[node.label]}, {100 * _purity(node):.0f} %",
+            "leaf": node.is_leaf,
+        }
+        for node in shown
+    ]
+    room = 430 // (depth + 1)
+    svg = drawing.draw_marks(
+        "tree", rows, height=max(NODE_HEIGHT * leaves, 60), reach=room * depth, limit={"value": room}
+    )
+    cells: list[list[Cell]] = [[count(node.depth), _way(tree, node), _says(tree, node)] for node in shown]
+    deeper = f"The first {DRAWN_SPLITS} levels are drawn. " if tree.depth > DRAWN_SPLITS else ""
+    return Picture(
+        f"The tree that predicts {tree.class_column}",
+        svg,
+        f"A tree with {several(len(tree.leaves), 'leaf', 'leaves')}; the table lists what is drawn.",
+        Numbers(["level", "records that", "are predicted as"], cells),
+        deeper + note,
+        wide=True,
+    )
+
+
+def _way(tree: DecisionTree, node: TreeNode) -> str:
+    """Say which records come to a node."""
+    if node.parent is None:
+        return several(node.records, "record")
+    return condition(tree.nodes[node.parent], node)
+
+
+def _says(tree: DecisionTree, node: TreeNode) -> str:
+    """Say what most records of a node are."""
+    return f"{tree.classes[node.label]}, {share(_purity(node))} of {count(node.records)}"
+
+
+def _purity(node: TreeNode) -> float:
+    return node.counts[node.label] / max(node.records, 1)
+
+
+def _branches(tree: DecisionTree) -> Block:
+    left_out = len(tree.nodes) - MOST_BRANCHES
+    said = [f"{several(left_out, 'node')} of the deepest are left out."] if left_out > 0 else []
+    kept = sorted(tree.nodes, key=lambda node: node.depth)[:MOST_BRANCHES]
+    shown = {node.id for node in kept}
+    return Block(sentences=said, trees=[(tree.class_column, _branch(tree, tree.root, shown))])
+
+
+def _branch(tree: DecisionTree, node: TreeNode, shown: set[int]) -> Branch:
+    children = [_branch(tree, child, shown) for child in tree.children(node) if child.id in shown]
+    return Branch(_way(tree, node), _says(tree, node), node.is_leaf, children, node.depth < OPEN_SPLITS)
+
+
+# -- what it tells ----------------------------------------------------------------------------
+
+
+def _told(tree: DecisionTree, drawing: Drawing) -> Block:
+    """Draw by how much the splits of each column purify the records, in shares of the gini index."""
+    falls: dict[str, float] = dict.fromkeys(tree.used, 0.0)
+    for node in tree.nodes:
+        if node.column is not None:
+            below = sum(_impurity(child.counts) for child in tree.children(node))
+            falls[node.column] += max(_impurity(node.counts) - below, 0.0)
+    whole = _impurity(tree.root.counts)
+    if not falls or not whole:
+        return Block()
+    ranked = sorted(falls.items(), key=lambda item: -item[1])[:12]
+    rows = [{"label": name, "side": "after", "amount": fall / whole} for name, fall in ranked]
+    look: dict[str, Any] = {"sides": ["after"], "colours": ["var(--accent)"], "legend": None}
+    svg = drawing.draw("bars", rows, title="share of the impurity taken away", format=".0%", step=20, **look)
+    cells: list[list[Cell]] = [[name, share(fall / whole)] for name, fall in ranked]
+    told = f"{ranked[0][0]} tells most, {share(ranked[0][1] / whole)}."
+    numbers = Numbers(["column", "share of the gini index"], cells)
+    return Block(
+        pictures=[Picture("By column", svg, f"What the splits of each column tell. {told}", numbers)]
+    )
+
+
+def _impurity(counts: Sequence[int]) -> float:
+    """Give the gini index of a node times its records.
+
+    Example:
+        >>> _impurity([2, 2]), _impurity([3, 0]), _impurity([0, 0])
+        (2.0, 0.0, 0.0)
+    """
+    records = sum(counts)
+    return records - sum(n * n for n in counts) / records if records else 0.0
+
+
+def _confusion(row: ModelRow) -> Block:
+    if row.confusion is None:
+        return Block()
+    cells: list[list[Cell]] = [
+        [name, *map(count, found)] for name, found in zip(row.classes, row.confusion, strict=True)
+    ]
+    heads = ["true class", *(f"predicted {name}" for name in row.classes)]
+    said = f"{share(accuracy(row.confusion))} of the records of {row.test} are predicted right."
+    return Block(sentences=[said], tables=[Numbers(heads, cells)])

@@ -1,0 +1,282 @@
+"""Settings side by side say what each release would say by itself, and publish nothing by themselves."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from report_pages import JOBS, QUIET, open_examples
+from typer.testing import CliRunner
+
+import ppdm_sql
+from ppdm_sql import Database
+from ppdm_sql.cli import app
+from ppdm_sql.comparison.model import Comparison
+from ppdm_sql.progress import SilentProgress
+
+STAFF: dict[str, Any] = {
+    "class_column": "Class",
+    "count_column": "n",
+    "taxonomies": {"Job": JOBS},
+    "ranges": {"Salary": (1, 99)},
+    **QUIET,
+}
+JOB_AND_SALARY = ["Job", "Salary"]
+HOSTILE = "a \"b\"; <script>'x'"
+
+
+def staff(db: Database, **options: Any) -> Comparison:
+    return db.compare("employees", quasi_identifier=JOB_AND_SALARY, **STAFF, **options)
+
+
+@pytest.mark.parametrize("method", ["tds", "hce-tdr"])
+def test_a_setting_reaches_what_its_release_reaches(method: str) -> None:
+    with open_examples() as db:
+        rows = staff(db, k=[2, 4, 8, 20], method=["tds", "hce-tdr"]).rows
+        of_method = [row for row in rows if row.method == method]
+        assert len(of_method) == 4
+        for place, row in enumerate(of_method):
+            made = db.generalize(
+                "employees", list(row.requirements), method=method, into=f"safe{place}", **STAFF
+            )
+            measures = {m.measure: m.after for m in made.measures()}
+            found = row.numbers
+            on = "Job, Salary"
+            assert found.loss == measures["generalized information loss"]
+            assert found.smallest_class == measures[f"smallest class: {row.requirements[0]}"]
+            assert found.average_risk == pytest.approx(1 / measures[f"average class size: {on}"])  # type: ignore[operator]
+            assert found.entropy == pytest.approx(measures[f"conditional entropy: {on}"])
+            assert (found.records, found.left_out) == (made.row().rows, 0)
+
+
+def test_nothing_is_published_and_nothing_stays_behind() -> None:
+    with open_examples() as db:
+        before = db.engine.connection.sql("FROM duckdb_tables()").fetchall()
+        staff(db, k=[2, 4])
+        assert db.releases() == []
+        assert db.engine.connection.sql("FROM duckdb_tables()").fetchall() == before
+
+
+def test_a_read_only_file_is_enough(tmp_path: Path) -> None:
+    file = tmp_path / "staff.duckdb"
+    with ppdm_sql.open(file, create=True) as db:
+        ppdm_sql.examples.write(db.engine)  # type: ignore[attr-defined]
+    with ppdm_sql.open(file, read_only=True) as db:
+        assert len(staff(db, k=[2, 4]).rows) == 2
+
+
+def test_the_best_setting_is_published_as_it_would_be_alone() -> None:
+    with open_examples() as db:
+        found = staff(db, k=[4, 20], keep_best="risk", into="best")
+        assert found.best is not None
+        least = min(found.rows, key=lambda row: row.numbers.highest_risk or 9)
+        assert found.best.row().requirements == least.requirements
+        assert found.best.verify().holds
+
+
+def test_a_setting_that_cannot_be_met_says_so_and_the_others_stand() -> None:
+    with open_examples() as db:
+        met, unmet = staff(db, k=[4, 5000]).rows
+        assert (met.problem, unmet.numbers.records) == ("", None)
+        assert "k >= 5000" in unmet.problem
+
+
+def test_a_method_that_cannot_be_asked_is_a_row_of_its_own() -> None:
+    with open_examples() as db:
+        require = ["k >= 4 on Sex, Job", "k >= 4 on Job, Salary"]
+        tds, hce, pda = db.compare(
+            "employees", require=require, method=["tds", "hce-tdr", "pda"], **STAFF
+        ).rows
+        assert tds.numbers.smallest_class is not None
+        assert (
+            hce.problem
+            == "HCE-TDR takes one quasi-identifier, and the requirements group by different columns."
+        )
+        assert pda.numbers.loss is not None
+
+
+def test_requirements_without_a_limit_take_each_k() -> None:
+    with open_examples() as db:
+        asked = {name: item for name, item in STAFF.items() if name != "ranges"}
+        found = db.compare("employees", require=["k on Sex, Job", "k >= 2 on Job"], k=[3, 4], **asked)
+        assert [row.requirements for row in found.rows] == [
+            ("k >= 3 on Sex, Job", "k >= 2 on Job"),
+            ("k >= 4 on Sex, Job", "k >= 2 on Job"),
+        ]
+
+
+def test_templates_alone_are_compared_by_their_confidence() -> None:
+    with open_examples() as db:
+        asked = ["Job, Country -> Bankruptcy = Discharged <= 50%"]
+        found = db.compare(
+            "customers",
+            require=asked,
+            method=["pda", "tds"],
+            class_column="Rating",
+            count_column="n",
+            **QUIET,
+        )
+        assert all((row.numbers.confidence or 0) <= 0.5 for row in found.rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"k": [2], "method": ["mondrian"]}, "There is no method 'mondrian'"),
+        ({}, "No k is given"),
+        ({"k": [2], "keep_best": "loss"}, "Give both --keep-best and --into"),
+        ({"k": [2], "keep_best": "beauty", "into": "x"}, "Nothing is measured as 'beauty'"),
+        ({"k": [2], "keep_best": "error", "into": "x"}, "Add --evaluate"),
+        ({"k": [0]}, "k = 0 is below 1"),
+        ({"k": [2], "keep": ["Nonsense"]}, "Nonsense"),
+    ],
+)
+def test_what_no_setting_can_be_asked_is_an_error(options: dict[str, Any], words: str) -> None:
+    with open_examples() as db, pytest.raises(ppdm_sql.PpdmError, match=words):
+        staff(db, **options)
+
+
+def test_nothing_to_keep_and_no_columns_for_k_are_errors() -> None:
+    with open_examples() as db:
+        with pytest.raises(ppdm_sql.InvalidOption, match="Nothing is said of what the settings keep"):
+            db.compare("employees", k=[2], **STAFF)
+        with pytest.raises(ppdm_sql.InvalidOption, match="no columns that it is about"):
+            db.compare("employees", k=[2], require=["k >= 2 on Job"], **STAFF)
+        with pytest.raises(ppdm_sql.InvalidOption, match="one table"):
+            db.compare(["employees", "customers"], quasi_identifier=["Job"], k=[2], **STAFF)
+
+
+class Interrupting(SilentProgress):
+    """Presses Ctrl-C when the third setting begins."""
+
+    def start(self, what: str) -> None:
+        if what.startswith("setting 3"):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_gives_what_was_done_and_publishes_nothing() -> None:
+    with open_examples() as db:
+        options = STAFF | {"progress": Interrupting()}
+        found = db.compare(
+            "employees",
+            quasi_identifier=JOB_AND_SALARY,
+            k=[2, 4, 8, 20],
+            keep_best="loss",
+            into="x",
+            **options,
+        )
+        assert (found.interrupted, len(found.rows), found.best) == (True, 2, None)
+        assert db.releases() == []
+        assert len(staff(db, k=[2]).rows) == 1
+
+
+def test_releases_are_measured_by_the_columns_that_are_asked_for() -> None:
+    with open_examples() as db:
+        for k in (4, 20):
+            db.generalize("employees", [f"k >= {k} on Job, Salary"], into=f"safe{k}", **STAFF)
+        own = db.compare(["safe4", "safe20"], **QUIET)
+        assert [row.name for row in own.rows] == ["safe4", "safe20"]
+        tried = staff(db, k=[4, 20])
+        for one, other in zip(own.rows, tried.rows, strict=True):
+            assert one.numbers.smallest_class == other.numbers.smallest_class
+            assert one.numbers.loss == other.numbers.loss
+        by_job = db.compare(["safe4", "safe20"], quasi_identifier=["Job"], **QUIET)
+        assert by_job.rows[0].numbers.smallest_class >= own.rows[0].numbers.smallest_class  # type: ignore[operator]
+
+
+def test_the_error_of_a_classifier_is_that_of_the_release() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT i % 2 AS job, i % 2 AS good FROM range(400) r (i)")
+    db = ppdm_sql.open(con)
+    found = db.compare(
+        "t", quasi_identifier=["job"], k=[2, 300], class_column="good", evaluate=True, method="pda", **QUIET
+    )
+    assert [row.numbers.error for row in found.rows] == [0.0, 50.0]
+    assert found.baseline == {"BE": 0.0, "majority": 50.0}
+    release = db.suppress("t", ["k >= 2 on job"], class_column="good", into="safe", **QUIET)
+    assert db.compare([release.name], evaluate=True, **QUIET).rows[0].numbers.error == 0.0
+
+
+def test_hostile_names_and_values_stay_text(tmp_path: Path) -> None:
+    con = duckdb.connect()
+    name = HOSTILE.replace('"', '""')
+    con.execute(
+        f'CREATE TABLE "{name}" AS SELECT i % 3 AS "{name}", NULL AS n, i % 2 AS "c<b>" FROM range(30) r (i)'
+    )
+    db = ppdm_sql.open(con)
+    file = tmp_path / "page.html"
+    found = db.compare(
+        HOSTILE, quasi_identifier=[HOSTILE, "n"], k=[2, 40], class_column="c<b>", page=file, **QUIET
+    )
+    assert len(found.rows) == 2
+    for text in (file.read_text(encoding="utf-8"), found._repr_html_()):
+        assert "<script>" not in text
+        assert "&lt;script&gt;" in text
+
+
+def test_a_frame_can_be_tried() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"age": range(12), "old": [i > 5 for i in range(12)]})
+    db = ppdm_sql.open(":memory:")
+    found = db.compare(frame, quasi_identifier=["age"], k=[2], class_column="old", **QUIET)
+    assert found.rows[0].numbers.smallest_class == 6
+
+
+# -- the command and the call -----------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    found = tmp_path / "staff.duckdb"
+    with ppdm_sql.open(found, create=True) as db:
+        ppdm_sql.examples.write(db.engine)  # type: ignore[attr-defined]
+    return found
+
+
+ASKED = [
+    "employees",
+    "--class",
+    "Class",
+    "--count",
+    "n",
+    "--qi",
+    "Job,Salary",
+    "--range",
+    "Salary=1,99",
+    "-q",
+]
+
+
+def test_the_command_prints_and_writes_what_was_found(file: Path, tmp_path: Path) -> None:
+    page = tmp_path / "compared.html"
+    words = ["compare", str(file), *ASKED, "--k", "2,4", "--method", "tds,hce-tdr", "--format", "csv"]
+    done = CliRunner().invoke(app, [*words, "--page", str(page)])
+    assert done.exit_code == 0, done.output
+    heading, *rows = done.stdout.splitlines()
+    assert heading.startswith(
+        "setting,k,method,smallest_class,highest_risk,average_risk,loss,entropy,left_out"
+    )
+    assert len(rows) == 4
+    assert page.read_text(encoding="utf-8").count("<svg") == 1
+    again = CliRunner().invoke(app, [*words, "--page", str(page)])
+    assert again.exit_code == 2
+
+
+def test_the_command_fails_where_no_setting_can_be_met(file: Path) -> None:
+    done = CliRunner().invoke(app, ["compare", str(file), *ASKED, "--k", "5000"])
+    assert done.exit_code == 1
+    assert "5000" in done.stdout
+
+
+def test_the_call_gives_a_row_a_setting(file: Path) -> None:
+    con = duckdb.connect(str(file))
+    ppdm_sql.register(con)
+    found = con.execute(
+        "SELECT method, smallest_class, frontier FROM ppdm_compare('employees', qi := ['Job', 'Salary'], "
+        "k := [2, 4], method := ['tds', 'pda'], class := 'Class', count := 'n')"
+    ).fetchall()
+    assert [row[0] for row in found] == ["tds", "pda", "tds", "pda"]
+    assert all(row[1] >= 2 for row in found)

@@ -1,0 +1,291 @@
+"""Records left out: what is refused, what is said, what no file shows, and what the audit finds out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import duckdb
+import pytest
+
+import ppdm_sql
+from ppdm_sql.errors import GuaranteeNotMet, InvalidOption
+from ppdm_sql.methods.top_down import kept_records
+from ppdm_sql.methods.top_down.left_out import Allowance
+
+PLANTED = ["Planted-Wolverine", "Planted-Job", "987654321", "Planted-Kept", "2099-12-31"]
+"""Values that only records in bad classes hold."""
+
+
+@pytest.fixture
+def connection() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as opened:
+        opened.execute(
+            "CREATE TABLE people AS SELECT ['Otter', 'Badger', 'Heron'][1 + i % 3] AS animal, "
+            "['cook', 'clerk', 'judge', 'guard'][1 + i % 4] AS job, 20 + (i * 7) % 40 AS age, "
+            "DATE '2020-01-01' + (i % 6)::INTEGER AS seen, 'plain' AS note, "
+            "CASE WHEN (i % 3 = 0) = (i % 40 > 20) THEN 'good' ELSE 'bad' END AS label FROM range(600) t(i)"
+        )
+        opened.execute(
+            "INSERT INTO people SELECT 'Planted-Wolverine', 'Planted-Job', 987654321, DATE '2099-12-31', "
+            "'Planted-Kept', ['good', 'bad'][1 + i % 2] FROM range(2) t(i)"
+        )
+        yield opened
+
+
+JOBS = {"any": {"kitchen": ["cook", "Planted-Job"], "office": ["clerk", "judge"], "gate": ["guard"]}}
+
+
+def generalize(connection: duckdb.DuckDBPyConnection, **options: Any) -> Any:
+    chosen: dict[str, Any] = {
+        "require": ["k >= 5 on animal, age, seen"],
+        "class_column": "label",
+        "keep": ["note"],
+        "into": "safe",
+        "suppress_records": "2%",
+    }
+    return ppdm_sql.open(connection).generalize("people", **(chosen | options))
+
+
+def measures(release: Any) -> dict[str, float | None]:
+    return {item.measure: item.after for item in release.measures()}
+
+
+# -- what is asked --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"suppress_records": "100%"}, "outside [0, 1)"),
+        ({"suppress_records": -0.1}, "outside [0, 1)"),
+        ({"suppress_records": "some"}, "no share of the records"),
+        ({"loss": "largest"}, "no loss 'largest'"),
+        ({"loss": "average", "require": ["distinct l >= 2 of label2 on age"]}, "--loss average"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_in_words(
+    connection: duckdb.DuckDBPyConnection, options: dict[str, Any], words: str
+) -> None:
+    connection.execute("ALTER TABLE people ADD COLUMN label2 VARCHAR; UPDATE people SET label2 = label")
+    with pytest.raises(InvalidOption) as refused:
+        generalize(connection, **options)
+    assert words in str(refused.value)
+
+
+def test_a_share_is_exact_and_of_the_records() -> None:
+    assert Allowance.of("1/3", "smallest").most(10) == 3
+    assert Allowance.of(0.29, "smallest").most(100) == 29
+    assert Allowance.of("0%", "smallest").is_plain
+
+
+def test_where_too_many_would_have_to_go_the_error_says_how_many(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    with pytest.raises(GuaranteeNotMet, match=r"602 records are in classes .* 2% of the records are 12"):
+        generalize(connection, require=["k >= 700 on animal, age, seen"])
+
+
+def test_a_count_column_counts_records(connection: duckdb.DuckDBPyConnection) -> None:
+    connection.execute(
+        "CREATE TABLE counted AS SELECT animal, age, seen, note, label, count(*) n FROM people GROUP BY ALL"
+    )
+    plain = generalize(connection)
+    counted = ppdm_sql.open(connection).generalize(
+        "counted",
+        ["k >= 5 on animal, age, seen"],
+        class_column="label",
+        keep=["note"],
+        into="safe_counted",
+        suppress_records="2%",
+        count_column="n",
+    )
+    assert [step.children for step in counted.steps()] == [step.children for step in plain.steps()]
+    assert counted.row().left_out == plain.row().left_out
+    assert connection.sql("SELECT sum(n) FROM safe_counted").fetchall() == [(plain.row().rows,)]
+
+
+# -- what is said ---------------------------------------------------------------------------------
+
+
+def test_the_release_says_how_many_are_left_out(connection: duckdb.DuckDBPyConnection) -> None:
+    release = generalize(connection, loss="average")
+    row = release.row()
+    left = row.left_out
+    assert left is not None and 2 <= left <= 12
+    assert row.rows == 602 - left == len(release.relation().fetchall())
+    assert row.parameters["suppress_records"] == "2%"
+    assert row.parameters["loss"] == "average"
+    found = measures(release)
+    assert found["records left out"] == left
+    of = "animal, age, seen"
+    assert (found[f"smallest class: k >= 5 on {of}"] or 0) >= 5
+    assert (found[f"conditional entropy, records left out as one class: {of}"] or 0) > 0
+    hidden = found["generalized information loss"] or 0.0
+    assert found["generalized information loss, records left out included"] == pytest.approx(
+        (hidden * row.rows + left) / 602
+    )
+    assert release.verify().holds
+
+
+def test_without_the_option_nothing_is_said_of_it(connection: duckdb.DuckDBPyConnection) -> None:
+    release = generalize(connection, suppress_records=0)
+    assert release.row().left_out is None
+    assert not {"suppress_records", "loss", "records_left_out"} & release.row().parameters.keys()
+    assert "records left out" not in measures(release)
+
+
+def test_a_table_that_is_nearly_good_is_released_whole_but_for_its_outliers(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    release = ppdm_sql.open(connection).suppress(
+        "people",
+        ["k >= 5 on animal, job"],
+        class_column="label",
+        into="whole",
+        suppress_records="1%",
+    )
+    rows = connection.sql("SELECT DISTINCT animal, job FROM whole").fetchall()
+    assert release.row().left_out == 2
+    assert len(rows) == 12
+    assert not any("*" in row for row in rows)
+
+
+# -- what is not told -----------------------------------------------------------------------------
+
+
+def everything(connection: duckdb.DuckDBPyConnection) -> str:
+    """All that the file tells of the release, the owner's schema among it."""
+    parts = [connection.sql("FROM safe").fetchall(), connection.sql("FROM safe_at(1)").fetchall()]
+    tables = connection.sql("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'ppdm'").fetchall()
+    parts += [connection.sql(f'FROM ppdm."{name}"').fetchall() for (name,) in tables]
+    for catalogue in ("duckdb_functions", "duckdb_views", "duckdb_types", "duckdb_columns"):
+        parts.append(connection.sql(f"SELECT t::VARCHAR FROM {catalogue}() AS t").fetchall())
+    return repr(parts)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_no_value_of_a_record_left_out_is_anywhere_in_the_release(
+    connection: duckdb.DuckDBPyConnection, packed: bool
+) -> None:
+    """The taxonomy is the owner's own, and says of a value that it could be there, not that it is."""
+    worth = 0 if packed else 10**9
+    with mock.patch("ppdm_sql.methods.base.released_rows.WORTH_PACKING", worth):
+        release = generalize(connection, identifiers={"job": "pseudonym"}, interval_columns=True)
+    assert release.row().left_out >= 2
+    connection.execute("DROP TABLE people")
+    told = everything(connection)
+    assert [value for value in PLANTED if value in told] == []
+    assert "Otter" in told
+
+
+@pytest.mark.parametrize("suffix", ["duckdb", "parquet", "csv", "html"])
+def test_no_file_that_is_handed_out_holds_such_a_value(
+    connection: duckdb.DuckDBPyConnection, tmp_path: Path, suffix: str
+) -> None:
+    release = generalize(connection)
+    file = tmp_path / f"out.{suffix}"
+    if suffix == "html":
+        release.report(file, public=True)
+    else:
+        release.export(file)
+    data = file.read_bytes()
+    assert [value for value in PLANTED if value.encode() in data] == []
+
+
+def test_a_taxonomy_stays_whole_and_no_label_is_shown_for_what_is_left_out(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    release = generalize(connection, require=["k >= 5 on job, age"], taxonomies={"job": JOBS})
+    assert {"Planted-Job"} <= {node.label for node in release.taxonomy("job")}
+    shown = connection.sql("SELECT DISTINCT job FROM safe").fetchall()
+    assert ("Planted-Job",) not in shown
+    assert "Planted-Job" not in repr(connection.sql("SELECT value FROM ppdm.cuts").fetchall())
+
+
+# -- what the audit finds out ---------------------------------------------------------------------
+
+
+def tampered(connection: duckdb.DuckDBPyConnection, condition: str) -> None:
+    """Run with a method that keeps the atoms of good classes only where a condition holds."""
+    honest = kept_records._kept
+
+    def dishonest(engine: Any, atoms: Any, *rest: Any) -> Any:
+        table, _ = honest(engine, atoms, *rest)
+        changed = engine.materialize("changed", f"SELECT * FROM {table} WHERE {condition}")
+        ((records,),) = engine.query(f"SELECT sum(n)::BIGINT FROM {changed}", step="records")
+        return changed, records
+
+    with mock.patch.object(kept_records, "_kept", dishonest):
+        generalize(connection)
+
+
+def test_the_audit_refuses_a_release_that_lacks_a_record_of_a_good_class(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    with pytest.raises(GuaranteeNotMet, match="records show what the source does not say"):
+        tampered(connection, "NOT (c1 = 0)")
+
+
+def test_the_audit_refuses_a_release_that_keeps_records_of_bad_classes(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    name = "ppdm_sql.methods.top_down.run.kept_records"
+    with mock.patch(name, return_value=None), pytest.raises(GuaranteeNotMet):
+        generalize(connection)
+
+
+def test_the_audit_counts_by_itself_how_many_are_left_out(connection: duckdb.DuckDBPyConnection) -> None:
+    """A search that allows itself more than the owner does is found out."""
+    generous = mock.patch.object(Allowance, "most", lambda self, records: records // 4)
+    with generous, pytest.raises(GuaranteeNotMet, match="more than may be left out"):
+        generalize(connection, suppress_records="0.1%")
+
+
+# -- what is made of it ---------------------------------------------------------------------------
+
+
+def test_new_records_of_unknown_classes_are_left_out_and_counted(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    generalize(connection)
+    connection.execute("CREATE TABLE newer AS FROM people WHERE animal = 'Otter' LIMIT 7")
+    connection.execute("INSERT INTO newer FROM people WHERE animal = 'Planted-Wolverine'")
+    kept = connection.sql("SELECT count(*) FROM newer AS n WHERE animal = 'Otter'").fetchall()[0][0]
+    applied = ppdm_sql.open(connection).apply("safe", "newer", into="newer_safe")
+    assert applied.rows + applied.left_out == kept + 2
+    assert applied.left_out >= 2
+    assert "987654321" not in repr(connection.sql("FROM newer_safe").fetchall())
+    classes = connection.sql("SELECT DISTINCT animal, age, seen FROM newer_safe")
+    known = connection.sql("SELECT DISTINCT animal, age, seen FROM safe")
+    assert set(classes.fetchall()) <= set(known.fetchall())
+
+
+def test_earlier_states_keep_the_promise_and_show_the_same_records(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    release = generalize(connection)
+    for step in range(len(release.steps()) + 1):
+        sizes = connection.sql(f"SELECT count(*) FROM safe_at({step}) GROUP BY animal, age, seen").fetchall()
+        assert min(sizes) >= (5,)
+        assert sum(size for (size,) in sizes) == release.row().rows
+
+
+def test_an_evaluation_says_that_records_are_missing(connection: duckdb.DuckDBPyConnection) -> None:
+    pytest.importorskip("sklearn")
+    generalize(connection)
+    with pytest.warns(UserWarning, match="records are left out of safe"):
+        found = ppdm_sql.open(connection).evaluate("safe", folds=2, seeds=1)
+    assert found.rate("SE").mean < 60
+
+
+def test_the_owners_page_says_how_many_are_left_out(
+    connection: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    release = generalize(connection)
+    release.report(tmp_path / "own.html")
+    page = (tmp_path / "own.html").read_text()
+    assert "Records left out" in page
+    assert "is not what it was" not in page

@@ -1,0 +1,113 @@
+"""Columns of many suppressed values: what is decided together is what is decided one by one."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from unittest import mock
+
+import duckdb
+import numpy as np
+import pytest
+from cases import expected, released
+from cases_tds import TdsCase, generalize
+from oracle import Crowd, Source, Template
+from oracle_tds import Closeness, Diversity, Rule
+from runs import large_tables_begin_at_one_row, loaded
+
+import ppdm_sql
+from ppdm_sql.methods.top_down.cuts import SuppressionCut
+from ppdm_sql.methods.top_down.shortlist import Shortlist
+
+RULES: list[tuple[Rule, ...]] = [
+    (Crowd(3, ("s", "z")),),
+    (Crowd(3, ("z", "s")), Crowd(2, ("w", "z"))),
+    (Diversity("distinct", Fraction(2), "d", ("z", "s")),),
+    (Diversity("entropy", Fraction(3, 2), "d", ("z", "w")), Crowd(2, ("z",))),
+    (Closeness(Fraction(1, 2), "d", ("z", "s"), ordered=False),),
+    (Template(("s", "z"), "d", ("p",), Fraction(4, 5)), Crowd(2, ("z", "w"))),
+]
+
+
+def drawn(seed: int, rules: tuple[Rule, ...]) -> TdsCase:
+    """A table with some thirty codes, the first of which are the most frequent, and two other columns."""
+    rnd = random.Random(seed)
+
+    def record() -> tuple[str | None, ...]:
+        z = int(rnd.triangular(0, 30, 0))
+        return (
+            None if z == 5 else f"{z:02}",
+            rnd.choice("mf"),
+            rnd.choice("uvw"),
+            rnd.choice("ppqr"),
+            "g" if z % 5 + rnd.randrange(4) < 4 else rnd.choice("gb"),
+        )
+
+    rows = tuple(record() for _ in range(160))
+    columns = ("z", "s", "w", "d", "c")
+    return TdsCase(
+        source=Source(columns, rows, (1,) * len(rows)),
+        types=dict.fromkeys(columns, "VARCHAR"),
+        rules=rules,
+        class_column="c",
+        count_column=None,
+        keep=(),
+        table="t",
+        release="safe",
+        as_text=True,
+        treatments={},
+        suppressed=(),
+        method="tds",
+        condition=(),
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("rules", RULES)
+def test_disclosures_decided_together_are_the_oracles_one_by_one(rules: tuple[Rule, ...], seed: int) -> None:
+    case = drawn(seed, rules)
+    history = case.oracle().run()
+    assert not history.ambiguous
+    shortlists = mock.patch.multiple("ppdm_sql.methods.top_down.loop", MANY=4, FIRST=2, MORE=2)
+    for shortcuts in (shortlists, large_tables_begin_at_one_row()):
+        with loaded(case) as connection, shortcuts:
+            release = generalize(connection, case)
+            found = [(step.attribute, tuple(step.children), step.score) for step in release.steps()]
+            assert [move[:2] for move in found] == [(step.attribute, step.children) for step in history.steps]
+            assert [move[2] for move in found] == pytest.approx([step.score for step in history.steps])
+            assert released(release.relation(), case, history.columns) == expected(history.states[-1])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_value_left_out_of_a_shortlist_scores_as_much_as_the_best_in_it(seed: int) -> None:
+    random_numbers = np.random.default_rng(seed)
+    counts = random_numbers.geometric(random_numbers.uniform(0.02, 0.5), (400, 3)) - 1
+    losses = random_numbers.integers(0, 3, 400).astype(np.float64)
+    before, cut = np.zeros(1), SuppressionCut.top(counts)
+    built = Shortlist(cut, cut.candidates, cut.gains, losses[cut.candidates], before)
+    served = 0
+    for _ in range(300):
+        scores = cut.gains / (losses[cut.candidates] + 1)
+        best = int(cut.candidates[scores.argmax()])
+        if not built.serves(cut, before):
+            built = Shortlist(cut, cut.candidates, cut.gains, losses[cut.candidates], before)
+        for number in (1, 8, 64):
+            first = built.first(number, cut)
+            if len(first):
+                found = cut.gains_of(first) / (losses[first] + 1)
+                if built.decides(number, cut, float(found.max())):
+                    served += 1
+                    assert best in first
+        cut = cut.refine(
+            best if random_numbers.random() < 0.7 else int(random_numbers.choice(cut.candidates))
+        )
+    assert served > 100
+
+
+def test_a_grown_column_of_very_many_values_is_published_without_a_row_for_each() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT (range * 7919) % 12007 AS z, range % 3 = 0 AS c FROM range(24014)")
+    with ppdm_sql.open(con) as db:
+        release = db.generalize("t", require=["k >= 20 on z"], class_column="c", into="r", max_steps=3)
+        assert release.verify().holds
+    assert con.execute("SELECT count(*) FROM ppdm.cuts").fetchone() == (0,)
