@@ -738,6 +738,7 @@ class Database:
         require: Sequence[str | Asked] = (),
         k: int | Sequence[int] | None = None,
         method: str | Sequence[str] = "tds",
+        suppress_records: Number | Sequence[Number] = "0",
         class_column: str | None = None,
         taxonomies: Mapping[str, Taxonomy | Mapping[str, Any] | str | Path] | None = None,
         ranges: Mapping[str, tuple[object, object]] | None = None,
@@ -759,8 +760,8 @@ class Database:
     ) -> Comparison:
         """Put settings, or releases, side by side: risk, loss, what is left of the class.
 
-        Settings are all combinations of ``k`` and ``method``. Nothing is published, unless ``keep_best`` says
-        by what the best is chosen. A setting that cannot be met is a row that says why.
+        Settings are all combinations of ``k``, ``method`` and ``suppress_records``. Nothing is published,
+        unless ``keep_best`` says by what the best is chosen. One that cannot be met says why in its row.
 
         Args:
             tables: Table or view, file or frame to try settings on; or releases, and nothing to try.
@@ -768,6 +769,7 @@ class Database:
             require: What every setting keeps; ``k on A, B`` without a limit takes that of ``k``.
             k: The smallest class sizes to try.
             method: Of ``tds``, ``hce-tdr`` and ``pda``, those to try.
+            suppress_records: The largest shares of the records that may be left out, to try.
             class_column: The column that a classifier is to predict; by default detail counts.
             taxonomies: As for :meth:`generalize`, for all settings alike.
             ranges: For a grown column its lower bound, and its upper bound, which is outside.
@@ -807,11 +809,14 @@ class Database:
         """
         from ppdm_sql.comparison import CompareOptions, compare
 
+        several = isinstance(suppress_records, list | tuple)
+        shares: tuple[Any, ...] = tuple(suppress_records) if several else (suppress_records,)  # type: ignore[arg-type]
         options = CompareOptions(
             quasi_identifier=listed(quasi_identifier),
             require=require,
             k=() if k is None else (k,) if isinstance(k, int) else tuple(k),
             method=(method,) if isinstance(method, str) else tuple(method),
+            suppress_records=shares,
             class_column=class_column,
             taxonomies=by_name(taxonomies, "taxonomies"),
             ranges=by_name(ranges, "ranges"),

@@ -59,6 +59,7 @@ class Party:
         max_steps: Stop after this many steps, at least 0.
         show_values: List own values that a taxonomy lacks in the error that says how many there are.
         allow_absent: Whether a template may protect values that its column does not hold; both say so.
+        person: Always refused: a key stands for one record on each side.
         progress: Told what the run is doing.
 
     Example:
@@ -93,6 +94,7 @@ class Party:
         max_steps: int | None = None,
         show_values: bool = False,
         allow_absent: bool = False,
+        person: str | Sequence[str] = (),
         progress: Progress | None = None,
     ) -> None:
         self.database, self.table = database, table_name(table)
@@ -116,6 +118,7 @@ class Party:
             max_steps=max_steps,
             show_values=show_values,
             allow_absent=allow_absent,
+            person=listed(person),
         )
 
     def serve(

@@ -23,7 +23,7 @@ LONG_FUNCTIONS = {
     "cli/swap.py run": 94,
     "cli/train.py run": 80,
     "database.py audit": 64,
-    "database.py compare": 105,
+    "database.py compare": 112,
     "database.py generalize": 130,
     "database.py randomize": 90,
     "database.py reconstruct": 77,

@@ -24,6 +24,19 @@ from ppdm_sql.taxonomy.building import counted as number_of
 
 
 @dataclass(frozen=True)
+class PersonCode:
+    """The column of the frozen rows that says whose each is.
+
+    Args:
+        name: The column, which nobody but the owner sees.
+        person: The columns of the source that say it.
+    """
+
+    name: str
+    person: Sequence[str]
+
+
+@dataclass(frozen=True)
 class MaskingPromise:
     """What a masked release promises.
 
@@ -35,6 +48,7 @@ class MaskingPromise:
         cuts: Working table ``attribute, value, generalized``, which the release will record.
         trees: Working table ``attribute, node, parent, label, lower, upper, closed, shown``, likewise.
         left_out: What may be missing of the source; None for nothing.
+        person: Where persons are counted, the column with their numbers.
     """
 
     masked: Sequence[MaskedColumn]
@@ -44,12 +58,23 @@ class MaskingPromise:
     cuts: Table
     trees: Table
     left_out: LeftOut | None = None
+    person: PersonCode | None = None
 
     @property
     def columns(self) -> list[str]:
         """The columns of the source that the release is held against."""
         named = [*(item.name for item in self.masked), *(item.name for item in self.carried)]
         return [*named, *self.pseudonyms, *([] if self.count is None else [self.count])]
+
+    @property
+    def people(self) -> list[tuple[exp.Expression, str]]:
+        """What follows a person through the release: a value of the source, and the column for it."""
+        found: list[tuple[exp.Expression, str]] = [(column(name, "s"), name) for name in self.pseudonyms]
+        if self.person is not None:
+            who = [column(name, "s") for name in self.person.person]
+            whole = who[0] if len(who) == 1 else exp.Anonymous(this="row", expressions=who)
+            found.append((whole, self.person.name))
+        return found
 
 
 def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: MaskingPromise) -> None:
@@ -75,7 +100,8 @@ def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: 
         sums = _sums(engine, before, after, weighed=promise.count is not None)
         recorded = _misrecorded(engine, source, promise, columns)
         drawn = misdrawn_nodes(engine, promise.trees, columns)
-        strangers = pseudonym_faults(engine, before, after, promise.pseudonyms)
+        numbered = [] if promise.person is None else [promise.person.name]
+        strangers = pseudonym_faults(engine, before, after, [*promise.pseudonyms, *numbered], numbered)
     nodes, are = number_of(drawn, "node"), "is" if drawn == 1 else "are"
     found = [
         (sums[0] != sums[1], "records show what the source does not say of them"),
@@ -99,20 +125,26 @@ def _rows_of_source(source: Table, promise: MaskingPromise, columns: Sequence[Sh
         if join is not None:
             query.append("joins", join)
         values.append(item.code(item.own, f"j{place}"))
-    return _fingerprints(query, values, promise)
+    return _fingerprints(query, values, promise, [value for value, _ in promise.people])
 
 
 def _rows_of_release(released: Table, promise: MaskingPromise) -> exp.Select:
     """Select the same of the release."""
     texts = [exp.cast(column(item.name, "s"), TEXT) for item in promise.masked]
     values = [fingerprint([label]) for label in texts]
-    return _fingerprints(exp.select().from_(aliased(released, "s"), copy=False), values, promise)
+    people: list[exp.Expression] = [column(name, "s") for _, name in promise.people]
+    return _fingerprints(exp.select().from_(aliased(released, "s"), copy=False), values, promise, people)
 
 
-def _fingerprints(query: exp.Select, values: Sequence[exp.Expression], promise: MaskingPromise) -> exp.Select:
+def _fingerprints(
+    query: exp.Select,
+    values: Sequence[exp.Expression],
+    promise: MaskingPromise,
+    identifiers: Sequence[exp.Expression],
+) -> exp.Select:
     """Select ``f``, identifiers and records of rows ``s``, by the fingerprints of their labels."""
     carried = fingerprint([plain_column(item) for item in promise.carried])
-    people = [alias(column(name, "s"), f"p{place}") for place, name in enumerate(promise.pseudonyms)]
+    people = [alias(value, f"p{place}") for place, value in enumerate(identifiers)]
     records = literal(1) if promise.count is None else column(promise.count, "s")
     whole = alias(fingerprint([*values, carried]), "f")
     return counted(query.select(whole, *people, alias(records, RECORDS), copy=False), promise.count)

@@ -24,6 +24,7 @@ EXAMPLES = (
     "ppdm audit bank.duckdb customers_safe --quasi-identifier Job,Country --format json",
     "ppdm audit bank.duckdb customers --count n --require 'distinct l of Bankruptcy on Job'",
     "ppdm audit bank.duckdb policies --confidential Amount --by Age,Gender,Location",
+    "ppdm audit clinic.duckdb visits --person patient --require 'k >= 5 on sex, zip'",
     "ppdm audit visits.csv --types zip=VARCHAR --require 'k on sex, zip'",
 )
 

@@ -7,6 +7,7 @@ from ppdm_sql.cli import options
 from ppdm_sql.cli.options import DatabasePath
 from ppdm_sql.cli.output import notice
 from ppdm_sql.cli.parameters import Given, takes
+from ppdm_sql.cli.published import promised
 
 EXAMPLES = (
     "ppdm export bank.duckdb customers_safe customers_safe.parquet",
@@ -25,5 +26,7 @@ def run(
 ) -> None:
     """Write a release into a fresh Parquet, CSV or DuckDB file."""
     with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
-        db.release(given.pop("release")).export(**given)
-    notice(f"Wrote {given['path']}.", quiet=quiet)
+        release = db.release(given.pop("release"))
+        release.export(**given)
+        told = promised(release.row())
+    notice(f"Wrote {given['path']}.{told}", quiet=quiet)

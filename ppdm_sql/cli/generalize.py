@@ -15,6 +15,8 @@ EXAMPLES = (
     "    --require 'k >= 4 on Job, Age' --taxonomy Job=job.csv --range Age=1,99",
     "ppdm generalize bank.duckdb customers --class Rating --into customers_k5 --suppress-records 1% \\\n"
     "    --require 'k >= 5 on Job, Country, Age'",
+    "ppdm generalize clinic.duckdb visits.csv --person patient --class readmitted --into visits_safe \\\n"
+    "    --require 'k >= 5 on sex, zip' --types zip=VARCHAR --export visits_safe.parquet",
     "ppdm generalize bank.duckdb visits --class disease --require 'k >= 5 on birth_date, zip' \\\n"
     "    --limit birth_date=40 --min-width 'birth_date=1 month' --weight zip=3 --into visits_even",
     "ppdm generalize adult.duckdb adult --class income --into adult_safe --method hce-tdr \\\n"

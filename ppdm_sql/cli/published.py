@@ -92,7 +92,7 @@ class Exported:
             if kept:
                 notice(kept)
             raise
-        notice(f"Wrote {self.export}.", quiet=common.quiet)
+        notice(f"Wrote {self.export}.{promised(release.row())}", quiet=common.quiet)
 
 
 def _is_same(one: str, other: Path) -> bool:
@@ -214,13 +214,26 @@ def _rows(records: Iterable[Any], names: Iterable[str]) -> list[list[Any]]:
     return [[getattr(record, name) for name in names] for record in records]
 
 
+def _counted(row: CatalogueRow) -> str:
+    """Say how many records a release has, and of how many persons where those are counted."""
+    persons = row.parameters[SHAPE].get("persons")
+    return f"{row.rows} records" + (f" of {persons} persons" if persons is not None else "")
+
+
+def promised(row: CatalogueRow) -> str:
+    """Say what a file of a release holds where its requirements count something else."""
+    if row.parameters[SHAPE].get("persons") is None:
+        return ""
+    return f" It holds {_counted(row)}; the requirements are kept for persons."
+
+
 def _announce(row: CatalogueRow, database: Path, steps: int, *, quiet: bool) -> None:
     """Say on stderr what was published and what to type next."""
     descent = f", {steps} step{'s' * (steps != 1)}, {row.stopped}" if is_stepwise(row) else ""
     if is_memory(database):
-        notice(f"Made {row.release}: {row.rows} records{descent}.", quiet=quiet)
+        notice(f"Made {row.release}: {_counted(row)}{descent}.", quiet=quiet)
         return
-    notice(f"Published {row.release}: {row.rows} records{descent}.", quiet=quiet)
+    notice(f"Published {row.release}: {_counted(row)}{descent}.", quiet=quiet)
     notice("Next:", quiet=quiet)
     for command in next_commands(database, row.release):
         notice(f"  {command}", quiet=quiet)

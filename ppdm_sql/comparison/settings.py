@@ -12,10 +12,11 @@ from ppdm_sql.errors import InvalidOption, said
 from ppdm_sql.methods.top_down.request import GeneralizeRequest, RefinementRequest
 from ppdm_sql.privacy import Asked, KAnonymity, Measure, Requirement, parse_measures
 
+Number = int | float | str
 SUPPRESSION, CONDITIONED = "pda", "hce-tdr"
 METHODS = ("tds", CONDITIONED, SUPPRESSION)
 """The methods that a grid can try: those that are given requirements."""
-GRID = ("k", "method")
+GRID = ("k", "method", "suppress_records")
 """The options that may have several values, the outermost first."""
 
 
@@ -27,6 +28,7 @@ class CompareOptions:
     require: Sequence[str | Asked] = ()
     k: Sequence[int] = ()
     method: Sequence[str] = ()
+    suppress_records: Sequence[Number] = ("0",)
     class_column: str | None = None
     taxonomies: Mapping[str, Any] = field(default_factory=dict)
     ranges: Mapping[str, tuple[object, object]] = field(default_factory=dict)
@@ -85,19 +87,24 @@ def settings(options: CompareOptions, into: str) -> list[TriedSetting]:
     for method in options.method:
         if method not in METHODS:
             raise InvalidOption(f"There is no method {said(method)}.", f"Give some of: {', '.join(METHODS)}.")
-    values: dict[str, Sequence[object]] = {"k": options.k or (None,), "method": options.method or ("tds",)}
+    values: dict[str, Sequence[object]] = {
+        "k": options.k or (None,),
+        "method": options.method or ("tds",),
+        "suppress_records": options.suppress_records or ("0",),
+    }
     varied = {name for name in GRID if len(set(values[name])) > 1} or {"method"}
     found = []
     for combination in product(*(dict.fromkeys(values[name]) for name in GRID)):
         choices = dict(zip(GRID, combination, strict=True))
         named = ", ".join(_said(name, value) for name, value in choices.items() if name in varied)
-        given = {name: value for name, value in choices.items() if value is not None}
+        tried = {name: value for name, value in choices.items() if name in varied or name != GRID[-1]}
+        given = {name: value for name, value in tried.items() if value is not None}
         found.append(TriedSetting(named, given, _request(options, choices, into)))
     return found
 
 
 def _said(name: str, value: object) -> str:
-    return str(value) if name == "method" else f"{name} = {value}"
+    return {"method": f"{value}", "k": f"k = {value}"}.get(name, f"{value} left out")
 
 
 def _request(options: CompareOptions, choices: Mapping[str, Any], into: str) -> RefinementRequest:
@@ -105,6 +112,7 @@ def _request(options: CompareOptions, choices: Mapping[str, Any], into: str) -> 
     common: dict[str, Any] = {
         "require": list(_requirements(options, choices["k"])),
         "into": into,
+        "suppress_records": choices["suppress_records"],
         **{name: getattr(options, name) for name in ("class_column", "count_column", "identifiers")},
         **{name: getattr(options, name) for name in ("max_steps", "symbol", "allow_absent")},
     }

@@ -29,6 +29,7 @@ class TrainTest:
     train: Table  # the source or the release
     test: Table | None  # the test table, as it is or recoded; None where folds of `train` are tested
     swapped_label: bool  # whether the class is a column whose values were swapped
+    persons: bool = False  # whether a row is of one person, whose rows are in one fold
 
 
 def compared_tables(
@@ -62,11 +63,14 @@ def compared_rows(
     plain, source = _source(engine, row, shape, label)
     masked = tuple(replace(feature, released=True) for feature in plain)
     names = tuple(feature.name for feature in plain)
-    released = Rows(shape.rows().subquery("s"), names, label, shape.count)
+    people = shape.people if test is None else ()
+    source = replace(source, person=_people(engine, row) if people else ())
+    released = Rows(shape.owned_rows().subquery("s"), names, label, shape.count, people)
     tables = collapsed(engine, source, plain), collapsed(engine, released, masked)
     _check_same(engine, row, plain, *tables, same_label=not swapped)
     if test is None:
-        return TrainTest(plain, tables[0], None, swapped), TrainTest(masked, tables[1], None, swapped)
+        rest = None, swapped, bool(people)
+        return TrainTest(plain, tables[0], *rest), TrainTest(masked, tables[1], *rest)
     table = engine.find(test)
     given = _given(engine, table, shape, plain, label)
     tested = collapsed(engine, given, plain)
@@ -99,6 +103,15 @@ def _label(row: CatalogueRow, shape: Shape, asked: str | None) -> tuple[str, boo
             "Name a column to predict, one that the release shows as it is, with --class.",
         )
     return found[0], False
+
+
+def _people(engine: Engine, row: CatalogueRow) -> tuple[str, ...]:
+    """Find the columns of the source that say whose a row is."""
+    try:
+        names = [item.name for item in engine.columns(engine.find(row.source))]
+        return resolve_all(row.parameters["person"], names, table=row.source)
+    except PpdmError as cause:
+        raise _changed(row) from cause
 
 
 def _source(engine: Engine, row: CatalogueRow, shape: Shape, label: str) -> tuple[tuple[Feature, ...], Rows]:

@@ -47,12 +47,13 @@ class Sample:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a table or subquery ``s``, with its columns of features, class, and count if any."""
+    """Rows of a table or subquery ``s``, with its columns of features, class, count and persons if any."""
 
     source: exp.Expression
     columns: tuple[str, ...]
     label: str
     count: str | None
+    person: tuple[str, ...] = ()
 
 
 def collapsed(engine: Engine, rows: Rows, features: Sequence[Feature]) -> Table:
@@ -60,7 +61,7 @@ def collapsed(engine: Engine, rows: Rows, features: Sequence[Feature]) -> Table:
     view = engine.overlay(feature_rows(rows, features))
     # GROUP BY follows collations, which would merge texts that differ
     texts = [item for item in engine.columns(view) if item.type == "VARCHAR"]
-    names = [*(f"v{place}" for place in range(len(features))), "label"]
+    names = [*(f"v{place}" for place in range(len(features))), "label", *(["person"] if rows.person else [])]
     exact = {name: column(name, "s") for name in names} | exact_values(engine, view, texts)
     records = exp.Count(this=exp.Star()) if rows.count is None else exp.Sum(this=column("counted", "s"))
     query = exp.select(*(alias(value, name) for name, value in exact.items()))
@@ -73,12 +74,18 @@ def feature_rows(rows: Rows, features: Sequence[Feature]) -> exp.Select:
     pairs = zip(rows.columns, features, strict=True)
     values = [alias(feature.value(name), f"v{place}") for place, (name, feature) in enumerate(pairs)]
     label = alias(exp.cast(column(rows.label, "s"), "TEXT"), "label")
-    query = exp.select(*values, label).from_(rows.source)
+    query = exp.select(*values, label, *_persons(rows)).from_(rows.source)
     if rows.count is None:
         return query
     counted = column(rows.count, "s")
     some = exp.GT(this=counted.copy(), expression=literal(0))
     return query.select(alias(counted, "counted")).where(some)
+
+
+def _persons(rows: Rows) -> list[exp.Expression]:
+    """Give whose each row is, as a text that two persons never share."""
+    who = [column(name, "s") for name in rows.person]
+    return [alias(exp.cast(exp.Anonymous(this="row", expressions=who), "TEXT"), "person")] if who else []
 
 
 def count_records(engine: Engine, table: Table) -> int:
@@ -95,12 +102,24 @@ class EncodedTables:
     Cost: one scan of the collapsed rows for each feature, and one for all.
     """
 
-    def __init__(self, engine: Engine, features: Sequence[Feature], train: Table, test: Table | None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        features: Sequence[Feature],
+        train: Table,
+        test: Table | None,
+        *,
+        persons: bool = False,
+    ) -> None:
         self._engine, self._width = engine, len(features)
+        self._step = "person_sample" if persons else "sample"
         both = [train] if test is None else [train, test]
         ordinals = [self._ordinals(f"v{i}", feature, both) for i, feature in enumerate(features)]
         classes = self._ordinals("label", None, both)
-        coded = [engine.materialize("coded", coded_query(rows, ordinals, classes)) for rows in both]
+        coded = [
+            engine.materialize("coded", coded_query(rows, ordinals, classes, persons=persons))
+            for rows in both
+        ]
         self.train, self.test = coded[0], coded[1] if len(coded) > 1 else None
 
     def _ordinals(self, name: str, feature: Feature | None, tables: Sequence[Table]) -> Table:
@@ -109,14 +128,14 @@ class EncodedTables:
         return self._engine.materialize("ordinals", numbering)
 
     def sample(self, table: Table, *, seed: int, most: int, folds: int) -> Sample:
-        """Draw records by lot, so many at most, and deal every class out to the folds.
+        """Draw records by lot, so many at most, and deal every class, or all persons, out to the folds.
 
         The same seed draws the same records, whatever the order of the rows.
         """
         features = [f"x{i}" for i in range(self._width)]
         values = {"seed": seed, "most": most, "folds": folds}
         columns = {"features": features}
-        drawing = bind("evaluation/sample", tables={"coded": table}, columns=columns, values=values)
+        drawing = bind(f"evaluation/{self._step}", tables={"coded": table}, columns=columns, values=values)
         found = self._engine.arrays(drawing, step="sample")
         rows = len(found["label"])
         numbers = np.column_stack([np.empty((rows, 0)), *(found[name] for name in features)])
@@ -168,7 +187,9 @@ def values_query(name: str, feature: Feature | None, tables: Sequence[Table]) ->
     return exp.select(*shown).from_(values.subquery("v"))
 
 
-def coded_query(rows: Table, ordinals: Sequence[Table], classes: Table) -> exp.Select:
+def coded_query(
+    rows: Table, ordinals: Sequence[Table], classes: Table, *, persons: bool = False
+) -> exp.Select:
     """Select collapsed rows with ordinals for values, numbered in the order of what they hold.
 
     Example:
@@ -201,7 +222,10 @@ def coded_query(rows: Table, ordinals: Sequence[Table], classes: Table) -> exp.S
     of_class = exp.Neg(this=column("ordinal", f"o{len(ordinals)}"))
     label = exp.cast(exp.Sub(this=of_class, expression=literal(1)), "INT")
     records = exp.cast(exp.Sum(this=column("records", "r")), "BIGINT")
-    query = query.select(*values, alias(label, "label"), alias(records, "records")).group_by(exp.var("ALL"))
-    order = exp.Order(expressions=[*map(exp.column, names), column("label")])
+    people = [column("person", "r")] if persons else []
+    query = query.select(*values, alias(label, "label"), *people, alias(records, "records"))
+    query = query.group_by(exp.var("ALL"))
+    own = [column("person")] if persons else []
+    order = exp.Order(expressions=[*map(exp.column, names), column("label"), *own])
     number = exp.Window(this=exp.RowNumber(), order=order)
     return exp.select(alias(number, "number"), exp.Star()).from_(query.subquery("c"))

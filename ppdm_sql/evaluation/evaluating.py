@@ -119,7 +119,9 @@ class _EvaluationRun:
         self._options, self._progress = options, progress
         self._features = tables[0].features
         self._removable = not tables[0].swapped_label or any(f.masked for f in self._features)
-        self._original, self._released = (EncodedTables(engine, t.features, t.train, t.test) for t in tables)
+        self._original, self._released = (
+            EncodedTables(engine, t.features, t.train, t.test, persons=t.persons) for t in tables
+        )
         self._records = count_records(engine, self._original.train)
         if self._original.test is not None:
             self._notice_sample(count_records(engine, self._original.test), f"of {options.test}")

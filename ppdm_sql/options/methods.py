@@ -457,7 +457,7 @@ _INTEGRATE = (
     BOUNDARY,
     MAX_STEPS,
     replace(SHOW_VALUES, help="Print this side's values that a taxonomy lacks."),
-    ALLOW_ABSENT,
+    *(ALLOW_ABSENT, replace(PERSON, hidden=True)),
 )
 _INSTALL = (
     Option(

@@ -83,3 +83,13 @@ def percent(share: Fraction) -> str:
 def name_list(names: Iterable[str]) -> str:
     """Print column names with commas between them."""
     return ", ".join(map(quote_name, names))
+
+
+def of_persons(words: str) -> str:
+    """Say of persons what a model says of records; the words hold numbers, and no name or value.
+
+    Example:
+        >>> of_persons("a class of 3 records")
+        'a class of 3 persons'
+    """
+    return words.replace("records", "persons")

@@ -86,6 +86,10 @@ class Requirement(ABC):
     """Whether refinement moves the number towards the limit only, so that it never repairs a violation."""
     compares_with_table: ClassVar[bool] = False
     """Whether a class is held against the distribution of the sensitive values in the whole table."""
+    monotone_persons: bool = False
+    """Whether that holds, too, where persons are counted, of whom one can be in several classes."""
+    counts_values: bool = False
+    """Whether its shares are of the different values that persons have, each once, not of the persons."""
     reads_anything: ClassVar[bool] = False
     """Whether the form has no word that it opens with, so that every other form is tried before it."""
     macro: ClassVar[str | None] = None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ppdm_sql.engine.names import resolve as resolve_name
 from ppdm_sql.engine.names import resolve_all
+from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy.requirement import Asked, Measure, Requirement
 
 
@@ -14,6 +15,20 @@ def resolve_measure(asked: Asked, columns: Sequence[str], *, table: str) -> Aske
     if isinstance(asked, Measure):
         return Measure(resolve(asked.of, columns, table=table))
     return resolve(asked, columns, table=table)
+
+
+def refuse_populations(requirements: Iterable[Requirement]) -> None:
+    """Refuse requirements that count the records of a population where those of the table are persons.
+
+    Raises:
+        InvalidOption: One of them has a population.
+    """
+    for requirement in requirements:
+        if requirement.population is not None:
+            raise InvalidOption(
+                f"--person is given, and {str(requirement)!r} compares records with a population.",
+                "Leave one of them out, or give a table with a row for each person.",
+            )
 
 
 def resolve(requirement: Requirement, columns: Sequence[str], *, table: str) -> Requirement:

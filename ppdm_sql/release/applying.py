@@ -38,7 +38,8 @@ class Applied:
             most general label.
         findings: One for each requirement of the release that could be measured on the new table. The cut
             keeps no promise for new records by itself. Empty where the table has no records.
-        unmeasured: The requirements that name a column which the new table lacks.
+        unmeasured: The requirements that name a column which the new table lacks; all of them where they
+            count persons, since nobody says whose the new records are.
         left_out: Records whose class the release does not have, where it left records out itself; they are
             not in the table.
     """
@@ -130,6 +131,8 @@ def _measurable(row: CatalogueRow, recoding: Recoding) -> tuple[list[Requirement
     """Split the requirements into those whose columns the new table has, and the others."""
     there: list[Requirement] = []
     missing: list[Requirement] = []
+    if recoding.shape.person is not None:
+        return [], tuple(parse_all(row.requirements))  # whose the new records are, nobody says
     for requirement in parse_all(row.requirements):
         try:
             there.append(resolve(requirement, list(recoding.found), table=recoding.source.name))

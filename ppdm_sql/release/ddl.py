@@ -57,7 +57,7 @@ def create_macro(shape: Shape) -> str:
 def comments(shape: Shape, method: str) -> str:
     """Write what method made the release and how each column was treated; nothing of the source."""
     made = f"{method} release, made by ppdm-sql {__version__}."
-    kept = f"Its requirements, steps and measures are in the schema {SCHEMA}."
+    kept = f"{promised(shape)}Its requirements, steps and measures are in the schema {SCHEMA}."
     earlier = f"{made} The argument is a step: 0 gives the most general state."
     said = [
         _comment("TABLE", shape.frozen.expression(), f"{made} Frozen rows, read by a view."),
@@ -70,8 +70,16 @@ def comments(shape: Shape, method: str) -> str:
 
 def table_comments(shape: Shape, method: str, table: Table) -> str:
     """Write the comments of a table that an export makes; they name the method and the treatments."""
-    made = _comment("TABLE", table.expression(), f"{method} release, made by ppdm-sql {__version__}.")
+    told = f"{method} release, made by ppdm-sql {__version__}. {promised(shape)}".rstrip()
+    made = _comment("TABLE", table.expression(), told)
     return ";\n".join([made, *column_comments(shape, table)])
+
+
+def promised(shape: Shape) -> str:
+    """Say that rows are records, and what is promised is of persons; nothing where both are the same."""
+    if shape.person is None:
+        return ""
+    return "A row is a record; the requirements are kept for persons, who may have several. "
 
 
 def column_comments(shape: Shape, table: Table) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -83,6 +83,10 @@ class Draft:
         moments: For columns with noisy numbers, how many values, their mean and standard deviation there.
         accept: The method's own audit of the rows as the release shows them, after that of the requirements;
             raises :class:`~ppdm_sql.errors.GuaranteeNotMet`, else gives further measures.
+        person: Where requirements count persons, the last column of ``select``, with a number for each; the
+            frozen table keeps it, and nothing shows it.
+        persons: How many there are.
+        first: The first step whose state keeps the requirements, as do all after it.
     """
 
     name: str
@@ -103,3 +107,19 @@ class Draft:
     marginals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     moments: Mapping[str, Moments] = field(default_factory=dict)
     accept: Callable[[exp.Select], Sequence[tuple[str, float | None, float | None]]] | None = None
+    person: str | None = None
+    persons: int | None = None
+    first: int = 0
+
+
+def person_column(released: Iterable[str]) -> str:
+    """Name the column of persons of a frozen table so that no released column has the name.
+
+    Example:
+        >>> person_column(["zip"]), person_column(["Person_Number"])
+        ('person_number', 'person_number_')
+    """
+    taken, name = {other.lower() for other in released}, "person_number"
+    while name in taken:
+        name += "_"
+    return name

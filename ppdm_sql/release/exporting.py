@@ -45,7 +45,7 @@ def write_file(
             _write_database(engine, shape, method, part)
         else:
             rows = _formula_safe(engine, shape) if formula_safe else shape.rows()
-            engine.write(_copy(rows, part, form), step=f"export {form}")
+            engine.write(_copy(rows, part, form, texts.promised(shape)), step=f"export {form}")
         if not engine.dry:
             _finish(part, path, force=force)
 
@@ -176,10 +176,18 @@ def _finish(part: Path, path: Path, *, force: bool) -> None:
     part.replace(path)
 
 
-def _copy(rows: exp.Select, part: Path, form: str) -> str:
-    """Write the COPY statement; empty text is quoted in CSV, NULL is nothing at all."""
+def _copy(rows: exp.Select, part: Path, form: str, told: str) -> str:
+    """Write the COPY statement; empty text is quoted in CSV, NULL is nothing at all.
+
+    What a file promises of persons stands in the metadata of Parquet; CSV has no place for it.
+    """
     options = [exp.CopyParameter(this=exp.var("FORMAT"), expression=exp.var(form))]
     options += [exp.CopyParameter(this=exp.var("USE_TMP_FILE"), expression=exp.false())]
+    if form == "parquet" and told:
+        words = exp.Struct(
+            expressions=[exp.PropertyEQ(this=exp.to_identifier("promise"), expression=literal(told.strip()))]
+        )
+        options.append(exp.CopyParameter(this=exp.var("KV_METADATA"), expression=words))
     if form == "csv":
         options += [
             exp.CopyParameter(this=exp.var("HEADER"), expression=exp.true()),
@@ -194,6 +202,7 @@ def _formula_safe(engine: Engine, shape: Shape) -> exp.Select:
     cells = [
         alias(_safe_cell(name) if kind.startswith(_TEXT_TYPES) else column(name, "f"), _safe_text(name))
         for name, kind, *_ in described
+        if name not in shape.people
     ]
     return shape.rows().select(*cells, append=False)
 

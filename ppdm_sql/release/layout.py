@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
@@ -32,6 +32,10 @@ class Shape:
         stepwise: Whether there are earlier states, and the macro that gives them.
         marginals: For columns that a method changed, the records of each value, as text, when published.
         moments: For columns with noisy numbers, their moments when published.
+        person: Where requirements count persons, the column of the frozen table with a number for each, which
+            nothing shows.
+        persons: How many there are.
+        first: The first step whose state keeps the requirements.
     """
 
     name: str
@@ -43,13 +47,18 @@ class Shape:
     stepwise: bool = True
     marginals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     moments: Mapping[str, Moments] = field(default_factory=dict)
+    person: str | None = None
+    persons: int | None = None
+    first: int = 0
 
     @classmethod
     def of_draft(cls, draft: Draft, catalog: str, schema: str) -> Shape:
         """Give the shape that a draft will have in a schema."""
         stepwise = draft.steps is not None
         named = draft.name, catalog, schema, draft.columns
-        return cls(*named, draft.count, draft.symbol, stepwise, draft.marginals, draft.moments)
+        changed = draft.marginals, draft.moments
+        made = cls(*named, draft.count, draft.symbol, stepwise, *changed)
+        return replace(made, person=draft.person, persons=draft.persons, first=draft.first)
 
     @classmethod
     def of_record(cls, name: str, catalog: str, record: Mapping[str, Any]) -> Shape:
@@ -58,13 +67,17 @@ class Shape:
         named = name, catalog, record["schema"], columns
         more = record.get("stepwise", True), record.get("marginals", {})
         moments = {name: Moments(*found) for name, found in record.get("moments", {}).items()}
-        return cls(*named, record["count"], record["symbol"], *more, moments)
+        made = cls(*named, record["count"], record["symbol"], *more, moments)
+        people = {key: record[key] for key in ("person", "persons", "first") if key in record}
+        return replace(made, **people)
 
     def record(self) -> dict[str, object]:
         """Give what the catalogue keeps of it, as JSON can hold it."""
         columns = [list(item) for item in self.columns]
         record: dict[str, object] = {"schema": self.schema, "columns": columns}
         record |= {"count": self.count, "symbol": self.symbol}
+        if self.person is not None:
+            record |= {"person": self.person, "persons": self.persons, "first": self.first}
         if self.stepwise:
             return record
         return record | {"stepwise": False, "marginals": self.marginals, "moments": self.moments}
@@ -88,6 +101,16 @@ class Shape:
     def names(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(item.name for item in self.columns)
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """The column of the frozen table that says whose a row is; none where records are counted."""
+        return () if self.person is None else (self.person,)
+
+    @property
+    def stored_names(self) -> tuple[str, ...]:
+        """The names of the columns of the frozen table."""
+        return (*self.names, *self.people)
 
     @property
     def masked(self) -> tuple[str, ...]:
@@ -122,6 +145,10 @@ class Shape:
     def rows(self) -> exp.Select:
         """Select the released columns from the frozen table, in their stored order."""
         return exp.select(*(self.shown(item) for item in self.columns)).from_(self.stored())
+
+    def owned_rows(self) -> exp.Select:
+        """Select the released columns and, for the owner's audits alone, whose each row is."""
+        return self.rows().select(*(column(name, "f") for name in self.people))
 
     def shown(self, item: ReleasedColumn) -> exp.Expression:
         """Give a column of the frozen table ``f`` as the release shows it."""

@@ -15,6 +15,7 @@ from ppdm_sql.engine.names import column
 from ppdm_sql.engine.types import has_enum, plain_type
 from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.privacy import Counts, requirement_of
+from ppdm_sql.privacy.quoting import of_persons
 from ppdm_sql.release import ddl as texts
 from ppdm_sql.release.catalogue import NOTICES, READ, SHAPE, ReleasePlace, check_free
 from ppdm_sql.release.draft import Draft
@@ -64,7 +65,7 @@ def _accepted(engine: Engine, draft: Draft, shape: Shape) -> Draft:
     types = engine.query(f"DESCRIBE {shape.frozen}", step="describe")
     counted = exp.select(shape.records("f")).from_(shape.stored())
     ((records,),) = engine.query(statements.render(counted), step="count records")
-    if tuple(row[0] for row in types) != shape.names or records != draft.rows:
+    if tuple(row[0] for row in types) != shape.stored_names or records != draft.rows:
         raise GuaranteeNotMet(
             f"The rows of {draft.name!r} are not the columns and the {draft.rows} records that the method "
             "promised, so nothing was published.",
@@ -76,14 +77,14 @@ def _accepted(engine: Engine, draft: Draft, shape: Shape) -> Draft:
     asked = draft.requirements
     broken = [
         found
-        for found in findings(engine, shape.frozen, asked, count=draft.count, cut=cut)
+        for found in findings(engine, shape.frozen, asked, count=draft.count, person=shape.people, cut=cut)
         if not found.holds
     ]
     if broken:
         raise refused(draft.name, broken)
     if draft.accept is None:
         return draft
-    return replace(draft, measures=(*draft.measures, *draft.accept(shape.rows())))
+    return replace(draft, measures=(*draft.measures, *draft.accept(shape.owned_rows())))
 
 
 def _refuse_unverified(engine: Engine, shape: Shape) -> None:
@@ -112,9 +113,12 @@ def refused(name: str, broken: list[Finding]) -> GuaranteeNotMet:
     more = f" (and {rest} more)" if rest else ""
     asked = requirement_of(first.requirement)
     where = f", in {first.violating_classes} of {first.classes} classes"
+    reached, limit = asked.amount(first.reached), asked.amount(first.limit)
+    if first.counted == "persons":
+        reached, limit = of_persons(reached), of_persons(limit)
     return GuaranteeNotMet(
-        f"The rows of {name!r} break {str(asked)!r}{more}: {asked.amount(first.reached)} where "
-        f"{asked.amount(first.limit)} is the limit{'' if asked.counts is Counts.GROUPS else where}; nothing "
+        f"The rows of {name!r} break {str(asked)!r}{more}: {reached} where "
+        f"{limit} is the limit{'' if asked.counts is Counts.GROUPS else where}; nothing "
         "was published.",
         "Ask for less, or report this if the method said that the requirement can be met.",
     )

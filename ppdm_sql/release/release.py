@@ -105,7 +105,8 @@ class Release:
         Raises:
             InvalidOption: There is no such state, or the release was not made step by step.
         """
-        return self._relation(states.state(self._stepwise(), _number(step)))
+        shape = self._stepwise()
+        return self._relation(states.state(shape, _number(step, shape.first)))
 
     def partitions(self, step: int | None = None) -> DuckDBPyRelation:
         """Give one row for each existing combination of the masked columns: the VIP as a relation.
@@ -120,8 +121,9 @@ class Release:
         Raises:
             InvalidOption: There is no such state, or no column is masked since values were swapped.
         """
-        number = None if step is None else _number(step)
-        return self._relation(states.partitions(self._stepwise(), number, self.protected()))
+        shape = self._stepwise()
+        number = None if step is None else _number(step, shape.first)
+        return self._relation(states.partitions(shape, number, self.protected()))
 
     def protected(self) -> tuple[tuple[str, Value], ...]:
         """List the sensitive columns and values that the release's templates name, each once."""
@@ -296,7 +298,11 @@ class Release:
             raise error from None
 
 
-def _number(step: int) -> exp.Expression:
+def _number(step: int, first: int = 0) -> exp.Expression:
+    if 0 <= step < first:
+        raise InvalidOption(
+            f"The state after step {step} does not keep the requirements.", f"Give {first} or more."
+        )
     if step < 0:
         raise InvalidOption(f"There is no step {step}.", "Give 0, the most general state, or more.")
     return exp.Literal.number(int(step))

@@ -35,7 +35,7 @@ def state(shape: Shape, step: exp.Expression) -> exp.Select:
     """
     values = [_value(shape, item, sources(shape)) for item in shape.columns]
     query = joined(exp.select(*values, copy=False), shape, labels_at(shape.name, step))
-    query = query.where(_from_zero(step), copy=False)
+    query = query.where(_from_first(step, shape.first), copy=False)
     if shape.count is not None:
         others = (i for i, name in enumerate(shape.names, 1) if name != shape.count)
         query = query.group_by(*_ordinals(others), copy=False)
@@ -91,12 +91,14 @@ def _label(shape: Shape, name: str, source: str) -> exp.Expression:
     return exp.case().when(has_no_label(source), top).else_(column("label", source))
 
 
-def _from_zero(step: exp.Expression) -> exp.Expression:
-    """Refuse a negative or missing step with an error, whoever asks."""
+def _from_first(step: exp.Expression, first: int) -> exp.Expression:
+    """Refuse a step whose state keeps no promise, a negative or a missing one with an error, whoever asks."""
     number = exp.Coalesce(this=step.copy(), expressions=[literal(-1)])
-    words = literal("Steps count from 0, the most general state. Give 0 or more.")
-    refusal = exp.Anonymous(this="error", expressions=[words])
-    return exp.case().when(exp.LT(this=number, expression=literal(0)), refusal).else_(exp.true())
+    words = "Steps count from 0, the most general state. Give 0 or more."
+    if first:
+        words = f"The states before step {first} do not keep the requirements. Give {first} or more."
+    refusal = exp.Anonymous(this="error", expressions=[literal(words)])
+    return exp.case().when(exp.LT(this=number, expression=literal(first)), refusal).else_(exp.true())
 
 
 def _ordinals(numbers: Iterable[int]) -> list[exp.Expression]:

@@ -60,11 +60,11 @@ def verify(engine: Engine, row: CatalogueRow, shape: Shape) -> Verification:
     Cost: the audit, and three or four scans of the frozen table.
     """
     columns, records = _columns(engine, shape), 0
-    readable = set(shape.names) <= set(columns)
+    readable = set(shape.stored_names) <= set(columns)
     if readable:
         records = _number(engine, exp.select(shape.records("f")).from_(shape.stored()))
     checks = [
-        Check("the columns are those published", columns == shape.names),
+        Check("the columns are those published", columns == shape.stored_names),
         Check("the records are as many as published", records == row.rows),
         reading(engine, shape),
     ]
@@ -72,7 +72,9 @@ def verify(engine: Engine, row: CatalogueRow, shape: Shape) -> Verification:
         return Verification((), tuple(checks))
     checks += shown(engine, shape)
     requirements = parse_all(row.requirements)
-    found = findings(engine, shape.frozen, requirements, count=shape.count, cut=shape.recorded)
+    found = findings(
+        engine, shape.frozen, requirements, count=shape.count, person=shape.people, cut=shape.recorded
+    )
     return Verification(tuple(found), tuple(checks))
 
 

@@ -140,7 +140,7 @@ def _worst(subject: Subject, steps: int) -> list[Picture]:
     """Audit some of the states on the way, and draw what each requirement had reached there."""
     # The catalogue holds the last cut only, by which a population is mapped.
     wanted = [one for one in subject.requirements if one.population is None][:MOST_CURVES]
-    if not wanted:
+    if not wanted or subject.shape.person is not None:  # the states on the way are collapsed, without persons
         return []
     shape = _collapsed(subject, wanted)
     rows = max(1, _rows(subject, shape))

@@ -59,6 +59,7 @@ def measured(
     asked: Sequence[Requirement],
     count: str | None,
     cut: RecordedCut | None = None,
+    person: Sequence[str] = (),
     *,
     smallest: int = 0,
 ) -> Measurements:
@@ -70,6 +71,7 @@ def measured(
         asked: The requirements.
         count: Its column of counts.
         cut: Of a release, by which populations are mapped.
+        person: Columns that say whose record a row is; empty where records are counted.
         smallest: How many of the smallest classes of each set of columns to name by their values.
 
     Cost: one scan of the table, then scans of its distinct combinations.
@@ -80,7 +82,7 @@ def measured(
     types = dict(columns)
     found = questions(asked, [item.name for item in columns], table=table.name)
     used = list(dict.fromkeys(chain(*(item.columns for item in found))))
-    collapsed = Collapsed(engine, table, used, count, cut=cut)
+    collapsed = Collapsed(engine, table, used, count, person, cut=cut)
     for item in found:
         collapsed.class_count(item.requirement.attributes)
     judged = [one for group in template_groups(collapsed, found, types) for one in group.judge()]

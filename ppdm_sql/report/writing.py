@@ -163,7 +163,8 @@ def _digest(exported: str | os.PathLike[str] | None) -> tuple[str, str] | None:
 def _published(engine: Engine, drawing: Drawing, row: CatalogueRow, shape: Shape) -> Subject:
     """Give what leaves the owner: the rows, the requirements and the method."""
     requirements = tuple(parse_all(row.requirements))
-    found = measured(engine, engine.overlay(shape.rows()), requirements, shape.count, shape.recorded)
+    rows = engine.overlay(shape.owned_rows())
+    found = measured(engine, rows, requirements, shape.count, shape.recorded, shape.people)
     return Subject(
         engine, drawing, row.release, row.method, shape, requirements, release_side(engine, shape), found
     )
@@ -307,8 +308,11 @@ def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | 
     names = {item.name for item in engine.columns(source)}
     wanted = {name for requirement in subject.requirements for name in requirement.attributes}
     found = None
-    if wanted <= names:
-        found = measured(engine, source, subject.requirements, subject.shape.count, smallest=RISKIEST)
+    person = row.parameters.get("person", ())
+    if wanted | {*person} <= names:
+        found = measured(
+            engine, source, subject.requirements, subject.shape.count, person=person, smallest=RISKIEST
+        )
     whole = Subject(
         *(engine, subject.drawing, subject.name, subject.method, subject.shape, subject.requirements),
         *(subject.after, subject.measured, side, found),

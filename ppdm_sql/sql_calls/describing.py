@@ -109,6 +109,7 @@ def release_description(
         *options.items(),
         *(_treatments(columns) if by_treatment else _columns(columns, noise)),
         ("records", row.rows),
+        *([("persons", persons)] if (persons := row.parameters[SHAPE].get("persons")) else []),
         ("stopped", row.stopped),
         ("verified", row.verified),
         ("created at", row.created_at),

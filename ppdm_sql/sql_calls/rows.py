@@ -303,9 +303,9 @@ def applied(found: Applied) -> Row:
     """Give the table that was made, its rows, the records with unseen values, and what does not hold."""
     broken = [str(item.requirement) for item in found.findings if not item.holds]
     unknown = [str(requirement) for requirement in found.unmeasured]
-    parts = [f"{text} does not hold" for text in broken] + [f"{text} cannot be measured" for text in unknown]
-    parts += [f"{found.left_out} records left out"] if found.left_out else []
-    return found.into, found.rows, sum(found.unseen.values()), "; ".join(parts) or "every requirement holds"
+    faults = [f"{text} does not hold" for text in broken] + [f"{text} cannot be measured" for text in unknown]
+    faults += [f"{found.left_out} records left out"] if found.left_out else []
+    return found.into, found.rows, sum(found.unseen.values()), "; ".join(faults) or "every requirement holds"
 
 
 def predicted(found: Predicted) -> list[Row]:

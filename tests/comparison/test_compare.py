@@ -108,6 +108,15 @@ def test_requirements_without_a_limit_take_each_k() -> None:
         ]
 
 
+def test_records_left_out_are_counted_and_cost_less_detail() -> None:
+    with open_examples() as db:
+        none, some = staff(db, k=8, suppress_records=["0", "20%"]).rows
+        assert (none.name, some.name) == ("0 left out", "20% left out")
+        assert none.numbers.left_out == 0 < (some.numbers.left_out or 0) <= 0.2 * 34
+        assert (some.numbers.smallest_class or 0) >= 8
+        assert (some.numbers.loss or 0) <= (none.numbers.loss or 0)
+
+
 def test_templates_alone_are_compared_by_their_confidence() -> None:
     with open_examples() as db:
         asked = ["Job, Country -> Bankruptcy = Discharged <= 50%"]

@@ -7,7 +7,8 @@ Working tables made here, all temporary:
 
 - a dictionary per coded column: ``value, code``, codes from 0 in value order, NULL last;
 - ``atoms``: ``c0, c1, ...`` (codes of the coded columns), ``k0, k1, ...`` (kept columns as they are),
-  ``n`` (records), one row per combination.
+  ``n`` (records), one row per combination; where persons are counted, a row for each, with ``person``, a
+  number from 0.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ppdm_sql.engine.count_column import check_counts
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.methods.base.arrays import Codes, Counts
+from ppdm_sql.methods.base.persons import NumberedPersons, numbered_persons
 from ppdm_sql.methods.base.source import check_codes
 
 
@@ -60,12 +62,19 @@ class Atoms:
         coded: Dictionaries in the order of the columns ``c0, c1, ...``.
         kept: Columns ``k0, k1, ...``.
         records: Records in the source, counts added up.
+        persons: Persons in the source, whose numbers stand in ``person``; None where records are counted.
     """
 
     table: Table
     coded: tuple[Dictionary, ...]
     kept: tuple[Kept, ...]
     records: int
+    persons: int | None = None
+
+    @property
+    def counted(self) -> int:
+        """What requirements count in the whole source: records, or persons."""
+        return self.records if self.persons is None else self.persons
 
     def position(self, name: str) -> int:
         """Give the position of a coded column by its name."""
@@ -81,6 +90,7 @@ def collapse(
     *,
     masked: Sequence[str],
     symbol: str,
+    person: Sequence[str] = (),
 ) -> Atoms:
     """Read the source once and collapse it.
 
@@ -92,22 +102,25 @@ def collapse(
         count: Column of counts, where rows are collapsed already.
         masked: Names of the coded columns that may be masked.
         symbol: The suppressed symbol, which no masked column may hold as a value.
+        person: Columns that say whose record a row is; none where records are counted.
 
     Raises:
-        InvalidSource: Empty table, NULL or negative counts, the symbol is a value already, or values that
-            were not there when they were numbered.
+        InvalidSource: Empty table, NULL or negative counts, rows that are nobody's, the symbol is a value
+            already, or values that were not there when they were numbered.
 
-    Cost: one scan for each coded column's dictionary, one scan for the GROUP BY.
+    Cost: one scan for each coded column's dictionary and two for the persons, one scan for the GROUP BY.
     """
     if count is not None:
         check_counts(engine, source, count)
     dictionaries = coded_columns(engine, source, coded, count, masked=masked, symbol=symbol)
-    atoms = engine.materialize("atoms", _atoms(source, dictionaries, kept, count))
-    check_codes(engine, atoms, [f"c{position}" for position in range(len(dictionaries))])
+    people = numbered_persons(engine, source, person) if person else None
+    atoms = engine.materialize("atoms", _atoms(source, dictionaries, kept, count, people))
+    codes = [f"c{position}" for position in range(len(dictionaries))]
+    check_codes(engine, atoms, [*codes, *(["person"] if people else [])])
     ((records,),) = engine.query(f"SELECT sum(n)::BIGINT FROM {atoms}", step="records")
     if not records:
         raise InvalidSource("The table holds no records.", "Give a table with at least one record.")
-    return Atoms(atoms, dictionaries, tuple(kept), records)
+    return Atoms(atoms, dictionaries, tuple(kept), records, people.number if people else None)
 
 
 def coded_columns(
@@ -162,9 +175,17 @@ def _described(
 
 
 def _atoms(
-    source: Table, dictionaries: Sequence[Dictionary], kept: Sequence[Kept], count: str | None
+    source: Table,
+    dictionaries: Sequence[Dictionary],
+    kept: Sequence[Kept],
+    count: str | None,
+    people: NumberedPersons | None,
 ) -> exp.Select:
     query = coded_rows(source, dict(enumerate(dictionaries)))
+    if people is not None:
+        query.select(column("person", "p"), copy=False)
+        joined = exp.alias_(people.table.expression(), "p", table=True)
+        query.append("joins", exp.Join(this=joined, side="LEFT", on=people.same))
     for position, item in enumerate(kept):
         query.select(alias(item.expression.copy(), f"k{position}"), copy=False)
     query.select(alias(_records(count), "n"), copy=False)
@@ -221,8 +242,17 @@ def class_counts(engine: Engine, atoms: Atoms, attribute: int, classes: int) -> 
 
 def value_counts(engine: Engine, atoms: Atoms, attribute: int) -> Codes:
     """Count the records of each value of one coded column; one scan of the atoms."""
+    return _counted(engine, atoms, attribute, "sum(n)::BIGINT")
+
+
+def person_counts(engine: Engine, atoms: Atoms, attribute: int) -> Codes:
+    """Count the persons with each value of one coded column; one scan of the atoms."""
+    return _counted(engine, atoms, attribute, "count(DISTINCT person)")
+
+
+def _counted(engine: Engine, atoms: Atoms, attribute: int, number: str) -> Codes:
     rows = engine.arrays(
-        f"SELECT c{attribute} AS a, sum(n)::BIGINT AS n FROM {atoms.table} GROUP BY ALL", step="value_counts"
+        f"SELECT c{attribute} AS a, {number} AS n FROM {atoms.table} GROUP BY ALL", step="value_counts"
     )
     counts = np.zeros(atoms.coded[attribute].size, dtype=np.int64)
     counts[rows["a"].astype(np.int64)] = rows["n"]

@@ -79,7 +79,9 @@ class MaskedAtoms:
         return is_text and dictionary.size <= MOST_PACKED
 
 
-def released_rows(engine: Engine, masked: MaskedAtoms, outputs: Sequence[Output]) -> str:
+def released_rows(
+    engine: Engine, masked: MaskedAtoms, outputs: Sequence[Output], person: str | None = None
+) -> str:
     """Write the SELECT that gives the release, ordered by its own values alone.
 
     The atoms are masked and regrouped as codes, decoded, sorted, and only then written out one row a
@@ -90,6 +92,7 @@ def released_rows(engine: Engine, masked: MaskedAtoms, outputs: Sequence[Output]
         engine: Where the working table of masked combinations is made.
         masked: The collapsed source, and how it is masked.
         outputs: Columns of the release, in order.
+        person: Where persons are counted, what to call the column with their numbers, the last one.
 
     Cost: one scan of the atoms; the SELECT itself scans the combinations.
     """
@@ -105,9 +108,14 @@ def released_rows(engine: Engine, masked: MaskedAtoms, outputs: Sequence[Output]
             packed = _packed(engine, masked, position, table) if masked.is_packed(output) else None
             joins.setdefault(position, _join(masked, position, packed))
         values.append(f"{_value(masked, output)} AS r{i}")
+    order = _order(masked, outputs)
+    if person is not None:
+        values.append("m.person AS person")
+        order.append("m.person")
+        named.append(render(alias(column("person"), person)))
     rows = (
         f"SELECT {', '.join(values)} FROM {table} AS m {' '.join(joins.values())} "
-        f"ORDER BY {', '.join(_order(masked, outputs)) or 'ALL'}"
+        f"ORDER BY {', '.join(order) or 'ALL'}"
     )
     if all(output.atom != "n" for output in outputs):
         rows = f"SELECT *, unnest(range(n)) AS copy FROM ({rows}) AS combinations"
@@ -162,6 +170,7 @@ def _regrouped(masked: MaskedAtoms) -> tuple[str, Params]:
     """Replace the codes of masked attributes by nodes and add up what has become equal."""
     params: Params = {}
     columns = [f"k{position}" for position in range(len(masked.atoms.kept))]
+    columns += [] if masked.atoms.persons is None else ["person"]
     for position in range(len(masked.atoms.coded)):
         if position not in masked.nodes:
             columns.append(f"c{position}")

@@ -30,12 +30,15 @@ class GroupsByValue:
         groups: Names of the columns that make up a group beside ``part``.
         params: Of the query.
         starts: For each ``code``, the first value code that it stands for; they ascend.
+        lasts: Whether there are counts ``last_n, ...`` beside ``n, ...``: of what has its last value here, as
+            the others count what has its first; else all that is counted has one value.
     """
 
     query: str
     groups: Sequence[str]
     params: Mapping[str, object]
     starts: Codes
+    lasts: bool = False
 
 
 def invalid_boundaries(
@@ -120,7 +123,7 @@ def breaks_sql(groups: GroupsByValue, counted: Sequence[str], formulas: Sequence
         GROUP BY
           code
     """
-    left, right = _sides(counted)
+    left, right = _sides(counted, lasts=groups.lasts)
     broken = []
     for j, formula in enumerate(formulas):
         worst, beyond = ("least", "<") if formula.total == "min" else ("greatest", ">")
@@ -133,7 +136,7 @@ def breaks_sql(groups: GroupsByValue, counted: Sequence[str], formulas: Sequence
 
 def falls_sql(groups: GroupsByValue, counted: Sequence[str], formulas: Sequence[Formula]) -> str:
     """Write by what sums fall at the boundaries after ``code``, up to ``next``; a row each pair."""
-    left, right = _sides(counted)
+    left, right = _sides(counted, lasts=groups.lasts)
     whole = {name: f"total_{name}" for name in counted}
     falls = ", ".join(
         f"sum({formula.of(whole)} - ({formula.of(left)} + {formula.of(right)}))::DOUBLE AS fall{j}"
@@ -143,15 +146,17 @@ def falls_sql(groups: GroupsByValue, counted: Sequence[str], formulas: Sequence[
     return f"SELECT code, next, {falls} FROM ({sides}) AS sides WHERE next IS NOT NULL GROUP BY code, next"
 
 
-def _sides(counted: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Name the counts on both sides of a boundary."""
-    return {c: f"left_{c}" for c in counted}, {c: f"(total_{c} - left_{c})" for c in counted}
+def _sides(counted: Sequence[str], *, lasts: bool) -> tuple[dict[str, str], dict[str, str]]:
+    """Name the counts on both sides of a boundary: to the right is what has its last value there."""
+    last = "last_" if lasts else ""
+    return {c: f"left_{c}" for c in counted}, {c: f"(total_{c} - left_{last}{c})" for c in counted}
 
 
 def _sides_sql(groups: GroupsByValue, counted: Sequence[str]) -> str:
     """Write the counts up to each value of a group and those of all, with the next value of the group."""
     by = ", ".join([*groups.groups, "part"])
     sums = [f"(sum({c}) OVER along)::BIGINT AS left_{c}" for c in counted]
+    sums += [f"(sum(last_{c}) OVER along)::BIGINT AS left_last_{c}" for c in counted if groups.lasts]
     sums += [f"(sum({c}) OVER whole)::BIGINT AS total_{c}" for c in counted]
     return (
         f"SELECT code, lead(code) OVER along AS next, {', '.join(sums)} "

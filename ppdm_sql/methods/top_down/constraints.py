@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.privacy import Counts, Requirement
+from ppdm_sql.privacy.quoting import of_persons
 
 
 @dataclass(frozen=True)
@@ -53,17 +54,27 @@ class Constraint:
 
 
 class Constraints:
-    """All constraints of a run, with their arithmetic on arrays whose last axis is the constraint."""
+    """All constraints of a run, with their arithmetic on arrays whose last axis is the constraint.
+
+    Args:
+        constraints: In the order of the run.
+        attribute_count: Number of attributes of the run.
+        persons: Whether persons are counted: some requirements are not monotone then.
+    """
 
     monotone: bool = True
-    """Whether a state that is not valid stays so, whatever it is refined to."""
+    """Whether a state that is not possible stays so, whatever it is refined to."""
     only_worse: bool = True
     """Whether no number is better in a state than in those before it."""
     lost: tuple[Constraint, ...]
     """Those by whose numbers privacy is lost, in the places of all; without attributes, by none."""
 
-    def __init__(self, constraints: Sequence[Constraint], attribute_count: int) -> None:
+    def __init__(
+        self, constraints: Sequence[Constraint], attribute_count: int, *, persons: bool = False
+    ) -> None:
         self.all = self.lost = tuple(constraints)
+        self._persons = persons
+        self.lasting = np.array([not persons or c.requirement.monotone_persons for c in constraints], bool)
         self._direction = np.array([constraint.direction for constraint in constraints], dtype=np.float64)
         self._limits = np.array([constraint.limit for constraint in constraints], dtype=np.float64)
         self._sizes = np.zeros((attribute_count, len(self.all)), dtype=bool)
@@ -85,6 +96,16 @@ class Constraints:
         excess = (measured - self._limits) * self._direction
         return np.asarray((excess <= 0).all(axis=-1))
 
+    @property
+    def repairable(self) -> bool:
+        """Whether there are limits that a refinement can bring a state back to."""
+        return not self.lasting.all()
+
+    def possible(self, measured: Floats) -> NDArray[np.bool_]:
+        """Tell which states keep every limit that, once broken, stays so."""
+        excess = (measured - self._limits) * self._direction
+        return np.asarray(((excess <= 0) | ~self.lasting).all(axis=-1))
+
     def bounded(self, attribute: int, after: Floats, smallest: Codes) -> Floats:
         """Tighten bounds of the numbers after each candidate: no class is larger than its smallest part."""
         return np.where(self._sizes[attribute], np.minimum(after, smallest[:, None]), after)
@@ -104,7 +125,8 @@ class Constraints:
     def describe(self, position: int, value: float) -> str:
         """Write one number against its limit, such as ``49.2% of 50%`` or ``7 of 5 records``."""
         constraint = self.all[position]
-        return constraint.requirement.against(value, constraint.limit)
+        words = constraint.requirement.against(value, constraint.limit)
+        return of_persons(words) if self._persons else words
 
     def require_defined(self, measured: Floats) -> None:
         """Refuse a source on which a number means nothing."""
@@ -113,15 +135,32 @@ class Constraints:
                 raise refused
 
     def require_solution(self, measured: Floats) -> None:
-        """Refuse to start where even the most suppressed table breaks a requirement."""
+        """Refuse to start where even the most suppressed table breaks a requirement for good."""
+        if not bool(self.possible(measured)):
+            position = self.worst(np.where(self.lasting, measured, self._limits))
+            raise _no_solution(self.all[position], float(measured[position]), persons=self._persons)
+
+    def require_reached(self, measured: Floats, steps: int) -> None:
+        """Refuse to end where no state that was reached keeps all limits: the last one does if any does."""
         if not bool(self.valid(measured)):
             position = self.worst(measured)
-            raise _no_solution(self.all[position], float(measured[position]))
+            raise _not_repaired(self.all[position], float(measured[position]), steps)
 
 
-def _no_solution(constraint: Constraint, reached: float) -> GuaranteeNotMet:
+def _not_repaired(constraint: Constraint, reached: float, steps: int) -> GuaranteeNotMet:
+    """Say that no state on the way keeps a requirement that a refinement could have repaired."""
+    requirement = constraint.requirement
+    return GuaranteeNotMet(
+        f"No state keeps {str(requirement)!r}: after {steps} step{'s' * (steps != 1)} the worst class is at "
+        f"{requirement.against(reached, constraint.limit)}.",
+        "Ask for a looser limit, or for more steps if --max-steps or Ctrl-C ended the run.",
+    )
+
+
+def _no_solution(constraint: Constraint, reached: float, *, persons: bool) -> GuaranteeNotMet:
     """Say that the most general table breaks a requirement, what it reaches and what would help."""
     still, remedy = constraint.requirement.unmet(reached)
+    still = of_persons(still) if persons else still
     return GuaranteeNotMet(
         f"Nothing can meet {str(constraint.requirement)!r}: with every value masked {still}",
         f"{remedy}, or do not keep one of its attributes in the clear.",

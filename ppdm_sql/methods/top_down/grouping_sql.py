@@ -147,7 +147,7 @@ def disclosures_sql(counts: Table, keys: Keys, attributes: Sequence[int], formul
 def _disclosed(counts: Table, keys: Keys, attributes: Sequence[int], counted: Sequence[str]) -> str:
     """Write the common tables: the parts that candidates take out, and the groups that they are in."""
     summed = sums(counted)
-    numbered, groups = _groups(keys)
+    numbered, groups = group_keys(keys)
     split = ", ".join(f"$candidate{i}[c{i} + 1] AS candidate{i}" for i in attributes)
     candidates = ", ".join(f"candidate{i}" for i in attributes)
     whole = ", ".join(f"sum({c})::BIGINT AS total_{c}" for c in counted)
@@ -164,7 +164,7 @@ def _disclosed(counts: Table, keys: Keys, attributes: Sequence[int], counted: Se
 def _numbers_after(keys: Keys, counted: Sequence[str], formulas: Sequence[Formula]) -> str:
     numbers = ", ".join(taken_out(counted, formula) for formula in formulas)
     unsettled = _unsettled(counted, formulas, "total_{}")
-    joined = f"parts JOIN groups USING ({_groups(keys)[1]})"
+    joined = f"parts JOIN groups USING ({group_keys(keys)[1]})"
     return f"SELECT candidate, {numbers} FROM {joined}{unsettled} GROUP BY candidate"
 
 
@@ -224,7 +224,7 @@ def specializations_sql(counts: Table, keys: Keys, attribute: int, formulas: Seq
     """
     counted = needed(formulas)
     summed = sums(counted)
-    numbered, groups = _groups(keys)
+    numbered, groups = group_keys(keys)
     names = {c: c for c in counted}
     parts = (
         f"SELECT {groups}, $candidate[part + 1] AS candidate, {summed} "
@@ -302,7 +302,7 @@ def path_sql(counts: Table, keys: Keys, attribute: int, formulas: Sequence[Formu
 
 def _leaving_sql(counts: Table, keys: Keys, attribute: int, counted: Sequence[str]) -> str:
     """Write what leaves each group at each step, and what the group held just before."""
-    numbered, groups = _groups(keys)
+    numbered, groups = group_keys(keys)
     coded = f"SELECT {numbered}, $place[c{attribute} + 1] AS place, {', '.join(counted)} FROM {counts}"
     parts = (
         f"SELECT {groups}, place, {sums(counted)} FROM ({coded}) WHERE place >= 0 GROUP BY {groups}, place"
@@ -327,7 +327,7 @@ def by_value_sql(
         'SELECT 0::BIGINT + $key1[c1 + 1] AS group0, $part[c0 + 1] AS part, c0 AS code, sum(n)::BIGINT AS n \
 FROM "counts" GROUP BY group0, c0'
     """
-    numbered, groups = _groups(keys)
+    numbered, groups = group_keys(keys)
     by_value = f"$part[c{attribute} + 1] AS part, c{attribute} AS code"
     query = f"SELECT {numbered}, {by_value}, {sums(counted)} FROM {counts} GROUP BY {groups}, c{attribute}"
     return query, groups.split(", ")
@@ -372,7 +372,7 @@ def sweep_sql(
         ) AS groups
     """
     counted = needed(formulas)
-    numbered, groups = _groups(keys)
+    numbered, groups = group_keys(keys)
     split = ", ".join(f"$part{i}[c{i} + 1] AS part{i}" for i in dict.fromkeys(i for i, _ in parts))
     summed = [sums(counted)]
     summed += [
@@ -402,7 +402,7 @@ def _unsettled(counted: Sequence[str], formulas: Sequence[Formula], name: str = 
     return " WHERE NOT (" + " AND ".join(f.settled(names) for f in formulas if f.settled) + ")"
 
 
-def _groups(keys: Keys) -> tuple[str, str]:
+def group_keys(keys: Keys) -> tuple[str, str]:
     """Write the keys of the present groups as a select list, and their names."""
     groups = [_sum(f"$key{i}[c{i} + 1]" for i in key) for key in keys] or ["0"]
     numbered = ", ".join(f"{group} AS group{number}" for number, group in enumerate(groups))

@@ -198,7 +198,7 @@ class CountedGrouping(Grouping):
         params |= {f"candidate{i}": taken[counts.values[i]].tolist() for i, taken in takes.items()}
         text = disclosures_sql(counts.table, keys, list(takes), formulas)
         rows = self._engine.query(text, params, step="beside")
-        return _by_candidate(rows, len(candidates), len(formulas))
+        return by_candidate(rows, len(candidates), len(formulas))
 
     def after_specializations(
         self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
@@ -221,7 +221,7 @@ class CountedGrouping(Grouping):
         counts, keys, params = self._present(cuts, {attribute: places}, grouped=False)
         params |= {"place": places[counts.values[attribute]].tolist(), "steps": len(disclosed)}
         rows = self._engine.query(path_sql(counts.table, keys, attribute, formulas), params, step="path")
-        return _by_candidate(rows, len(disclosed), len(formulas))
+        return by_candidate(rows, len(disclosed), len(formulas))
 
     def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
         counts, keys, params = self._present(cuts, {attribute: part}, grouped=False)
@@ -247,7 +247,7 @@ class CountedGrouping(Grouping):
         params |= {"part": part[counts.values[attribute]].tolist(), "candidate": owner}
         text = specializations_sql(counts.table, keys, attribute, formulas)
         rows = self._engine.query(text, params, step="within")
-        return _by_candidate(rows, len(candidates), len(formulas))
+        return by_candidate(rows, len(candidates), len(formulas))
 
     def _sweep(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
         """Measure the states after candidates of several attributes; a scan for every few of them."""
@@ -403,7 +403,7 @@ def packed_keys(radices: dict[int, int]) -> list[list[int]]:
     return keys
 
 
-def _by_candidate(rows: Rows, candidates: int, formulas: int) -> Floats:
+def by_candidate(rows: Rows, candidates: int, formulas: int) -> Floats:
     """Put rows of (candidate, numbers) in the order of the candidates."""
     numbers = np.full((candidates, formulas), np.nan)
     numbers[[row[0] for row in rows]] = [row[1:] for row in rows] or np.empty((0, formulas))

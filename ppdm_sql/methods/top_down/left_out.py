@@ -198,6 +198,10 @@ class AllowedConstraints(Constraints):
                 good = good & np.asarray(measured[..., position] <= limits)
         return good
 
+    def possible(self, measured: Floats) -> NDArray[np.bool_]:
+        """Tell which states may be performed: those that are valid."""
+        return self.valid(measured)
+
     def bounded(self, attribute: int, after: Floats, smallest: Codes) -> Floats:
         """No class is larger than its smallest part, and that is kept if it is too large to be left out."""
         bound = np.where(self._sizes[attribute], np.minimum(after, smallest[:, None]), after)

@@ -211,7 +211,7 @@ class AllowedMeasure(GroupingMeasure):
 
     def _grouping(self, asked: AskedGrouping) -> SweptGrouping:
         counted = dict(asked.counted)
-        information = self._information(counted)
+        information = self.information_formulas(counted)
         grouping = SweptGrouping(self._engine, self._atoms, asked.attributes, list(counted), self._horizon)
         self._informative.setdefault(tuple(grouping.attributes), (grouping, information))
         return grouping

@@ -61,6 +61,8 @@ class State:
     measured: Floats
     steps: tuple[RefinementStep, ...] = ()
     stopped: Stopped | None = None
+    kept_from: int = 0
+    """Steps from which on all states hold all limits; one more than there are where this one does not."""
 
 
 @dataclass
@@ -164,7 +166,8 @@ class Refinement:
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
         self._refused: set[Candidate] = set()  # not valid in this state, and yet not dead
         (root,) = measure.chain([cuts])
-        self.state = State(cuts, root)
+        self.state = State(cuts, root, kept_from=self._kept_from(root, 0, 0))
+        self._usable = [alive.copy() for alive in self._alive]
         # Of what is not measured yet only this is known: no state is better than the most general one.
         self._bounds = [np.tile(root, (size, 1)) for size in sizes]
         self._measured, self._candidates = _Measured(), 0
@@ -178,11 +181,13 @@ class Refinement:
         while self.state.stopped is None:
             step = self.best(interrupted)
             if step is None:
-                return self.stop("interrupted" if self._candidates else "complete")
-            if len(self.state.steps) == max_steps:
-                return self.stop("max-steps")
-            self.perform(step)
-            self.report(progress)
+                self.stop("interrupted" if self._candidates else "complete")
+            elif len(self.state.steps) == max_steps:
+                self.stop("max-steps")
+            else:
+                self.perform(step)
+                self.report(progress)
+        self._constraints.require_reached(self.state.measured, len(self.state.steps))
         return self.state
 
     def begin(self) -> None:
@@ -193,6 +198,10 @@ class Refinement:
 
     def best(self, interrupted: Callable[[], bool]) -> RefinementStep | None:
         """Find the best valid candidate of the present state, measured in it; None if there is none."""
+        if self._constraints.repairable:
+            while self._measure_all():  # a boundary that fell may have others in its place
+                pass
+            self._choose_usable()
         while True:
             ranking = self._rank()
             self._candidates = len(ranking)
@@ -208,12 +217,17 @@ class Refinement:
     def perform(self, step: RefinementStep) -> None:
         """Perform the candidate that :meth:`best` has found."""
         measured = self._measured.numbers[step.candidate]
-        self.state = State(_refined(self.state.cuts, step.candidate), measured, (*self.state.steps, step))
+        steps = (*self.state.steps, step)
+        kept_from = self._kept_from(measured, len(steps), self.state.kept_from)
+        self.state = State(_refined(self.state.cuts, step.candidate), measured, steps, kept_from=kept_from)
         self._measured = self._measured.after.get(step.candidate, _Measured())
         self._constraints.forget(self._bounds, measured)
         self._reopen()
         self._used += 1
         self._learn()
+
+    def _kept_from(self, measured: Floats, steps: int, before: int) -> int:
+        return before if self._constraints.valid(measured) else steps + 1
 
     def follow(self, step: RefinementStep, measured: Floats) -> None:
         """Take over a step of another party, and the numbers of its state; older ones bound what is now."""
@@ -256,7 +270,7 @@ class Refinement:
         self, attribute: int, cut: Cut, before: Floats, shortlists: dict[int, Shortlist]
     ) -> _Block:
         """Score the open candidates of an attribute, or those of very many among which the best must be."""
-        if attribute in shortlists and isinstance(cut, SuppressionCut):
+        if attribute in shortlists and isinstance(cut, SuppressionCut) and not self._constraints.repairable:
             shortlist = shortlists[attribute]
             block = self._shortened(attribute, cut, before, shortlist)
             if block is not None:
@@ -288,13 +302,18 @@ class Refinement:
             number *= MORE
         return None
 
-    def _open(self, attribute: int, cut: Cut) -> tuple[Codes, Codes]:
-        """List the candidates that may still be valid, with the records of the smallest part of each."""
+    def _open(self, attribute: int, cut: Cut, *, unmeasured: bool = False) -> tuple[Codes, Codes]:
+        """List the candidates that may be valid, with the records of the smallest part of each.
+
+        Where a limit can be repaired, those are left out that break one now, but for ``unmeasured`` ones.
+        """
         smallest = cut.smallest
         # No class is larger than a part of it, so a part below k needs no measurement to be refused.
         possible = self._open_now(attribute)[cut.candidates] & (
             smallest >= self._constraints.least[attribute]
         )
+        if self._constraints.repairable and not unmeasured:
+            possible &= self._usable[attribute][cut.candidates]
         room = self._wishes.have_room(attribute, cut)
         possible = possible if room is None else possible & room
         return np.asarray(cut.candidates[possible]), np.asarray(smallest[possible])
@@ -312,7 +331,7 @@ class Refinement:
         if not self._measured.numbers:
             return
         fallen = set[int]()
-        valid = self._constraints.valid(np.array(list(self._measured.numbers.values())))
+        valid = self._constraints.possible(np.array(list(self._measured.numbers.values())))
         for ((attribute, candidate), numbers), holds in zip(
             self._measured.numbers.items(), valid, strict=True
         ):
@@ -369,17 +388,34 @@ class Refinement:
             cuts = [c.reopened(self._alive[a]) if a in reopened else c for a, c in pairs]
             self.state = replace(self.state, cuts=tuple(cuts))
 
+    def _choose_usable(self) -> None:
+        """Choose the candidates that keep all limits; if none does, and this state does not, any."""
+        numbers = self._measured.numbers
+        valid = {c for c, after in numbers.items() if self._constraints.valid(after)}
+        if not valid and not self._constraints.valid(self.state.measured):
+            valid = {c for c, after in numbers.items() if self._constraints.possible(after)}
+        for usable in self._usable:
+            usable[:] = False
+        for attribute, candidate in valid:
+            self._usable[attribute][candidate] = True
+
     # -- what is measured next --------------------------------------------------------------------
 
-    def _measure_all(self) -> None:
-        """Measure every candidate: where gains cost a measurement too, only valid ones are worth it."""
+    def _measure_all(self) -> bool:
+        """Measure every candidate: where gains cost a measurement too, only valid ones are worth it.
+
+        Returns:
+            Whether there were any to measure.
+        """
         cuts = self.state.cuts
-        ids = [self._open(attribute, cut)[0] for attribute, cut in enumerate(cuts)]
+        ids = [self._open(attribute, cut, unmeasured=True)[0] for attribute, cut in enumerate(cuts)]
         every = [(a, int(candidate)) for a, candidates in enumerate(ids) for candidate in candidates]
+        every = [candidate for candidate in every if candidate not in self._measured.numbers]
         if every:
             numbers = self._measure.after(cuts, self.state.measured, every)
             self._measured.numbers.update(zip(every, numbers, strict=True))
             self._learn()
+        return bool(every)
 
     def _explore(self, ranking: _Ranking) -> None:
         """Measure a chain along the present order, as far as that paid last time; else the candidates."""

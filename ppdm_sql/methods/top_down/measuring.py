@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
-from ppdm_sql.methods.base.collapse import Atoms, value_counts
+from ppdm_sql.methods.base.collapse import Atoms, person_counts, value_counts
 from ppdm_sql.methods.top_down.boundaries import invalid_boundaries
 from ppdm_sql.methods.top_down.conditional_entropy import class_entropy
 from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
@@ -20,6 +21,7 @@ from ppdm_sql.methods.top_down.maskings import Masking
 from ppdm_sql.methods.top_down.population_counts import POPULATION, population_grouping
 from ppdm_sql.methods.top_down.remembering import Memory, RememberedGrouping
 from ppdm_sql.privacy import Counts, Formula, PopulationTable, ValueCounts
+from ppdm_sql.privacy.formula import sum_of
 
 MOST_CLASSES = 64
 """Values of the class attribute above which the entropy of the class is not measured."""
@@ -96,19 +98,19 @@ class GroupingMeasure:
         while self._uninformed:
             if (attributes := self._uninformed.pop(0)) not in self._informative:
                 counted: dict[Counted, str] = {}
-                information = self._information(counted)
+                information = self.information_formulas(counted)
                 self._informative[attributes] = (self.grouping(attributes, list(counted)), information)
 
     def _add(self, constraints: Sequence[Constraint], positions: list[int]) -> None:
         engine, atoms = self._engine, self._atoms
         counted: dict[Counted, str] = {}
-        formulas = [_formula(engine, atoms, constraint, counted) for constraint in constraints]
-        information = self._information(counted)
+        formulas = [formula_of(engine, atoms, constraint, counted) for constraint in constraints]
+        information = self.information_formulas(counted)
         grouping = self.grouping(sorted(constraints[0].attributes), list(counted))
         self._measured.append(MeasuredGrouping(grouping, positions, formulas))
         self._informative.setdefault(tuple(grouping.attributes), (grouping, information))
 
-    def _information(self, counted: dict[Counted, str]) -> list[Formula]:
+    def information_formulas(self, counted: dict[Counted, str]) -> list[Formula]:
         """Give what is told of groups, and add what it counts."""
         classes = self._classes
         if classes is None or self._atoms.coded[classes].size > MOST_CLASSES:
@@ -167,11 +169,7 @@ class GroupingMeasure:
             rows = [row for row, (attribute, _) in enumerate(candidates) if attribute in grouping.attributes]
             if rows:
                 read = grouping.after(cuts, [candidates[row] for row in rows], formulas)
-                before = known[positions]
-                totals = np.array([formula.total for formula in formulas])
-                worse = np.where(totals == "max", np.fmax(before, read), np.fmin(before, read))
-                after = np.where(totals == "sum", before - np.nan_to_num(read), worse)
-                numbers[np.ix_(rows, positions)] = after
+                numbers[np.ix_(rows, positions)] = worst_after(known[positions], read, formulas)
         return numbers
 
     def path(self, cuts: Cuts, known: Floats, attribute: int, disclosed: Sequence[int]) -> Floats:
@@ -241,6 +239,13 @@ class GroupingMeasure:
             measured.grouping.shrink(reachable)
 
 
+def worst_after(before: Floats, read: Floats, formulas: Sequence[Formula]) -> Floats:
+    """Put the numbers of groups that candidates split to those of the state before; for a sum, what falls."""
+    totals = np.array([formula.total for formula in formulas])
+    worse = np.where(totals == "max", np.fmax(before, read), np.fmin(before, read))
+    return np.asarray(np.where(totals == "sum", before - np.nan_to_num(read), worse))
+
+
 def _groups(constraints: Sequence[Constraint]) -> Iterable[list[int]]:
     """Gather the constraints that one table of counts can serve: the same attributes, few values counted."""
     found: dict[object, list[list[int]]] = {}
@@ -257,17 +262,28 @@ def _groups(constraints: Sequence[Constraint]) -> Iterable[list[int]]:
     return [group for groups in found.values() for group in groups]
 
 
-def _formula(engine: Engine, atoms: Atoms, constraint: Constraint, counted: dict[Counted, str]) -> Formula:
+def formula_of(engine: Engine, atoms: Atoms, constraint: Constraint, counted: dict[Counted, str]) -> Formula:
     """Give the formula of a constraint, and add what it counts."""
     sensitive = constraint.sensitive
     if sensitive is None:
-        return constraint.requirement.formula(ValueCounts(records=atoms.records))
+        return constraint.requirement.formula(ValueCounts(records=atoms.counted))
+    counts = value_counts if atoms.persons is None else person_counts
     dictionary = atoms.coded[sensitive]
     codes = range(dictionary.size) if constraint.protected is None else (constraint.protected,)
     values = ValueCounts(
         columns=[counted.setdefault((sensitive, code), f"p{len(counted)}") for code in codes],
-        totals=lambda: value_counts(engine, atoms, sensitive).tolist(),
+        totals=lambda: counts(engine, atoms, sensitive).tolist(),
         type=dictionary.column.type,
-        records=atoms.records,
+        records=atoms.counted,
     )
-    return constraint.requirement.formula(values)
+    formula = constraint.requirement.formula(values)
+    if atoms.persons is None or not constraint.requirement.counts_values:
+        return formula
+    return _over_values(formula, values.columns)
+
+
+def _over_values(formula: Formula, columns: Sequence[str]) -> Formula:
+    """Let a formula see the values that persons have in the place of persons, each of theirs once."""
+    return replace(
+        formula, formula=lambda c: formula.formula({**c, "n": f"({sum_of(c[v] for v in columns)})"})
+    )

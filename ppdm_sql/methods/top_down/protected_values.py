@@ -53,7 +53,7 @@ def _absent(constraint: Constraint) -> object:
 def _constraints(engine: Engine, atoms: Atoms, requirement: Requirement) -> Iterable[Constraint]:
     _refuse_repairable(requirement)
     grouping = tuple(atoms.position(name) for name in requirement.attributes)
-    limit = requirement.search_limit(atoms.records)
+    limit = requirement.search_limit(atoms.counted)
     sensitive = next((atoms.position(name) for name in requirement.sensitive_columns), None)
     if sensitive is None or requirement.counts is not Counts.PROTECTED:
         if sensitive is not None:

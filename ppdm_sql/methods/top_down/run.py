@@ -16,7 +16,8 @@ from sqlglot import exp
 
 from ppdm_sql.audit.labels import MaskedColumn
 from ppdm_sql.audit.left_out import LeftOut
-from ppdm_sql.audit.masking import MaskingPromise, accept_masked
+from ppdm_sql.audit.linked import smallest_linked
+from ppdm_sql.audit.masking import MaskingPromise, PersonCode, accept_masked
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.engine.types import Kind, kind_of, type_title
@@ -48,6 +49,7 @@ from ppdm_sql.methods.top_down.outcome import (
     top_labels,
     tree_rows,
 )
+from ppdm_sql.methods.top_down.person_counts import PersonMeasure
 from ppdm_sql.methods.top_down.protected_values import NEVER, constraints_of
 from ppdm_sql.methods.top_down.remembering import Memory
 from ppdm_sql.methods.top_down.request import RefinementRequest
@@ -63,8 +65,10 @@ from ppdm_sql.privacy import (
 )
 from ppdm_sql.privacy.absent import said_absent, unknown_value
 from ppdm_sql.privacy.quoting import percent
+from ppdm_sql.privacy.resolving import refuse_populations
 from ppdm_sql.release import Draft, Release, ReleasedColumn
 from ppdm_sql.release.catalogue import LEFT_OUT
+from ppdm_sql.release.draft import person_column
 
 MOST_CLASSES = 100
 """Values of a class above which a notice says that they are many."""
@@ -105,10 +109,10 @@ class RefinementRun(Run[State]):
                 "--suppress-records and --loss count records, and cannot count persons yet.",
                 "Leave them out, or leave --person out.",
             )
-        if self.request.person:
-            raise InvalidOption("A run cannot count persons yet.", "Leave --person out; ppdm audit takes it.")
         listed, kept = list(self.columns.values()), self._as_they_are()
         roles = assign_roles(listed, self.requirements, self.request, table=self.source, kept=kept)
+        if roles.person:
+            refuse_populations(self.requirements)
         wished = {"limit": self.request.limits, "weight": self.request.weights}
         limits, weights = (
             resolved(given, option, list(self.columns), roles.masking, table=self.source)
@@ -249,10 +253,19 @@ class RefinementRun(Run[State]):
         engine, count, roles = self.engine, self.roles.count, self.roles
         masked, symbol = self.beside_symbol, self.request.symbol
         coded = [item.name for item in self.coded]
-        needed = {*coded, *roles.kept, *roles.pseudonyms, *([] if count is None else [count])}
+        needed = {*coded, *roles.kept, *roles.pseudonyms, *roles.person, *([] if count is None else [count])}
         columns = [item for item in engine.columns(self.table) if item.name in needed]
         self.rows = read_source(engine, self.table, columns)
-        return collapse(engine, self.rows, self.coded, self.kept, count, masked=masked, symbol=symbol)
+        return collapse(
+            engine,
+            self.rows,
+            self.coded,
+            self.kept,
+            count,
+            masked=masked,
+            symbol=symbol,
+            person=roles.person,
+        )
 
     def prepare(self, atoms: Atoms) -> None:
         """Make everything on which the descent works, of the collapsed source."""
@@ -274,10 +287,15 @@ class RefinementRun(Run[State]):
         """Make what measures the states."""
         return self.measured_by(None)
 
+    @property
+    def counts_persons(self) -> bool:
+        """Whether persons are not as many as records, so that they must be counted themselves."""
+        return self.atoms.persons not in (None, self.atoms.records)
+
     def limits(self, found: Sequence[Constraint]) -> Constraints:
         """Make what the loop is told of the requirements."""
         if self.allowance.is_plain:
-            return Constraints(found, len(self.attributes))
+            return Constraints(found, len(self.attributes), persons=self.counts_persons)
         return AllowedConstraints(found, len(self.attributes), self.allowance, self.atoms.records)
 
     def measured_by(self, classes: int | None) -> GroupingMeasure:
@@ -285,8 +303,10 @@ class RefinementRun(Run[State]):
         of = self.engine, self.atoms
         if isinstance(self.constraints, AllowedConstraints):
             return allowed_measure(*of, self.constraints, self.horizon, classes)
-        seen = self.constraints, self.horizon, classes, self.maskings, self.memory
-        return GroupingMeasure(self.engine, self.atoms, *seen)
+        seen = self.constraints, self.horizon, classes, self.maskings
+        if self.counts_persons:
+            return PersonMeasure(self.engine, self.atoms, *seen)
+        return GroupingMeasure(self.engine, self.atoms, *seen, self.memory)
 
     @cached_property
     def horizon(self) -> list[Codes]:
@@ -346,6 +366,7 @@ class RefinementRun(Run[State]):
         masked, outputs = outcome.masked, self.outputs(outcome.atoms)
         tops = top_labels(engine, outcome)
         columns = tuple(self._released(masked, tops, output) for output in outputs)
+        person = None if self.atoms.persons is None else person_column(item.name for item in columns)
         recorded, trees = cut_rows(engine, outcome), tree_rows(engine, outcome)
         return Draft(
             name=request.into,
@@ -354,7 +375,7 @@ class RefinementRun(Run[State]):
             requirements=self.requirements,
             parameters={**self._parameters(), **self._left_out(outcome)},
             stopped=state.stopped or "complete",
-            select=released_rows(engine, masked, outputs),
+            select=released_rows(engine, masked, outputs, person),
             count=self.roles.count,
             columns=columns,
             symbol=request.symbol,
@@ -363,7 +384,10 @@ class RefinementRun(Run[State]):
             cuts=recorded,
             taxonomies=trees,
             measures=(*self.reached(state, outcome), *self.release_measures(outcome)),
-            accept=lambda rows: self._accepted(rows, columns, (whole, outcome), recorded, trees),
+            accept=lambda rows: self._accepted(rows, columns, (whole, outcome), recorded, trees, person),
+            person=person,
+            persons=self.atoms.persons,
+            first=self.first_kept(state, cuts, more),
         )
 
     def _left_out(self, outcome: Outcome) -> dict[str, object]:
@@ -381,6 +405,7 @@ class RefinementRun(Run[State]):
         outcomes: tuple[Outcome, Outcome],
         cuts: Table,
         trees: Table,
+        person: str | None,
     ) -> Sequence[information.Row]:
         """Let the audit compare source and release: of all records, and of those that are not left out."""
         whole, outcome = outcomes
@@ -396,9 +421,29 @@ class RefinementRun(Run[State]):
             cuts=cuts,
             trees=trees,
             left_out=self._promised(whole),
+            person=None if person is None else PersonCode(person, self.roles.person),
         )
         accept_masked(self.engine, self.rows, rows, promise)
-        return ()
+        return () if person is None or not self.roles.pseudonyms else self._linked(rows, person)
+
+    def _linked(self, rows: exp.Select, person: str) -> list[information.Row]:
+        """Measure what all records of a person tell together where pseudonyms link them, and say so."""
+        engine, found = self.engine, list[information.Row]()
+        with engine.workspace():
+            released = engine.overlay(rows)
+            for names in dict.fromkeys(requirement.attributes for requirement in self.requirements):
+                both = ((self.rows, self.roles.person), (released, (person,)))
+                numbers = [float(smallest_linked(engine, table, names, who)) for table, who in both]
+                of = f"smallest group of persons by all their records: {', '.join(names)}"
+                found.append((of, numbers[0], numbers[1]))
+        least = min(after for *_, after in found if after is not None)
+        linked = " and ".join(map(repr, self.roles.pseudonyms))
+        self.progress.notice(
+            f"The pseudonyms of {linked} link the records of a person, and requirements look at one class at "
+            f"a time. By all their records together, as few as {least:.0f} person{'s' * (least != 1)} "
+            "cannot be told apart."
+        )
+        return found
 
     def left_out_by_class(self, outcome: Outcome) -> Counts:
         """Count the records of each class that the release leaves out."""
@@ -428,6 +473,18 @@ class RefinementRun(Run[State]):
             top = masking.label_of_all(outcome.cuts[position])
             return MaskedColumn(column, top, suppressed, shows=shows, tails=masking.tail_bounds)
         return MaskedColumn(column, self.request.symbol, suppressed, shows=shows)
+
+    def first_kept(self, state: State, cuts: Sequence[Cut], more: Sequence[Move]) -> int:
+        """Give the first step whose state keeps what is asked, as do all after it."""
+        if not (more and self.constraints.repairable):
+            return state.kept_from
+        reached, kept_from = list(state.cuts), state.kept_from
+        for place, (attribute, *_) in enumerate(more, start=len(state.steps) + 1):
+            reached[attribute] = cuts[attribute]
+            (numbers,) = self.measure.chain([tuple(reached)])
+            if not bool(self.constraints.valid(numbers)):
+                kept_from = place + 1
+        return kept_from
 
     def outcome(self, cuts: Sequence[Cut], moves: Sequence[Move]) -> Outcome:
         """Gather what the release needs to know."""
@@ -462,6 +519,7 @@ class RefinementRun(Run[State]):
             "max_steps": request.max_steps,
             "symbol": request.symbol,
             "allow_absent": request.allow_absent,
+            **({"person": list(roles.person)} if roles.person else {}),
             "limit": self._limits,
             "weight": self._weights,
             **self.parameters(),

@@ -39,6 +39,7 @@ class IntegrateRequest:
         boundary: How grown intervals are split, ``valid`` or ``best``, the same on both sides.
         max_steps: Stop after this many steps, at least 0, the same on both sides.
         allow_absent: Whether a template may protect values that its column does not hold; both say so.
+        person: Refused.
 
     Raises:
         InvalidOption: A value cannot be used.
@@ -61,8 +62,14 @@ class IntegrateRequest:
     boundary: str = "valid"
     max_steps: int | None = None
     allow_absent: bool = False
+    person: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        if self.person:
+            raise InvalidOption(
+                "Two parties match one record of each by the key, so --person has nothing to count.",
+                "Leave it out; the key says who the person is, and has one record on each side.",
+            )
         if not self.key:
             raise InvalidOption("No key is named.", "Name the column that both tables share with --key SSN.")
         if self.match not in ("plain", "hashed"):

@@ -49,6 +49,7 @@ class AverageRisk(ClassRequirement):
 
     counts = Counts.GROUPS
     worst = "max"
+    monotone_persons = True
     form = "average risk"
     measured = "average risk"
 

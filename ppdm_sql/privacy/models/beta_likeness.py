@@ -99,8 +99,7 @@ class BetaLikeness(DistributionRequirement):
 
     def formula(self, values: ValueCounts) -> Formula:
         """The largest gain of a value in a class."""
-        totals = values.totals()
-        records = sum(totals)
+        totals, records = values.totals(), values.records
 
         def of_class(c: Columns) -> str:
             held = [(c[v], total) for v, total in zip(values.columns, totals, strict=True) if total]

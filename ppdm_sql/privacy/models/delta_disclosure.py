@@ -87,8 +87,7 @@ class DeltaDisclosure(DistributionRequirement):
 
     def formula(self, values: ValueCounts) -> Formula:
         """The largest |log2(p / q)| of a value of the table in a class."""
-        totals = values.totals()
-        records = sum(totals)
+        totals, records = values.totals(), values.records
 
         def of_class(c: Columns) -> str:
             held = [(c[v], total) for v, total in zip(values.columns, totals, strict=True) if total]

@@ -50,6 +50,7 @@ class KAnonymity(ClassRequirement):
 
     counts = Counts.RECORDS
     worst = "min"
+    monotone_persons = True
     form = "k"
     measured = "smallest class"
     breaks_in_parts = True

@@ -98,6 +98,16 @@ class LDiversity(DistributionRequirement):
             raise reader.error("'distinct' or 'entropy'")
 
     @property
+    def monotone_persons(self) -> bool:  # type: ignore[override]
+        """Different values of a class are as many, whoever has them."""
+        return self.kind == "distinct"
+
+    @property
+    def counts_values(self) -> bool:  # type: ignore[override]
+        """The entropy is that of a distribution, whose shares add up to 1."""
+        return self.kind == "entropy"
+
+    @property
     def form(self) -> str:
         return f"{self.kind} l"
 

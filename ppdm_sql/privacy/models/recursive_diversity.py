@@ -57,6 +57,7 @@ class RecursiveDiversity(DistributionRequirement):
     quasi_identifier: tuple[str, ...]
 
     worst = "max"
+    counts_values = True
     measured = "largest ratio"
     macro = "recursive_diversity"
     macro_results = {

@@ -49,6 +49,7 @@ class TCloseness(DistributionRequirement):
 
     worst = "max"
     compares_with_table = True
+    counts_values = True
     form = "t"
     measured = "largest distance"
     macro = "closeness"
