@@ -28,7 +28,8 @@ def run(
 ) -> None:
     """Audit a published release again, by SQL over its table alone.
 
-    A requirement in a population is counted in that table afresh. Exit code 1 if a requirement does not hold.
+    A requirement on a population is measured against the table of the population, too.
+    Exit code 1 if a requirement does not hold.
     """
     with ppdm_sql.open(
         database, read_only=True, attach=attached(attach), threads=threads, memory_limit=memory_limit

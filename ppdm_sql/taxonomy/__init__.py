@@ -1,10 +1,14 @@
 """Taxonomies of values: read from files, tables and mappings, drafted, stored, matched with a column."""
 
-from ppdm_sql.taxonomy.matching import check_intervals, leaf_codes, uncovered_values
-from ppdm_sql.taxonomy.model import Interval, Taxonomy
-from ppdm_sql.taxonomy.reading import read_taxonomy
-from ppdm_sql.taxonomy.storing import write_taxonomy
-from ppdm_sql.taxonomy.suggesting import suggest
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ppdm_sql.taxonomy.matching import check_intervals, leaf_codes, uncovered_values
+    from ppdm_sql.taxonomy.model import Interval, Taxonomy
+    from ppdm_sql.taxonomy.reading import read_taxonomy
+    from ppdm_sql.taxonomy.storing import write_taxonomy
+    from ppdm_sql.taxonomy.suggesting import suggest
 
 __all__ = [
     "Interval",
@@ -16,3 +20,24 @@ __all__ = [
     "uncovered_values",
     "write_taxonomy",
 ]
+
+_PLACES = {
+    "Interval": "model",
+    "Taxonomy": "model",
+    "check_intervals": "matching",
+    "leaf_codes": "matching",
+    "read_taxonomy": "reading",
+    "suggest": "suggesting",
+    "uncovered_values": "matching",
+    "write_taxonomy": "storing",
+}
+"""Where a name is: its module is imported when the name is first used, as suppression needs few of them."""
+
+
+def __getattr__(name: str) -> object:
+    """Import what a name stands for."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    globals()[name] = found
+    return found

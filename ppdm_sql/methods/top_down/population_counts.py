@@ -37,7 +37,6 @@ from ppdm_sql.methods.top_down.population_cuts import (
     Widening,
 )
 from ppdm_sql.privacy import Formula, PopulationTable
-from ppdm_sql.taxonomy.matching import leaf_codes
 
 POPULATION = "p0"
 """The counted column of the population's records."""
@@ -305,6 +304,8 @@ def _under_taxonomy(
     engine: Engine, masking: Generalization, there: Dictionary, same: Codes
 ) -> tuple[Widening, Codes]:
     """Give each value the code of the source's, else one of its leaf."""
+    from ppdm_sql.taxonomy.matching import leaf_codes  # few runs count a population
+
     name, size = masking.dictionary.column.name, masking.dictionary.size
     text = there.column.type == "VARCHAR"
     leaves = leaf_codes(engine, there.table, masking.taxonomy, column=name, text=text)
