@@ -29,7 +29,6 @@ from ppdm_sql.engine.person_columns import person_columns
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy import Asked, Counts, Requirement, requirement_of, resolve_measure
 from ppdm_sql.privacy.absent import unknown_value
-from ppdm_sql.privacy.resolving import refuse_populations
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Confidences above which inferences are counted unless others are given."""
@@ -224,8 +223,6 @@ class _AuditRun:
         ]
         counted = count_column(count, columns, table=table.name)
         self.person = person_columns(person, columns, count=count, table=table.name)
-        if self.person:
-            refuse_populations(item.requirement for item in asked)
         together = list(dict.fromkeys(chain(*used)))
         self.collapsed = Collapsed(engine, table, together, counted, self.person, cut)
         for columns_together in self.groupings:

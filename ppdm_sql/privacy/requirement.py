@@ -90,6 +90,8 @@ class Requirement(ABC):
     """Whether that holds, too, where persons are counted, of whom one can be in several classes."""
     counts_values: bool = False
     """Whether its shares are of the different values that persons have, each once, not of the persons."""
+    counts_table: ClassVar[bool] = True
+    """Whether records of the table are counted, not those of a population alone."""
     reads_anything: ClassVar[bool] = False
     """Whether the form has no word that it opens with, so that every other form is tried before it."""
     macro: ClassVar[str | None] = None

@@ -18,16 +18,16 @@ def resolve_measure(asked: Asked, columns: Sequence[str], *, table: str) -> Aske
 
 
 def refuse_populations(requirements: Iterable[Requirement]) -> None:
-    """Refuse requirements that count the records of a population where those of the table are persons.
+    """Refuse requirements by which a search would compare the persons of the table with a population.
 
     Raises:
-        InvalidOption: One of them has a population.
+        InvalidOption: One of them counts both.
     """
     for requirement in requirements:
-        if requirement.population is not None:
+        if requirement.population is not None and requirement.counts_table:
             raise InvalidOption(
-                f"--person is given, and {str(requirement)!r} compares records with a population.",
-                "Leave one of them out, or give a table with a row for each person.",
+                f"A run cannot count persons for {str(requirement)!r}, which compares table and population.",
+                "Ask for k-map instead, leave --person out, or give a table with a row for each person.",
             )
 
 

@@ -175,6 +175,24 @@ def test_persons_of_the_table_count_once() -> None:
     assert (found.holds, found.reached) == (True, 0.5)
 
 
+@pytest.mark.parametrize("method", ["suppress", "generalize"])
+def test_a_run_that_counts_persons_takes_a_population_of_persons(method: str) -> None:
+    connection = duckdb.connect()
+    connection.execute(
+        "CREATE TABLE t AS SELECT chr(97 + (range % 3)::INT) AS x, range % 4 AS who, range % 5 < 2 AS cls "
+        "FROM range(60)"
+    )
+    connection.execute("CREATE TABLE p AS SELECT chr(97 + least(range, 2)::INT) AS x FROM range(9)")
+    db = ppdm_sql.open(connection)
+    asked = ["k-map >= 2 on x in p", "k >= 2 on x"]
+    given = {"require": asked, "class_column": "cls", "into": "r", "person": "who"}
+    release = getattr(db, method)("t", **given)
+    assert release.verify().holds
+    assert {finding.reached for finding in release.verify().findings} == {2.0, 4.0}
+    with pytest.raises(InvalidOption, match="cannot count persons for 'presence"):
+        getattr(db, method)("t", **{**given, "require": ["presence <= 50% on x in p"], "into": "s"})
+
+
 def test_tables_that_cannot_be_a_population_are_refused() -> None:
     con = connected([("a", "x")], [("a", "x")])
     db = ppdm_sql.open(con)

@@ -56,6 +56,8 @@ class KMap(ClassRequirement):
     worst = "min"
     form = "k-map"
     measured = "smallest class of the population"
+    counts_table = False
+    monotone_persons = True
     macro = "presence"
 
     def __post_init__(self) -> None:
