@@ -14,9 +14,9 @@ import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.methods.base.arrays import Codes, Floats
+from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.code_mapping import recoded
-from ppdm_sql.methods.base.collapse import Atoms, Dictionary, class_counts, value_counts
+from ppdm_sql.methods.base.collapse import Atoms, Dictionary, counts_by_class
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Cut, SuppressionCut
 from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
@@ -73,8 +73,9 @@ def kept_records(
         dictionaries[position] = _dictionary(engine, atoms.coded[position], table, position, len(held))
     table = engine.materialize("kept_atoms", *_recoded(atoms, table, codes))
     kept = Atoms(table, tuple(dictionaries), atoms.kept, records)
+    counts = counts_by_class(engine, kept, range(len(maskings)), classes)
     made = [
-        _masking(engine, kept, masking, position, codes.get(position), classes)
+        _masking(kept.coded[position], counts[position], masking, codes.get(position))
         for position, masking in enumerate(maskings)
     ]
     shown = [_cut(*of, codes.get(position)) for position, of in enumerate(zip(cuts, made, strict=True))]
@@ -162,14 +163,7 @@ def _places(held: Codes, size: int) -> Codes:
 # -- masks, cuts and moves over the new codes -----------------------------------------------------
 
 
-def _masking(
-    engine: Engine, kept: Atoms, masking: Masking, position: int, held: Codes | None, classes: int | None
-) -> Masking:
-    if classes is None:
-        counts = value_counts(engine, kept, position)[:, None]
-    else:
-        counts = class_counts(engine, kept, position, classes)
-    dictionary = kept.coded[position]
+def _masking(dictionary: Dictionary, counts: Counts, masking: Masking, held: Codes | None) -> Masking:
     if isinstance(masking, Generalization):
         assert held is not None
         return replace(masking, dictionary=dictionary, counts=counts, leaves=masking.leaves[held])

@@ -21,7 +21,7 @@ from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
-from ppdm_sql.methods.base.collapse import Atoms, class_counts, collapse, value_counts
+from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, Output, released_rows
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import read_source
@@ -244,7 +244,7 @@ class RefinementRun(Run[State]):
 
     def prepare(self, atoms: Atoms) -> None:
         """Make everything on which the descent works, of the collapsed source."""
-        self.atoms = atoms
+        self.atoms, self._known = atoms, dict[int, Counts]()
         found = constraints_of(self.engine, self.atoms, self.requirements)
         self.constraints = self.limits(found)
         self.maskings = [self.masking(a, name) for a, name in enumerate(self.attributes)]
@@ -296,19 +296,14 @@ class RefinementRun(Run[State]):
 
     def masking(self, position: int, name: str) -> Masking:
         """Choose the masking of an attribute; one that may not be masked is fixed."""
-        known = {} if self.memory is None else self.memory.counts
+        known = self._known if self.memory is None else self.memory.counts
         if position not in known:
-            known[position] = self._counts(position)
+            held = [place for place in range(len(self.attributes)) if self.atoms.coded[place].size]
+            known.update(counts_by_class(self.engine, self.atoms, held, self.classes))
         counts = known[position]
         if name in self.roles.masking:
             return self.mask(position, name, counts)
         return Fixed(self.atoms.coded[position], counts)
-
-    def _counts(self, position: int) -> Counts:
-        """Count the records of an attribute's values by class, or at all where there is none."""
-        if self.classes is None:
-            return value_counts(self.engine, self.atoms, position)[:, None]
-        return class_counts(self.engine, self.atoms, position, self.classes)
 
     def descend(self, interrupted: Callable[[], bool]) -> State:
         """Refine until no valid and beneficial candidate is left."""
