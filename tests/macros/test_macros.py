@@ -668,6 +668,12 @@ def test_a_person_column_that_cannot_be_is_an_error(
         con.execute(f"FROM ppdm_{macro}('t', {CALLS[macro]}, person := {person})").fetchall()
 
 
+@pytest.mark.parametrize("macro", [macro for macro, call in CALLS.items() if "'s'" in call])
+def test_a_sensitive_column_is_no_person(con: duckdb.DuckDBPyConnection, macro: str) -> None:
+    with pytest.raises(duckdb.Error, match=r"The person column is the \w+ one, too: S"):
+        con.execute(f"FROM ppdm_{macro}('t', {CALLS[macro]}, person := 'S')").fetchall()
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_person_column_of_any_name_is_found(con: duckdb.DuckDBPyConnection, name: str) -> None:
     con.execute("CREATE TABLE plain AS SELECT * REPLACE ('x' AS p), rowid % 2 AS other FROM t")
