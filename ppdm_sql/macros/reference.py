@@ -40,7 +40,8 @@ on a file that is open read-only. `ppdm uninstall bank.duckdb` removes them. Thi
   `FROM ppdm_risk('visits', ['zip'], person := 'patient')`. Then distinct persons are counted in the place of
   records, and a person who is NULL somewhere is an error. Who has several sensitive values in a class is
   counted with each of them, and who has rows in several classes is counted in each. Persons who are known by
-  several columns need one column made of these, in a view or a `WITH` clause.
+  several columns need one column made of these, in a view or a `WITH` clause. A population has a
+  row for each of its persons.
 - **Counts.** Where a column says how many records a row stands for, write them out:
   `WITH each AS (SELECT * FROM employees, range(n)) FROM ppdm_risk('each', ['Sex', 'Job'])`.
 - The answers are those of `ppdm audit`. Each macro costs one `GROUP BY` of the table, and what it does with

@@ -56,14 +56,16 @@ HOSTILE += [
     "(?s)^q_.*",
     "Größe",
 ]
+GIVEN = dict.fromkeys(("qi", "ic", "by"), "['p', 'q']") | dict.fromkeys(("sensitive", "confidential"), "'s'")
+GIVEN |= {"population": "'t'", "l": "2"}
 CALLS = {
     macro.name.removeprefix("ppdm_"): ", ".join(
-        ("['p', 'q']", "'s'")[: macro.parameters.partition(", person :=")[0].count(",")]
+        GIVEN[name] for name in macro.parameters.partition(", person :=")[0].split(", ")[1:]
     )
     for macro in macros()
     if macro.parameters
 }
-"""What each macro is called with beside the table: columns that group, and perhaps a sensitive one."""
+"""What each macro is called with beside the table, by the names of its parameters."""
 HALF = settings(max_examples=max(1, settings().max_examples // 2))
 
 
@@ -263,6 +265,74 @@ def test_likeness_is_the_largest_gain_of_a_value(case: Case) -> None:
 
 
 @HALF
+@given(cases())
+def test_disclosure_is_the_largest_change_of_a_values_share(case: Case) -> None:
+    found = case.by_class("disclosure")
+    whole = sum(case.classes.values(), Counter[Any]())
+    for group, values in case.classes.items():
+        changes = [
+            math.log2(Fraction(values[value] * whole.total(), values.total() * whole[value]))
+            if values[value]
+            else -math.inf
+            for value in whole
+        ]
+        assert found[group][1] == pytest.approx(max(map(abs, changes)), abs=1e-12)
+    if found:
+        reached = case.audited(f"delta <= 1 of {quoted(case.sensitive)}")
+        assert reached == pytest.approx(max(row[1] for row in found.values()), abs=1e-12)
+
+
+@HALF
+@given(cases(), st.integers(2, 4))
+def test_recursive_diversity_is_the_first_value_over_the_rarer_ones(case: Case, least: int) -> None:
+    found = case.con.execute(
+        "FROM ppdm_recursive_diversity('t', $qi, $s, $l)",
+        {"qi": case.qi, "s": case.sensitive, "l": least},
+    ).fetchall()
+    expected = {}
+    for group, values in case.classes.items():
+        first, *rarer = sorted(values.values(), reverse=True)
+        rest = sum(rarer[least - 2 :])
+        expected[group] = (values.total(), first / rest if rest else math.inf)
+    assert {row[:2]: row[2:] for row in found} == expected
+    if found:
+        reached = case.audited(f"recursive c = 2, l = {least} of {quoted(case.sensitive)}")
+        assert reached == max(row[3] for row in found)
+
+
+@HALF
+@given(cases(least=1), st.integers(0, 24))
+def test_presence_is_the_share_of_the_population_that_is_in_the_table(case: Case, size: int) -> None:
+    case.con.execute("CREATE TABLE everybody AS FROM t UNION ALL FROM t LIMIT $size", {"size": size})
+    names = ", ".join(map(quoted, case.qi))
+    people = Counter(case.con.execute(f"SELECT {names} FROM everybody").fetchall())
+    found = case.con.execute("FROM ppdm_presence('t', $qi, 'everybody')", {"qi": case.qi}).fetchall()
+    held = {group: values.total() for group, values in case.classes.items()}
+    assert {row[:2]: row[2:] for row in found} == {
+        group: (n, people[group], n / people[group] if people[group] else math.inf)
+        for group, n in held.items()
+    }
+    if held.keys() == people.keys():
+        (finding,) = ppdm_sql.open(case.con).audit("t", [f"presence <= 50% on {names} in everybody"]).findings
+        assert finding.reached == max(row[4] for row in found)
+
+
+def test_presence_shows_whom_only_the_population_has(con: duckdb.DuckDBPyConnection) -> None:
+    con.execute("CREATE TABLE everybody AS SELECT 1 AS Q, unnest(['x', 'x', 'x', 'y', NULL]) AS P")
+    found = con.execute("FROM ppdm_presence('t', ['p', 'q'], 'everybody') ORDER BY ALL").fetchall()
+    assert found == [
+        ("x", 1, 2, 3, 2 / 3),
+        ("x", None, 1, 0, math.inf),
+        ("y", 1, 0, 1, 0.0),
+        (None, 1, 1, 1, 1.0),
+    ]
+    for population, words in {"NULL": "named in population", "'nowhere'": "nowhere", "'few'": '"q"'}.items():
+        query = f"WITH few AS (SELECT p FROM t) SELECT * FROM ppdm_presence('t', ['p', 'q'], {population})"
+        with pytest.raises(duckdb.Error, match=words):
+            con.execute(query)
+
+
+@HALF
 @given(cases(least=2, kinds=["VARCHAR", "INTEGER"]))
 def test_k_l_and_t_agree_with_pycanon(case: Case) -> None:
     frame = pd.DataFrame(
@@ -291,10 +361,11 @@ def test_k_l_and_t_agree_with_pycanon(case: Case) -> None:
 def answers(
     con: duckdb.DuckDBPyConnection, table: str, names: Mapping[str, str] | None = None
 ) -> list[list[Row]]:
-    """What each macro says of a table, written as in the call, whose columns may have other names."""
+    """What each macro says of a table, its own population, whose columns may have other names."""
     found = []
     for macro, call in CALLS.items():
-        arguments = re.sub(r"'(\w)'", lambda name: text((names or {}).get(name[1], name[1])), call)
+        given = {**(names or {}), "t": table}
+        arguments = re.sub(r"'(\w)'", lambda name, given=given: text(given.get(name[1], name[1])), call)
         query = f"SELECT * FROM ppdm_{macro}({text(table)}, {arguments}) ORDER BY ALL"
         found.append(con.execute(query).fetchall())
     return found
@@ -364,7 +435,8 @@ def test_views_temporary_tables_and_attached_databases_are_measured(
 
 @pytest.mark.parametrize("macro", CALLS)
 def test_a_name_of_a_with_clause_can_be_measured(con: duckdb.DuckDBPyConnection, macro: str) -> None:
-    query = f"WITH few AS (FROM t WHERE p = 'nobody') SELECT * FROM ppdm_{macro}('few', {CALLS[macro]})"
+    call = CALLS[macro].replace("'t'", "'few'")
+    query = f"WITH few AS (FROM t WHERE p = 'nobody') SELECT * FROM ppdm_{macro}('few', {call})"
     assert con.execute(query).fetchall() in ([], [(0, 0, None, None, 0, None, None, None)])
 
 
@@ -445,9 +517,11 @@ def test_a_sensitive_column_that_cannot_be_is_an_error(
     con: duckdb.DuckDBPyConnection, table: str, given: str
 ) -> None:
     con.execute("CREATE TABLE nobody AS FROM t LIMIT 0")
-    for macro in ("confidence", "identifiable", "diversity", "closeness"):
-        with pytest.raises(duckdb.Error, match=COLUMNS[given]):
-            con.execute(f"FROM ppdm_{macro}('{table}', ['p'], {given})").fetchall()
+    for macro, call in CALLS.items():
+        if "'s'" in call:
+            arguments = call.replace("['p', 'q']", "['p']").replace("'s'", given)
+            with pytest.raises(duckdb.Error, match=COLUMNS[given]):
+                con.execute(f"FROM ppdm_{macro}('{table}', {arguments})").fetchall()
 
 
 @pytest.mark.parametrize(
@@ -498,7 +572,7 @@ def test_with_persons_the_answers_are_those_of_the_audit(case: Case, people: lis
     prosecutor, *_ = db.audit("t", quasi_identifier=case.qi, person="who").risks
     assert (highest, average) == (prosecutor.highest, prosecutor.average)
     assert unique == sum(n == 1 for n in persons.values())
-    for macro in ("diversity", "closeness", "likeness"):
+    for macro in ("diversity", "closeness", "likeness", "disclosure"):
         assert {group: row[0] for group, row in found(macro).items()} == persons
     assert min(row[1] for row in found("diversity").values()) == audited(
         f"distinct l >= 1 of {column} on {names}"
@@ -512,6 +586,9 @@ def test_with_persons_the_answers_are_those_of_the_audit(case: Case, people: lis
     assert max(row[1] for row in found("likeness").values()) == pytest.approx(
         audited(f"beta <= 1 of {column} on {names}")
     )
+    assert max(row[1] for row in found("disclosure").values()) == pytest.approx(
+        audited(f"delta <= 1 of {column} on {names}")
+    )
     confidences = answer("confidence", case.sensitive)
     assert all(row[4] == persons[row[:2]] and row[5] == row[3] / row[4] for row in confidences)
     if case.kind != "INTEGER[]":
@@ -519,6 +596,46 @@ def test_with_persons_the_answers_are_those_of_the_audit(case: Case, people: lis
     counts = Counter(row[3] for row in answer("identifiable", case.sensitive))
     (identified,) = db.audit("t", confidential=[case.sensitive], by=case.qi, person="who").identifiable
     assert (counts["uniquely"], counts["collectively"]) == (identified.unique, identified.groups)
+
+
+@HALF
+@given(
+    cases(least=1),
+    st.lists(st.integers(0, 4), min_size=24, max_size=24),
+    st.integers(2, 3),
+    st.integers(0, 9),
+)
+def test_with_persons_recursive_diversity_and_presence_are_those_of_the_audit(
+    case: Case, people: list[int], least: int, strangers: int
+) -> None:
+    case.con.execute("ALTER TABLE t ADD COLUMN who INTEGER")
+    case.con.execute("UPDATE t SET who = $people[rowid + 1]", {"people": people})
+    names, given = ", ".join(map(quoted, case.qi)), {"qi": case.qi}
+    case.con.execute(
+        f"""CREATE TABLE everybody AS SELECT DISTINCT {names}, who FROM t
+        UNION ALL (SELECT {names}, NULL FROM t LIMIT {strangers})"""
+    )
+    sizes = {
+        (p, q): n
+        for p, q, n in case.con.execute(f"SELECT {names}, count(DISTINCT who) FROM t GROUP BY ALL").fetchall()
+    }
+
+    def audited(requirement: str) -> float:
+        return ppdm_sql.open(case.con).audit("t", [requirement], person="who").findings[0].reached
+
+    recursive = case.con.execute(
+        f"FROM ppdm_recursive_diversity('t', $qi, $s, {least}, person := 'who')",
+        {**given, "s": case.sensitive},
+    ).fetchall()
+    assert {row[:2]: row[2] for row in recursive} == sizes
+    column = quoted(case.sensitive)
+    asked = f"recursive c = 2, l = {least} of {column} on {names}"
+    assert max(row[3] for row in recursive) == audited(asked)
+    query = "FROM ppdm_presence('t', $qi, 'everybody', person := 'who')"
+    presence = case.con.execute(query, given).fetchall()
+    assert {row[:2]: row[2] for row in presence} == sizes
+    assert max(row[4] for row in presence) == audited(f"presence <= 50% on {names} in everybody")
+    assert min(row[3] for row in presence) == audited(f"k-map >= 1 on {names} in everybody")
 
 
 @pytest.mark.parametrize("macro", CALLS)
