@@ -37,7 +37,7 @@ NAMED: dict[str, Callable[[Database, Any], object]] = {
     "audit population": lambda db, x: db.audit("t", ["k >= 2 on job"], population=x or 3),
     "suppress": lambda db, x: db.suppress(x, ["k >= 2 on job"], class_column="good", into="safe"),
     "suppress into": lambda db, x: db.suppress("t", ["k >= 2 on job"], class_column="good", into=x),
-    "suppress class": lambda db, x: db.suppress("t", ["k >= 2 on job"], class_column=x, into="safe"),
+    "suppress class": lambda db, x: db.suppress("t", ["k >= 2 on job"], class_column=x or 3, into="safe"),
     "generalize": lambda db, x: db.generalize(x, ["k >= 2 on job"], class_column="good", into="safe"),
     "swap": lambda db, x: db.swap(x, confidential="job", by=["age"], proportion=1, into="safe"),
     "randomize": lambda db, x: db.randomize(x, noise={"age": "uniform 5"}, into="safe"),

@@ -88,6 +88,7 @@ COMPOSED = {
     "overlay": "Makes a view to be read in the place of the table.",
     "pack_counts": "Counts the values of the attributes by confidential value.",
     "pair_estimates": "Estimates the number of combinations of each pair of columns, all in one scan.",
+    "path": "Measures the requirements while values of one column are disclosed one after the other.",
     "pieces": "Lays the records of each pattern end to end.",
     "plain_types": "Turns types that list the values of the source into text.",
     "predict": "Makes the table with the class that the tree predicts for each record.",

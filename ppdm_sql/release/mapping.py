@@ -167,13 +167,15 @@ class _Mapping:
 
     def _typed_leaves(self, name: str, types: _Types) -> exp.Select:
         """Select a column's leaves with labels and bounds in its types; without bounds none can be met."""
-        plain = [column(part, "l") for part in ("node", "label", "cut", "closed")]
+        plain = [column(part, "l") for part in ("node", "label", "cut")]
+        # a leaf of no bounds that is an interval holds every value, so what cannot be compared is told no interval
+        closed = alias(column("closed", "l") if types.place else exp.cast(exp.null(), "BOOLEAN"), "closed")
         same = alias(read_exactly(column("label", "l"), types.own, types.wide), "same")
         bounds = [
             alias(read(column(bound, "l") if types.place else exp.null(), types.place or types.own), bound)
             for bound in ("lower", "upper")
         ]
-        return self._leaves_of(name, exp.select(*plain, same, *bounds))
+        return self._leaves_of(name, exp.select(*plain, closed, same, *bounds))
 
     def _leaves_of(self, name: str, query: exp.Select) -> exp.Select:
         rows = aliased(self.leaves, "l")

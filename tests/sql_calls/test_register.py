@@ -339,7 +339,7 @@ def test_registering_in_a_transaction_is_refused(con: duckdb.DuckDBPyConnection)
         ("'customers', 'x', require := 'k >= 2 on Jop', class := 'Rating'", "'Jop'"),
         ("'customers', 'x', require := 'k > 2 on Job', class := 'Rating'", "    ^\nExample: k >= 4"),
         ("'customers', 'x', require := 'k >= 99 on Job', class := 'Rating'", "Nothing can meet"),
-        ("'customers', 'x', require := 'k >= 2 on Job'", "needs the argument class"),
+        ("'customers', 'x', class := 'Rating'", "needs the argument require"),
         ("NULL, 'x', require := 'k >= 2 on Job', class := 'Rating'", "needs the argument tbl"),
         ("'customers', 'x', require := 3, class := 'Rating'", "Write it as require := ["),
         (
