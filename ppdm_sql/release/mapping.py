@@ -168,7 +168,7 @@ class _Mapping:
     def _typed_leaves(self, name: str, types: _Types) -> exp.Select:
         """Select a column's leaves with labels and bounds in its types; without bounds none can be met."""
         plain = [column(part, "l") for part in ("node", "label", "cut")]
-        # a leaf of no bounds that is an interval holds every value, so what cannot be compared is told no interval
+        # an interval without bounds holds every value, so for what cannot be compared nothing is one
         closed = alias(column("closed", "l") if types.place else exp.cast(exp.null(), "BOOLEAN"), "closed")
         same = alias(read_exactly(column("label", "l"), types.own, types.wide), "same")
         bounds = [
