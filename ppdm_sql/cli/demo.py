@@ -44,6 +44,8 @@ def run(
             chapter(db, file)
         typer.echo()
         write_pages(db, file, force=force)
+        typer.echo()
+        next_in_sql(db, file)
 
 
 def _create(file: Path, *, force: bool) -> None:
@@ -291,6 +293,5 @@ CHAPTERS: tuple[Chapter, ...] = (
     integration,
     swapping,
     randomization,
-    next_in_sql,
 )
 """One function a method; a new method adds its own."""

@@ -177,6 +177,7 @@ def test_the_documentation_prints_what_the_commands_do(
 ) -> None:
     bank.rename(tmp_path / "demo.duckdb")
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "stays.csv").write_text(blocks("csv")[0])
     shown = [block.removeprefix("$ ").partition("\n") for block in blocks("console")]
     assert len(shown) >= 2
     for command, _, expected in shown:
