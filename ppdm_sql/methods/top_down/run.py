@@ -275,13 +275,11 @@ class RefinementRun(Run[State]):
 
     def measured_by(self, classes: int | None) -> GroupingMeasure:
         """Choose what measures the states; with the position of the class it also measures information."""
-        of = self.engine, self.atoms
+        engine, atoms, horizon = self.engine, self.atoms, self.horizon
         if isinstance(self.constraints, AllowedConstraints):
-            return allowed_measure(*of, self.constraints, self.horizon, classes)
-        seen = self.constraints, self.horizon, classes, self.maskings
-        if self.counts_persons:
-            return PersonMeasure(self.engine, self.atoms, *seen)
-        return GroupingMeasure(self.engine, self.atoms, *seen, self.memory)
+            return allowed_measure(engine, atoms, self.constraints, horizon, classes)
+        of = engine, atoms, self.constraints, horizon, classes, self.maskings
+        return PersonMeasure(*of) if self.counts_persons else GroupingMeasure(*of, self.memory)
 
     @cached_property
     def horizon(self) -> list[Codes]:
