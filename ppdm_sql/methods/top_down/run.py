@@ -212,6 +212,11 @@ class RefinementRun(Run[State]):
         return [self.columns[name] for name in names]
 
     @property
+    def audited(self) -> Sequence[str]:
+        """Masked columns that the release is held against the source in: all whose values are here."""
+        return self.roles.masking
+
+    @property
     def beside_symbol(self) -> list[str]:
         """Columns in which the suppressed symbol can stand beside values as they are."""
         return [name for name in self.roles.masking if self.shows_symbol(name)]
@@ -377,7 +382,7 @@ class RefinementRun(Run[State]):
             self.columns[item.name] for item in released if item.of is None and item.name not in hidden
         ]
         promise = MaskingPromise(
-            masked=[self._masked(name, outcome) for name in self.roles.masking],
+            masked=[self._masked(name, outcome) for name in self.audited],
             carried=carried,
             pseudonyms=self.roles.pseudonyms,
             count=self.roles.count,
