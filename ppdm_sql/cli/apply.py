@@ -29,6 +29,8 @@ def run(database: DatabasePath, given: Given, common: Common) -> None:
 def _announce(applied: ppdm_sql.Applied, *, quiet: bool) -> None:
     """Say on stderr what was made, and where it does not do what the release does."""
     notice(f"Made table {applied.into}: {applied.rows} rows.", quiet=quiet)
+    if applied.to is not None:
+        notice(f"Wrote {applied.to}: {applied.placed} rows.", quiet=quiet)
     for found in applied.findings:
         if not found.holds:
             notice(f"Warning: {str(found.requirement)!r} does not hold on {applied.into}.")
