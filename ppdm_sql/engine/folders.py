@@ -20,6 +20,8 @@ if sys.platform != "win32":
 
 MARK = "_ppdm"
 """The file of a published folder that holds its token; readers of records skip names that begin so."""
+SETTLED = " committed"
+"""What stands behind the token once a database has committed what is there."""
 _DONE = "_SUCCESS"
 _PIECE = 1 << 20
 
@@ -96,9 +98,22 @@ def remove_staging(location: Location) -> None:
     shutil.rmtree(location.staging, ignore_errors=True)
 
 
-def remove_published(location: Location) -> None:
-    """Remove a published folder if it is ours: it vanishes in one move, then its files go."""
-    if not is_ours(location):
+def settle(location: Location) -> None:
+    """Write into the folder that the database has committed it, so that no old copy of that may remove it."""
+    with contextlib.suppress(OSError):
+        part = location.staging / MARK
+        part.write_text(location.token + SETTLED, "utf-8")
+        os.replace(part, Path(location.target) / MARK)
+
+
+def remove_published(location: Location, *, settled: bool) -> None:
+    """Remove a published folder if it is ours: it vanishes in one move, then its files go.
+
+    Args:
+        location: The folder.
+        settled: Whether to remove it though a database has committed it.
+    """
+    if not is_ours(location, settled=settled):
         return
     location.staging.mkdir(mode=0o700, exist_ok=True)
     shutil.rmtree(location.rows, ignore_errors=True)
@@ -106,11 +121,12 @@ def remove_published(location: Location) -> None:
     shutil.rmtree(location.staging, ignore_errors=True)
 
 
-def is_ours(location: Location) -> bool:
+def is_ours(location: Location, *, settled: bool) -> bool:
     """Tell whether the target is a folder with the token of this publication, and no link to one."""
+    wanted = (location.token, location.token + SETTLED) if settled else (location.token,)
     try:
         is_folder = stat.S_ISDIR(os.lstat(location.target).st_mode)
-        return is_folder and (Path(location.target) / MARK).read_text("utf-8") == location.token
+        return is_folder and (Path(location.target) / MARK).read_text("utf-8") in wanted
     except (OSError, UnicodeDecodeError):
         return False
 

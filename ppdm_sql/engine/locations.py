@@ -120,8 +120,11 @@ class RowStore(Protocol):
     def remove_staged(self) -> None:
         """Remove what stands aside of the target, if anything."""
 
-    def remove_published(self) -> None:
-        """Remove the target if it is ours."""
+    def settle(self) -> None:
+        """Note at the target that a database has committed it, so that no old copy of that removes it."""
+
+    def remove_published(self, *, settled: bool) -> None:
+        """Remove the target if it is ours, also one that is settled or only one that is not."""
 
 
 def location_of(engine: Engine, to: str) -> Location:

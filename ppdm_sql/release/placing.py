@@ -104,7 +104,7 @@ class Placing:
         """Remove what was written, published or not."""
         with contextlib.suppress(PpdmError, OSError):
             if self.is_published:
-                self.store.remove_published()
+                self.store.remove_published(settled=False)
             self.store.remove_staged()
 
 
@@ -141,6 +141,9 @@ def placing(engine: Engine, to: str | None) -> Iterator[Placing | None]:
             if not engine.committed:
                 made.take_back()
             raise
+        if made.is_published:
+            with contextlib.suppress(PpdmError):
+                made.store.settle()
 
 
 @contextlib.contextmanager
@@ -162,11 +165,12 @@ def _note(engine: Engine, location: Location) -> None:
     """Note it at once, in no transaction that is yet to be committed."""
     for part in ("schema", "pending"):
         engine.look_up(text(f"release/create_{part}"), step=f"create {part}")
-    engine.look_up(text("release/insert_pending"), _named(location), step="insert pending")
+    engine.look_up(text("release/insert_pending"), _named(location, "write"), step="insert pending")
 
 
-def _named(location: Location) -> dict[str, object]:
-    return {"token": location.token, "kind": location.kind, "target": location.target}
+def _named(location: Location, purpose: str) -> dict[str, object]:
+    named = {"token": location.token, "kind": location.kind, "target": location.target}
+    return {**named, "purpose": purpose}
 
 
 def _forget(engine: Engine, token: str) -> None:
@@ -189,19 +193,23 @@ def sweep(engine: Engine, *, read_only: bool = False) -> None:
     """
     if not has_pending(engine):
         return
-    for token, kind, target, seconds in engine.look_up(text("release/pending"), step="pending"):
+    for token, kind, target, purpose, seconds in engine.look_up(text("release/pending"), step="pending"):
         location = Location(kind, target, token)
         if token in _alive or is_in_use(location):
             continue
-        if _is_swept(engine, location) and seconds > SECONDS_TO_COME and not read_only:
+        if (
+            _is_swept(engine, location, settled=purpose == "remove")
+            and seconds > SECONDS_TO_COME
+            and not read_only
+        ):
             _forget(engine, token)
 
 
-def _is_swept(engine: Engine, location: Location) -> bool:
+def _is_swept(engine: Engine, location: Location, *, settled: bool) -> bool:
     """Remove what is left of a location, if that can be done here; tell whether it was."""
     if location.kind == "folder":
         with contextlib.suppress(OSError):
-            remove_published(location)
+            remove_published(location, settled=settled)
         remove_staging(location)
         return not location.staging.exists()
     if engine.spark is None:
@@ -209,7 +217,7 @@ def _is_swept(engine: Engine, location: Location) -> bool:
     try:
         store = store_of(engine, location)
         store.remove_staged()
-        store.remove_published()
+        store.remove_published(settled=settled)
     except PpdmError:
         return False
     return True
@@ -220,9 +228,9 @@ def remove(engine: Engine, location: Location) -> None:
     if engine.dry:
         return
     if location.kind == "folder":
-        remove_published(location)
+        remove_published(location, settled=True)
     else:
-        store_of(engine, location).remove_published()
+        store_of(engine, location).remove_published(settled=True)
     _forget(engine, location.token)
 
 
@@ -235,7 +243,7 @@ def note_removal(engine: Engine, location: Location) -> None:
     if location.kind == "table":
         store_of(engine, location)
     engine.write(text("release/create_pending"), step="create pending")
-    engine.write(text("release/insert_pending"), _named(location), step="insert pending")
+    engine.write(text("release/insert_pending"), _named(location, "remove"), step="insert pending")
 
 
 def location_in(parameters: Mapping[str, Any]) -> Location | None:

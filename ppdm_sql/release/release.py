@@ -174,10 +174,11 @@ class Release:
         nodes = cut_tree.cut(self._engine, shape.name)
         return sorted(nodes, key=lambda node: place.get(node.attribute, len(place)))
 
-    def verify(self) -> Verification:
+    def verify(self, elsewhere: bool = True) -> Verification:
         """Audit the published table afresh and check that nobody has touched it.
 
-        Where the rows stand outside of the database, too, their files and rows are compared with it.
+        Args:
+            elsewhere: Whether rows that stand outside of the database, too, are read and compared with it.
 
         Raises:
             InvalidOption: What reads those rows is not open.
@@ -186,7 +187,7 @@ class Release:
         GROUP BY. Works on a read-only file.
         """
         row, shape = self._found()
-        return self._engine.alone(lambda: verify(self._engine, row, shape, everywhere=True))
+        return verify(self._engine, row, shape, everywhere=elsewhere)
 
     def export(
         self,

@@ -4,5 +4,6 @@ CREATE TABLE IF NOT EXISTS ppdm.pending (
     token VARCHAR,
     kind VARCHAR,
     target VARCHAR,
+    purpose VARCHAR,
     made_at TIMESTAMP
 );

@@ -4,6 +4,7 @@ SELECT
     p.token,
     p.kind,
     p.target,
+    p.purpose,
     epoch(make_timestamp(epoch_us(now())) - p.made_at) AS seconds
 FROM ppdm.pending AS p
 ORDER BY p.made_at ASC, p.token ASC;

@@ -82,7 +82,7 @@ def made(db: Database, people: str, folder: Path, **more: Any) -> Release:
 
 
 @pytest.mark.parametrize("method", ["suppress", "generalize"])
-def test_the_rows_are_those_of_a_run_in_duckdb(
+def test_the_rows_are_those_of_a_run_in_duckdb_and_the_ledger_has_them_collapsed(
     db: Database, people: str, tmp_path: Path, method: str
 ) -> None:
     here = getattr(db, method)("here", into="here_safe", **ASKED)
@@ -92,19 +92,21 @@ def test_the_rows_are_those_of_a_run_in_duckdb(
     assert rows(db, files(tmp_path / "safe")) == rows(db, "here_safe")
     assert [(m.measure, m.after) for m in there.measures()] == [(m.measure, m.after) for m in here.measures()]
     assert there.row().rows == 2000
-    assert there.verify().holds
     assert left(tmp_path) == {"safe"}
     assert not pending(db)
-
-
-def test_the_release_in_the_ledger_is_the_same_collapsed(db: Database, people: str, tmp_path: Path) -> None:
-    release = made(db, people, tmp_path)
-    count = release.row().shape("ledger").count
-    unfolded = f"(SELECT * FROM safe, range({count}))"
-    assert rows(db, unfolded) == rows(db, files(tmp_path / "safe"))
-    assert len(release.at(0).fetchall()) < len(rows(db, "safe"))
-    release.export(tmp_path / "exported.parquet")
+    unfolded = f"(SELECT * FROM safe, range({there.row().shape('ledger').count}))"
+    assert rows(db, unfolded) == rows(db, "here_safe")
+    assert len(there.at(0).fetchall()) < len(rows(db, "safe"))
+    db.engine.spark = None  # what the ledger keeps needs no Spark
+    there.export(tmp_path / "exported.parquet")
+    there.report(tmp_path / "page.html")
     assert rows(db, f"'{tmp_path}/exported.parquet'") == rows(db, "safe")
+    with pytest.raises(InvalidOption, match="--spark"):
+        there.verify()
+    with pytest.raises(InvalidOption, match="--spark"):
+        db.suppress("here", into="other", to=f"{tmp_path}/other", **ASKED)
+    there.drop()
+    assert left(tmp_path) == {"exported.parquet", "page.html"}
 
 
 def test_a_table_takes_the_rows(db: Database, people: str, spark_session: Any, table: str) -> None:
@@ -228,14 +230,6 @@ class TestWhatIsRefused:
         with pytest.raises(InvalidOption, match="cannot be written"):
             db.suppress(people, into="safe", to=f"{tmp_path}/no/safe", **ASKED)
 
-    def test_rows_elsewhere_without_spark(self, db: Database, people: str, tmp_path: Path) -> None:
-        release = made(db, people, tmp_path)
-        db.engine.spark = None
-        with pytest.raises(InvalidOption, match="--spark"):
-            release.verify()
-        with pytest.raises(InvalidOption, match="--spark"):
-            db.suppress("here", into="other", to=f"{tmp_path}/other", **ASKED)
-
     def test_nothing_is_left_of_a_run_that_the_audit_refuses(
         self, db: Database, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -294,16 +288,19 @@ def hide_a_file(folder: Path) -> None:
 FAULTS = [change_a_byte, add_a_file, replace_the_rows, remove_a_file, hide_a_file, shutil.rmtree]
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_verify_finds_what_was_changed_later(
-    db: Database, people: str, tmp_path: Path, fault: Callable[[Path], None]
-) -> None:
-    release = made(db, people, tmp_path)
-    fault(tmp_path / "safe")
-    found = {check.check: check.holds for check in release.verify().checks}
-    assert not found[f"the files of {tmp_path}/safe are those published"]
+def test_verify_finds_what_was_changed_later(db: Database, people: str, tmp_path: Path) -> None:
+    release, folder = made(db, people, tmp_path), tmp_path / "safe"
+    shutil.copytree(folder, tmp_path / "whole")
+    for fault in FAULTS:
+        fault(folder)
+        found = {check.check: check.holds for check in release.verify().checks}
+        assert not found[f"the files of {folder} are those published"], fault.__name__
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(tmp_path / "whole", folder)
+    assert release.verify().holds
+    shutil.rmtree(folder)
     release.drop()
-    assert left(tmp_path) == set()
+    assert left(tmp_path) == {"whole"}
     assert not db.releases()
 
 
@@ -364,6 +361,16 @@ class TestWhatAKilledRunLeaves:
         (tmp_path / "others").mkdir()
         placing.sweep(db.engine)
         assert left(tmp_path) == {"others"}
+
+    def test_is_not_what_an_old_copy_of_the_ledger_takes_for_it(
+        self, db: Database, people: str, tmp_path: Path
+    ) -> None:
+        release = made(db, people, tmp_path)
+        location = placing.location_in(release.row().parameters)
+        assert location is not None
+        placing._note(db.engine, location)
+        placing.sweep(db.engine)
+        assert left(tmp_path) == {"safe"}
 
     def test_is_forgotten_after_a_while(
         self, db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

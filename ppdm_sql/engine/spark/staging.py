@@ -83,9 +83,13 @@ class FolderOfRows:
         """Remove what was written."""
         folders.remove_staging(self._location)
 
-    def remove_published(self) -> None:
+    def settle(self) -> None:
+        """Note it in the folder."""
+        folders.settle(self._location)
+
+    def remove_published(self, *, settled: bool) -> None:
         """Remove the published folder if it is ours."""
-        folders.remove_published(self._location)
+        folders.remove_published(self._location, settled=settled)
 
 
 class TableOfRows:
@@ -152,14 +156,21 @@ class TableOfRows:
         with self._place.guarded("remove"):
             self._session.sql(f"DROP TABLE IF EXISTS {spark_name(self._location.staged_table)}")
 
-    def remove_published(self) -> None:
+    def settle(self) -> None:
+        """Note it in the properties of the table."""
+        owned = f"'{PROPERTY}' = '{self._location.token}{folders.SETTLED}'"
+        with self._place.guarded("settle"):
+            self._session.sql(f"ALTER TABLE {spark_name(self._location.table)} SET TBLPROPERTIES ({owned})")
+
+    def remove_published(self, *, settled: bool) -> None:
         """Drop the published table if it is ours."""
-        name = spark_name(self._location.table)
+        name, token = spark_name(self._location.table), self._location.token
+        wanted = (token, token + folders.SETTLED) if settled else (token,)
         with self._place.guarded("remove"):
             if not self._session.catalog.tableExists(name):
                 return
             found = self._session.sql(f"SHOW TBLPROPERTIES {name}").collect()
-            if any(row["key"] == PROPERTY and row["value"] == self._location.token for row in found):
+            if any(row["key"] == PROPERTY and row["value"] in wanted for row in found):
                 self._session.sql(f"DROP TABLE {name}")
 
 
