@@ -212,8 +212,6 @@ def _is_swept(engine: Engine, location: Location, *, settled: bool) -> bool:
             remove_published(location, settled=settled)
         remove_staging(location)
         return not location.staging.exists()
-    if engine.spark is None:
-        return False
     try:
         store = store_of(engine, location)
         store.remove_staged()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from commands import ppdm, spawn
 
 import ppdm_sql
 from ppdm_sql import Database, PpdmError, Release
@@ -391,6 +393,41 @@ class TestWhatAKilledRunLeaves:
         assert left(tmp_path) == {"safe"}
         placing.sweep(db.engine)
         assert left(tmp_path) == set()
+
+
+ON_THE_COMMAND_LINE = ["--require", "k >= 20 on job, age", "--class", "rating", "--range", "age=0,100"]
+
+
+def test_the_command_line(people: str, tmp_path: Path, spark_url: str) -> None:
+    file, safe, spark = tmp_path / "l.duckdb", str(tmp_path / "safe"), ("--spark", spark_url)
+    asked = [*ON_THE_COMMAND_LINE, *spark, "--into", "safe", "--to", safe]
+    assert f"Wrote {safe}: 2000 rows." in ppdm("generalize", file, people, *asked).stderr
+    assert safe in ppdm("show", file, "safe").stdout
+    verified = ppdm("verify", file, "safe", *spark)
+    assert verified.exit_code == 0
+    assert f"the rows of {safe} are those of the release" in verified.stdout
+    assert "Add --spark URL" in ppdm("verify", file, "safe").stderr
+    assert ppdm("drop", file, "safe").exit_code == 0
+    assert not Path(safe).exists()
+
+
+@pytest.mark.parametrize("moment", [".ppdm-*/owner", ".ppdm-*/rows", "safe"])
+def test_a_killed_command_leaves_nothing_or_all(
+    people: str, tmp_path: Path, spark_url: str, moment: str
+) -> None:
+    file, safe = tmp_path / "ledger.duckdb", tmp_path / "safe"
+    asked = [*ON_THE_COMMAND_LINE, "--spark", spark_url, "--into", "safe", "--to", str(safe)]
+    command = spawn("generalize", file, people, *asked)
+    while command.poll() is None and not any(tmp_path.glob(moment)):
+        time.sleep(0.002)
+    command.kill()
+    command.communicate()
+    with ppdm_sql.open(file, spark=spark_url) as db:
+        if db.releases():
+            assert db.release("safe").verify().holds
+            assert left(tmp_path) == {"safe"}
+        else:
+            assert left(tmp_path) == set()
 
 
 def test_errors_tell_no_cell(db: Database, people: str, tmp_path: Path, capfd: Any) -> None:
