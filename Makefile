@@ -34,6 +34,8 @@ bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
 	@$(BIN)/python benchmarks/swap.py
 	@$(BIN)/python benchmarks/audit.py
 	@$(BIN)/python benchmarks/perturb.py
+	@$(BIN)/python benchmarks/reconstruct.py
+	@$(BIN)/python benchmarks/persons.py
 	@$(BIN)/python benchmarks/integrate.py
 
 clean: ## Remove the environment, caches and the demo.

@@ -70,6 +70,8 @@ class Database:
         for name in self._attached:
             detach(self.engine, name)
         self._attached.clear()
+        if self.engine.spark is not None:
+            self.engine.spark.close()
         self.engine.close()
 
     @alone
@@ -99,7 +101,7 @@ class Database:
         attach(self.engine, name, database)
         self._attached.append(name)
 
-    @takes_sources("table", "population")
+    @takes_sources("table", "population", elsewhere=True)
     @alone
     def audit(
         self,
@@ -1176,6 +1178,7 @@ def open_database(
     attach: Mapping[str, str | os.PathLike[str]] | None = None,
     threads: int | None = None,
     memory_limit: str | None = None,
+    spark: Any = None,
 ) -> Database:
     """Open a DuckDB file, or use a connection that is open already.
 
@@ -1187,9 +1190,11 @@ def open_database(
         attach: Other databases to read from, by the names that they get; see :meth:`Database.attach`.
         threads: Number of threads, at least 1; None leaves the engine's choice.
         memory_limit: Such as ``2GB``; None leaves the engine's choice.
+        spark: Where else tables live: the URL of a Spark Connect server, such as ``sc://host:15002``, or
+            ``local[2]`` to start a Spark here for a trial, or an open session, which stays open.
 
     Raises:
-        DatabaseUnavailable: The file is missing, locked, read-only or no database.
+        DatabaseUnavailable: The file is missing, locked, read-only or no database, or Spark does not answer.
 
     Example:
         >>> with open_database(":memory:") as db:
@@ -1197,7 +1202,7 @@ def open_database(
         []
     """
     if isinstance(database, duckdb.DuckDBPyConnection):
-        return _with_attached(Database(Engine(database)), attach)
+        return _with_elsewhere(Database(Engine(database)), attach, spark)
     spill = SpillFolder()
     try:
         connection = connect(
@@ -1211,12 +1216,18 @@ def open_database(
     except BaseException:
         spill.close()
         raise
-    return _with_attached(Database(Engine(connection, spill=spill, owned=True)), attach)
+    return _with_elsewhere(Database(Engine(connection, spill=spill, owned=True)), attach, spark)
 
 
-def _with_attached(db: Database, attached: Mapping[str, str | os.PathLike[str]] | None) -> Database:
-    """Attach databases; where one cannot be, nothing stays open."""
+def _with_elsewhere(
+    db: Database, attached: Mapping[str, str | os.PathLike[str]] | None, spark: Any
+) -> Database:
+    """Attach databases and reach Spark; where that cannot be, nothing stays open."""
     try:
+        if spark is not None:
+            from ppdm_sql.engine.spark.session import connect as reach
+
+            db.engine.spark = reach(spark)
         for name, path in by_name(attached, "attach").items():
             db.attach(name, path)
     except BaseException:

@@ -9,6 +9,13 @@ from pathlib import Path
 
 import ppdm_sql
 
+IMPORTS_BY_NAME = {
+    "__init__.py",  # stands above all, and gives public names
+    "cli/app.py",  # the module of a command, of its own folder
+    "privacy/models/__init__.py",  # the models, of its own folder
+    "taxonomy/__init__.py",  # public names, of its own folder
+}
+"""Where modules are imported by their names, which the contracts of imports cannot see."""
 PACKAGE = Path(ppdm_sql.__file__).parent
 MOST_LINES_OF_A_FUNCTION = 60
 MOST_LINES_OF_A_FILE = 500
@@ -65,3 +72,15 @@ def test_a_function_fits_a_screen() -> None:
 def test_a_file_can_be_read_at_a_sitting() -> None:
     lines = {name: len(source.splitlines()) for name, source in sources()}
     assert {name: n for name, n in lines.items() if n > LONG_FILES.get(name, MOST_LINES_OF_A_FILE)} == {}
+
+
+def test_no_import_escapes_the_contracts_of_layers() -> None:
+    importing = ("import_module", "__import__", "spec_from_file_location", "run_module")
+    found = {
+        name
+        for name, source in sources()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Name | ast.Attribute | ast.alias)
+        and {getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "name", "")} & {*importing}
+    }
+    assert found == IMPORTS_BY_NAME

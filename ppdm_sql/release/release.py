@@ -25,7 +25,7 @@ from ppdm_sql.release.draft import Draft, Measured
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.publishing import freeze
 from ppdm_sql.release.verification import Verification, reads_release, verify
-from ppdm_sql.reporting import registered_writer
+from ppdm_sql.reporting import registered_reports
 
 if TYPE_CHECKING:
     from ppdm_sql.release.cut_tree import Node
@@ -252,7 +252,7 @@ class Release:
         Cost: the audit on both sides, and some scans for each column and each pair of eight columns.
         """
         asked = {"public": public, "force": force, "evaluate": evaluate, "exported": exported}
-        write, told = registered_writer(), progress or WarningProgress()
+        write, told = registered_reports().release, progress or WarningProgress()
         self._engine.alone(lambda: write(self._engine, self, path, told, **asked))
 
     def drop(self) -> None:

@@ -11,8 +11,10 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, table_name
+from ppdm_sql.engine.source import Source as Elsewhere
+from ppdm_sql.engine.source import find_elsewhere, stand_in
 from ppdm_sql.engine.statements import literal
-from ppdm_sql.errors import EngineError, InvalidSource, PpdmError, UnknownTable
+from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable
 from ppdm_sql.progress import Progress
 from ppdm_sql.sources.column_types import TypeSaid, resolved_types, typed, types_said
 from ppdm_sql.sources.csv_files import read_csv
@@ -38,12 +40,14 @@ def given(
     *,
     strict: bool = True,
     called: str | None = None,
+    elsewhere: bool = False,
     progress: Progress | None = None,
 ) -> Iterator[str]:
     """Give the name under which the engine finds a source, for as long as the context lasts.
 
-    A table or view of the name comes first. Else a text is the path of a file, or a pattern of paths. Files
-    and frames are read once, into a temporary table that is dropped at the end.
+    A table or view of the name comes first, where other tables live or in DuckDB. Else a text is the path of
+    a file, or a pattern of paths. Files and frames are read once, into a temporary table that is dropped at
+    the end.
 
     Args:
         engine: Where it is read.
@@ -51,6 +55,7 @@ def given(
         types: The types of columns, by their names.
         strict: Whether each column of which a type is said must be there.
         called: The name of what files hold, if not their path.
+        elsewhere: Whether the caller can take a table that lives elsewhere, by its stand-in.
         progress: Told what is read, and what the user should know of it.
 
     Raises:
@@ -66,6 +71,10 @@ def given(
         source = table_name(source)
         if source in engine.given:  # named twice in one call
             yield source
+            return
+        if (found := find_elsewhere(engine, source, progress)) is not None:
+            with _stood_in(engine, source, found, said, elsewhere, progress):
+                yield source
             return
         table = _table(engine, source)
         if table is not None and not said:
@@ -88,6 +97,38 @@ def given(
             for text in notices if progress is not None else ():
                 progress.notice(text)  # type: ignore[union-attr]
             yield name
+
+
+@contextmanager
+def _stood_in(
+    engine: Engine,
+    name: str,
+    found: Elsewhere,
+    said: Mapping[str, TypeSaid],
+    welcome: bool,
+    progress: Progress | None,
+) -> Iterator[None]:
+    """Let the engine find the stand-in of a table that lives elsewhere."""
+    if said:
+        raise InvalidOption(
+            f"{name} has the types of its columns where it lives, and --types is for files.",
+            "Leave --types out, and cast in a view there.",
+        )
+    if not welcome:
+        raise InvalidSource(
+            f"This reads tables of DuckDB and files, and {name} lives elsewhere.",
+            "Copy what is needed of it into the DuckDB file first.",
+        )
+    with engine.workspace():
+        if progress is not None:
+            progress.start(f"reading {name}")
+        engine.given[name] = table = stand_in(engine, found)
+        try:
+            yield
+            found.check_unchanged()
+        finally:
+            engine.given.pop(name, None)
+            engine.sources.pop(table, None)
 
 
 @contextmanager

@@ -212,6 +212,11 @@ class RefinementRun(Run[State]):
         return [self.columns[name] for name in names]
 
     @property
+    def audited(self) -> Sequence[str]:
+        """Masked columns that the release is held against the source in: all whose values are here."""
+        return self.roles.masking
+
+    @property
     def beside_symbol(self) -> list[str]:
         """Columns in which the suppressed symbol can stand beside values as they are."""
         return [name for name in self.roles.masking if self.shows_symbol(name)]
@@ -275,13 +280,11 @@ class RefinementRun(Run[State]):
 
     def measured_by(self, classes: int | None) -> GroupingMeasure:
         """Choose what measures the states; with the position of the class it also measures information."""
-        of = self.engine, self.atoms
+        engine, atoms, horizon = self.engine, self.atoms, self.horizon
         if isinstance(self.constraints, AllowedConstraints):
-            return allowed_measure(*of, self.constraints, self.horizon, classes)
-        seen = self.constraints, self.horizon, classes, self.maskings
-        if self.counts_persons:
-            return PersonMeasure(self.engine, self.atoms, *seen)
-        return GroupingMeasure(self.engine, self.atoms, *seen, self.memory)
+            return allowed_measure(engine, atoms, self.constraints, horizon, classes)
+        of = engine, atoms, self.constraints, horizon, classes, self.maskings
+        return PersonMeasure(*of) if self.counts_persons else GroupingMeasure(*of, self.memory)
 
     @cached_property
     def horizon(self) -> list[Codes]:
@@ -379,7 +382,7 @@ class RefinementRun(Run[State]):
             self.columns[item.name] for item in released if item.of is None and item.name not in hidden
         ]
         promise = MaskingPromise(
-            masked=[self._masked(name, outcome) for name in self.roles.masking],
+            masked=[self._masked(name, outcome) for name in self.audited],
             carried=carried,
             pseudonyms=self.roles.pseudonyms,
             count=self.roles.count,
