@@ -19,7 +19,7 @@ from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.boundaries import GroupsByValue, invalid_boundaries
 from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.methods.top_down.count_tables import Counted, CountTable
-from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
+from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, refined
 from ppdm_sql.methods.top_down.grouping_sql import group_keys
 from ppdm_sql.methods.top_down.groupings import CountedGrouping, by_candidate, numbered_parts
 from ppdm_sql.methods.top_down.maskings import Masking
@@ -215,9 +215,3 @@ class PersonMeasure(GroupingMeasure):
                 of = ([formulas[n] for n in lasting], known[here], limits, len(part))
                 invalid |= invalid_boundaries(self._engine, groups, *of)
         return np.asarray(boundaries[invalid[boundaries]])
-
-
-def refined(cuts: Cuts, candidate: Candidate) -> Cuts:
-    """Give the state after a candidate."""
-    attribute, chosen = candidate
-    return (*cuts[:attribute], cuts[attribute].refine(chosen), *cuts[attribute + 1 :])
