@@ -30,7 +30,7 @@ LONG_FUNCTIONS = {
     "cli/swap.py run": 94,
     "cli/train.py run": 80,
     "database.py audit": 64,
-    "database.py compare": 112,
+    "database.py compare": 132,
     "database.py generalize": 130,
     "database.py randomize": 90,
     "database.py reconstruct": 77,
@@ -74,18 +74,6 @@ def test_a_file_can_be_read_at_a_sitting() -> None:
     assert {name: n for name, n in lines.items() if n > LONG_FILES.get(name, MOST_LINES_OF_A_FILE)} == {}
 
 
-def test_no_import_escapes_the_contracts_of_layers() -> None:
-    importing = ("import_module", "__import__", "spec_from_file_location", "run_module")
-    found = {
-        name
-        for name, source in sources()
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Name | ast.Attribute | ast.alias)
-        and {getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "name", "")} & {*importing}
-    }
-    assert found == IMPORTS_BY_NAME
-
-
 NAMES_SPARK = {"database.py", "cli", "engine", "options", "sql_calls"}
 """The engine, and the surfaces on which users say where a table lives; all else reads a source."""
 
@@ -103,3 +91,15 @@ def test_pyspark_is_imported_inside_the_functions_that_need_it() -> None:
             str(getattr(node, "module", "")) for node in top
         }
         assert not any(item.split(".")[0] == "pyspark" for item in imported), name
+
+
+def test_no_import_escapes_the_contracts_of_layers() -> None:
+    importing = ("import_module", "__import__", "spec_from_file_location", "run_module")
+    found = {
+        name
+        for name, source in sources()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Name | ast.Attribute | ast.alias)
+        and {getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "name", "")} & {*importing}
+    }
+    assert found == IMPORTS_BY_NAME

@@ -146,3 +146,25 @@ def test_an_unknown_error_is_named_by_its_kind_alone() -> None:
     found = explained("collapse", ValueError(CELL))
     assert CELL not in str(found) and "ValueError" in str(found)
     assert getattr(found, "engine_text", "") == CELL
+
+
+@pytest.mark.spark
+def test_a_spark_of_this_machine_serves_a_trial_in_silence(spark_url: str, parquet: Parquet) -> None:
+    """It hands rows over as Parquet; its log, with cells, goes nowhere, and it ends with the connection."""
+    rows = parquet("rows", f"SELECT 'a' AS a, TIMESTAMP '2020-01-01' AS t, '{CELL}' AS b FROM range(9)")
+    code = f"""
+import ppdm_sql
+with ppdm_sql.open(":memory:", spark="local[1]") as db:
+    session = db.engine.spark.session
+    session.sql("CREATE TEMP VIEW failing AS SELECT CAST(b AS INT) AS b FROM parquet.`{rows}`")
+    session.sql("CREATE TEMP VIEW moments AS SELECT TIMESTAMP '2020-01-01 00:00:00Z' AS z FROM range(3)")
+    print(db.audit({rows!r}, ["k on a, t, b"]).findings[0].reached)
+    print(db.audit("moments", ["k on z"]).findings[0].reached)
+    try:
+        db.audit("failing", ["k on b"])
+    except ppdm_sql.PpdmError as error:
+        print(type(error).__name__)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=170)
+    assert run.stdout.split() == ["9.0", "3.0", "EngineError"], run.stderr[-500:]
+    assert CELL not in run.stdout + run.stderr and "WARN" not in run.stderr
