@@ -30,7 +30,7 @@ LONG_FUNCTIONS = {
     "cli/swap.py run": 94,
     "cli/train.py run": 80,
     "database.py audit": 64,
-    "database.py compare": 112,
+    "database.py compare": 132,
     "database.py generalize": 130,
     "database.py randomize": 90,
     "database.py reconstruct": 77,
