@@ -159,9 +159,8 @@ def audit(
         _refuse_population(population)
         _refuse_persons(person)
         noticed = _noticed(engine, table, count, person, beside=" beside --by or --require")
-        return Audit(
-            profile=profile(engine, table, count), notices=(*noticed, *_not_looked_at(engine, table))
-        )
+        noticed += _not_looked_at(engine, table)
+        return Audit(profile=profile(engine, table, count), notices=noticed)
     with engine.workspace():
         asked, given = _spelled(engine, table, requirements), (confidential, sensitive, by)
         run = _AuditRun(engine, table, asked, quasi_identifier or (), count, given, person)
@@ -183,11 +182,13 @@ def _noticed(
     return tuple(repeated_persons(engine, table, engine.columns(table), otherwise=counted, beside=beside))
 
 
-def _not_looked_at(engine: Engine, table: Table) -> list[str]:
+def _not_looked_at(engine: Engine, table: Table) -> tuple[str, ...]:
     """Tell of columns that a first look leaves out, since their values cannot be read."""
     names = list(source_of(engine, table).unreadable())
     listed = ", ".join(names)
-    return [f"Not looked at, as their values cannot be read from where they live: {listed}."] if names else []
+    return (
+        (f"Not looked at, as their values cannot be read from where they live: {listed}.",) if names else ()
+    )
 
 
 def _spelled(engine: Engine, table: Table, requirements: Sequence[Asked]) -> list[Asked]:
