@@ -54,8 +54,9 @@ EVERYWHERE = {
 ALONE = {
     "audit": {"--show-groups", "--groups", "--spark"},
     "show": {"--partitions", "--step", "--limit", "--test", "--all"},
-    "suppress": {"--accept-partial", "--export", "--force"},
-    "generalize": {"--accept-partial", "--export", "--force"},
+    "suppress": {"--accept-partial", "--export", "--force", "--spark"},
+    "generalize": {"--accept-partial", "--export", "--force", "--spark"},
+    **dict.fromkeys(("apply", "verify", "drop"), {"--spark"}),
     "swap": {"--export", "--force"},
     "randomize": {"--export", "--force"},
     "integrate": {

@@ -86,9 +86,8 @@ class Engine:
         self._numbers = count()
         self._working: list[tuple[str, Table]] = []
         self._functions: list[str] = []
-        self._depth = 0
+        self._depth = self._settling = 0
         self._inside = False
-        self._settling = 0
         self._switch = threading.Lock()
         self._lock = lock_of(connection)
         self._in_snapshot = self._writes_in_snapshot = False
