@@ -159,8 +159,7 @@ def audit(
         _refuse_population(population)
         _refuse_persons(person)
         noticed = _noticed(engine, table, count, person, beside=" beside --by or --require")
-        noticed += _not_looked_at(engine, table)
-        return Audit(profile=profile(engine, table, count), notices=noticed)
+        return Audit(profile=profile(engine, table, count), notices=noticed + _not_looked_at(engine, table))
     with engine.workspace():
         asked, given = _spelled(engine, table, requirements), (confidential, sensitive, by)
         run = _AuditRun(engine, table, asked, quasi_identifier or (), count, given, person)
