@@ -85,7 +85,7 @@ def test_a_table_of_the_catalogue_is_found_by_any_spelling(
 
 
 @pytest.mark.parametrize(
-    "name", ["nobody", "no.body", "a.b.c", "no`body`", "/no/where", "x.parquet", "; DROP"]
+    "name", ["nowhere", "no.body", "a.b.c", "no`body`", "/no/where", "x.parquet", "; DROP"]
 )
 def test_what_is_not_there_is_said_to_be_unknown(spark_place: SparkPlace, name: str) -> None:
     with pytest.raises(PpdmError) as raised:
