@@ -225,8 +225,8 @@ class RefinementRun(Run[State]):
     def collapsed_over(self) -> tuple[object, ...]:
         """What the collapsed source depends on; runs for which it is the same can share it."""
         coded, roles = tuple(item.name for item in self.coded), self.roles
-        masked = tuple(self.beside_symbol)
-        return self.table, coded, roles.kept, roles.pseudonyms, roles.count, masked, self.request.symbol
+        of = self.table, coded, roles.kept, roles.pseudonyms, roles.count, roles.person
+        return *of, tuple(self.beside_symbol), self.request.symbol
 
     def read(self) -> Atoms:
         """Read the source; everything after works on what comes out, but for the audit."""
@@ -234,7 +234,8 @@ class RefinementRun(Run[State]):
         masked, symbol = self.beside_symbol, self.request.symbol
         coded = [item.name for item in self.coded]
         needed = {*coded, *roles.kept, *roles.pseudonyms, *roles.person, *([] if count is None else [count])}
-        columns = [item for item in engine.columns(self.table) if item.name in needed]
+        count = self.collapsed_elsewhere(needed, count)
+        columns = [item for item in engine.columns(self.table) if item.name in {*needed, count}]
         self.rows = read_source(engine, self.table, columns)
         return collapse(
             engine,
@@ -364,6 +365,7 @@ class RefinementRun(Run[State]):
             person=person,
             persons=self.atoms.persons,
             first=self.first_kept(state, cuts, more),
+            unfolded=self.unfolded,
         )
 
     def _accepted(
