@@ -85,7 +85,7 @@ class SettledMeasure(AllowedMeasure):
         classes: int | None = None,
     ) -> None:
         super().__init__(engine, atoms, constraints, horizon, classes)
-        self._compares = any(item.requirement.compares_with_table for item in constraints.asked)
+        self._compares = constraints.compares_with_table
         everything: dict[Counted, str] = {}
         for asked in self._asked:
             for key in asked.counted:
@@ -222,6 +222,6 @@ def allowed_measure(
 ) -> AllowedMeasure:
     """Choose what measures the states of a run."""
     several = len({frozenset(item.attributes) for item in constraints.asked}) > 1
-    compares = any(item.requirement.compares_with_table for item in constraints.asked)
-    kind = SettledMeasure if constraints.most and (several or compares) else AllowedMeasure
+    settles = constraints.most and (several or constraints.compares_with_table)
+    kind = SettledMeasure if settles else AllowedMeasure
     return kind(engine, atoms, constraints, horizon, classes)

@@ -219,6 +219,7 @@ class Refinement:
             return Ranking(tuple(ranked), self._rounding)
         opened = [self._open(attribute, cut) for attribute, cut in enumerate(cuts)]
         gains = self._gains.of(cuts, [ids for ids, _ in opened])
+        opened, gains = self._gains.beneficial(opened, gains)
         blocks = [self._block(a, *opened[a], gains[a], before) for a in range(len(cuts))]
         return Ranking(tuple(blocks), self._rounding)
 
