@@ -264,6 +264,14 @@ class CountedGrouping(Grouping):
         return np.vstack([self._swept(cuts, batch, formulas) for batch in batches])
 
     def _swept(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
+        counts, keys, params, parts = self._swept_parts(cuts, candidates)
+        (row,) = self._engine.query(sweep_sql(counts.table, keys, parts, formulas), params, step="sweep")
+        return np.array(row, dtype=np.float64).reshape(len(candidates), len(formulas))
+
+    def _swept_parts(
+        self, cuts: Cuts, candidates: Sequence[Candidate]
+    ) -> tuple[CountTable, list[list[int]], dict[str, object], list[tuple[int, range]]]:
+        """Number the parts of candidates, beside what :meth:`_present` gives to measure them on."""
         part = {i: np.full(len(cuts[i].parts), -1) for i, _ in candidates}
         numbers, made = list[tuple[int, range]](), 0
         for attribute, candidate in candidates:
@@ -274,8 +282,7 @@ class CountedGrouping(Grouping):
             made += len(parts)
         counts, keys, params = self._present(cuts, part)
         params |= {f"part{i}": codes[counts.values[i]].tolist() for i, codes in part.items()}
-        (row,) = self._engine.query(sweep_sql(counts.table, keys, numbers, formulas), params, step="sweep")
-        return np.array(row, dtype=np.float64).reshape(len(candidates), len(formulas))
+        return counts, keys, params, numbers
 
     def _present(
         self, cuts: Cuts, split: Mapping[int, Codes], *, grouped: bool = True
