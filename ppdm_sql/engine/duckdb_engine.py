@@ -131,7 +131,7 @@ class Engine:
     ) -> Table:
         """Write the rows of a SELECT into a temporary working table of this run and give its name."""
         table = self._new("TABLE", step, name)
-        text = select if isinstance(select, str) else statements.render(select)
+        text = statements.render(select)
         between = "\n" if "\n" in text else " "
         create = Statement(f"CREATE TEMP TABLE {table} AS{between}{text}", file=statements.file_of(text))
         self._run_statement(create, params, step)
@@ -140,8 +140,7 @@ class Engine:
     def overlay(self, select: exp.Expression | str) -> Table:
         """Make a temporary view of a SELECT, to be read in the place of a table during this run."""
         view = self._new("VIEW", "view")
-        text = select if isinstance(select, str) else statements.render(select)
-        self._run_statement(f"CREATE TEMP VIEW {view} AS {text}", None, "overlay")
+        self._run_statement(f"CREATE TEMP VIEW {view} AS {statements.render(select)}", None, "overlay")
         return view
 
     def probe(self, select: exp.Expression) -> str:
@@ -162,7 +161,7 @@ class Engine:
         A table that uses the type keeps the values but not the name, and outlives the type.
         """
         name = self._new("TYPE", "type")
-        text = values if isinstance(values, str) else statements.render(values)
+        text = statements.render(values)
         self._run_statement(f"CREATE TEMP TYPE {name} AS ENUM ({text})", None, "enumerate")
         return name
 
