@@ -22,7 +22,6 @@ from ppdm_sql.methods.top_down.grouping_sql import (
     by_value_sql,
     chain_sql,
     disclosures_sql,
-    needed,
     path_sql,
     specializations_sql,
     sweep_sql,
@@ -37,8 +36,8 @@ WORTH_SHRINKING, WORTH_PROJECTING = 2000, 20_000
 SHRINK_BELOW, MOST_COMBINATIONS = 0.3, 8
 """Merge values when the product of the live domain sizes falls below this share of what it is, and below so
 many times the rows: a product far above the rows says nothing of them."""
-WORTH_SWEEPING, MOST_SUMS = 100_000, 80
-"""Rows from which on candidates of all attributes are read at once, and sums that a statement may hold."""
+WORTH_SWEEPING = 100_000
+"""Rows from which on the candidates of all attributes are asked about at once."""
 
 
 class Grouping(ABC):
@@ -203,14 +202,17 @@ class CountedGrouping(Grouping):
     def after_specializations(
         self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
     ) -> Floats:
-        attributes = list(dict.fromkeys(attribute for attribute, _ in candidates))
-        # On large tables, where reading costs more than planning, one scan serves the candidates of all.
-        if self.is_large and len(attributes) > 1:
-            return self._sweep(cuts, candidates, formulas)
-        read = np.empty((len(candidates), len(formulas)))
-        for attribute in attributes:
-            rows = [row for row, candidate in enumerate(candidates) if candidate[0] == attribute]
-            read[rows] = self._within(cuts, attribute, [candidates[row][1] for row in rows], formulas)
+        of: dict[int, list[int]] = {}
+        for row, (attribute, _) in enumerate(candidates):
+            of.setdefault(attribute, []).append(row)
+        # The rows in the order of the attributes, as the statements number the candidates.
+        rows = [row for some in of.values() for row in some]
+        ids = {attribute: [candidates[row][1] for row in some] for attribute, some in of.items()}
+        found = (
+            self._sweep(cuts, ids, formulas) if len(of) > 1 else self._within(cuts, *ids.popitem(), formulas)
+        )
+        read = np.empty_like(found)
+        read[rows] = found
         return read
 
     def path(
@@ -249,33 +251,17 @@ class CountedGrouping(Grouping):
         rows = self._engine.query(text, params, step="within")
         return by_candidate(rows, len(candidates), len(formulas))
 
-    def _sweep(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
-        """Measure the states after candidates of several attributes; a scan for every few of them."""
-        most = max(MOST_SUMS // len(needed(formulas)), 1)
-        batches: list[list[Candidate]] = [[]]
-        room = most
-        for attribute, candidate in candidates:
-            parts = len(cuts[attribute].split(candidate))
-            if batches[-1] and parts > room:
-                batches.append([])
-                room = most
-            batches[-1].append((attribute, candidate))
-            room -= parts
-        return np.vstack([self._swept(cuts, batch, formulas) for batch in batches])
-
-    def _swept(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
-        part = {i: np.full(len(cuts[i].parts), -1) for i, _ in candidates}
-        numbers, made = list[tuple[int, range]](), 0
-        for attribute, candidate in candidates:
-            parts = cuts[attribute].split(candidate)
-            numbers.append((attribute, range(made, made + len(parts))))
-            for number, codes in enumerate(parts, start=made):
-                part[attribute][codes] = number
-            made += len(parts)
-        counts, keys, params = self._present(cuts, part)
-        params |= {f"part{i}": codes[counts.values[i]].tolist() for i, codes in part.items()}
-        (row,) = self._engine.query(sweep_sql(counts.table, keys, numbers, formulas), params, step="sweep")
-        return np.array(row, dtype=np.float64).reshape(len(candidates), len(formulas))
+    def _sweep(self, cuts: Cuts, ids: Mapping[int, Sequence[int]], formulas: Sequence[Formula]) -> Floats:
+        """Measure the states after candidates of several attributes, in their order; one scan."""
+        split, owners, made = dict[int, Codes](), dict[str, object](), 0
+        for attribute, candidates in ids.items():
+            split[attribute], owner = numbered_parts(cuts[attribute], candidates)
+            owners[f"candidate{attribute}"] = [made + number for number in owner]
+            made += len(candidates)
+        counts, keys, params = self._present(cuts, split)
+        params |= owners | {f"part{i}": part[counts.values[i]].tolist() for i, part in split.items()}
+        rows = self._engine.query(sweep_sql(counts.table, keys, list(ids), formulas), params, step="sweep")
+        return by_candidate(rows, made, len(formulas))
 
     def _present(
         self, cuts: Cuts, split: Mapping[int, Codes], *, grouped: bool = True

@@ -111,6 +111,50 @@ JOIN groups
 GROUP BY
   candidate;
 
+WITH coded AS MATERIALIZED (
+  SELECT
+    0 AS group0,
+    [0, 0, 1][c1 + 1] AS part1,
+    [0, 0, 0, 1, 1, 1][c2 + 1] AS part2,
+    n
+  FROM grid
+)
+SELECT
+  candidate,
+  MIN(NULLIF(n, 0))
+FROM (
+  SELECT
+    group0,
+    [0, 0][part1 + 1] AS candidate,
+    CAST(SUM(n) AS BIGINT) AS n
+  FROM coded
+  WHERE
+    part1 >= 0
+  GROUP BY
+    group0,
+    part1
+) AS parts
+GROUP BY
+  candidate
+UNION ALL
+SELECT
+  candidate,
+  MIN(NULLIF(n, 0))
+FROM (
+  SELECT
+    group0,
+    [1, 1][part2 + 1] AS candidate,
+    CAST(SUM(n) AS BIGINT) AS n
+  FROM coded
+  WHERE
+    part2 >= 0
+  GROUP BY
+    group0,
+    part2
+) AS parts
+GROUP BY
+  candidate;
+
 SELECT
   candidate,
   MIN(NULLIF(n, 0))
@@ -121,8 +165,8 @@ FROM (
     CAST(SUM(n) AS BIGINT) AS n
   FROM (
     SELECT
-      0 AS group0,
-      [0, 0, 1][c1 + 1] AS part,
+      CAST(0 AS BIGINT) + [1, 2][c0 + 1] AS group0,
+      [0, 1, -1][c1 + 1] AS part,
       n
     FROM grid
   )
