@@ -341,25 +341,32 @@ FROM "counts" GROUP BY group0, c0'
     return query, groups.split(", ")
 
 
-def sweep_sql(counts: Table, keys: Keys, attributes: Sequence[int], formulas: Sequence[Formula]) -> str:
+def by_attribute_sql(
+    counts: Table, keys: Keys, attributes: Sequence[int], formulas: Sequence[Formula]
+) -> str:
     """Measure the states after candidates of several attributes that split groups of their own, a row each.
 
-    The counts are read once, with the group and the parts of each row; then each attribute has an aggregation
-    of its own. ``$part<i>`` and ``$candidate<i>`` are as :func:`specializations_sql` has them, for each
-    attribute; the keys are of all attributes.
+    The counts are read once, by group and the parts of all attributes, which leaves fewer rows; then each
+    attribute has an aggregation of its own. ``$part<i>`` numbers the parts of all candidates of an attribute,
+    -1 for none, and ``$candidate`` says whose a part is, whatever its attribute. The keys are of all
+    attributes.
 
     Example: the smallest class by Job and Country, after candidates of either.
         >>> from ppdm_sql.engine.statements import formatted
         >>> from ppdm_sql.privacy import ValueCounts, parse
         >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
-        >>> print(formatted(sweep_sql(Table("counts"), [[0, 1]], [0, 1], [smallest])))
+        >>> print(formatted(by_attribute_sql(Table("counts"), [[0, 1]], [0, 1], [smallest])))
         WITH coded AS MATERIALIZED (
           SELECT
             CAST(0 AS BIGINT) + $key0[c0 + 1] + $key1[c1 + 1] AS group0,
             $part0[c0 + 1] AS part0,
             $part1[c1 + 1] AS part1,
-            n
+            CAST(SUM(n) AS BIGINT) AS n
           FROM "counts"
+          GROUP BY
+            group0,
+            part0,
+            part1
         )
         SELECT
           candidate,
@@ -367,7 +374,7 @@ def sweep_sql(counts: Table, keys: Keys, attributes: Sequence[int], formulas: Se
         FROM (
           SELECT
             group0,
-            $candidate0[part0 + 1] AS candidate,
+            $candidate[part0 + 1] AS candidate,
             CAST(SUM(n) AS BIGINT) AS n
           FROM coded
           WHERE
@@ -385,7 +392,7 @@ def sweep_sql(counts: Table, keys: Keys, attributes: Sequence[int], formulas: Se
         FROM (
           SELECT
             group0,
-            $candidate1[part1 + 1] AS candidate,
+            $candidate[part1 + 1] AS candidate,
             CAST(SUM(n) AS BIGINT) AS n
           FROM coded
           WHERE
@@ -400,14 +407,79 @@ def sweep_sql(counts: Table, keys: Keys, attributes: Sequence[int], formulas: Se
     counted = needed(formulas)
     numbered, groups = group_keys(keys)
     split = ", ".join(f"$part{i}[c{i} + 1] AS part{i}" for i in attributes)
-    coded = f"WITH coded AS MATERIALIZED (SELECT {numbered}, {split}, {', '.join(counted)} FROM {counts})"
+    by_all = ", ".join([groups, *(f"part{i}" for i in attributes)])
+    coded = (
+        f"WITH coded AS MATERIALIZED (SELECT {numbered}, {split}, {sums(counted)} FROM {counts} "
+        f"GROUP BY {by_all})"
+    )
     parts = (
-        f"SELECT {groups}, $candidate{i}[part{i} + 1] AS candidate, {sums(counted)} "
+        f"SELECT {groups}, $candidate[part{i} + 1] AS candidate, {sums(counted)} "
         f"FROM coded WHERE part{i} >= 0 GROUP BY {groups}, part{i}"
         for i in attributes
     )
     each = (_after_splits(part, groups, counted, formulas) for part in parts)
     return f"{coded} {' UNION ALL '.join(each)}"
+
+
+def sweep_sql(
+    counts: Table, keys: Keys, parts: Sequence[tuple[int, range]], formulas: Sequence[Formula]
+) -> str:
+    """Measure the states after candidates of several attributes, all in one row.
+
+    ``parts`` gives for each candidate its attribute and the numbers of its parts, as ``$part<i>`` has them.
+    Each part has a conditional sum but the last one, which is the rest; a group that a candidate does not
+    split is all rest, and counts as it does now.
+
+    Example:
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> from ppdm_sql.privacy import ValueCounts, parse
+        >>> confidence = parse("Job -> Bankruptcy = Discharged <= 50%").formula(ValueCounts(["p0"]))
+        >>> print(formatted(sweep_sql(Table("counts"), [[1]], [(0, range(0, 2))], [confidence])))
+        SELECT
+          MAX(GREATEST(p0_0 / NULLIF(n_0, 0), (
+            p0 - p0_0
+          ) / NULLIF((
+            n - n_0
+          ), 0)))
+        FROM (
+          SELECT
+            CAST(SUM(n) AS BIGINT) AS n,
+            CAST(SUM(p0) AS BIGINT) AS p0,
+            CAST(SUM(CASE WHEN part0 = 0 THEN n ELSE 0 END) AS BIGINT) AS n_0,
+            CAST(SUM(CASE WHEN part0 = 0 THEN p0 ELSE 0 END) AS BIGINT) AS p0_0
+          FROM (
+            SELECT
+              CAST(0 AS BIGINT) + $key1[c1 + 1] AS group0,
+              $part0[c0 + 1] AS part0,
+              n,
+              p0
+            FROM "counts"
+          )
+          GROUP BY
+            group0
+        ) AS groups
+    """
+    counted = needed(formulas)
+    numbered, groups = group_keys(keys)
+    split = ", ".join(f"$part{i}[c{i} + 1] AS part{i}" for i in dict.fromkeys(i for i, _ in parts))
+    summed = [sums(counted)]
+    summed += [
+        f"sum(CASE WHEN part{i} = {part} THEN {c} ELSE 0 END)::BIGINT AS {c}_{part}"
+        for i, made in parts
+        for part in made[:-1]
+        for c in counted
+    ]
+    numbers = [_with_rest(made[:-1], counted, formula) for _, made in parts for formula in formulas]
+    coded = f"SELECT {numbered}, {split}, {', '.join(counted)} FROM {counts}"
+    grouped = f"SELECT {', '.join(summed)} FROM ({coded}) GROUP BY {groups}"
+    return f"SELECT {', '.join(numbers)} FROM ({grouped}) AS groups{_unsettled(counted, formulas)}"
+
+
+def _with_rest(parts: range, counted: Sequence[str], formula: Formula) -> str:
+    """Write a state's number after parts are taken out of their groups, and leave a rest."""
+    made = [{c: f"{c}_{part}" for c in counted} for part in parts]
+    rest = {c: f"({' - '.join([c, *(part[c] for part in made)])})" for c in counted}
+    return _after(formula, {c: c for c in counted}, [*made, rest])
 
 
 def _unsettled(counted: Sequence[str], formulas: Sequence[Formula], name: str = "{}") -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,9 +20,11 @@ from ppdm_sql.methods.top_down.boundaries import GroupsByValue
 from ppdm_sql.methods.top_down.count_tables import Counted, CountTable, count_table, count_table_sql
 from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts
 from ppdm_sql.methods.top_down.grouping_sql import (
+    by_attribute_sql,
     by_value_sql,
     chain_sql,
     disclosures_sql,
+    needed,
     path_sql,
     specializations_sql,
     sweep_sql,
@@ -36,8 +39,9 @@ WORTH_SHRINKING, WORTH_PROJECTING = 2000, 20_000
 SHRINK_BELOW, MOST_COMBINATIONS = 0.3, 8
 """Merge values when the product of the live domain sizes falls below this share of what it is, and below so
 many times the rows: a product far above the rows says nothing of them."""
-WORTH_SWEEPING = 100_000
-"""Rows from which on the candidates of all attributes are asked about at once."""
+WORTH_SWEEPING, MOST_SUMS = 100_000, 16
+"""Rows from which on the candidates of all attributes are asked about at once, and sums with a condition that
+are cheaper than an aggregation for each attribute."""
 
 
 class Grouping(ABC):
@@ -253,14 +257,22 @@ class CountedGrouping(Grouping):
 
     def _sweep(self, cuts: Cuts, ids: Mapping[int, Sequence[int]], formulas: Sequence[Formula]) -> Floats:
         """Measure the states after candidates of several attributes, in their order; one scan."""
-        split, owners, made = dict[int, Codes](), dict[str, object](), 0
+        split, owner, made = dict[int, Codes](), list[int](), 0
         for attribute, candidates in ids.items():
-            split[attribute], owner = numbered_parts(cuts[attribute], candidates)
-            owners[f"candidate{attribute}"] = [made + number for number in owner]
+            part, own = numbered_parts(cuts[attribute], candidates)
+            split[attribute] = np.where(part < 0, -1, part + len(owner))
+            owner += [made + number for number in own]
             made += len(candidates)
         counts, keys, params = self._present(cuts, split)
-        params |= owners | {f"part{i}": part[counts.values[i]].tolist() for i, part in split.items()}
-        rows = self._engine.query(sweep_sql(counts.table, keys, list(ids), formulas), params, step="sweep")
+        params |= {f"part{i}": part[counts.values[i]].tolist() for i, part in split.items()}
+        if (len(owner) - made) * len(needed(formulas)) <= MOST_SUMS:
+            begins = [*np.flatnonzero(np.diff(owner, prepend=-1)).tolist(), len(owner)]
+            of = [attribute for attribute, candidates in ids.items() for _ in candidates]
+            parts = [(a, range(*edges)) for a, edges in zip(of, pairwise(begins), strict=True)]
+            (row,) = self._engine.query(sweep_sql(counts.table, keys, parts, formulas), params, step="sweep")
+            return np.array(row, dtype=np.float64).reshape(made, len(formulas))
+        text = by_attribute_sql(counts.table, keys, list(ids), formulas)
+        rows = self._engine.query(text, params | {"candidate": owner}, step="by_attribute")
         return by_candidate(rows, made, len(formulas))
 
     def _present(

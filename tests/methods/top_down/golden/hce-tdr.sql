@@ -111,49 +111,29 @@ JOIN groups
 GROUP BY
   candidate;
 
-WITH coded AS MATERIALIZED (
-  SELECT
-    0 AS group0,
-    [0, 0, 1][c1 + 1] AS part1,
-    [0, 0, 0, 1, 1, 1][c2 + 1] AS part2,
-    n
-  FROM grid
-)
 SELECT
-  candidate,
-  MIN(NULLIF(n, 0))
+  MIN(LEAST(NULLIF(n_0, 0), NULLIF((
+    n - n_0
+  ), 0))),
+  MIN(LEAST(NULLIF(n_2, 0), NULLIF((
+    n - n_2
+  ), 0)))
 FROM (
   SELECT
-    group0,
-    [0, 0][part1 + 1] AS candidate,
-    CAST(SUM(n) AS BIGINT) AS n
-  FROM coded
-  WHERE
-    part1 >= 0
+    CAST(SUM(n) AS BIGINT) AS n,
+    CAST(SUM(CASE WHEN part1 = 0 THEN n ELSE 0 END) AS BIGINT) AS n_0,
+    CAST(SUM(CASE WHEN part2 = 2 THEN n ELSE 0 END) AS BIGINT) AS n_2
+  FROM (
+    SELECT
+      0 AS group0,
+      [0, 0, 1][c1 + 1] AS part1,
+      [2, 2, 2, 3, 3, 3][c2 + 1] AS part2,
+      n
+    FROM grid
+  )
   GROUP BY
-    group0,
-    part1
-) AS parts
-GROUP BY
-  candidate
-UNION ALL
-SELECT
-  candidate,
-  MIN(NULLIF(n, 0))
-FROM (
-  SELECT
-    group0,
-    [1, 1][part2 + 1] AS candidate,
-    CAST(SUM(n) AS BIGINT) AS n
-  FROM coded
-  WHERE
-    part2 >= 0
-  GROUP BY
-    group0,
-    part2
-) AS parts
-GROUP BY
-  candidate;
+    group0
+) AS groups;
 
 SELECT
   candidate,
