@@ -120,13 +120,27 @@ def __getattr__(name: str) -> object:
 
 
 def _write_report(engine: Any, release: Any, path: Any, progress: Any, **asked: Any) -> None:
-    """Write the page of a release: this is the one place above both releases and reports."""
+    """Write the page of a release: this module is the one place above both results and reports."""
     from ppdm_sql.report import ReportOptions, write_report
 
     write_report(engine, release, path, ReportOptions(**asked), progress)
 
 
-_reporting.register_writer(_write_report)
+def _write_model_report(engine: Any, model: Any, path: Any, *, force: bool) -> None:
+    """Write the page of a model."""
+    from ppdm_sql.report.trees import write_model_report
+
+    write_model_report(engine, model, path, force=force)
+
+
+def _html_of(result: object) -> str | None:
+    """Give what a notebook shows of a result."""
+    from ppdm_sql.report.notebook import html_of
+
+    return html_of(result)
+
+
+_reporting.register_reports(_reporting.Reports(_write_report, _write_model_report, _html_of))
 
 
 def __dir__() -> list[str]:

@@ -1,16 +1,9 @@
-"""What a notebook shows of results: HTML, made by the report, which stands above what it shows.
-
-So it is looked up by its name when a notebook asks: nothing below relies on it.
-"""
+"""What a notebook shows of results: HTML, made by the report, which stands above what it shows."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import cast
-
 from ppdm_sql.errors import PpdmError
-
-PLACE = "ppdm_sql.report.notebook"
+from ppdm_sql.reporting import registered_reports
 
 
 def in_html(result: object) -> str | None:
@@ -21,6 +14,6 @@ def in_html(result: object) -> str | None:
         True
     """
     try:
-        return cast("str | None", import_module(PLACE).html_of(result))
+        return registered_reports().notebook(result)
     except PpdmError:
         return None

@@ -1,26 +1,43 @@
-"""Where a release finds what writes its page: the report is a layer above it, which it may not import."""
+"""Where a result finds what shows it: the report is a layer above what it shows, which may not import it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 Writer = Callable[..., None]
-"""Writes the page of a release: it is given engine, release, file and progress, and the options by name."""
-_registered: list[Writer] = []
+"""Writes the page of a result into a file: it is given the engine, the result, the file and options."""
 
 
-def register_writer(writer: Writer) -> None:
-    """Take what writes the page of a release; the package does so when it is imported."""
-    _registered[:] = [writer]
+class Reports(NamedTuple):
+    """What the report offers to the layers below it.
+
+    Args:
+        release: Writes the page of a release; it is given the progress, too.
+        model: Writes the page of a trained model.
+        notebook: Gives what a notebook shows of a result, as HTML; None for what is none of ours.
+    """
+
+    release: Writer
+    model: Writer
+    notebook: Callable[[object], str | None]
 
 
-def registered_writer() -> Writer:
-    """Give what writes the page of a release.
+_registered: list[Reports] = []
+
+
+def register_reports(reports: Reports) -> None:
+    """Take what shows results; the package does so when it is imported."""
+    _registered[:] = [reports]
+
+
+def registered_reports() -> Reports:
+    """Give what shows results.
 
     Example:
         >>> import ppdm_sql
-        >>> registered_writer().__module__
+        >>> registered_reports().release.__module__
         'ppdm_sql'
     """
-    (writer,) = _registered
-    return writer
+    (reports,) = _registered
+    return reports

@@ -223,24 +223,6 @@ def _code(dictionary: Dictionary, table: str) -> exp.Expression:
     return exp.cast(code, kind, copy=False)  # the name of a type would be parsed
 
 
-def class_counts(engine: Engine, atoms: Atoms, attribute: int, classes: int) -> Counts:
-    """Count the records of each value and class of one attribute, shape (values, classes).
-
-    Args:
-        engine: Where the atoms are.
-        atoms: The collapsed source.
-        attribute: Position of the coded attribute.
-        classes: Position of the coded class attribute.
-
-    Cost: one scan of the atoms.
-    """
-    query = f"SELECT c{attribute} AS a, c{classes} AS c, sum(n)::BIGINT AS n FROM {atoms.table} GROUP BY ALL"
-    rows = engine.arrays(query, step="class_counts")
-    counts = np.zeros((atoms.coded[attribute].size, atoms.coded[classes].size), dtype=np.int64)
-    counts[rows["a"].astype(np.int64), rows["c"].astype(np.int64)] = rows["n"]
-    return counts
-
-
 def counts_by_class(
     engine: Engine, atoms: Atoms, attributes: Sequence[int], classes: int | None
 ) -> dict[int, Counts]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.methods.base.collapse import Atoms, class_counts
+from ppdm_sql.methods.base.collapse import Atoms, counts_by_class
 
 
 def cramers_v(engine: Engine, atoms: Atoms, first: int, second: int) -> float:
@@ -18,7 +18,7 @@ def cramers_v(engine: Engine, atoms: Atoms, first: int, second: int) -> float:
     Cost: one scan of the atoms; the two-way table comes to Python.
     Source: Cramér 1946, Mathematical Methods of Statistics, 21.9.
     """
-    counts = class_counts(engine, atoms, first, second).astype(float)
+    counts = counts_by_class(engine, atoms, [first], second)[first].astype(float)
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
     smaller = min(counts.shape) - 1
     if smaller < 1:

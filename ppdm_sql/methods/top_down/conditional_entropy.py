@@ -56,10 +56,13 @@ class ConditionalEntropy(Gains):
             self._state, self._known = state, {}
         every = [(a, int(candidate)) for a, ids in enumerate(candidates) for candidate in ids]
         if new := [candidate for candidate in every if candidate not in self._known]:
-            falls = repeatable(self._grouping.after(cuts, new, self._formula)[:, 0]) / self._records
-            self._known.update(zip(new, falls.tolist(), strict=True))
+            self._known.update(zip(new, self._falls(cuts, new).tolist(), strict=True))
         gains = np.array([self._known[candidate] for candidate in every], dtype=np.float64)
         return np.split(gains, np.cumsum([len(ids) for ids in candidates])[:-1])
+
+    def _falls(self, cuts: Cuts, candidates: Sequence[Candidate]) -> Floats:
+        """Measure by what the entropy falls after each of some candidates."""
+        return repeatable(self._grouping.after(cuts, candidates, self._formula)[:, 0]) / self._records
 
     def shrink(self, reachable: Sequence[Codes]) -> None:
         """Merge what no reachable state tells apart."""

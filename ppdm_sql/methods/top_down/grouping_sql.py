@@ -8,7 +8,7 @@ nobody may be inferred to be discharged; ``p0`` counts those who are.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.top_down.count_tables import sums
@@ -351,22 +351,20 @@ def by_attribute_sql(
     -1 for none, and ``$candidate`` says whose a part is, whatever its attribute. The keys are of all
     attributes.
 
-    Example: the smallest class by Job and Country, after candidates of either.
+    Example: the smallest class by Job and Country, after candidates of Job; further attributes follow.
         >>> from ppdm_sql.engine.statements import formatted
         >>> from ppdm_sql.privacy import ValueCounts, parse
         >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
-        >>> print(formatted(by_attribute_sql(Table("counts"), [[0, 1]], [0, 1], [smallest])))
+        >>> print(formatted(by_attribute_sql(Table("counts"), [[0, 1]], [0], [smallest])))
         WITH coded AS MATERIALIZED (
           SELECT
             CAST(0 AS BIGINT) + $key0[c0 + 1] + $key1[c1 + 1] AS group0,
             $part0[c0 + 1] AS part0,
-            $part1[c1 + 1] AS part1,
             CAST(SUM(n) AS BIGINT) AS n
           FROM "counts"
           GROUP BY
             group0,
-            part0,
-            part1
+            part0
         )
         SELECT
           candidate,
@@ -382,24 +380,6 @@ def by_attribute_sql(
           GROUP BY
             group0,
             part0
-        ) AS parts
-        GROUP BY
-          candidate
-        UNION ALL
-        SELECT
-          candidate,
-          MIN(NULLIF(n, 0))
-        FROM (
-          SELECT
-            group0,
-            $candidate[part1 + 1] AS candidate,
-            CAST(SUM(n) AS BIGINT) AS n
-          FROM coded
-          WHERE
-            part1 >= 0
-          GROUP BY
-            group0,
-            part1
         ) AS parts
         GROUP BY
           candidate
@@ -459,6 +439,23 @@ def sweep_sql(
             group0
         ) AS groups
     """
+    but_rest = [(attribute, made[:-1]) for attribute, made in parts]
+    measured = taken_parts_sql(counts, keys, but_rest, formulas, _after)
+    return f"{measured}{_unsettled(needed(formulas), formulas)}"
+
+
+def taken_parts_sql(
+    counts: Table,
+    keys: Keys,
+    parts: Sequence[tuple[int, range]],
+    formulas: Sequence[Formula],
+    number: Callable[[Formula, Mapping[str, str], Sequence[Mapping[str, str]]], str],
+) -> str:
+    """Write a row of numbers, one for each candidate and formula, after parts are taken out of their groups.
+
+    ``parts`` gives for each candidate its attribute and the numbers of the parts that it takes out;
+    ``number`` writes the number by a formula of what a group holds, and of its parts, the rest last.
+    """
     counted = needed(formulas)
     numbered, groups = group_keys(keys)
     split = ", ".join(f"$part{i}[c{i} + 1] AS part{i}" for i in dict.fromkeys(i for i, _ in parts))
@@ -466,20 +463,17 @@ def sweep_sql(
     summed += [
         f"sum(CASE WHEN part{i} = {part} THEN {c} ELSE 0 END)::BIGINT AS {c}_{part}"
         for i, made in parts
-        for part in made[:-1]
+        for part in made
         for c in counted
     ]
-    numbers = [_with_rest(made[:-1], counted, formula) for _, made in parts for formula in formulas]
+    numbers = list[str]()
+    for _, made in parts:
+        taken = [{c: f"{c}_{part}" for c in counted} for part in made]
+        rest = {c: f"({' - '.join([c, *(names[c] for names in taken)])})" for c in counted}
+        numbers += [number(formula, {c: c for c in counted}, [*taken, rest]) for formula in formulas]
     coded = f"SELECT {numbered}, {split}, {', '.join(counted)} FROM {counts}"
     grouped = f"SELECT {', '.join(summed)} FROM ({coded}) GROUP BY {groups}"
-    return f"SELECT {', '.join(numbers)} FROM ({grouped}) AS groups{_unsettled(counted, formulas)}"
-
-
-def _with_rest(parts: range, counted: Sequence[str], formula: Formula) -> str:
-    """Write a state's number after parts are taken out of their groups, and leave a rest."""
-    made = [{c: f"{c}_{part}" for c in counted} for part in parts]
-    rest = {c: f"({' - '.join([c, *(part[c] for part in made)])})" for c in counted}
-    return _after(formula, {c: c for c in counted}, [*made, rest])
+    return f"SELECT {', '.join(numbers)} FROM ({grouped}) AS groups"
 
 
 def _unsettled(counted: Sequence[str], formulas: Sequence[Formula], name: str = "{}") -> str:

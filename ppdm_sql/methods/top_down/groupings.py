@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -206,18 +205,10 @@ class CountedGrouping(Grouping):
     def after_specializations(
         self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
     ) -> Floats:
-        of: dict[int, list[int]] = {}
-        for row, (attribute, _) in enumerate(candidates):
-            of.setdefault(attribute, []).append(row)
-        # The rows in the order of the attributes, as the statements number the candidates.
-        rows = [row for some in of.values() for row in some]
-        ids = {attribute: [candidates[row][1] for row in some] for attribute, some in of.items()}
-        found = (
-            self._sweep(cuts, ids, formulas) if len(of) > 1 else self._within(cuts, *ids.popitem(), formulas)
-        )
-        read = np.empty_like(found)
-        read[rows] = found
-        return read
+        (attribute, _), *others = candidates
+        if any(other != attribute for other, _ in others):
+            return self._sweep(cuts, candidates, formulas)
+        return self._within(cuts, attribute, [candidate for _, candidate in candidates], formulas)
 
     def path(
         self, cuts: Cuts, attribute: int, disclosed: Sequence[int], formulas: Sequence[Formula]
@@ -255,25 +246,33 @@ class CountedGrouping(Grouping):
         rows = self._engine.query(text, params, step="within")
         return by_candidate(rows, len(candidates), len(formulas))
 
-    def _sweep(self, cuts: Cuts, ids: Mapping[int, Sequence[int]], formulas: Sequence[Formula]) -> Floats:
-        """Measure the states after candidates of several attributes, in their order; one scan."""
-        split, owner, made = dict[int, Codes](), list[int](), 0
-        for attribute, candidates in ids.items():
-            part, own = numbered_parts(cuts[attribute], candidates)
-            split[attribute] = np.where(part < 0, -1, part + len(owner))
-            owner += [made + number for number in own]
-            made += len(candidates)
-        counts, keys, params = self._present(cuts, split)
-        params |= {f"part{i}": part[counts.values[i]].tolist() for i, part in split.items()}
-        if (len(owner) - made) * len(needed(formulas)) <= MOST_SUMS:
-            begins = [*np.flatnonzero(np.diff(owner, prepend=-1)).tolist(), len(owner)]
-            of = [attribute for attribute, candidates in ids.items() for _ in candidates]
-            parts = [(a, range(*edges)) for a, edges in zip(of, pairwise(begins), strict=True)]
+    def _sweep(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
+        """Measure the states after candidates of several attributes; one scan."""
+        counts, keys, params, parts = self._swept_parts(cuts, candidates)
+        if sum(len(made) - 1 for _, made in parts) * len(needed(formulas)) <= MOST_SUMS:
             (row,) = self._engine.query(sweep_sql(counts.table, keys, parts, formulas), params, step="sweep")
-            return np.array(row, dtype=np.float64).reshape(made, len(formulas))
-        text = by_attribute_sql(counts.table, keys, list(ids), formulas)
-        rows = self._engine.query(text, params | {"candidate": owner}, step="by_attribute")
-        return by_candidate(rows, made, len(formulas))
+            return np.array(row, dtype=np.float64).reshape(len(candidates), len(formulas))
+        params["candidate"] = [number for number, (_, made) in enumerate(parts) for _ in made]
+        attributes = list(dict.fromkeys(attribute for attribute, _ in candidates))
+        text = by_attribute_sql(counts.table, keys, attributes, formulas)
+        rows = self._engine.query(text, params, step="by_attribute")
+        return by_candidate(rows, len(candidates), len(formulas))
+
+    def _swept_parts(
+        self, cuts: Cuts, candidates: Sequence[Candidate]
+    ) -> tuple[CountTable, list[list[int]], dict[str, object], list[tuple[int, range]]]:
+        """Number the parts of candidates, beside what :meth:`_present` gives to measure them on."""
+        part = {i: np.full(len(cuts[i].parts), -1) for i, _ in candidates}
+        numbers, made = list[tuple[int, range]](), 0
+        for attribute, candidate in candidates:
+            parts = cuts[attribute].split(candidate)
+            numbers.append((attribute, range(made, made + len(parts))))
+            for number, codes in enumerate(parts, start=made):
+                part[attribute][codes] = number
+            made += len(parts)
+        counts, keys, params = self._present(cuts, part)
+        params |= {f"part{i}": codes[counts.values[i]].tolist() for i, codes in part.items()}
+        return counts, keys, params, numbers
 
     def _present(
         self, cuts: Cuts, split: Mapping[int, Codes], *, grouped: bool = True

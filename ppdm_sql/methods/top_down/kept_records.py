@@ -100,8 +100,7 @@ def _kept(
     def groupings(rows: Table) -> list[KeyedRules]:
         return [_keyed(engine, atoms, rows, grouping) for grouping in asked]
 
-    compares = any(item.requirement.compares_with_table for item in constraints.asked)
-    once = len(asked) == 1 and not compares
+    once = len(asked) == 1 and not constraints.compares_with_table
     rows = engine.materialize("keyed", keyed, params)
     rows = settled(engine, rows, groupings, constraints.records, constraints.most, once=once)
     ((records,),) = engine.query(f"SELECT coalesce(sum(n), 0)::BIGINT FROM {rows}", step="kept records")

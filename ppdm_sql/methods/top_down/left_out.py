@@ -193,6 +193,11 @@ class AllowedConstraints(Constraints):
         """Where the number of records left out stands among the numbers of a state."""
         return len(self.asked)
 
+    @property
+    def compares_with_table(self) -> bool:
+        """Whether a class is held against the table, which is another one where records are left out."""
+        return any(item.requirement.compares_with_table for item in self.asked)
+
     def valid(self, measured: Floats) -> NDArray[np.bool_]:
         """Tell which states leave out no more than they may."""
         left = measured[..., self.left_out]

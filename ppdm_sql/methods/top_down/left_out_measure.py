@@ -119,7 +119,7 @@ class SweptGrouping(CountedGrouping):
         owners = [*owner, *range(len(ids), len(ids) + int(kept.max(initial=-1)) + 1)]
         counts, keys, params = self._present(cuts, {attribute: part}, grouped=False)
         params |= {"part": part[counts.values[attribute]].tolist(), "owner": owners}
-        text = split_sql(counts.table, _group_keys(keys), attribute, formulas)
+        text = split_sql(counts.table, keys, attribute, formulas)
         sides = np.full((2, max(owners) + 1, len(formulas)), np.nan)
         for number, side, *numbers in self._engine.query(text, params, step="splits"):
             sides[side, number] = numbers
@@ -135,30 +135,9 @@ class SweptGrouping(CountedGrouping):
         return np.vstack(states)
 
     def _states(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
-        part = {i: np.full(len(cuts[i].parts), -1) for i, _ in candidates}
-        conditions: list[list[str]] = []
-        made = 0
-        for attribute, candidate in candidates:
-            taken = cuts[attribute].split(candidate)
-            conditions.append([f"part{attribute} = {made + number}" for number in range(len(taken))])
-            for number, codes in enumerate(taken, start=made):
-                part[attribute][codes] = number
-            made += len(taken)
-        counts, keys, params = self._present(cuts, part)
-        groups = _group_keys(keys)
-        params |= {f"part{i}": codes[counts.values[i]].tolist() for i, codes in part.items()}
-        split = {f"part{i}": f"$part{i}[c{i} + 1]" for i in part}
-        text = states_sql(counts.table, groups, split, conditions, formulas)
-        (row,) = self._engine.query(text, params, step="states")
+        counts, keys, params, parts = self._swept_parts(cuts, candidates)
+        (row,) = self._engine.query(states_sql(counts.table, keys, parts, formulas), params, step="states")
         return np.array(row, dtype=np.float64).reshape(len(candidates), len(formulas))
-
-
-def _group_keys(keys: Sequence[Sequence[int]]) -> dict[str, str]:
-    """Name the keys of the present groups, and write each."""
-    return {
-        f"group{number}": "0::BIGINT + " + " + ".join(f"$key{i}[c{i} + 1]" for i in key)
-        for number, key in enumerate(keys)
-    } or {"group0": "0"}
 
 
 def _with_others(wholes: Floats, split: Floats, formulas: Sequence[Formula]) -> Floats:

@@ -16,7 +16,7 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.count_tables import Counted, sums
-from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
+from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, refined
 from ppdm_sql.methods.top_down.groupings import CountedGrouping, packed_keys
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints
 from ppdm_sql.methods.top_down.left_out_measure import AllowedMeasure, AskedGrouping, placed
@@ -85,7 +85,7 @@ class SettledMeasure(AllowedMeasure):
         classes: int | None = None,
     ) -> None:
         super().__init__(engine, atoms, constraints, horizon, classes)
-        self._compares = any(item.requirement.compares_with_table for item in constraints.asked)
+        self._compares = constraints.compares_with_table
         everything: dict[Counted, str] = {}
         for asked in self._asked:
             for key in asked.counted:
@@ -108,9 +108,7 @@ class SettledMeasure(AllowedMeasure):
         return 1 if self._compares else STATES
 
     def after(self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]) -> Floats:
-        return self.chain(
-            [(*cuts[:a], cuts[a].refine(candidate), *cuts[a + 1 :]) for a, candidate in candidates]
-        )
+        return self.chain([refined(cuts, candidate) for candidate in candidates])
 
     def _measured_cells(self, cells: tuple[Table, Sequence[Sequence[str]]], states: int) -> Floats:
         """Settle the states, and measure what is left of them."""
@@ -224,6 +222,6 @@ def allowed_measure(
 ) -> AllowedMeasure:
     """Choose what measures the states of a run."""
     several = len({frozenset(item.attributes) for item in constraints.asked}) > 1
-    compares = any(item.requirement.compares_with_table for item in constraints.asked)
-    kind = SettledMeasure if constraints.most and (several or compares) else AllowedMeasure
+    settles = constraints.most and (several or constraints.compares_with_table)
+    kind = SettledMeasure if settles else AllowedMeasure
     return kind(engine, atoms, constraints, horizon, classes)

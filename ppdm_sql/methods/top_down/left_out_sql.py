@@ -5,12 +5,12 @@ Rows of counts carry ``state`` and, for each grouping, the keys of the class tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.top_down.count_tables import sums
-from ppdm_sql.methods.top_down.grouping_sql import needed
+from ppdm_sql.methods.top_down.grouping_sql import Keys, group_keys, needed, taken_parts_sql
 from ppdm_sql.methods.top_down.left_out import ClassRule, broken
 from ppdm_sql.privacy import Formula
 from ppdm_sql.privacy.formula import Columns
@@ -42,28 +42,18 @@ def kept_formulas(rules: Sequence[ClassRule]) -> list[Formula]:
 
 
 def states_sql(
-    counts: Table,
-    groups: Mapping[str, str],
-    split: Mapping[str, str],
-    parts: Sequence[Sequence[str]],
-    formulas: Sequence[Formula],
+    counts: Table, keys: Keys, parts: Sequence[tuple[int, range]], formulas: Sequence[Formula]
 ) -> str:
     """Measure the state after each candidate, all in one row: every number is one of the whole state.
 
-    Args:
-        counts: The table of counts.
-        groups: Names and expressions of the keys of the present groups.
-        split: Names and expressions of the part, of all that candidates take out of their groups, of a row.
-        parts: For each candidate the conditions of its parts but one, which is the rest; a group that a
-            candidate does not split is all rest.
-        formulas: The numbers.
+    ``parts`` gives for each candidate its attribute and the numbers of the parts that it takes out of their
+    groups, as ``$part<i>`` has them; a group that a candidate does not split is all rest.
 
     Example: the smallest class by Job and Country, after a disclosure of the first Job.
         >>> from ppdm_sql.engine.statements import formatted
         >>> from ppdm_sql.privacy import ValueCounts, parse
         >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
-        >>> groups, split = {"group0": "0::BIGINT + $key1[c1 + 1]"}, {"part0": "$part0[c0 + 1]"}
-        >>> print(formatted(states_sql(Table("counts"), groups, split, [["part0 = 0"]], [smallest])))
+        >>> print(formatted(states_sql(Table("counts"), [[1]], [(0, range(0, 1))], [smallest])))
         SELECT
           MIN(LEAST(NULLIF(n_0, 0), NULLIF((
             n - n_0
@@ -83,24 +73,10 @@ def states_sql(
             group0
         ) AS groups
     """
-    counted = needed(formulas)
-    summed, numbers, made = [sums(counted)], [], 0
-    for conditions in parts:
-        taken = [{c: f"{c}_{made + number}" for c in counted} for number in range(len(conditions))]
-        for condition, names in zip(conditions, taken, strict=True):
-            summed += [
-                f"sum(CASE WHEN {condition} THEN {c} ELSE 0 END)::BIGINT AS {names[c]}" for c in counted
-            ]
-        rest = {c: f"({' - '.join([c, *(names[c] for names in taken)])})" for c in counted}
-        numbers += [_total(formula, [*taken, rest]) for formula in formulas]
-        made += len(conditions)
-    coded = ", ".join(f"{text} AS {name}" for name, text in {**groups, **split}.items())
-    rows = f"SELECT {coded}, {', '.join(counted)} FROM {counts}"
-    grouped = f"SELECT {', '.join(summed)} FROM ({rows}) GROUP BY {', '.join(groups)}"
-    return f"SELECT {', '.join(numbers)} FROM ({grouped}) AS groups"
+    return taken_parts_sql(counts, keys, parts, formulas, lambda formula, _, parts: _total(formula, parts))
 
 
-def split_sql(counts: Table, groups: Mapping[str, str], attribute: int, formulas: Sequence[Formula]) -> str:
+def split_sql(counts: Table, keys: Keys, attribute: int, formulas: Sequence[Formula]) -> str:
     """Measure what each part of an attribute holds, as it is and as it would be split: two rows each.
 
     ``$part`` gives the finest part of each code, ``$owner`` the one that it is in now.
@@ -108,12 +84,14 @@ def split_sql(counts: Table, groups: Mapping[str, str], attribute: int, formulas
     counted = needed(formulas)
     names = {c: c for c in counted}
     numbers = ", ".join(f"{formula.total}({formula.of(names)})" for formula in formulas)
-    coded = ", ".join(f"{text} AS {name}" for name, text in groups.items())
-    rows = f"SELECT {coded}, $part[c{attribute} + 1] AS part, {', '.join(counted)} FROM {counts}"
-    keys, summed = ", ".join(groups), sums(counted)
+    numbered, groups = group_keys(keys)
+    rows = f"SELECT {numbered}, $part[c{attribute} + 1] AS part, {', '.join(counted)} FROM {counts}"
+    summed = sums(counted)
     return (
-        f"WITH parts AS MATERIALIZED (SELECT {keys}, part, {summed} FROM ({rows}) GROUP BY {keys}, part), "
-        f"wholes AS (SELECT {keys}, $owner[part + 1] AS owner, {summed} FROM parts GROUP BY {keys}, owner) "
+        f"WITH parts AS MATERIALIZED (SELECT {groups}, part, {summed} FROM ({rows}) "
+        f"GROUP BY {groups}, part), "
+        f"wholes AS (SELECT {groups}, $owner[part + 1] AS owner, {summed} FROM parts "
+        f"GROUP BY {groups}, owner) "
         f"SELECT $owner[part + 1] AS owner, 1 AS side, {numbers} FROM parts GROUP BY owner "
         f"UNION ALL SELECT owner, 0, {numbers} FROM wholes GROUP BY owner"
     )

@@ -70,6 +70,7 @@ class GroupingMeasure:
         self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
         self._maskings, self._memory = maskings, memory
         self._constraints, self._size = constraints.all, len(constraints.all)
+        self._lasting = constraints.lasting
         self._measured: list[MeasuredGrouping] = []
         self._uninformed: list[tuple[int, ...]] = []
         self._informative: dict[tuple[int, ...], tuple[Grouping, list[Formula]]] = {}
@@ -168,9 +169,17 @@ class GroupingMeasure:
         for grouping, positions, formulas in self._measured:
             rows = [row for row, (attribute, _) in enumerate(candidates) if attribute in grouping.attributes]
             if rows:
-                read = grouping.after(cuts, [candidates[row] for row in rows], formulas)
-                numbers[np.ix_(rows, positions)] = worst_after(known[positions], read, formulas)
+                some, measured = [candidates[row] for row in rows], (grouping, positions, formulas)
+                found = self._numbers_after(MeasuredGrouping(*measured), cuts, known[positions], some)
+                numbers[np.ix_(rows, positions)] = found
         return numbers
+
+    def _numbers_after(
+        self, measured: MeasuredGrouping, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]
+    ) -> Floats:
+        """Measure the constraints of one grouping after candidates of its attributes."""
+        read = measured.grouping.after(cuts, candidates, measured.formulas)
+        return worst_after(known, read, measured.formulas)
 
     def path(self, cuts: Cuts, known: Floats, attribute: int, disclosed: Sequence[int]) -> Floats:
         """Measure the states on a way of disclosures of one attribute, shape (disclosures, constraints).
@@ -210,10 +219,12 @@ class GroupingMeasure:
         """
         invalid = np.zeros(len(part), dtype=bool)
         for grouping, positions, formulas in self._measured:
-            if attribute in grouping.attributes:
+            lasting = [n for n, position in enumerate(positions) if self._lasting[position]]
+            if attribute in grouping.attributes and lasting:
                 groups = grouping.by_value(cuts, attribute, part, boundaries)
-                limits = np.array([self._constraints[position].limit for position in positions])
-                of = (formulas, known[positions], limits, len(part))
+                here = [positions[n] for n in lasting]
+                limits = np.array([self._constraints[position].limit for position in here])
+                of = ([formulas[n] for n in lasting], known[here], limits, len(part))
                 invalid |= invalid_boundaries(self._engine, groups, *of)
         return np.asarray(boundaries[invalid[boundaries]])
 

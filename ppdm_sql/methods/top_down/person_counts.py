@@ -16,13 +16,12 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms
-from ppdm_sql.methods.top_down.boundaries import GroupsByValue, invalid_boundaries
-from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
+from ppdm_sql.methods.top_down.boundaries import GroupsByValue
+from ppdm_sql.methods.top_down.constraints import Constraint
 from ppdm_sql.methods.top_down.count_tables import Counted, CountTable
-from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
+from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, refined
 from ppdm_sql.methods.top_down.grouping_sql import group_keys
 from ppdm_sql.methods.top_down.groupings import CountedGrouping, by_candidate, numbered_parts
-from ppdm_sql.methods.top_down.maskings import Masking
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure, MeasuredGrouping, formula_of, worst_after
 from ppdm_sql.methods.top_down.person_sql import (
     disclosed_sql,
@@ -159,18 +158,6 @@ class PersonMeasure(GroupingMeasure):
 
     measures_ahead = False
 
-    def __init__(
-        self,
-        engine: Engine,
-        atoms: Atoms,
-        constraints: Constraints,
-        horizon: Sequence[Codes],
-        classes: int | None = None,
-        maskings: Sequence[Masking] = (),
-    ) -> None:
-        self._lasting = constraints.lasting
-        super().__init__(engine, atoms, constraints, horizon, classes, maskings)
-
     def _add(self, constraints: Sequence[Constraint], positions: list[int]) -> None:
         engine, atoms = self._engine, self._atoms
         counted: dict[Counted, str] = {}
@@ -184,40 +171,18 @@ class PersonMeasure(GroupingMeasure):
             records = CountedGrouping(engine, atoms, attributes, list(of_class), self._horizon)
             self._informative[tuple(attributes)] = records, information
 
-    def after(self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]) -> Floats:
-        numbers = np.repeat(known[None, :], len(candidates), axis=0)
-        for grouping, positions, formulas in self._measured:
-            rows = [row for row, (attribute, _) in enumerate(candidates) if attribute in grouping.attributes]
-            some = [candidates[row] for row in rows]
-            for lasting in (True, False):
-                which = [n for n, position in enumerate(positions) if self._lasting[position] == lasting]
-                if not some or not which:
-                    continue
-                asked, here = [formulas[n] for n in which], [positions[n] for n in which]
-                if lasting:
-                    found = worst_after(known[here], grouping.after(cuts, some, asked), asked)
-                else:
-                    assert isinstance(grouping, PersonGrouping)
-                    found = grouping.whole_after(cuts, some, asked)
-                numbers[np.ix_(rows, here)] = found
+    def _numbers_after(
+        self, measured: MeasuredGrouping, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]
+    ) -> Floats:
+        grouping, positions, formulas = measured
+        assert isinstance(grouping, PersonGrouping)
+        lasting = self._lasting[positions]
+        numbers = np.empty((len(candidates), len(positions)))
+        if lasting.any():
+            asked = [formulas[n] for n in np.flatnonzero(lasting)]
+            read = grouping.after(cuts, candidates, asked)
+            numbers[:, lasting] = worst_after(known[lasting], read, asked)
+        if not lasting.all():
+            asked = [formulas[n] for n in np.flatnonzero(~lasting)]
+            numbers[:, ~lasting] = grouping.whole_after(cuts, candidates, asked)
         return numbers
-
-    def invalid_boundaries(
-        self, cuts: Cuts, known: Floats, attribute: int, part: Codes, boundaries: Codes
-    ) -> Codes:
-        invalid = np.zeros(len(part), dtype=bool)
-        for grouping, positions, formulas in self._measured:
-            lasting = [n for n, position in enumerate(positions) if self._lasting[position]]
-            if attribute in grouping.attributes and lasting:
-                groups = grouping.by_value(cuts, attribute, part, boundaries)
-                here = [positions[n] for n in lasting]
-                limits = np.array([self._constraints[position].limit for position in here])
-                of = ([formulas[n] for n in lasting], known[here], limits, len(part))
-                invalid |= invalid_boundaries(self._engine, groups, *of)
-        return np.asarray(boundaries[invalid[boundaries]])
-
-
-def refined(cuts: Cuts, candidate: Candidate) -> Cuts:
-    """Give the state after a candidate."""
-    attribute, chosen = candidate
-    return (*cuts[:attribute], cuts[attribute].refine(chosen), *cuts[attribute + 1 :])

@@ -212,6 +212,11 @@ class RefinementRun(Run[State]):
         return [self.columns[name] for name in names]
 
     @property
+    def audited(self) -> Sequence[str]:
+        """Masked columns that the release is held against the source in: all whose values are here."""
+        return self.roles.masking
+
+    @property
     def beside_symbol(self) -> list[str]:
         """Columns in which the suppressed symbol can stand beside values as they are."""
         return [name for name in self.roles.masking if self.shows_symbol(name)]
@@ -220,8 +225,8 @@ class RefinementRun(Run[State]):
     def collapsed_over(self) -> tuple[object, ...]:
         """What the collapsed source depends on; runs for which it is the same can share it."""
         coded, roles = tuple(item.name for item in self.coded), self.roles
-        masked = tuple(self.beside_symbol)
-        return self.table, coded, roles.kept, roles.pseudonyms, roles.count, masked, self.request.symbol
+        of = self.table, coded, roles.kept, roles.pseudonyms, roles.count, roles.person
+        return *of, tuple(self.beside_symbol), self.request.symbol
 
     def read(self) -> Atoms:
         """Read the source; everything after works on what comes out, but for the audit."""
@@ -229,7 +234,8 @@ class RefinementRun(Run[State]):
         masked, symbol = self.beside_symbol, self.request.symbol
         coded = [item.name for item in self.coded]
         needed = {*coded, *roles.kept, *roles.pseudonyms, *roles.person, *([] if count is None else [count])}
-        columns = [item for item in engine.columns(self.table) if item.name in needed]
+        count = self.collapsed_elsewhere(needed, count)
+        columns = [item for item in engine.columns(self.table) if item.name in {*needed, count}]
         self.rows = read_source(engine, self.table, columns)
         return collapse(
             engine,
@@ -275,13 +281,11 @@ class RefinementRun(Run[State]):
 
     def measured_by(self, classes: int | None) -> GroupingMeasure:
         """Choose what measures the states; with the position of the class it also measures information."""
-        of = self.engine, self.atoms
+        engine, atoms, horizon = self.engine, self.atoms, self.horizon
         if isinstance(self.constraints, AllowedConstraints):
-            return allowed_measure(*of, self.constraints, self.horizon, classes)
-        seen = self.constraints, self.horizon, classes, self.maskings
-        if self.counts_persons:
-            return PersonMeasure(self.engine, self.atoms, *seen)
-        return GroupingMeasure(self.engine, self.atoms, *seen, self.memory)
+            return allowed_measure(engine, atoms, self.constraints, horizon, classes)
+        of = engine, atoms, self.constraints, horizon, classes, self.maskings
+        return PersonMeasure(*of) if self.counts_persons else GroupingMeasure(*of, self.memory)
 
     @cached_property
     def horizon(self) -> list[Codes]:
@@ -361,6 +365,7 @@ class RefinementRun(Run[State]):
             person=person,
             persons=self.atoms.persons,
             first=self.first_kept(state, cuts, more),
+            unfolded=self.unfolded,
         )
 
     def _accepted(
@@ -379,7 +384,7 @@ class RefinementRun(Run[State]):
             self.columns[item.name] for item in released if item.of is None and item.name not in hidden
         ]
         promise = MaskingPromise(
-            masked=[self._masked(name, outcome) for name in self.roles.masking],
+            masked=[self._masked(name, outcome) for name in self.audited],
             carried=carried,
             pseudonyms=self.roles.pseudonyms,
             count=self.roles.count,

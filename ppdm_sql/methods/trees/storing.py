@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from importlib import import_module
 from typing import Any
 
 from ppdm_sql.engine import Engine
@@ -19,6 +18,7 @@ from ppdm_sql.methods.trees.predicting import Predicted, confusion, create_macro
 from ppdm_sql.notebook import in_html
 from ppdm_sql.release.catalogue import check_free, parts
 from ppdm_sql.release.finding import find_listed
+from ppdm_sql.reporting import registered_reports
 from ppdm_sql.version import __version__
 
 Matrix = tuple[tuple[int, ...], ...]
@@ -110,9 +110,7 @@ class Model:
 
         Cost: no scan of a table.
         """
-        write: Any = import_module(
-            "ppdm_sql.report.trees"
-        ).write_model_report  # it stands above what it shows
+        write = registered_reports().model
         self._engine.alone(lambda: write(self._engine, self, path, force=force))
 
     def drop(self) -> None:

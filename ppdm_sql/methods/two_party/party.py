@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.statements import literal
 from ppdm_sql.errors import ProtocolError
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary
 from ppdm_sql.methods.base.source import read_source
@@ -35,7 +37,7 @@ from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.methods.two_party.rounds import Rounds
 from ppdm_sql.methods.two_party.scores import step_factor
 from ppdm_sql.progress import Progress
-from ppdm_sql.release import Draft, Release
+from ppdm_sql.release import Draft, Release, ReleasedColumn
 
 
 def nothing() -> None:
@@ -67,7 +69,8 @@ def integrate(
         ProtocolError: The partner asks for something else, holds other records, or says what cannot be.
         PpdmError: An option, a column or the table cannot be used. On any error nothing is published.
 
-    Cost: two scans of the table and one sort; a scan of two columns for each column and round.
+    Cost: two scans of the table and one sort; a scan of two columns for each column and round; the audit of
+    the own columns.
     """
     return IntegrationRun(engine, table, request, transport, recorded, progress).publish()
 
@@ -137,7 +140,8 @@ class IntegrationRun(GeneralizationRun):
         needed = {item.name for item in (*preparation.key, *preparation.held.values())}
         columns = [item for item in self.engine.columns(self.table) if item.name in needed]
         # no transaction is kept open while the partner works, so what is read twice is read from a copy
-        records, found = preparation.gather(read_source(self.engine, self.table, columns, copy=True))
+        copied = read_source(self.engine, self.table, columns, copy=True)
+        self.rows, records, found = preparation.gather(copied)
         unknown = {place: Dictionary(self.coded[place], records.table, 0, False) for place in self._theirs}
         coded = unknown | dict(found)
         return Atoms(records.table, tuple(coded[place] for place in sorted(coded)), (), records.count)
@@ -241,10 +245,35 @@ class IntegrationRun(GeneralizationRun):
         draft = super().draft(transformed)
         known = [(name, _known(before), _known(after)) for name, before, after in draft.measures]
         measured = [row for row in known if row[2] is not None]
-        return replace(draft, measures=tuple(measured), accept=self._agree)
+        return replace(draft, measures=tuple(measured), accept=partial(self._agree, draft))
 
-    def _agree(self, rows: exp.Select) -> Sequence[information.Row]:
-        """Make sure that the partner is about to publish the same rows."""
+    @property
+    def audited(self) -> Sequence[str]:
+        """Own columns: what is true of the partner's, the partner's audit says."""
+        return self._ownership.own
+
+    def _accepted(
+        self,
+        rows: exp.Select,
+        released: Sequence[ReleasedColumn],
+        outcomes: tuple[Outcome, Outcome],
+        cuts: Table,
+        trees: Table,
+        person: str | None,
+    ) -> Sequence[information.Row]:
+        """Let the audit compare the own columns, and the class, with the own table."""
+        cuts, trees = self._of_own(cuts), self._of_own(trees)
+        return super()._accepted(rows, released, outcomes, cuts, trees, person)
+
+    def _of_own(self, recorded: Table) -> Table:
+        """Give what is to be recorded of own columns."""
+        query = exp.select("*").from_(recorded.expression())
+        names = [literal(name) for name in self.audited]
+        return self.engine.overlay(query.where(exp.In(this=column("attribute"), expressions=names)))
+
+    def _agree(self, draft: Draft, rows: exp.Select) -> Sequence[information.Row]:
+        """Hold the rows against the own table, and make sure that the partner is to publish the same ones."""
+        measured = draft.accept(rows) if draft.accept is not None else ()
         digest = release_digest(self.engine, rows, self._stopped)
         self.transport.send(Message("DIGEST", self._round, {"leaves": digest}))
         if self.transport.receive("DIGEST").fields["leaves"] != digest:
@@ -254,7 +283,7 @@ class IntegrationRun(GeneralizationRun):
                 reason="digest",
             )
         self._recorded()
-        return ()
+        return measured
 
     def parameters(self) -> dict[str, object]:
         """Give how each attribute is masked, whose it is, and how the parties compared keys and scores."""

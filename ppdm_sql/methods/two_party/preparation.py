@@ -52,8 +52,12 @@ class Preparation:
     held: Mapping[int, Column]
     masked: Sequence[str]
 
-    def gather(self, source: Table) -> tuple[OrderedRecords, Mapping[int, Dictionary]]:
-        """Agree with the partner, and code the records of a table in the order on which both agree."""
+    def gather(self, source: Table) -> tuple[Table, OrderedRecords, Mapping[int, Dictionary]]:
+        """Agree with the partner, and code the records of a table in the order on which both agree.
+
+        Returns:
+            The rows of the table whose records both hold, then these records, then their values.
+        """
         text = key_text(self.key, self.request.secret)
         records, dictionaries, mine = self._read(source, text)
         theirs = self._exchange(mine)
@@ -64,7 +68,7 @@ class Preparation:
             records, dictionaries, mine = self._read(source, text)
             theirs = self._exchange(mine)
         agreement.check_shared(mine, theirs)
-        return records, dictionaries
+        return source, records, dictionaries
 
     def _read(
         self, source: Table, text: exp.Expression

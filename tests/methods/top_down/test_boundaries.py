@@ -19,7 +19,7 @@ from runs import loaded
 import ppdm_sql
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes
-from ppdm_sql.methods.base.collapse import class_counts, collapse
+from ppdm_sql.methods.base.collapse import collapse, counts_by_class
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Cuts
 from ppdm_sql.methods.top_down.maskings import Intervals
@@ -157,11 +157,11 @@ def test_boundaries_found_invalid_together_are_those_found_so_one_by_one(demand:
         named = {column.name: column for column in engine.columns(table)}
         coded = [named[name] for name in ("x", "y", "d", "c")]
         atoms = collapse(engine, table, coded, [], None, masked=(), symbol="*")
-        counts = [class_counts(engine, atoms, place, 3) for place in range(2)]
+        counts = counts_by_class(engine, atoms, range(2), 3)
         tops = [Intervals(atoms.coded[i], counts[i], "*", least=0).top for i in range(2)]
         constraints = Constraints(constraints_of(engine, atoms, [parse(demand)]), 2)
-        one = [np.zeros(len(c), dtype=np.int64) for c in counts]
-        horizon: list[Codes] = one if merged else [np.arange(len(c)) for c in counts]
+        one = [np.zeros(len(c), dtype=np.int64) for c in counts.values()]
+        horizon: list[Codes] = one if merged else [np.arange(len(c)) for c in counts.values()]
         measure = GroupingMeasure(engine, atoms, constraints, horizon, 3)
         null = len(counts[0]) - 1
         cuts: Cuts = (tops[0].refine(null).refine(8), tops[1])

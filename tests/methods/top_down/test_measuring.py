@@ -12,7 +12,7 @@ import pytest
 from ppdm_sql.engine import Engine
 from ppdm_sql.examples import creation
 from ppdm_sql.methods.base.arrays import Codes
-from ppdm_sql.methods.base.collapse import Atoms, class_counts, collapse
+from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Cuts
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
@@ -58,7 +58,7 @@ def atoms_of(engine: Engine) -> Atoms:
 
 def recodings_of(engine: Engine, atoms: Atoms) -> list[Masking]:
     sex, job, salary, *_ = atoms.coded
-    counts = [class_counts(engine, atoms, position, 3) for position in range(3)]
+    counts = counts_by_class(engine, atoms, range(3), 3)
     leaves = leaf_codes(engine, job.table, JOBS, column="Job")
     return [
         Suppression(sex, counts[0], "*"),

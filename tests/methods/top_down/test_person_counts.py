@@ -14,7 +14,7 @@ import pytest
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes
-from ppdm_sql.methods.base.collapse import Atoms, class_counts, collapse
+from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Cuts
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
@@ -68,7 +68,7 @@ def atoms_of(engine: Engine) -> Atoms:
 
 def maskings_of(engine: Engine, atoms: Atoms) -> list[Masking]:
     sex, place, age, *_ = atoms.coded
-    counts = [class_counts(engine, atoms, position, 5) for position in range(3)]
+    counts = counts_by_class(engine, atoms, range(3), 5)
     leaves = leaf_codes(engine, place.table, PLACES, column="place")
     return [
         Suppression(sex, counts[0], "*"),
