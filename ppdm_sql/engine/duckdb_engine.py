@@ -38,8 +38,7 @@ Fetched = TypeVar("Fetched")
 logger = logging.getLogger("ppdm_sql")
 sql_logger = logging.getLogger("ppdm_sql.sql")
 
-MOST_TRIES = 5
-SECONDS_TO_NEXT_TRY = 0.2
+MOST_TRIES, SECONDS_TO_NEXT_TRY = 5, 0.2
 
 _TABLES = "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal"
 _VIEWS = "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal"
