@@ -591,7 +591,7 @@ class Database:
         )
         return randomize(self.engine, table, request, progress or WarningProgress())
 
-    @takes_sources("table")
+    @takes_sources("table", elsewhere=True)
     @alone
     def reconstruct(
         self,
