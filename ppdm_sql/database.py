@@ -388,7 +388,7 @@ class Database:
         )
         return generalize(self.engine, table, request, progress or WarningProgress())
 
-    @takes_sources("table")
+    @takes_sources("table", elsewhere=True)
     @alone
     def swap(
         self,
@@ -498,7 +498,7 @@ class Database:
         )
         return swap(self.engine, table, request, progress or WarningProgress())
 
-    @takes_sources("table")
+    @takes_sources("table", elsewhere=True)
     @alone
     def randomize(
         self,
@@ -944,7 +944,7 @@ class Database:
             progress=progress or WarningProgress(),
         )
 
-    @takes_sources("table", "test")
+    @takes_sources("table", "test", elsewhere=True)
     @alone
     def train(
         self,
