@@ -758,6 +758,15 @@ class Database:
         keep_best: str | None = None,
         into: str | None = None,
         types: Mapping[str, str] | None = None,
+        loss: str = "smallest",
+        boundary: str = "valid",
+        person: str | Sequence[str] = (),
+        limits: Mapping[str, object] | None = None,
+        weights: Mapping[str, object] | None = None,
+        min_widths: Mapping[str, object] | None = None,
+        stop: str = "none",
+        tops: Mapping[str, object] | None = None,
+        bottoms: Mapping[str, object] | None = None,
         progress: Progress | None = None,
     ) -> Comparison:
         """Put settings, or releases, side by side: risk, loss, what is left of the class.
@@ -790,6 +799,15 @@ class Database:
                 ``error`` or ``left-out``.
             into: Name of the release that is published so.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            loss: As for :meth:`generalize`, for all settings alike, as are those below.
+            boundary: ``valid`` or ``best``.
+            person: Columns that say whose record a row is: requirements, classes and risks count persons.
+            limits: For a column, how many labels it may show at most.
+            weights: For a column, how many times what it gains counts.
+            min_widths: For a grown column, the least width of its intervals.
+            stop: ``none`` or ``mdl``.
+            tops: For a grown column, from which value up all have one label.
+            bottoms: For a grown column, from which value down all have one label.
             progress: Told what is tried.
 
         Returns:
@@ -835,6 +853,15 @@ class Database:
             force=force,
             keep_best=keep_best,
             into=into,
+            loss=loss,
+            boundary=boundary,
+            person=listed(person),
+            limits=by_name(limits, "limits"),
+            weights=by_name(weights, "weights"),
+            min_widths=by_name(min_widths, "min_widths"),
+            stop=stop,
+            tops=by_name(tops, "tops"),
+            bottoms=by_name(bottoms, "bottoms"),
         )
         return compare(self.engine, tables, options, types, progress or self.progress or WarningProgress())
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
-from rich.tree import Tree
 
 import ppdm_sql
 from ppdm_sql import Taxonomy
@@ -138,11 +134,11 @@ def _rows(taxonomy: Taxonomy) -> list[tuple[object, ...]]:
 
 
 def _print_tree(taxonomy: Taxonomy) -> None:
-    """Print the tree; where no terminal reads it, lines are neither cut nor coloured."""
-    branches = [Tree(Text(shown(taxonomy.labels[0])))]
-    for parent, label in zip(taxonomy.parents[1:], taxonomy.labels[1:], strict=True):
-        branches.append(branches[parent].add(Text(shown(label))))
-    text = sys.stdout if sys.stdout.isatty() else io.StringIO()
-    Console(file=text, width=None if text is sys.stdout else 100_000, highlight=False).print(branches[0])
-    if isinstance(text, io.StringIO):
-        sys.stdout.writelines(f"{line.rstrip()}\n" for line in text.getvalue().split("\n")[:-1])
+    """Print the tree, a line for each node; nodes are numbered depth-first."""
+    last = {below[-1] for below in taxonomy.children if below}
+    above = [""]
+    sys.stdout.write(f"{shown(taxonomy.labels[0])}\n")
+    for node, (parent, label) in enumerate(zip(taxonomy.parents[1:], taxonomy.labels[1:], strict=True), 1):
+        guide, further = ("└── ", "    ") if node in last else ("├── ", "│   ")
+        sys.stdout.write(f"{above[parent]}{guide}{shown(label)}\n")
+        above.append(above[parent] + further)

@@ -25,21 +25,25 @@ def measured_rows(
     quasi_identifiers: Sequence[Sequence[str]],
     class_column: str | None,
     count: str | None,
+    person: Sequence[str] = (),
 ) -> ReleaseNumbers:
-    """Measure rows by the audit's own steps.
+    """Measure rows by the audit's own steps; classes and templates in persons, if rows say whose they are.
 
-    Cost: one scan of the rows, which collapses them, then scans of the classes; one more for templates.
+    Cost: one scan of the rows, which collapses them, then scans of the classes; one more for templates, and
+    with persons one for the entropy, which is of records.
     """
     names = tuple(dict.fromkeys(name for columns in quasi_identifiers for name in columns))
     apart = class_column is not None and class_column not in names
-    collapsed = Collapsed(engine, rows, [*names, *([class_column] if apart and class_column else [])], count)
+    needed = [*names, *([class_column] if apart and class_column else [])]
+    collapsed = Collapsed(engine, rows, needed, count, person)
     sizes = [class_sizes(collapsed, columns) for columns in quasi_identifiers]
     templates = [one for one in requirements if one.counts is Counts.PROTECTED]
-    reached = [found.reached for found in findings(engine, rows, templates, count=count)]
+    reached = [found.reached for found in findings(engine, rows, templates, count=count, person=person)]
     smallest = min((one.sizes[0][0] for one in sizes), default=None)
     entropy = None
     if apart and class_column and names:
-        cells = collapsed.cells(names, class_column)
+        records = Collapsed(engine, rows, needed, count) if person else collapsed
+        cells = records.cells(names, class_column)
         text = bind("comparison/class_entropy", tables={"cells": cells})
         ((bits,),) = engine.query(text, step="class_entropy")
         entropy = float(bits)

@@ -57,11 +57,12 @@ def _row(
     with engine.workspace():
         numbers = measured_rows(
             engine,
-            engine.overlay(shape.rows()),
+            engine.overlay(shape.owned_rows()),
             requirements=requirements,
             quasi_identifiers=_known(row, shape, requirements, options),
             class_column=next((item.name for item in shape.columns if item.treatment == "class"), None),
             count=shape.count,
+            person=shape.people,
         )
     found = ComparedRow(
         release.name,

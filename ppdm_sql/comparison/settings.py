@@ -18,6 +18,13 @@ METHODS = ("tds", CONDITIONED, SUPPRESSION)
 """The methods that a grid can try: those that are given requirements."""
 GRID = ("k", "method", "suppress_records")
 """The options that may have several values, the outermost first."""
+OF_ALL = (
+    *("class_column", "count_column", "identifiers", "max_steps", "symbol", "allow_absent", "person"),
+    *("loss", "limits", "weights"),
+)
+"""The options that are passed on to every run as they are."""
+OF_GENERALIZATION = ("taxonomies", "ranges", "suppress", "boundary", "min_widths", "stop", "tops", "bottoms")
+"""Further ones that suppression does not know."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,12 +52,22 @@ class CompareOptions:
     force: bool = False
     keep_best: str | None = None
     into: str | None = None
+    loss: str = "smallest"
+    boundary: str = "valid"
+    person: Sequence[str] = ()
+    limits: Mapping[str, object] = field(default_factory=dict)
+    weights: Mapping[str, object] = field(default_factory=dict)
+    min_widths: Mapping[str, object] = field(default_factory=dict)
+    stop: str = "none"
+    tops: Mapping[str, object] = field(default_factory=dict)
+    bottoms: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def tries_settings(self) -> bool:
         """Whether anything is asked that only a table can be asked."""
         asked = self.require, self.k, self.class_column, self.taxonomies, self.keep_best, self.into
-        return any(map(bool, asked))
+        wished = self.person, self.limits, self.weights, self.min_widths, self.tops, self.bottoms
+        return any(map(bool, (*asked, *wished)))
 
 
 @dataclass(frozen=True)
@@ -113,14 +130,13 @@ def _request(options: CompareOptions, choices: Mapping[str, Any], into: str) -> 
         "require": list(_requirements(options, choices["k"])),
         "into": into,
         "suppress_records": choices["suppress_records"],
-        **{name: getattr(options, name) for name in ("class_column", "count_column", "identifiers")},
-        **{name: getattr(options, name) for name in ("max_steps", "symbol", "allow_absent")},
+        **{name: getattr(options, name) for name in OF_ALL},
     }
     method = choices["method"]
     clear = tuple(dict.fromkeys((*options.keep, *options.condition)))
     if method == SUPPRESSION:
         return RefinementRequest(**common, keep=clear)
-    how: dict[str, Any] = {name: getattr(options, name) for name in ("taxonomies", "ranges", "suppress")}
+    how: dict[str, Any] = {name: getattr(options, name) for name in OF_GENERALIZATION}
     if method == CONDITIONED:
         return GeneralizeRequest(
             **common, **how, keep=options.keep, method=method, condition=options.condition

@@ -194,6 +194,7 @@ class GridRun:
             quasi_identifiers=grouped_by(draft.requirements),
             class_column=self._class(draft),
             count=draft.count,
+            person=() if draft.person is None else (draft.person,),
         )
         left_out = records - (found.records or 0)
         return replace(found, left_out=left_out, loss=loss_in(draft.measures))
@@ -206,7 +207,8 @@ class GridRun:
         catalog, schema = self._engine.current()
         plain = Shape.of_draft(draft, catalog, schema)
         named = draft.name, catalog, schema, draft.columns, draft.count, draft.symbol
-        shape = DraftShape(*named, plain.stepwise, plain.marginals, plain.moments, table=rows)
+        changed = plain.stepwise, plain.marginals, plain.moments
+        shape = DraftShape(*named, *changed, person=draft.person, table=rows)
         parameters: dict[str, Any] = {**draft.parameters, SHAPE: plain.record()}
         row = CatalogueRow(
             *(draft.name, draft.method, draft.source, tuple(map(str, draft.requirements)), parameters),

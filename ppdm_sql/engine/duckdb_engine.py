@@ -142,10 +142,11 @@ class Engine:
         """Add the rows of a SELECT to a working table, by the names of its columns; the others are NULL."""
         self._run_statement(f"INSERT INTO {table} BY NAME {statements.render(select)}", None, "fill")
 
-    def overlay(self, select: exp.Expression) -> Table:
+    def overlay(self, select: exp.Expression | str) -> Table:
         """Make a temporary view of a SELECT, to be read in the place of a table during this run."""
         view = self._new("VIEW", "view")
-        self._run_statement(f"CREATE TEMP VIEW {view} AS {statements.render(select)}", None, "overlay")
+        text = select if isinstance(select, str) else statements.render(select)
+        self._run_statement(f"CREATE TEMP VIEW {view} AS {text}", None, "overlay")
         return view
 
     def probe(self, select: exp.Expression) -> str:

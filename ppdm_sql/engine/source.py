@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, aliased
-from ppdm_sql.engine.statements import bind, render
+from ppdm_sql.engine.statements import Statement, bind, render
 from ppdm_sql.errors import PpdmError, UnknownTable
 from ppdm_sql.progress import Progress
 
@@ -132,6 +132,7 @@ class Place(Protocol):
     """Where tables live that are not in DuckDB."""
 
     progress: Progress | None
+    tracer: Callable[[Statement], None] | None
 
     @property
     def title(self) -> str:
@@ -169,14 +170,14 @@ def find_elsewhere(engine: Engine, name: str, progress: Progress | None = None) 
     Args:
         engine: The engine.
         name: The table.
-        progress: Told of the jobs that are run there from now on.
+        progress: Told of the jobs that are run there from now on; the engine's tracer, of the statements.
 
     Raises:
         UnknownTable: A table of that name is both there and in DuckDB.
     """
     if engine.spark is None or name in engine.given:
         return None
-    engine.spark.progress = progress
+    engine.spark.progress, engine.spark.tracer = progress, engine.tracer
     try:
         found = engine.spark.find(name)
     except UnknownTable:

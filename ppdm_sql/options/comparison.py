@@ -7,21 +7,30 @@ from dataclasses import replace
 from ppdm_sql.options.option import REQUIRED, Form, Option
 from ppdm_sql.options.shared import (
     ALLOW_ABSENT,
+    BOTTOMS,
+    BOUNDARY,
     CONDITION,
     COUNT,
     GROWN_RANGES,
     IDENTIFIERS,
     INTO,
     KEEP,
+    LIMITS,
+    LOSS,
     MAX_STEPS,
     METHOD,
+    MIN_WIDTHS,
     OPTIONAL_CLASS,
+    PERSON,
     REQUIRE,
+    STOP,
     SUPPRESS,
     SUPPRESS_RECORDS,
     SYMBOL,
     TAXONOMIES,
+    TOPS,
     TYPES,
+    WEIGHTS,
 )
 
 COMPARE = (
@@ -87,4 +96,5 @@ COMPARE = (
     ),
     replace(INTO, help="Name of the release that --keep-best publishes.", default=None),
     TYPES,
+    *(LOSS, BOUNDARY, PERSON, LIMITS, WEIGHTS, MIN_WIDTHS, STOP, TOPS, BOTTOMS),
 )

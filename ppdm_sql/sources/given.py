@@ -46,8 +46,7 @@ def given(
     """Give the name under which the engine finds a source, for as long as the context lasts.
 
     A table or view of the name comes first, where other tables live or in DuckDB. Else a text is the path of
-    a file, or a pattern of paths. Files and frames are read once, into a temporary table that is dropped at
-    the end.
+    a file, or a pattern of paths. Files and frames are read once, into a temporary table.
 
     Args:
         engine: Where it is read.
@@ -87,12 +86,9 @@ def given(
         if kind is not None:
             name, how, notices = _free_name(engine, kind), {"kind": kind}, list[str]()
             _load_frame(engine, name, source, said, kind, strict=strict)
-        elif table is not None:
-            name, how, notices = source, _of_attached(engine, table) | _types_of(said), []
-            _load(engine, name, _typed(engine, table, said, name, strict=strict))
         else:
-            name = called or without_secrets(source)
-            how, notices = _load_files(engine, name, source, said, strict=strict)
+            name = source if table is not None else called or without_secrets(source)
+            how, notices = _load_named(engine, name, source, table, said, strict=strict)
         with _remembered(engine, name, how):
             for text in notices if progress is not None else ():
                 progress.notice(text)  # type: ignore[union-attr]
@@ -254,6 +250,17 @@ def _typed(
 ) -> exp.Select:
     columns = engine.columns(table)
     return typed(engine, table, columns, resolved_types(said, columns, table=shown, strict=strict), shown)
+
+
+def _load_named(
+    engine: Engine, name: str, path: str, table: Table | None, said: Mapping[str, TypeSaid], *, strict: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Read a table with other types, or files; say how they are read again and what the user should know."""
+    if table is None:
+        return _load_files(engine, name, path, said, strict=strict)
+    how = _of_attached(engine, table) | _types_of(said)
+    _load(engine, name, _typed(engine, table, said, name, strict=strict))
+    return how, []
 
 
 def _load_files(

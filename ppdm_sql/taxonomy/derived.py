@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal, localcontext
+from decimal import Context, Decimal, DecimalException, Inexact, InvalidOperation, localcontext
 from itertools import pairwise
 
 from ppdm_sql.engine import Column, Engine
@@ -20,8 +20,10 @@ LEVELS = ("month", "quarter", "year", "decade")
 MOST_RANGES, MOST_PREFIXES = 10_000, 100_000
 """Leaves that ranges may have, and codes."""
 MASK = "*"
-_EXACT = Context(prec=1000)
-"""Holds the digits of any number of the engine beside those of a width; the usual 28 do not."""
+_EXACT = Context(prec=1000, traps=[InvalidOperation, Inexact])
+"""Holds the digits of any DOUBLE or DECIMAL beside those of a width; the usual 28 do not."""
+SEPARATORS = ".-/"
+"""What stands between the parts of a code, and ends no prefix of codes of unequal length by itself."""
 _WORDS = re.compile(r"(dates|prefixes|ranges)(?:\s+([\w.,\s]+))?")
 EXAMPLES = "dates, dates month,year, prefixes, prefixes 1,3, or ranges 5,10,20"
 
@@ -122,7 +124,7 @@ class DerivedTaxonomy:
             yield [leaf, *wanted, ROOT]
 
     def _prefixes(self, engine: Engine, values: Table, column: Column) -> Iterator[list[str]]:
-        """Give a path for each code; where lengths differ, a mask only says that something may follow."""
+        """Give a path for each code."""
         query = bind("taxonomy/texts", tables={"value_counts": values})
         texts = [text for (text,) in engine.query(query, step="texts")]
         if len(texts) > MOST_PREFIXES:
@@ -130,13 +132,7 @@ class DerivedTaxonomy:
                 f"Column {column.name!r} holds {len(texts)} different codes, too many for a taxonomy.",
                 "Derive a coarser column in a view.",
             )
-        longest = max(map(len, texts), default=0)
-        width = longest if min(map(len, texts), default=0) == longest else 0
-        lengths = sorted(map(int, self.levels), reverse=True) or range(longest - 1, 0, -1)
-        for text in texts:
-            # A code that is a prefix of others, such as A00 of A00.1, stands below its own group.
-            kept = [length for length in lengths if length < len(text) + (not width)]
-            yield [text, *((text[:length] + MASK).ljust(width, MASK) for length in kept), ROOT]
+        yield from prefix_paths(texts, sorted(map(int, self.levels), reverse=True) or None)
 
     def _ranges(self, engine: Engine, values: Table, column: Column) -> Iterator[list[str]]:
         """Give a path for each of the narrowest intervals from the smallest value to the largest."""
@@ -145,10 +141,17 @@ class DerivedTaxonomy:
         widths = [Decimal(width) for width in self.levels]
         query = bind("taxonomy/extremes", tables={"column_values": values})
         ((least, greatest),) = engine.query(query, step="extremes")
-        if least is not None:
+        if least is None:
+            return
+        try:
             with localcontext(_EXACT):
                 paths = self._between(Decimal(least), Decimal(greatest), widths, column)
-            yield from paths
+        except DecimalException:
+            raise InvalidSource(
+                f"Column {column.name!r} holds numbers of too many digits for ranges of such widths.",
+                f"Ranges are exact to {_EXACT.prec} digits: cast the column to DOUBLE in a view.",
+            ) from None
+        yield from paths
 
     def _between(
         self, least: Decimal, greatest: Decimal, widths: Sequence[Decimal], column: Column
@@ -171,6 +174,31 @@ class DerivedTaxonomy:
             f"Column {column.name!r} holds {type_title(column.type)}, not {what}, which {self.name} are for.",
             f"Cast it in a view, or give another taxonomy: a file, a table, or {EXAMPLES}.",
         )
+
+
+def prefix_paths(codes: Sequence[str], lengths: Sequence[int] | None = None) -> Iterator[list[str]]:
+    """Give a path for each code through what it begins with.
+
+    Codes of one length are masked to that length. Where lengths differ, a mask only says that something may
+    follow, and a code that others begin with stands below its own group, as ``A00`` does with ``A00.1``.
+
+    Args:
+        codes: All codes of a column.
+        lengths: How many characters to keep, the longest first; by default all, but for those that end
+            in a separator where the lengths of codes differ.
+
+    Example:
+        >>> list(prefix_paths(["A00", "A00.1"]))
+        [['A00', 'A00*', 'A0*', 'A*', '*'], ['A00.1', 'A00*', 'A0*', 'A*', '*']]
+    """
+    longest = max(map(len, codes), default=0)
+    width = longest if min(map(len, codes), default=0) == longest else 0
+    wanted = range(longest - 1, 0, -1) if lengths is None else lengths
+    for code in codes:
+        kept = [length for length in wanted if length < len(code) + (not width)]
+        if lengths is None and not width:
+            kept = [length for length in kept if code[length - 1] not in SEPARATORS]
+        yield [code, *((code[:length] + MASK).ljust(width, MASK) for length in kept), ROOT]
 
 
 def _floor(value: Decimal, width: Decimal) -> Decimal:
@@ -216,8 +244,15 @@ def _checked_widths(levels: Sequence[str]) -> tuple[str, ...]:
     widths = [Decimal(level) for level in levels] if readable else [Decimal(0)]
     if min(widths) <= 0:
         raise InvalidOption("Ranges need widths above 0.", "Write them as: ranges 5,10,20.")
-    with localcontext(_EXACT):
-        nested = all(narrow < wide and not wide % narrow for narrow, wide in pairwise(widths))
+    try:
+        with localcontext(_EXACT) as exact:
+            widths = [exact.plus(width) for width in widths]
+            nested = all(narrow < wide and not wide % narrow for narrow, wide in pairwise(widths))
+    except DecimalException:
+        raise InvalidOption(
+            f"The widths of ranges have too many digits: together they may have {_EXACT.prec}.",
+            "Write them as: ranges 5,10,20.",
+        ) from None
     if not nested:
         raise InvalidOption(
             f"Ranges of {', '.join(levels)} do not nest: each width must be a multiple of the one before.",

@@ -12,16 +12,15 @@ from ppdm_sql.engine.names import Table, resolve
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import MOMENTS, is_number, is_ordered, kind_of
 from ppdm_sql.errors import InvalidOption, InvalidSource
-from ppdm_sql.taxonomy.derived import DerivedTaxonomy
+from ppdm_sql.taxonomy.derived import MASK, MOST_PREFIXES, DerivedTaxonomy, prefix_paths
 from ppdm_sql.taxonomy.model import ROOT, Taxonomy
 from ppdm_sql.taxonomy.rounding import roundest
 
 LEVELS, FANOUT = 4, 2
 MOST_PARTS = 10_000
 """Intervals or groups that a suggestion may have."""
-MOST_TEXTS, MOST_CODES = 10_000, 100_000
-"""Texts that a suggestion may list, and codes."""
-MASK = "*"
+MOST_TEXTS = 10_000
+"""Texts that a suggestion may list, if they are no codes."""
 
 
 def suggest(
@@ -183,7 +182,7 @@ def _text_paths(
     tables = {"value_counts": values}
     shape = engine.query(bind("taxonomy/text_shape", tables=tables), step="text_shape")
     ((texts, longest, are_codes),) = shape
-    if texts > (MOST_CODES if are_codes else MOST_TEXTS):
+    if texts > (MOST_PREFIXES if are_codes else MOST_TEXTS):
         raise InvalidSource(
             f"Column {column.name!r} holds {texts} different texts, too many to draft a taxonomy of them.",
             "Derive a coarser column in a view, store a taxonomy of your own as a table with the columns "
@@ -191,21 +190,23 @@ def _text_paths(
         )
     if are_codes:
         found = engine.query(bind("taxonomy/texts", tables=tables), step="texts")
-        return [_masked(text, longest, levels or longest) for (text,) in found]
+        return list(prefix_paths([code for (code,) in found], _lengths(longest, levels)))
     groups = math.isqrt(texts) + 1 if levels is None else _parts(levels, fanout)
     query = bind("taxonomy/text_groups", tables=tables, values={"groups": groups})
     return _grouped(engine.query(query, step="text_groups"))
 
 
-def _masked(text: str, longest: int, levels: int) -> list[str]:
-    """Mask a code from the right, to the length of the longest one.
+def _lengths(longest: int, levels: int | None) -> Sequence[int] | None:
+    """Give how many characters of codes so many levels keep; None for every number.
 
     Example:
-        >>> _masked("13053", 5, 5)
-        ['13053', '1305*', '130**', '13***', '1****', '*']
+        >>> _lengths(5, 3), _lengths(5, None)
+        ([3, 1], None)
     """
-    kept = sorted({longest * level // levels for level in range(1, levels)} - {0}, reverse=True)
-    return [text, *(text[:length].ljust(longest, MASK) for length in kept), ROOT]
+    if levels is None:
+        return None
+    levels = min(levels, longest)
+    return [longest * level // levels for level in range(levels - 1, 0, -1)]
 
 
 def _grouped(rows: Sequence[Sequence[object]]) -> list[list[str]]:

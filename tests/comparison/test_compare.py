@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import ppdm_sql
 from ppdm_sql import Database
 from ppdm_sql.cli import app
 from ppdm_sql.comparison.model import Comparison
+from ppdm_sql.errors import InvalidOption
 from ppdm_sql.progress import SilentProgress
 
 STAFF: dict[str, Any] = {
@@ -289,3 +291,74 @@ def test_the_call_gives_a_row_a_setting(file: Path) -> None:
     ).fetchall()
     assert [row[0] for row in found] == ["tds", "pda", "tds", "pda"]
     assert all(row[1] >= 2 for row in found)
+
+
+# -- options that hold for all settings -----------------------------------------------------------
+
+VISITS = """CREATE TABLE visits AS
+    SELECT i // 3 AS patient, 20 + i * 7 % 50 AS age, 'zip ' || i // 3 % 4 AS zip, i % 5 = 0 AS again
+    FROM range(300) r (i)"""
+SHAPED: dict[str, dict[str, Any]] = {
+    "limits": {"limits": {"age": 3}},
+    "weights": {"weights": {"zip": 50}},
+    "min_widths": {"min_widths": {"age": 20}},
+    "stop": {"stop": "mdl"},
+    "boundary": {"boundary": "best"},
+    "tails": {"tops": {"age": 60}, "bottoms": {"age": 25}},
+    "loss": {"loss": "average"},
+    "person": {"person": "patient"},
+}
+OF_SUPPRESSION = ("limits", "weights", "loss", "person", "progress")
+
+
+@pytest.mark.parametrize("name", SHAPED)
+def test_an_option_of_the_runs_reaches_every_setting(name: str) -> None:
+    options = SHAPED[name] | QUIET
+    of_both = {key: value for key, value in options.items() if key in OF_SUPPRESSION}
+    with ppdm_sql.open(":memory:") as db:
+        db.engine.connection.execute(VISITS)
+        asked: dict[str, Any] = {"k": [3, 9], "method": ["tds", "pda"], "class_column": "again"}
+        found = db.compare("visits", quasi_identifier=["age", "zip"], **asked, **options)
+        assert all(row.problem == "" for row in found.rows)
+        for place, row in enumerate(found.rows):
+            given: dict[str, Any] = {"class_column": "again", "into": f"v{place}"}
+            if row.method == "pda":
+                made = db.suppress("visits", list(row.requirements), **given, **of_both)
+            else:
+                made = db.generalize("visits", list(row.requirements), **given, **options)
+            (of_release,) = db.compare(f"v{place}", **QUIET).rows
+            assert of_release.numbers == replace(row.numbers, left_out=None)
+            least = {m.measure: m.after for m in made.measures()}[f"smallest class: {row.requirements[0]}"]
+            assert row.numbers.smallest_class == least
+
+
+def test_classes_count_persons_and_not_their_records() -> None:
+    with ppdm_sql.open(":memory:") as db:
+        db.engine.connection.execute(
+            "CREATE TABLE visits AS SELECT i // 3 AS patient, i // 3 % 5 AS zip FROM range(60) r (i)"
+        )
+        numbers = [
+            db.compare("visits", quasi_identifier=["zip"], k=2, **QUIET, **more).rows[0].numbers
+            for more in ({}, {"person": "patient"})
+        ]
+        assert [found.smallest_class for found in numbers] == [12, 4]
+        assert [found.records for found in numbers] == [60, 60]
+
+
+def test_persons_and_records_left_out_are_refused_as_in_a_run() -> None:
+    with ppdm_sql.open(":memory:") as db:
+        db.engine.connection.execute(VISITS)
+        asked: dict[str, Any] = {"quasi_identifier": ["age"], "k": 3, "person": "patient"}
+        with pytest.raises(InvalidOption, match="cannot count persons yet"):
+            db.compare("visits", suppress_records=["1%"], **asked, **QUIET)
+
+
+def test_the_command_takes_the_options_of_the_runs(file: Path) -> None:
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(VISITS)
+    words = ["compare", str(file), "visits", "--qi", "age,zip", "--k", "3", "--person", "patient"]
+    words += ["--limit", "age=4", "--weight", "zip=3", "--min-width", "age=5", "--stop", "none"]
+    words += ["--boundary", "best", "--loss", "smallest", "--top", "age=60", "--bottom", "age=25"]
+    found = CliRunner().invoke(app, [*words, "--format", "json"])
+    assert found.exit_code == 0, found.output
+    assert '"smallest_class"' in found.stdout

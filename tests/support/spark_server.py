@@ -49,7 +49,7 @@ def served(master: str = "local[2]") -> Iterator[str]:
         port = _free_port()
         with (Path(folder) / "log").open("wb") as log:
             process = subprocess.Popen(
-                _words(master, port),
+                _words(master, port, folder),
                 cwd=folder,
                 env=os.environ | {"SPARK_HOME": str(home()), "SPARK_CONNECT_MODE": "0"},
                 stdin=subprocess.DEVNULL,
@@ -66,8 +66,13 @@ def served(master: str = "local[2]") -> Iterator[str]:
             process.wait()
 
 
-def _words(master: str, port: int) -> list[str]:
-    settings = SETTINGS | {"spark.connect.grpc.binding.port": str(port), "spark.master": master}
+def _words(master: str, port: int, folder: str) -> list[str]:
+    settings = SETTINGS | {
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.master": master,
+        "spark.local.dir": folder,
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder}",
+    }
     given = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
     return [str(home() / "bin" / "spark-submit"), "--class", SERVER, *given, "spark-internal"]
 

@@ -98,6 +98,39 @@ def test_a_code_stands_below_its_own_group() -> None:
     assert paths[3] == ("A01", "A*", "*")
 
 
+def test_a_separator_makes_no_level_of_its_own() -> None:
+    """A00 and A00.1 stand side by side by default; where all codes are of one length, it is as any other."""
+    paths = derived("prefixes", ["A00", "A00.0", "A00.1", "A01", "B12.3", "B12-4"], "VARCHAR").paths()
+    assert paths[0] == ("A00", "A00*", "A*", "*")
+    assert paths[1] == ("A00.0", "A00*", "A*", "*")
+    assert paths[-1] == ("B12.3", "B*", "*")
+    alike = derived("prefixes", ["1.2", "1.3", "124"], "VARCHAR").paths()
+    assert ("1.2", "1.*", "*") in alike
+    assert ("A00.1", "A00.*", "A00*", "*") in derived(
+        "prefixes 3,4", ["A00", "A00.0", "A00.1", "A01"], "VARCHAR"
+    ).paths()
+
+
+def test_ranges_of_too_many_digits_are_refused_in_words() -> None:
+    long = "1" + 1500 * "0"
+    with pytest.raises(InvalidOption, match="too many digits"):
+        DerivedTaxonomy.named(f"ranges 1,{long}")
+    with pytest.raises(InvalidOption, match="too many digits"):
+        DerivedTaxonomy.named(f"ranges {long}7")
+    with pytest.raises(InvalidSource, match="'column' holds numbers of too many digits"):
+        derived(f"ranges 0.{long[1:]}1", [1, 2], "INTEGER")
+    huge = derived(f"ranges {long}", [-(10**37), 10**37], "HUGEINT")
+    assert [huge.labels[leaf][0] for leaf in huge.leaves] == ["[", "["]
+
+
+@pytest.mark.parametrize("kind", ["HUGEINT", "DECIMAL(38,0)", "BIGNUM"])
+def test_ranges_are_exact_for_numbers_of_more_digits_than_a_decimal_usually_has(kind: str) -> None:
+    least = 10**36 + 7
+    found = derived("ranges 10,100", [str(least), str(least + 99)], kind)
+    assert found.labels[found.leaves[0]] == f"[{10**36}, {10**36 + 10})"
+    assert found.labels[found.leaves[-1]] == f"[{10**36 + 100}, {10**36 + 110})"
+
+
 numbers = st.decimals(-1000, 1000, places=2, allow_nan=False, allow_infinity=False)
 
 

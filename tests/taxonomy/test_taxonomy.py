@@ -928,7 +928,12 @@ def test_codes_are_masked_from_the_right(engine: Engine) -> None:
         ("14853", "14***", "*"),
     ]
     diseases = suggested(engine, "VARCHAR", ["A01", "A01.1", "A01.12", "A02", "B20.0"], levels=3)
-    assert ("A01.12", "A01.**", "A0****", "*") in diseases.paths()
+    assert ("A01.12", "A01.*", "A0*", "*") in diseases.paths()
+    assert ("A02", "A0*", "*") in diseases.paths()
+    by_rule = suggested(engine, "VARCHAR", ["A01", "A01.1", "A01.12", "A02", "B20.0"])
+    assert by_rule == suggest(engine, "people", "C", rule="prefixes")
+    assert suggest(engine, "people", "C", levels=10**9).labels[0] == "*"
+    assert suggest(engine, "people", "C", levels=1).paths()[0] == ("A01", "*")
 
 
 def test_words_are_no_codes(engine: Engine) -> None:

@@ -40,7 +40,7 @@ def handed_over(
     """
     rows = _by_parquet if place.is_local else _by_arrow
     with place.guarded(step), rows(engine, frame) as read:
-        return engine.materialize(step, exp.select(*wanted).from_(read))
+        return engine.materialize("handover", exp.select(*wanted).from_(read))
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -14,8 +15,16 @@ from ppdm_sql.engine.spark.faults import unprinted
 from ppdm_sql.engine.spark.session import require_client
 from ppdm_sql.errors import DatabaseUnavailable, InvalidOption
 
-_SILENT = "rootLogger.level = off\n"
-"""For log4j: the logs of executors quote cells, and go to stderr."""
+SETTINGS = {
+    "spark.app.name": "ppdm",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.warehouse.dir": str(Path(tempfile.gettempdir()) / "ppdm-spark-warehouse"),
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+"""Keeps everything on this machine, and nothing in the folder in which the command was given."""
 
 
 def start(master: str) -> tuple[Any, Callable[[], None]]:
@@ -33,48 +42,34 @@ def start(master: str) -> tuple[Any, Callable[[], None]]:
     """
     require_client()
     _require_spark(master)
-    from pyspark.sql import SparkSession
+    from pyspark import SparkContext
 
-    if SparkSession.getActiveSession() is not None:
+    if SparkContext._active_spark_context is not None:
         raise InvalidOption(
             "A Spark session runs in this process already.", "Give that session instead of its URL."
         )
-    folder = Path(tempfile.mkdtemp(prefix="ppdm-spark-"))
-    builder: Any = SparkSession.builder
     try:
         with unprinted():
-            session = builder.master(master).config(map=_settings(folder)).getOrCreate()
+            session = _session(SETTINGS | {"spark.master": master})
     except Exception as cause:
-        shutil.rmtree(folder, ignore_errors=True)
         raise DatabaseUnavailable(
             f"Spark cannot be started here ({type(cause).__name__}).",
             "Check that java -version says 17 or newer.",
         ) from None
 
-    def stop() -> None:
-        try:
-            session.stop()
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-    return session, stop
+    return session, session.stop
 
 
-def _settings(folder: Path) -> dict[str, str]:
-    """Keep everything on this machine, in a private folder, and quiet."""
-    log = folder / "log4j2.properties"
-    log.write_text(_SILENT)
-    return {
-        "spark.app.name": "ppdm",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{log}",
-        "spark.local.dir": str(folder / "spill"),
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    }
+def _session(settings: dict[str, str]) -> Any:
+    """Start the process and a session in it; what it logs quotes cells, and goes nowhere."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    conf = SparkConf().setAll(list(settings.items()))
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    gateway = SparkContext._gateway or launch_gateway(conf, silent)
+    return SparkSession(SparkContext(conf=conf, gateway=gateway))
 
 
 def _require_spark(master: str) -> None:

@@ -24,6 +24,7 @@ from ppdm_sql.errors import (
 
 if TYPE_CHECKING:
     from ppdm_sql.engine.spark.source import SparkSource
+    from ppdm_sql.engine.statements import Statement
     from ppdm_sql.progress import Progress
 
 Result = TypeVar("Result")
@@ -46,6 +47,7 @@ class SparkPlace:
     Attributes:
         session: The session.
         progress: Told how many tasks of a job are done, if anybody listens.
+        tracer: Told each statement.
     """
 
     title = "Spark"
@@ -53,6 +55,7 @@ class SparkPlace:
     def __init__(self, session: Any, stop: Callable[[], None] | None = None) -> None:
         self.session = session
         self.progress: Progress | None = None
+        self.tracer: Callable[[Statement], None] | None = None
         self._stop = stop
 
     @property

@@ -15,6 +15,7 @@ from ppdm_sql.engine.source import CountedRows, Query, counts_checked
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.handover import handed_over
 from ppdm_sql.engine.spark.types import mapped
+from ppdm_sql.engine.statements import Statement
 from ppdm_sql.errors import InvalidOption, InvalidSource
 
 if TYPE_CHECKING:
@@ -80,9 +81,7 @@ class SparkSource:
     def _read(self) -> Any:
         """Give the frame that reads it; whatever asks anything of it sees the files of that moment."""
         session, name = self.place.session, self.shown
-        if "`" not in name and ("/" in name or name.lower().endswith(".parquet")):
-            return session.read.parquet(name)
-        return session.table(spark_name(name))
+        return session.read.parquet(name) if self._is_path() else session.table(spark_name(name))
 
     def columns(self) -> list[Column]:
         """Give its columns in types of DuckDB; those of other types, which cannot be read, as VARCHAR."""
@@ -156,7 +155,7 @@ class SparkSource:
         query = query.group_by(*keys.values())
         if count is not None:
             query = query.where(column(self._codes[count]) > 0)
-        frame = self.place.run("collapse", lambda: self._frame(query))
+        frame = self.place.run("collapse", lambda: self._frame(query, "collapse"))
         wanted = [self._back(name) for name in columns]
         wanted.append(alias(exp.cast(column("n"), "BIGINT"), called))
         made = handed_over(engine, self.place, frame, wanted, "collapse")
@@ -193,15 +192,27 @@ class SparkSource:
 
     def _query(self, query: exp.Expression | str, step: str) -> Rows:
         def fetched() -> Rows:
-            return [tuple(row) for row in self._frame(query).collect()]
+            return [tuple(row) for row in self._frame(query, step).collect()]
 
         return self.place.run(step, fetched)
 
-    def _frame(self, query: exp.Expression | str) -> Any:
-        """Give the frame of a query over the source under our names."""
-        text = to_spark(query).replace("{", "{{").replace("}", "}}").replace(f"`{_HERE}`", "{source}")
-        renamed = self._read().toDF(*self._codes.values())
-        return self.place.session.sql(text, source=renamed)
+    def _frame(self, query: exp.Expression | str, step: str) -> Any:
+        """Give the frame of a query over the source under our names, and tell the tracer."""
+        text = to_spark(query)
+        if self.place.tracer is not None:
+            shown = Statement(text.replace(f"`{_HERE}`", self._renamed()), step=step)
+            self.place.tracer(shown)
+        text = text.replace("{", "{{").replace("}", "}}").replace(f"`{_HERE}`", "{source}")
+        return self.place.session.sql(text, source=self._read().toDF(*self._codes.values()))
+
+    def _renamed(self) -> str:
+        """Write what gives the columns our names, for people to read."""
+        names = (alias(column(name), code) for name, code in self._codes.items())
+        table = f"parquet.`{self.shown}`" if self._is_path() else spark_name(self.shown)
+        return f"({exp.select(*names).sql('spark')} FROM {table})"
+
+    def _is_path(self) -> bool:
+        return "`" not in self.shown and ("/" in self.shown or self.shown.lower().endswith(".parquet"))
 
     def _begin(self, columns: Sequence[str]) -> None:
         """Note the state of the source before it is first read, and refuse what cannot be read."""

@@ -28,7 +28,7 @@ _TEXT_OF_LENGTH = re.compile(r"(var)?char\(\d+\)")
 _PARAMETERS = re.compile(r"[<(].*", re.DOTALL)
 
 
-class Mapped(NamedTuple):
+class MappedType(NamedTuple):
     """A type of DuckDB, or why a column cannot be read; then the type is a place holder."""
 
     type: str
@@ -36,7 +36,7 @@ class Mapped(NamedTuple):
     remedy: str = ""
 
 
-def mapped(spark_type: str) -> Mapped:
+def mapped(spark_type: str) -> MappedType:
     """Map a type, as ``DataType.simpleString()`` writes it.
 
     Example:
@@ -48,20 +48,20 @@ def mapped(spark_type: str) -> Mapped:
         'has the collation UTF8_LCASE, by which different texts are equal'
     """
     if spark_type in _TYPES:
-        return Mapped(_TYPES[spark_type])
+        return MappedType(_TYPES[spark_type])
     if found := _DECIMAL.fullmatch(spark_type):
-        return Mapped(f"DECIMAL({found[1]},{found[2]})")
+        return MappedType(f"DECIMAL({found[1]},{found[2]})")
     if _TEXT_OF_LENGTH.fullmatch(spark_type):
-        return Mapped("VARCHAR")
+        return MappedType("VARCHAR")
     if spark_type.startswith("string collate "):
         collation = spark_type.removeprefix("string collate ")
-        return Mapped(
+        return MappedType(
             "VARCHAR",
             f"has the collation {collation}, by which different texts are equal",
             "Read it through a view that says CAST(column AS STRING) COLLATE UTF8_BINARY.",
         )
     title = _PARAMETERS.sub("", spark_type)
-    return Mapped(
+    return MappedType(
         "VARCHAR",
         f"has the type {title}, which does not map to a type of DuckDB",
         "Read it through a view that casts it, such as CAST(column AS STRING), or leave it out.",

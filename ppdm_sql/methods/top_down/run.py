@@ -225,8 +225,8 @@ class RefinementRun(Run[State]):
     def collapsed_over(self) -> tuple[object, ...]:
         """What the collapsed source depends on; runs for which it is the same can share it."""
         coded, roles = tuple(item.name for item in self.coded), self.roles
-        masked = tuple(self.beside_symbol)
-        return self.table, coded, roles.kept, roles.pseudonyms, roles.count, masked, self.request.symbol
+        of = self.table, coded, roles.kept, roles.pseudonyms, roles.count, roles.person
+        return *of, tuple(self.beside_symbol), self.request.symbol
 
     def read(self) -> Atoms:
         """Read the source; everything after works on what comes out, but for the audit."""

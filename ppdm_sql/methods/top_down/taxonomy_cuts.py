@@ -35,11 +35,16 @@ class TaxonomyTree:
     counts: Counts
 
     @cached_property
+    def groups(self) -> Sequence[int]:
+        """The nodes that have children, each after those below it."""
+        return [node for node in reversed(range(len(self.children))) if self.children[node]]
+
+    @cached_property
     def classes(self) -> Counts:
         """Records per node and class."""
         classes = np.zeros((len(self.children), self.counts.shape[1]), dtype=np.int64)
         np.add.at(classes, self.leaf_of_code, self.counts)
-        for node in reversed(range(len(self.children))):
+        for node in self.groups:
             classes[node] += classes[list(self.children[node])].sum(axis=0)
         return classes
 
@@ -51,8 +56,10 @@ class TaxonomyTree:
     @cached_property
     def codes(self) -> tuple[Codes, ...]:
         """For each node, the value codes below it."""
-        codes: list[Codes] = [np.flatnonzero(self.leaf_of_code == node) for node in range(len(self.children))]
-        for node in reversed(range(len(self.children))):
+        by_node = np.argsort(self.leaf_of_code, kind="stable")
+        ends = np.searchsorted(self.leaf_of_code, np.arange(1, len(self.children)), sorter=by_node)
+        codes: list[Codes] = np.split(by_node, ends)
+        for node in self.groups:
             codes[node] = np.concatenate([codes[node], *(codes[child] for child in self.children[node])])
         return tuple(codes)
 
@@ -66,7 +73,8 @@ class TaxonomyTree:
     def gains(self) -> Floats:
         """InfoGain of specializing each node (slide 14), 0 where that is not beneficial."""
         entropies = total_entropy(self.classes)
-        left = np.array([entropies[list(children)].sum() for children in self.children])
+        left = np.zeros(len(self.children))
+        left[self.groups] = [entropies[list(self.children[node])].sum() for node in self.groups]
         gained = np.maximum(entropies - left, 0.0) / np.maximum(self.records, 1)
         return np.asarray(np.where(self.beneficial, gained, 0.0))
 
@@ -74,15 +82,18 @@ class TaxonomyTree:
     def penalties(self) -> Floats:
         """What each node leaves open, in [0, 1]: (leaves below - 1) / (all leaves - 1)."""
         below = np.array([not children for children in self.children], dtype=np.int64)
-        for node in reversed(range(len(self.children))):
+        for node in self.groups:
             below[node] += below[list(self.children[node])].sum()
         return np.asarray((below - 1) / max(below[0] - 1, 1))
 
     @cached_property
     def smallest(self) -> Codes:
         """For each node, the records of its smallest child that has any; 0 for a leaf."""
-        found = [[n for n in self.records[list(children)] if n] for children in self.children]
-        return np.array([min(numbers, default=0) for numbers in found], dtype=np.int64)
+        smallest = np.zeros(len(self.children), dtype=np.int64)
+        for node in self.groups:
+            records = self.records[list(self.children[node])]
+            smallest[node] = min(records[records > 0], default=0)
+        return smallest
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,13 +136,13 @@ class TaxonomyCut(Cut):
         return np.asarray(self.tree.smallest[self.candidates])
 
     def refine(self, candidate: int) -> TaxonomyCut:
-        return TaxonomyCut(self.tree, self._opened(self.nodes, candidate))
+        nodes = self.nodes.copy()
+        self._open(nodes, candidate)
+        return TaxonomyCut(self.tree, nodes)
 
-    def _opened(self, nodes: Codes, node: int) -> Codes:
-        opened = nodes.copy()
+    def _open(self, nodes: Codes, node: int) -> None:
         for child in self.tree.children[node]:
-            opened[self.tree.codes[child]] = child
-        return opened
+            nodes[self.tree.codes[child]] = child
 
     def split(self, candidate: int) -> Sequence[Codes]:
         parts = [self.tree.codes[child] for child in self.tree.children[candidate]]
@@ -141,10 +152,10 @@ class TaxonomyCut(Cut):
         return candidate, self.tree.children[candidate]
 
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:
-        nodes = self.nodes  # every node still alive is specialized, from those shown down
+        nodes = self.nodes.copy()  # every node still alive is specialized, from those shown down
         waiting = np.unique(nodes).tolist()
         for node in waiting:
             if alive[node] and self.tree.beneficial[node]:
-                nodes = self._opened(nodes, node)
+                self._open(nodes, node)
                 waiting.extend(self.tree.children[node])
         return np.asarray(np.unique(nodes, return_inverse=True)[1].ravel())

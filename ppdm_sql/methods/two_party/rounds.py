@@ -193,7 +193,7 @@ class Rounds:
                 raise impossible("The partner sent a score that the records do not bear out.")
             shown = score if self._bits is not None else step.score
             steps.append(replace(step, score=shown, gain=gain, loss=loss))
-        return replace(state, steps=tuple(steps))
+        return replace(state, steps=steps)
 
     def _is_fair(self, offered: float, score: float) -> bool:
         if self._bits is None:
