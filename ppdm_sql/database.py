@@ -5,6 +5,7 @@ A method imports what it runs when it is called: each brings libraries and modul
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -15,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from ppdm_sql.engine import Engine, alone
+from ppdm_sql.engine.locations import has_pending
 from ppdm_sql.engine.names import by_name, listed
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.engine.spill import SpillFolder
+from ppdm_sql.errors import PpdmError
 from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.sources import Source, attach, detach, read_again, takes_sources
 
@@ -168,7 +171,7 @@ class Database:
             person=listed(person),
         )
 
-    @takes_sources("table")
+    @takes_sources("table", elsewhere=True)
     @alone
     def suppress(
         self,
@@ -189,6 +192,7 @@ class Database:
         types: Mapping[str, str] | None = None,
         limits: Mapping[str, object] | None = None,
         weights: Mapping[str, object] | None = None,
+        to: str | None = None,
         progress: Progress | None = None,
     ) -> Release:
         """Suppress values (PDA) until every requirement holds, and publish the verified release.
@@ -215,10 +219,8 @@ class Database:
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             limits: For a column, how many different labels it may show at most.
             weights: For a column, a number above 0 that its gains are multiplied by.
+            to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
             progress: Told what the run is doing.
-
-        Returns:
-            The release, verified by its own audit.
 
         Raises:
             GuaranteeNotMet: No suppression meets the requirements.
@@ -255,10 +257,11 @@ class Database:
             limits=by_name(limits, "limits"),
             weights=by_name(weights, "weights"),
             person=listed(person),
+            to=to,
         )
         return suppress(self.engine, table, request, progress or WarningProgress())
 
-    @takes_sources("table")
+    @takes_sources("table", elsewhere=True)
     @alone
     def generalize(
         self,
@@ -291,6 +294,7 @@ class Database:
         stop: str = "none",
         tops: Mapping[str, object] | None = None,
         bottoms: Mapping[str, object] | None = None,
+        to: str | None = None,
         progress: Progress | None = None,
     ) -> Release:
         """Generalize (TDS, HCE-TDR) as little as the requirements allow, and publish the verified release.
@@ -333,6 +337,7 @@ class Database:
                 Irani.
             tops: For a grown column the smallest value of its upper tail, which shares one label.
             bottoms: For a grown column the greatest value of its lower tail, which shares one label.
+            to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
             progress: Told what the run is doing.
 
         Returns:
@@ -385,6 +390,7 @@ class Database:
             person=listed(person),
             tops=by_name(tops, "tops"),
             bottoms=by_name(bottoms, "bottoms"),
+            to=to,
         )
         return generalize(self.engine, table, request, progress or WarningProgress())
 
@@ -865,7 +871,7 @@ class Database:
         )
         return compare(self.engine, tables, options, types, progress or self.progress or WarningProgress())
 
-    @takes_sources("table")
+    @takes_sources("table", elsewhere=True)
     @alone
     def apply(
         self,
@@ -875,6 +881,7 @@ class Database:
         into: str,
         unseen: str = "nearest",
         types: Mapping[str, str] | None = None,
+        to: str | None = None,
     ) -> Applied:
         """Apply the cut of a release to the records of another table, such as new or test records.
 
@@ -886,6 +893,7 @@ class Database:
             unseen: ``nearest`` shows the most general label for values that the release does not know;
                 ``refuse`` makes nothing if there are any.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
 
         Returns:
             What was made, and the release's requirements measured on it: the cut keeps no promise for new
@@ -913,7 +921,7 @@ class Database:
         from ppdm_sql.release import Release, applying
 
         name = release.name if isinstance(release, Release) else release
-        return applying.apply(self.engine, name, table, into=into, unseen=unseen)
+        return applying.apply(self.engine, name, table, into=into, unseen=unseen, to=to)
 
     @alone
     def generate_agrawal(
@@ -1243,7 +1251,18 @@ def open_database(
     except BaseException:
         spill.close()
         raise
-    return _with_elsewhere(Database(Engine(connection, spill=spill, owned=True)), attach, spark)
+    db = _with_elsewhere(Database(Engine(connection, spill=spill, owned=True)), attach, spark)
+    _sweep(db, read_only=read_only)
+    return db
+
+
+def _sweep(db: Database, *, read_only: bool) -> None:
+    """Remove what killed runs left outside of the database; what hinders that is told when it matters."""
+    with contextlib.suppress(PpdmError):
+        if has_pending(db.engine):
+            from ppdm_sql.release.placing import sweep
+
+            sweep(db.engine, read_only=read_only)
 
 
 def _with_elsewhere(
