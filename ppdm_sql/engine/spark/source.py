@@ -171,7 +171,7 @@ class SparkSource:
         Cost: one run of the query in Spark; its rows are handed over.
         """
         tree = self._over(query, valid=True)
-        frame = self.place.run(step, lambda: self._frame(tree))
+        frame = self.place.run(step, lambda: self._frame(tree, step))
         wanted = [
             alias(
                 exp.Cast(this=column(item.name), to=exp.DataType.build(item.type, dialect="duckdb")),

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from ppdm_sql import Database
+from ppdm_sql.engine.spark.dialect import to_spark
+from ppdm_sql.engine.spark.source import SparkSource
 from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownTable
 
 pytestmark = pytest.mark.spark
@@ -151,3 +153,40 @@ def test_what_does_not_take_tables_of_spark_says_so(ledger: Database, both: tupl
     ledger.train(both[0], class_column="risk", into="m", mode="original", columns=["age"])
     with pytest.raises((InvalidSource, UnknownTable), match="lives elsewhere"):
         ledger.predict("m", both[1], into="p")
+
+
+def test_noisy_and_swapped_rows_are_written_where_the_records_live(
+    ledger: Database, both: tuple[str, str], tmp_path: Path
+) -> None:
+    noisy, swapped = str(tmp_path / "noisy"), str(tmp_path / "swapped")
+    noise, ranges = {"pay": "gaussian 5000"}, {"pay": (0, 90_000)}
+    made = [
+        ledger.randomize(
+            both[1], into="r", noise=noise, ranges=ranges, record="id", keep=["city"], seed=1, to=noisy
+        ),
+        ledger.swap(both[1], into="s", confidential=["city"], by=["job"], proportion=0.3, seed=1, to=swapped),
+    ]
+    for release, folder in zip(made, (noisy, swapped), strict=True):
+        assert release.verify().holds
+        read = ledger.engine.query(f"SELECT * FROM '{folder}/*.parquet' ORDER BY ALL", step="test")
+        assert read == rows(ledger, release.name) and len(read) == 3000
+
+
+def test_neither_the_key_nor_a_draw_reaches_spark(
+    ledger: Database, both: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    frame = SparkSource._frame
+
+    def watched(self: SparkSource, query: Any, step: str) -> Any:
+        found = frame(self, query, step)
+        sent.append(to_spark(query) + found._explain_string(mode="extended"))
+        return found
+
+    monkeypatch.setattr(SparkSource, "_frame", watched)
+    key = tmp_path / "key"
+    noise, ranges = {"pay": "gaussian 5000"}, {"pay": (0, 90_000)}
+    ledger.randomize(both[1], into="r", noise=noise, ranges=ranges, record="id", key_file=key)
+    assert len(sent) == 1 and "5000" not in sent[0]
+    for word in key.read_text().split():
+        assert word not in sent[0]
