@@ -167,12 +167,32 @@ class SparkSource:
 
     def aggregate(self, query: Query, *, step: str) -> Rows:
         """Run a query over the source, which it gets under the alias ``s``; it asks for aggregates only."""
+        return self._query(self._over(query), step)
+
+    def grouped(self, engine: Engine, query: Query, columns: Sequence[Column], *, step: str) -> Table:
+        """Run a query over the source in Spark, and write the few rows that it gives into a working table.
+
+        Cost: one run of the query in Spark; its rows are handed over.
+        """
+        tree = self._over(query, valid=True)
+        frame = self.place.run(step, lambda: self._frame(tree, step))
+        wanted = [
+            alias(
+                exp.Cast(this=column(item.name), to=exp.DataType.build(item.type, dialect="duckdb")),
+                item.name,
+            )
+            for item in columns
+        ]
+        return handed_over(engine, self.place, frame, wanted, step)
+
+    def _over(self, query: Query, *, valid: bool = False) -> exp.Expression:
+        """Write a query over the source with our names; refuse what it reads and cannot be read."""
         tree = query(aliased(Table(_HERE), "s"))
         used = [item for item in tree.find_all(exp.Column) if item.table == "s"]
         self._begin([item.name for item in used])
         for item in used:
-            item.replace(column(self._codes[item.name], "s"))
-        return self._query(tree, step)
+            item.replace(self._value(item.name, "s") if valid else column(self._codes[item.name], "s"))
+        return tree
 
     def _query(self, query: exp.Expression | str, step: str) -> Rows:
         def fetched() -> Rows:
@@ -210,9 +230,9 @@ class SparkSource:
         if self._seen is None:
             self._seen = self.snapshot()
 
-    def _value(self, name: str) -> exp.Expression:
+    def _value(self, name: str, table: str | None = None) -> exp.Expression:
         """Read a column; a text that is no UTF-8 is refused, since Spark would hand it over as another."""
-        value = column(self._codes[name])
+        value = column(self._codes[name], table)
         if self._types[name].type != "VARCHAR":
             return value
         return exp.Anonymous(this="validate_utf8", expressions=[value])
