@@ -164,12 +164,15 @@ def is_stand_in(engine: Engine, table: Table) -> bool:
     return table in engine.sources
 
 
-def find_elsewhere(engine: Engine, name: str, progress: Progress | None = None) -> Source | None:
+def find_elsewhere(
+    engine: Engine, name: str, progress: Progress | None = None, *, may_be_file: bool = False
+) -> Source | None:
     """Find a table where the caller's other tables live; None where it is not there, or nothing is elsewhere.
 
     Args:
         engine: The engine.
         name: The table.
+        may_be_file: Whether a name that is not there can be that of a file here.
         progress: Told of the jobs that are run there from now on; the engine's tracer, of the statements.
 
     Raises:
@@ -181,7 +184,7 @@ def find_elsewhere(engine: Engine, name: str, progress: Progress | None = None) 
     try:
         found = engine.spark.find(name)
     except UnknownTable:
-        if _is_here(engine, name):
+        if may_be_file or _is_here(engine, name):
             return None
         raise
     if _is_here(engine, name):

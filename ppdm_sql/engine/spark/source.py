@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from sqlglot import exp
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 RECORDS = "ppdm_records"
 """The count column of a collapsed table whose source has none."""
+_NAMED_PATH = re.compile(r"\w+\.`[^`]+`")
+_PATTERN = re.compile(r"[\\{}\[\]*?]")
 _HERE = "ppdm_source_9f1c"
 """Stands for the source in a statement until it is sent."""
 
@@ -102,7 +106,7 @@ class SparkSource:
         files = sorted(set(self._read().inputFiles()))
         if not files:
             return ""
-        listed = self.place.session.read.format("binaryFile").load(files)
+        listed = self.place.session.read.format("binaryFile").load([_as_path(file) for file in files])
         rows = listed.select("path", "length", "modificationTime").collect()
         return hashlib.sha256(repr(sorted(map(tuple, rows))).encode()).hexdigest()
 
@@ -212,7 +216,10 @@ class SparkSource:
         return f"({exp.select(*names).sql('spark')} FROM {table})"
 
     def _is_path(self) -> bool:
-        return "`" not in self.shown and ("/" in self.shown or self.shown.lower().endswith(".parquet"))
+        """Tell a path from a name; a name may hold one, as in delta.`/shop/customers`."""
+        if _NAMED_PATH.fullmatch(self.shown):
+            return False
+        return "/" in self.shown or self.shown.lower().endswith(".parquet")
 
     def _begin(self, columns: Sequence[str]) -> None:
         """Note the state of the source before it is first read, and refuse what cannot be read."""
@@ -239,6 +246,16 @@ class SparkSource:
         """Give a column its name and its type in DuckDB."""
         to = exp.DataType.build(self._types[name].type, dialect="duckdb")
         return alias(exp.Cast(this=column(self._codes[name]), to=to), name)
+
+
+def _as_path(file: str) -> str:
+    r"""Turn the URI of a file into a path that is no pattern.
+
+    Example:
+        >>> print(_as_path("file:///a%20b/{c}.parquet"))
+        file:///a b/\{c\}.parquet
+    """
+    return _PATTERN.sub(r"\\\g<0>", unquote(file))
 
 
 def spark_name(name: str) -> str:
