@@ -14,9 +14,7 @@ from ppdm_sql.cli import app
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 ON_SPARK = ROOT / "docs" / "spark.md"
 """Played by the test that has a Connect server."""
-PLAYED = [
-    page for page in PAGES if page != ON_SPARK and blocks(page.read_text(encoding="utf-8"), "console")
-]
+PLAYED = [page for page in PAGES if page != ON_SPARK and blocks(page.read_text(encoding="utf-8"), "console")]
 FILES = re.compile(r"^`([a-z]+\.csv)`:\n\n```csv\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 METHODS = {"suppression", "generalization", "two-parties", "swapping", "perturbation", "decision-trees"}
 
