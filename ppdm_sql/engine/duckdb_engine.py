@@ -136,10 +136,6 @@ class Engine:
         self._run_statement(create, params, step)
         return table
 
-    def fill(self, table: Table, select: exp.Expression) -> None:
-        """Add the rows of a SELECT to a working table, by the names of its columns; the others are NULL."""
-        self._run_statement(f"INSERT INTO {table} BY NAME {statements.render(select)}", None, "fill")
-
     def overlay(self, select: exp.Expression | str) -> Table:
         """Make a temporary view of a SELECT, to be read in the place of a table during this run."""
         view = self._new("VIEW", "view")

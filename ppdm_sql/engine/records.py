@@ -9,6 +9,7 @@ from sqlglot import exp
 from ppdm_sql.engine.duckdb_engine import Engine
 from ppdm_sql.engine.names import Table, aliased, column
 from ppdm_sql.engine.source import source_of
+from ppdm_sql.engine.statements import render
 
 
 def read_records(
@@ -42,6 +43,6 @@ def read_records(
         copies = exp.Anonymous(this="range", expressions=[column(read.count or "", "s")])
         rows = exp.select(*shown).from_(aliased(read.table, "s"))
         rows = rows.join(exp.Unnest(expressions=[copies]), join_type="cross")
-    engine.fill(table, rows)
+    engine.query(f"INSERT INTO {table} BY NAME {render(rows)}", step="read records")
     engine.discard(read.table)
     del engine.sources[table]

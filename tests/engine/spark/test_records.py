@@ -6,9 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
+from spark_tables import ODD
+from typer.testing import CliRunner
 
 from ppdm_sql import Database
+from ppdm_sql.cli import app
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.source import SparkSource
 from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownTable
@@ -190,3 +194,48 @@ def test_neither_the_key_nor_a_draw_reaches_spark(
     assert len(sent) == 1 and "5000" not in sent[0]
     for word in key.read_text().split():
         assert word not in sent[0]
+
+
+def test_an_empty_table_is_refused_as_in_duckdb(ledger: Database, parquet: Parquet) -> None:
+    nobody = parquet("nobody", f"FROM ({PEOPLE}) LIMIT 0")
+    with pytest.raises(InvalidSource, match="has no records"):
+        ledger.randomize(nobody, into="r", noise={"pay": "gaussian 5000"}, record="id", seed=1)
+    with pytest.raises(InvalidSource, match="no record with a class"):
+        ledger.train(nobody, class_column="risk", into="m", mode="original")
+    with pytest.raises(InvalidSource):
+        ledger.swap(nobody, into="s", confidential=["city"], by=["job"], proportion=0.3)
+    assert ledger.releases() == []
+
+
+def test_persons_get_one_draw_and_hostile_names_are_names(ledger: Database, parquet: Parquet) -> None:
+    name = ODD.replace('"', '""')
+    visits = f'SELECT i AS id, i % 300 AS "{name}", (i % 300) * 10.0 AS pay FROM range(900) r(i)'
+    folder = parquet("visits", visits)
+    ledger.engine.write(f"CREATE TABLE here AS {visits}", step="test")
+    noise, ranges = {"pay": "gaussian 500"}, {"pay": (0, 3000)}
+    for source, into in (("here", "r1"), (folder, "r2")):
+        ledger.randomize(source, into=into, noise=noise, ranges=ranges, person=ODD, seed=4)
+    assert rows(ledger, "r1") == rows(ledger, "r2")
+    assert len({pay for (pay,) in rows(ledger, "r2")}) == 300
+
+
+def test_the_commands_take_spark_and_show_their_statements(
+    spark_url: str, both: tuple[str, str], tmp_path: Path
+) -> None:
+    file = str(tmp_path / "ledger.duckdb")
+    common = [both[1], "--spark", spark_url, "--quiet"]
+    noise = ["--noise", "pay=gaussian 5000", "--range", "pay=0,90000"]
+    calls = [
+        ["randomize", *noise, "--record", "id", "--into", "r", "--seed", "1"],
+        ["reconstruct", *noise, "--column", "pay", "--into", "d"],
+        ["train", *noise, "--class", "risk", "--columns", "pay", "--into", "m"],
+        ["swap", "--confidential", "city", "--by", "job", "--proportion", "0.3", "--into", "s"],
+    ]
+    for command, *words in calls:
+        shown = CliRunner().invoke(app, [command, file, *common, *words, "--sql"])
+        assert shown.exit_code == 0 and "PARQUET." in shown.output.upper(), shown.output
+        assert not Path(file).exists() or command != "randomize"
+        done = CliRunner().invoke(app, [command, file, *common, *words])
+        assert done.exit_code == 0, done.output
+    with duckdb.connect(file, read_only=True) as con:
+        assert con.sql("SELECT count(*) FROM r").fetchall() == [(3000,)]
