@@ -18,6 +18,7 @@ from ppdm_sql.engine import Engine, alone
 from ppdm_sql.engine.names import by_name, listed
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.engine.spill import SpillFolder
+from ppdm_sql.engine.watching import interruptible
 from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.sources import Source, attach, detach, read_again, takes_sources
 
@@ -1224,7 +1225,7 @@ def open_database(
         []
     """
     if isinstance(database, duckdb.DuckDBPyConnection):
-        return _with_attached(Database(Engine(database)), attach)
+        return _with_attached(Database(interruptible(Engine(database))), attach)
     spill = SpillFolder()
     try:
         connection = connect(
@@ -1238,7 +1239,8 @@ def open_database(
     except BaseException:
         spill.close()
         raise
-    return _with_attached(Database(Engine(connection, spill=spill, owned=True)), attach)
+    engine = interruptible(Engine(connection, spill=spill, owned=True))
+    return _with_attached(Database(engine), attach)
 
 
 def _with_attached(db: Database, attached: Mapping[str, str | os.PathLike[str]] | None) -> Database:
