@@ -5,18 +5,24 @@ BIN    := $(VENV)/bin
 # A stamp file says for which extras the environment is up to date; it is older than pyproject.toml when it is not.
 RUN_STAMP  := $(VENV)/.ready-to-run
 TEST_STAMP := $(VENV)/.ready-to-test
+SPARK_STAMP := $(VENV)/.ready-to-test-spark
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test test-spark lint bench clean
 
 help: ## Say what can be made.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(RUN_STAMP) ## Write the papers' example tables to ppdm-demo/ and run every method on them.
 	@$(BIN)/ppdm demo --force
 
 test: lint ## Check style, types and layers, then run all tests.
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+test-spark: $(SPARK_STAMP) ## Run the tests on Spark, which make test leaves out (needs Java 17).
+	@command -v "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" > /dev/null || \
+	    { echo "Java is needed to test on Spark, and there is none. Install Java 17, or set JAVA_HOME." >&2; exit 1; }
+	@$(BIN)/python -m pytest -m spark --numprocesses 0 tests
 
 lint: $(TEST_STAMP) ## Check style, types and layers.
 	@$(BIN)/ruff check --quiet .
@@ -34,6 +40,8 @@ bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
 	@$(BIN)/python benchmarks/swap.py
 	@$(BIN)/python benchmarks/audit.py
 	@$(BIN)/python benchmarks/perturb.py
+	@$(BIN)/python benchmarks/reconstruct.py
+	@$(BIN)/python benchmarks/persons.py
 	@$(BIN)/python benchmarks/integrate.py
 
 clean: ## Remove the environment, caches and the demo.
@@ -54,3 +62,8 @@ $(TEST_STAMP): pyproject.toml | $(BIN)/python
 	@echo "Installing ppdm-sql and its test tools into $(VENV) ..." >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $(RUN_STAMP) $@
+
+$(SPARK_STAMP): pyproject.toml $(TEST_STAMP)
+	@echo "Installing Spark (490 MB) into $(VENV) ..." >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,test-spark]'
+	@touch $(RUN_STAMP) $(TEST_STAMP) $@

@@ -7,19 +7,15 @@ floor, of CPU and of wall time. The quasi-identifiers: four columns, with some 8
 million, and eight, by which most records are alone.
 
     python benchmarks/audit.py                        1 and 10 million records, 1 and 2 threads
-    python benchmarks/audit.py --records 1000000 --threads 2 --settings risk closeness --repeat 9
+    python benchmarks/audit.py --records 1000000 --settings 'risk, 8 columns' --repeat 9
 """
 
 from __future__ import annotations
 
-import argparse
-import statistics
-import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-import duckdb
-from harness import CATEGORICAL, expand, row, timed
+from harness import CATEGORICAL, Setting, main
 
 import ppdm_sql as ppdm
 
@@ -63,60 +59,43 @@ MACROS = (
 )
 
 
-def main() -> None:
-    """Print one line for each macro, quasi-identifier, size and number of threads."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    macros = sorted({measured.macro for measured in MACROS})
-    parser.add_argument("--settings", nargs="*", default=macros, choices=macros, metavar="MACRO")
-    parser.add_argument("--records", type=int, nargs="*", default=[1_000_000, 10_000_000])
-    parser.add_argument("--threads", type=int, nargs="*", default=[1, 2])
-    parser.add_argument("--repeat", type=int, default=5, help="turns after a warm-up")
-    options = parser.parse_args()
-    heads = ("records", "threads", "groups", "floor s", "macro s", "ratio CPU", "ratio wall")
-    print(f"{'':38}" + row(*heads))
-    for records in options.records:
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "adult.duckdb"
-            expand(file, records, READ, WIDE)
-            with ppdm.open(file) as db:
-                db.install()
-            for threads in options.threads:
-                with duckdb.connect(str(file), config={"threads": threads}) as con:
-                    for columns in (NARROW, WIDE):
-                        for measured in MACROS:
-                            if measured.macro in options.settings:
-                                line(con, measured, columns, records, threads, options.repeat)
+@dataclass(frozen=True)
+class Answer(Setting):
+    """A macro's answer, and the GROUP BY that is its floor.
+
+    Args:
+        lower: The GROUP BY.
+    """
+
+    lower: str = ""
+
+    def prepare(self, db: ppdm.Database) -> None:
+        db.install()
+
+    def floor(self, db: ppdm.Database) -> None:
+        db.engine.connection.execute(f"CREATE TEMP TABLE answer AS {self.lower}")
+
+    def drop_floor(self, db: ppdm.Database) -> None:
+        db.engine.connection.execute("DROP TABLE answer")
+
+    def drop(self, db: ppdm.Database) -> None:
+        self.drop_floor(db)
 
 
-def line(
-    con: duckdb.DuckDBPyConnection,
-    measured: Measured,
-    columns: tuple[str, ...],
-    records: int,
-    threads: int,
-    repeat: int,
-) -> None:
-    """Let floor and macro take turns, and print medians."""
-    turns = []
-    for turn in range(repeat + 1):
-        pair = [written(con, query) for query in (measured.floor(columns), measured.call(columns))]
-        if turn:
-            turns.append(pair)
-    (groups,) = con.execute(f"SELECT count(*) FROM ({measured.floor(columns)})").fetchone()
-    floor, macro = (statistics.median(turn[i][0] for turn in turns) for i in (0, 1))
-    ratios = [statistics.median(turn[1][i] / turn[0][i] for turn in turns) for i in (0, 1)]
-    cells = (records, threads, groups, f"{floor:.3f}", f"{macro:.3f}", *(f"{ratio:.2f}" for ratio in ratios))
-    print(f"{measured.name + f', {len(columns)} columns':38}" + row(*cells), flush=True)
+def settings() -> list[Setting]:
+    """List every macro with each quasi-identifier."""
+    found: list[Setting] = []
+    for columns in (NARROW, WIDE):
+        for measured in MACROS:
+            name, lower = f"{measured.name}, {len(columns)} columns", measured.floor(columns)
+            found.append(Answer(name, READ, WIDE, answered(measured.call(columns)), lower))
+    return found
 
 
-def written(con: duckdb.DuckDBPyConnection, query: str) -> tuple[float, float]:
-    """Write the rows of a query into a temporary table; give CPU and wall seconds."""
-    taken = timed(lambda: con.execute(f"CREATE TEMP TABLE answer AS {query}"))
-    con.execute("DROP TABLE answer")
-    return taken
+def answered(query: str) -> Callable[[ppdm.Database], object]:
+    """Make a run that writes the rows of a query into a temporary table."""
+    return lambda db: db.engine.connection.execute(f"CREATE TEMP TABLE answer AS {query}")
 
 
 if __name__ == "__main__":
-    main()
+    main("audit", __file__, __doc__, settings(), sizes=(1_000_000, 10_000_000))

@@ -77,4 +77,4 @@ def settings() -> list[Setting]:
 
 
 if __name__ == "__main__":
-    main(__file__, __doc__, settings())
+    main("generalize", __file__, __doc__, settings())

@@ -1,8 +1,7 @@
-"""Perturbation: noise, reconstruction and training on the nine attributes of the synthetic persons.
+"""Perturbation: noise and training on the nine attributes of the synthetic persons.
 
 - noise: what secure noise costs beside an insecure Box-Muller on SQL's random(), both a CREATE TABLE AS of
   the nine columns; and the whole run of `randomize`, with its measures, audit and catalogue.
-- reconstruction: `reconstruct` of all columns by class, beside the GROUP BYs that count their histograms.
 - training: every mode, beside scikit-learn's tree on the same noisy values, at the same depth and least node,
   and beside the numpy reference of the tests. Reading and storing the model are part of it.
 
@@ -25,11 +24,9 @@ import duckdb
 import numpy as np
 
 import ppdm_sql as ppdm
-from ppdm_sql.methods.perturbation.histograms import histograms
 from ppdm_sql.methods.perturbation.noise import resolve_noise
 from ppdm_sql.methods.perturbation.noise_draws import NoiseDrawer, Stream, registered
 from ppdm_sql.methods.perturbation.noise_syntax import parse_noise
-from ppdm_sql.methods.perturbation.transition_matrices import grid_for, observed_grid
 from ppdm_sql.methods.trees.model import MODES
 
 DOMAINS = {
@@ -38,7 +35,7 @@ DOMAINS = {
 }  # fmt: skip
 WHOLE = ("elevel", "car", "zipcode")
 SIZES = (100_000, 1_000_000, 10_000_000)
-WHAT = ("noise", "reconstruction", "training")
+WHAT = ("noise", "training")
 
 
 def noise_texts(kind: str, level: int) -> dict[str, str]:
@@ -120,28 +117,6 @@ class Bench:
         """Publish a release, and drop it."""
         noise = {name: text.replace(" whole", "") for name, text in self.noise.items()}
         self.db.randomize("people", noise=noise, class_column="class", into="safe", seed=1).drop()
-
-    def run_reconstruction(self) -> None:
-        """Measure the reconstruction of all columns by class, in turns with its histograms."""
-        grids = {}
-        for name, model in self.models.items():
-            grids[name] = observed_grid(model, grid_for(model, self.records))
-        engine = self.db.engine
-
-        def counted() -> None:
-            with engine.workspace():
-                histograms(engine, engine.find("noisy"), grids, "class")
-
-        def reconstructed() -> None:
-            self.con.execute("DROP TABLE IF EXISTS distributions")
-            self.db.reconstruct(
-                "noisy", columns=list(DOMAINS), by_class="class", noise=self.noise, into="distributions"
-            )
-
-        pairs = [(timed(counted), timed(reconstructed)) for _ in range(self.options.repeat)]
-        floor, seconds = (statistics.median(times) for times in zip(*pairs, strict=True))
-        line(self.records, "histograms", floor)
-        line(self.records, "reconstruct, whole run", seconds, histograms=seconds / floor)
 
     def run_training(self) -> None:
         """Measure the modes, and what they are compared with."""

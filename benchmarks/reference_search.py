@@ -3,6 +3,8 @@
 A column with a taxonomy is cut by nodes, one that grows intervals by boundaries between its values, any
 other by the values that are disclosed. A move refines or coarsens one column in one place. The state of least
 entropy of the class that keeps k is remembered; records of classes below k may be left out up to a share.
+Each of the greedy cuts that it is given is a start, so that it ends no worse than they are; the most general
+state is one, too.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import csv
 import math
 import time
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +23,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from ppdm_sql.evaluation.classifier import misclassified
+from ppdm_sql.evaluation.encoding import Sample as Numbers
+
 Codes = NDArray[np.int64]
+LARGEST = 1 << 62
+"""A mixed-radix key is below it."""
 PENALTY, HOT, COLD = 4.0, 0.02, 0.0002
 """Bits for the share of records below k beyond what may be left out; first and last temperature in bits."""
 
@@ -37,6 +45,10 @@ class Column(ABC):
     @abstractmethod
     def moved(self, cut: Any, rng: Generator) -> Any:
         """Refine or coarsen a cut in one random place."""
+
+    @abstractmethod
+    def shown(self, labels: Sequence[str]) -> Any:
+        """Give the cut that shows a label for each value code."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +72,14 @@ class Boundaries(Column):
             near = gone + int(rng.integers(-3, 4))
             return cut | {min(max(near, 1), self.size - 1)}
         return cut | {int(rng.integers(1, self.size))}
+
+    def shown(self, labels: Sequence[str]) -> frozenset[int]:
+        found, last = set[int](), ""
+        for i, label in enumerate(labels):
+            if label and label != last:  # no label: of records left out only
+                found.add(i)
+                last = label
+        return frozenset(found - {min(found, default=0)})
 
 
 @dataclass(frozen=True)
@@ -88,6 +108,13 @@ class Nodes(Column):
             return frozenset(other for other in cut if other[:depth] != node)
         return cut | {path[:place] for place in range(1, depth + 1)}
 
+    def shown(self, labels: Sequence[str]) -> frozenset[tuple[str, ...]]:
+        found = set()
+        for path, label in zip(self.paths, labels, strict=True):
+            if label in path:  # else no record holds the value
+                found |= {path[:depth] for depth in range(1, path.index(label) + 1)}
+        return frozenset(found)
+
 
 @dataclass(frozen=True)
 class Disclosed(Column):
@@ -105,52 +132,108 @@ class Disclosed(Column):
     def moved(self, cut: frozenset[int], rng: Generator) -> frozenset[int]:
         return cut ^ {int(rng.integers(self.size))}
 
+    def shown(self, labels: Sequence[str]) -> frozenset[int]:
+        return frozenset(i for i, label in enumerate(labels) if labels.count(label) == 1)
+
 
 @dataclass(frozen=True)
-class Problem:
-    """A table, collapsed: the codes of each column and of the class, with their records."""
+class Sample:
+    """Records of a table: the codes of each column and of the class."""
 
-    columns: Sequence[Column]
     codes: Sequence[Codes]
     labels: Codes
     records: Codes
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A table, collapsed, the one that a tree is asked, and what their codes stand for."""
+
+    names: Sequence[str]
+    columns: Sequence[Column]
+    values: Sequence[Sequence[str]]
+    train: Sample
+    test: Sample
 
     @classmethod
     def read(
         cls,
         con: duckdb.DuckDBPyConnection,
-        table: str,
+        tables: tuple[str, str],
         names: Sequence[str],
         taxonomies: Mapping[str, str],
         label: str,
     ) -> Problem:
-        """Read a table; numbers are cut by boundaries, texts without a taxonomy by disclosure."""
-        ranks = ", ".join(
-            f'dense_rank() OVER (ORDER BY "{name}") - 1 AS c{i}' for i, name in enumerate(names)
-        )
-        by = ", ".join(f"c{i}" for i in range(len(names)))
-        query = f'SELECT {ranks}, dense_rank() OVER (ORDER BY "{label}") - 1 AS label FROM {table}'
-        found = con.execute(f"SELECT {by}, label, count(*) AS n FROM ({query}) GROUP BY ALL").fetchnumpy()
+        """Read tables; numbers are cut by boundaries, texts without a taxonomy by disclosure."""
         columns: list[Column] = []
+        values: list[list[Any]] = []
         for name in names:
-            rows = con.execute(
-                f'SELECT v::VARCHAR, typeof(v) FROM (SELECT DISTINCT "{name}" AS v FROM {table}) ORDER BY v'
-            ).fetchall()
+            # a number of the test set lies between those of training; a text is one of a taxonomy's
+            source = f'SELECT "{name}" AS v FROM {tables[0]}'
+            typed = con.execute(f"SELECT typeof(v) FROM ({source}) LIMIT 1").fetchall()[0][0]
+            source += f' UNION ALL SELECT "{name}" FROM {tables[1]}' if typed == "VARCHAR" else ""
+            values.append(
+                [v for (v,) in con.execute(f"SELECT DISTINCT v FROM ({source}) ORDER BY v").fetchall()]
+            )
             if name in taxonomies:
                 paths = _paths(taxonomies[name])
-                columns.append(Nodes(tuple(paths[value] for value, _ in rows)))
+                columns.append(Nodes(tuple(paths[value] for value in values[-1])))
             else:
-                columns.append((Disclosed if rows[0][1] == "VARCHAR" else Boundaries)(len(rows)))
-        codes = [found[f"c{i}"].astype(np.int64) for i in range(len(names))]
-        return cls(columns, codes, found["label"].astype(np.int64), found["n"].astype(np.int64))
+                columns.append((Disclosed if typed == "VARCHAR" else Boundaries)(len(values[-1])))
+        classes = [
+            v
+            for (v,) in con.execute(f'SELECT DISTINCT "{label}" AS v FROM {tables[0]} ORDER BY v').fetchall()
+        ]
+        samples = []
+        for table in tables:
+            listed = ", ".join(f'"{name}"' for name in (*names, label))
+            rows = con.execute(f"SELECT {listed}, count(*) FROM {table} GROUP BY ALL").fetchall()
+            coded = np.array(
+                [[_place(v, cell) for v, cell in zip((*values, classes), row, strict=False)] for row in rows]
+            )
+            records = np.array([row[-1] for row in rows], dtype=np.int64)
+            samples.append(Sample([coded[:, i] for i in range(len(names))], coded[:, -1], records))
+        texts = [
+            [str(text) for (text,) in con.execute("SELECT unnest($v)::VARCHAR", {"v": own}).fetchall()]
+            for own in values
+        ]
+        return cls(names, columns, texts, *samples)
+
+    def started(self, labels: Mapping[str, Mapping[str | None, str]]) -> list[Any]:
+        """Give the cuts that show these labels, which are by column and value."""
+        return [
+            column.shown([labels[name].get(value, "") for value in values])
+            for name, column, values in zip(self.names, self.columns, self.values, strict=True)
+        ]
+
+    def _classes(self, parts: Sequence[Codes]) -> Codes:
+        """Number the class of each row of training."""
+        key, size = np.zeros(len(self.train.records), dtype=np.int64), 1
+        for part, codes in zip(parts, self.train.codes, strict=True):
+            radix = int(part.max()) + 1
+            if radix == 1:
+                continue
+            if size * radix > LARGEST:
+                key = np.unique(key, return_inverse=True)[1].ravel()
+                size = int(key.max()) + 1
+            key, size = key * radix + part[codes], size * radix
+        return np.unique(key, return_inverse=True)[1].ravel()
+
+    def error(self, parts: Sequence[Codes], k: int) -> tuple[float, int]:
+        """Give the error of a tree on the test table in per cent, and the classes of at least k."""
+        key = self._classes(parts)
+        large = np.bincount(key, self.train.records) >= k
+        train = _encoded(self, self.train, parts, np.flatnonzero(large[key]))
+        test = _encoded(self, self.test, parts, np.arange(len(self.test.records)))
+        return 100 * misclassified(train, test, 1) / int(self.test.records.sum()), int(large.sum())
 
     def entropy(self, parts: Sequence[Codes], k: int, share: float) -> tuple[float, bool]:
         """Give the entropy, bits a record, with a penalty for what breaks k; and whether nothing does."""
-        key = np.zeros(len(self.records), dtype=np.int64)
-        for part, codes in zip(parts, self.codes, strict=True):
-            key = np.unique(key * (int(part.max()) + 1) + part[codes], return_inverse=True)[1].ravel()
-        classes = int(self.labels.max()) + 1
-        cells = np.bincount(key * classes + self.labels, self.records, (int(key.max()) + 1) * classes)
+        key = self._classes(parts)
+        classes = int(self.train.labels.max()) + 1
+        cells = np.bincount(
+            key * classes + self.train.labels, self.train.records, (int(key.max()) + 1) * classes
+        )
         counts = cells.reshape(-1, classes)
         total = counts.sum()
         small = counts.sum(axis=1) < k
@@ -169,23 +252,63 @@ def _paths(file: str) -> dict[str, tuple[str, ...]]:
         return {row[0]: tuple(reversed(row)) for row in csv.reader(lines, delimiter=";") if row}
 
 
-def search(problem: Problem, k: int, share: float, seconds: float, seed: int) -> float:
-    """Give the least entropy found within so many seconds; infinite where no state keeps k."""
-    rng, best = np.random.default_rng(seed), math.inf
+def _place(values: Sequence[Any], value: Any) -> int:
+    """Give the code of a value: that of the largest one that is not above it."""
+    return max(bisect_right(values, value) - 1, 0)
+
+
+def _encoded(problem: Problem, of: Sample, parts: Sequence[Codes], rows: Codes) -> Numbers:
+    """Write records as the evaluation does: places above 0 in an order, categories below 0."""
+    columns = [
+        1.0 + part[codes[rows]] if isinstance(column, Boundaries) else -1.0 - part[codes[rows]]
+        for column, part, codes in zip(problem.columns, parts, of.codes, strict=True)
+    ]
+    return Numbers(
+        np.column_stack(columns), of.labels[rows], of.records[rows], np.zeros(len(rows), dtype=int)
+    )
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best state of a search."""
+
+    bits: float
+    parts: Sequence[Codes]
+
+
+def search(
+    problem: Problem,
+    k: int,
+    share: float,
+    seconds: float,
+    seed: int,
+    greedy: Sequence[Mapping[str, Mapping[str | None, str]]] = (),
+) -> Found | None:
+    """Give the state of least entropy found within so many seconds; None where no state keeps k.
+
+    Half of the starts are greedy cuts, cooled from a low temperature; half the most general state.
+    """
+    rng, best = np.random.default_rng(seed), None
     ends = time.perf_counter() + seconds
-    span = max(seconds / 4, 1e-9)  # four restarts; all but the first from the top again
-    while time.perf_counter() < ends:
-        best = min(best, _annealed(problem, k, share, rng, min(ends, time.perf_counter() + span), span))
+    starts: list[tuple[list[Any], float]] = [([column.top for column in problem.columns], HOT)] * 2
+    starts += [(problem.started(labels), HOT / 10) for labels in greedy]
+    for left, (cuts, hot) in zip(range(len(starts), 0, -1), starts, strict=True):
+        span = max((ends - time.perf_counter()) / left, 1e-9)
+        found = _annealed(problem, k, share, rng, span, cuts, hot)
+        if found is not None and (best is None or found.bits < best.bits):
+            best = found
     return best
 
 
-def _annealed(problem: Problem, k: int, share: float, rng: Generator, ends: float, span: float) -> float:
-    cuts = [column.top for column in problem.columns]
+def _annealed(
+    problem: Problem, k: int, share: float, rng: Generator, span: float, start: Sequence[Any], hot: float
+) -> Found | None:
+    cuts, ends = list(start), time.perf_counter() + span
     parts = [column.parts(cut) for column, cut in zip(problem.columns, cuts, strict=True)]
     now, valid = problem.entropy(parts, k, share)
-    best = now if valid else math.inf
+    best = Found(now, list(parts)) if valid else None
     while (left := ends - time.perf_counter()) > 0:
-        heat = COLD * (HOT / COLD) ** min(left / span, 1.0)
+        heat = COLD * (hot / COLD) ** min(left / span, 1.0)
         place = int(rng.integers(len(cuts)))
         cut = problem.columns[place].moved(cuts[place], rng)
         if cut == cuts[place]:
@@ -194,5 +317,6 @@ def _annealed(problem: Problem, k: int, share: float, rng: Generator, ends: floa
         then, valid = problem.entropy(tried, k, share)
         if then <= now or rng.random() < math.exp((now - then) / heat):
             cuts[place], parts, now = cut, tried, then
-            best = min(best, now) if valid else best
+            if valid and (best is None or now < best.bits):
+                best = Found(now, parts)
     return best

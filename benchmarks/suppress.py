@@ -35,4 +35,4 @@ def suppress(db: ppdm.Database) -> ppdm.Release:
 SETTINGS = [Setting("PDA", (*CATEGORICAL, CLASS), CHANNEL, suppress)]
 
 if __name__ == "__main__":
-    main(__file__, __doc__, SETTINGS)
+    main("suppress", __file__, __doc__, SETTINGS)

@@ -57,4 +57,4 @@ def settings() -> list[Setting]:
 
 
 if __name__ == "__main__":
-    main(__file__, __doc__, settings())
+    main("swap", __file__, __doc__, settings())

@@ -1,18 +1,25 @@
 """What releases can still tell: six tables, four k, with and without left-out records.
 
 Adult (45,222 complete records, eight columns, ARX's hierarchies) is read from the shared data and skipped
-where that is absent; five tables come with scikit-learn and statsmodels, and are skipped without them. A
-third of the records is the test set. Each row gives, of the release of the others:
+where that is absent; five tables come with scikit-learn and statsmodels, and are skipped without them. Every
+third of the records is the test set once; numbers are means over the folds. Each row gives, of the release
+of the other records:
 
 - entropy: of the class given the labels, in bits a record; what is left out is a class of its own;
 - kept: 1 less the mean information loss of a cell, and of the records that are left;
 - classes: different combinations of labels;
 - error: of a decision tree trained on the release, on the test set recoded by its cut, in per cent;
-- best: the entropy that the reference search reaches within --reference minutes, over the same cuts: random
-  restarts, moves up and down one column, and worse states at times (simulated annealing).
+- seconds: CPU time of the run;
+- of the source: the error of a tree trained on the records as they are.
+
+With --reference the rows ``reference`` follow: the cuts of least entropy that simulated annealing finds in so
+many minutes, over the same space, from the greedy cuts and from the most general table; see
+``reference_search.py``. With --results every measured number is written into a file, and what stands there
+is not measured again: a run can be stopped, and be done in pieces. --against compares with such a file.
 
     python benchmarks/utility.py                      all tables, k = 2, 5, 10, 50, TDS
     python benchmarks/utility.py --table wine fair --k 5 --method tds hce-tdr --reference 2
+    python benchmarks/utility.py --results after.jsonl --against before.jsonl
 """
 
 from __future__ import annotations
@@ -24,16 +31,19 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import duckdb
 from harness import SHARED
 from reference_search import Problem, search
+from utility_results import Key, Results, Row, beside, compared, printed, searched
 
 import ppdm_sql as ppdm
 
-CLASS, TEST = "class", 3
-"""The class in every table, and which part of the records is held back: one in so many."""
+CLASS, FOLDS = "class", 3
+"""The class in every table, and in how many parts it falls, each of which is the test set once."""
+REFERENCE = "reference"
 HIERARCHIES = SHARED / "adult" / "hierarchies"
 ADULT = (
     "sex", "age", "race", "marital_status", "education", "native_country", "workclass", "occupation",
@@ -116,14 +126,15 @@ def tables() -> list[Table]:
 
 
 @contextlib.contextmanager
-def opened(table: Table) -> Iterator[tuple[ppdm.Database, duckdb.DuckDBPyConnection]]:
+def opened(table: Table, fold: int) -> Iterator[tuple[ppdm.Database, duckdb.DuckDBPyConnection]]:
     """Open a database in memory with the tables ``train`` and ``test``."""
     with duckdb.connect() as con:
         con.execute("SET threads = 1")
         table.load(con)
         con.execute("CREATE TABLE numbered AS SELECT *, hash(rowid) AS h FROM records")
-        for name, where in (("train", "<> 0"), ("test", "= 0")):
-            con.execute(f"CREATE TABLE {name} AS SELECT * EXCLUDE h FROM numbered WHERE h % {TEST} {where}")
+        for name, sign in (("train", "<>"), ("test", "=")):
+            where = f"h % {FOLDS} {sign} {fold}"
+            con.execute(f"CREATE TABLE {name} AS SELECT * EXCLUDE h FROM numbered WHERE {where}")
         yield ppdm.open(con), con
 
 
@@ -146,33 +157,49 @@ def entropy(con: duckdb.DuckDBPyConnection, columns: Sequence[str]) -> tuple[flo
     return abs(bits), classes
 
 
-def measured(
-    table: Table, db: ppdm.Database, con: duckdb.DuckDBPyConnection, method: str, k: int, left_out: float
-) -> list[str]:
-    """Release, measure, drop; give the cells of a row."""
+def published(
+    table: Table, db: ppdm.Database, method: str, k: int, left_out: float
+) -> tuple[ppdm.Release, float]:
+    """Release ``train`` as ``r``; give the release, and the CPU time in seconds."""
     more: dict[str, Any] = {"suppress_records": left_out} if left_out else {}
-    started = time.perf_counter()
-    try:
-        release = db.generalize(
-            "train",
-            [ppdm.KAnonymity(k, tuple(table.columns))],
-            class_column=CLASS,
-            into="r",
-            method=method,
-            taxonomies=dict(table.taxonomies),
-            **more,
-        )
-    except ppdm.PpdmError as refused:
-        return [type(refused).__name__, "", "", "", f"{time.perf_counter() - started:.1f}"]
-    seconds = time.perf_counter() - started
+    started = time.process_time()
+    release = db.generalize(
+        "train",
+        [ppdm.KAnonymity(k, tuple(table.columns))],
+        class_column=CLASS,
+        into="r",
+        method=method,
+        taxonomies=dict(table.taxonomies),
+        **more,
+    )
+    return release, time.process_time() - started
+
+
+def measured(
+    table: Table,
+    db: ppdm.Database,
+    con: duckdb.DuckDBPyConnection,
+    release: ppdm.Release,
+    seconds: float,
+) -> Row:
+    """Measure a release."""
     losses = {item.measure: item.after for item in release.measures()}
     (everything,) = con.execute("SELECT count(*) FROM train").fetchone() or (1,)
     (kept,) = con.execute("SELECT count(*) FROM r").fetchone() or (0,)
     bits, classes = entropy(con, table.columns)
-    error = db.evaluate("r", test="test", seeds=1).rate("SE").mean
-    release.drop()
+    rates = db.evaluate("r", test="test", seeds=1)
     cells = (1 - (losses["generalized information loss"] or 0)) * kept / everything
-    return [f"{bits:.4f}", f"{100 * cells:.1f} %", str(classes), f"{error:.2f}", f"{seconds:.1f}"]
+    error, source = rates.rate("SE").mean, rates.rate("BE").mean
+    return Row(bits, 100 * cells, classes, error, seconds, source)
+
+
+def labels(con: duckdb.DuckDBPyConnection) -> dict[str, dict[str | None, str]]:
+    """Read what each value became, by column."""
+    found: dict[str, dict[str | None, str]] = {}
+    query = "SELECT attribute, value, generalized FROM ppdm.cuts WHERE release = 'r'"
+    for attribute, value, label in con.execute(query).fetchall():
+        found.setdefault(attribute, {})[value] = label
+    return found
 
 
 def takes_left_out() -> bool:
@@ -180,45 +207,97 @@ def takes_left_out() -> bool:
     return "suppress_records" in inspect.signature(ppdm.Database.generalize).parameters
 
 
-def run(table: Table, asked: argparse.Namespace) -> None:
-    """Print the rows of one table."""
+def run(table: Table, asked: argparse.Namespace, results: Results) -> None:
+    """Measure the rows of one table that are not known."""
     shares = [share for share in asked.left_out if not share or takes_left_out()]
-    with opened(table) as (db, con):
-        for k in asked.k:
-            for share in shares:
-                best = ""
-                if asked.reference:
-                    problem = Problem.read(con, "train", table.columns, table.taxonomies, CLASS)
-                    best = f"{search(problem, k, share, 60 * asked.reference, asked.seed):.4f}"
-                for method in asked.method:
-                    row = measured(table, db, con, method, k, share)
-                    print(
-                        "| " + " | ".join([table.name, method, str(k), f"{share:.0%}", *row, best]) + " |",
-                        flush=True,
-                    )
+    everything = [*asked.method, *([REFERENCE] if asked.reference else [])]
+    for fold in asked.fold:
+        keys = [Key(table.name, m, k, share, fold) for k in asked.k for share in shares for m in everything]
+        if all(key in results for key in keys):
+            continue
+        with opened(table, fold) as (db, con):
+            for k in asked.k:
+                for share in shares:
+                    run_setting(table, asked, results, (db, con), Key(table.name, "", k, share, fold))
+
+
+def run_setting(
+    table: Table,
+    asked: argparse.Namespace,
+    results: Results,
+    opened: tuple[ppdm.Database, duckdb.DuckDBPyConnection],
+    setting: Key,
+) -> None:
+    """Measure the methods and the reference search for one k, share and fold."""
+    db, con = opened
+    reference = setting._replace(method=REFERENCE)
+    search_wanted = asked.reference and reference not in results
+    starts = []
+    for method in asked.method:
+        key = setting._replace(method=method)
+        if key in results and not search_wanted:
+            continue
+        try:
+            release, seconds = published(table, db, method, key.k, key.left_out)
+        except ppdm.PpdmError as refused:
+            results.add(key, Row(refused=type(refused).__name__))
+            continue
+        starts.append(labels(con))
+        if key not in results:
+            results.add(key, measured(table, db, con, release, seconds))
+        release.drop()
+    if search_wanted:
+        problem = Problem.read(con, ("train", "test"), table.columns, table.taxonomies, CLASS)
+        budget, started = 60 * asked.reference, time.process_time()
+        found = search(problem, setting.k, setting.left_out, budget, asked.seed, starts)
+        seconds = time.process_time() - started
+        if found is None:
+            results.add(reference, Row(refused="nothing found", seconds=seconds))
+            return
+        error, classes = problem.error(found.parts, setting.k)
+        results.add(reference, Row(entropy=found.bits, classes=classes, error=error, seconds=seconds))
+
+
+def arguments(names: Sequence[str]) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--table", nargs="+", choices=names, default=names)
+    parser.add_argument("--k", nargs="+", type=int, default=[2, 5, 10, 50])
+    parser.add_argument("--method", nargs="+", choices=["tds", "hce-tdr"], default=["tds"])
+    parser.add_argument("--left-out", nargs="+", type=float, default=[0.0, 0.01], metavar="SHARE")
+    parser.add_argument("--fold", nargs="+", type=int, choices=range(FOLDS), default=list(range(FOLDS)))
+    parser.add_argument("--reference", type=float, default=0, metavar="MINUTES")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--results", type=Path, metavar="FILE")
+    parser.add_argument("--against", type=Path, metavar="FILE")
+    return parser.parse_args()
 
 
 def main() -> None:
     """Print the table, and what was skipped, with the reason."""
     warnings.simplefilter("ignore", ppdm.PpdmWarning)
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     names = [table.name for table in tables()]
-    parser.add_argument("--table", nargs="+", choices=names, default=names)
-    parser.add_argument("--k", nargs="+", type=int, default=[2, 5, 10, 50])
-    parser.add_argument("--method", nargs="+", choices=["tds", "hce-tdr"], default=["tds"])
-    parser.add_argument("--left-out", nargs="+", type=float, default=[0.0, 0.01], metavar="SHARE")
-    parser.add_argument("--reference", type=float, default=0, metavar="MINUTES")
-    parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
-    print("| table | method | k | left out | entropy | kept | classes | error | seconds | best |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    asked = arguments(names)
+    results = Results(asked.results)
     skipped = [] if takes_left_out() else ["left-out records: this version has no --suppress-records"]
     for table in tables():
         if table.name in asked.table:
             try:
-                run(table, asked)
+                run(table, asked, results)
             except Absent as reason:
                 skipped.append(f"{table.name}: {reason}")
+    wanted = [key for key in results if key.table in asked.table and key.fold in asked.fold]
+    earlier = Results(asked.against) if asked.against else None
+    for line in printed(results, wanted) if earlier is None else beside(results, earlier, wanted):
+        print(line)
+    if any(key.method == REFERENCE for key in wanted):
+        print()
+        for line in searched(results, wanted):
+            print(line)
+    if earlier is not None:
+        print()
+        for line in compared(results, earlier, wanted):
+            print(line)
     for reason in skipped:
         print(f"\nSkipped {reason}.")
 

@@ -5,6 +5,7 @@ A method imports what it runs when it is called: each brings libraries and modul
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -15,10 +16,12 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from ppdm_sql.engine import Engine, alone
+from ppdm_sql.engine.locations import has_pending
 from ppdm_sql.engine.names import by_name, listed
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.engine.watching import interruptible
+from ppdm_sql.errors import PpdmError
 from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.sources import Source, attach, detach, read_again, takes_sources
 
@@ -71,6 +74,8 @@ class Database:
         for name in self._attached:
             detach(self.engine, name)
         self._attached.clear()
+        if self.engine.spark is not None:
+            self.engine.spark.close()
         self.engine.close()
 
     @alone
@@ -100,7 +105,7 @@ class Database:
         attach(self.engine, name, database)
         self._attached.append(name)
 
-    @takes_sources("table", "population")
+    @takes_sources("table", "population", elsewhere=True)
     @alone
     def audit(
         self,
@@ -167,7 +172,7 @@ class Database:
             person=listed(person),
         )
 
-    @takes_sources("table")
+    @takes_sources("table", elsewhere=True)
     @alone
     def suppress(
         self,
@@ -188,6 +193,7 @@ class Database:
         types: Mapping[str, str] | None = None,
         limits: Mapping[str, object] | None = None,
         weights: Mapping[str, object] | None = None,
+        to: str | None = None,
         progress: Progress | None = None,
     ) -> Release:
         """Suppress values (PDA) until every requirement holds, and publish the verified release.
@@ -214,10 +220,8 @@ class Database:
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             limits: For a column, how many different labels it may show at most.
             weights: For a column, a number above 0 that its gains are multiplied by.
+            to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
             progress: Told what the run is doing.
-
-        Returns:
-            The release, verified by its own audit.
 
         Raises:
             GuaranteeNotMet: No suppression meets the requirements.
@@ -254,10 +258,11 @@ class Database:
             limits=by_name(limits, "limits"),
             weights=by_name(weights, "weights"),
             person=listed(person),
+            to=to,
         )
         return suppress(self.engine, table, request, progress or WarningProgress())
 
-    @takes_sources("table")
+    @takes_sources("table", elsewhere=True)
     @alone
     def generalize(
         self,
@@ -290,6 +295,7 @@ class Database:
         stop: str = "none",
         tops: Mapping[str, object] | None = None,
         bottoms: Mapping[str, object] | None = None,
+        to: str | None = None,
         progress: Progress | None = None,
     ) -> Release:
         """Generalize (TDS, HCE-TDR) as little as the requirements allow, and publish the verified release.
@@ -332,6 +338,7 @@ class Database:
                 Irani.
             tops: For a grown column the smallest value of its upper tail, which shares one label.
             bottoms: For a grown column the greatest value of its lower tail, which shares one label.
+            to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
             progress: Told what the run is doing.
 
         Returns:
@@ -384,6 +391,7 @@ class Database:
             person=listed(person),
             tops=by_name(tops, "tops"),
             bottoms=by_name(bottoms, "bottoms"),
+            to=to,
         )
         return generalize(self.engine, table, request, progress or WarningProgress())
 
@@ -864,7 +872,7 @@ class Database:
         )
         return compare(self.engine, tables, options, types, progress or self.progress or WarningProgress())
 
-    @takes_sources("table")
+    @takes_sources("table", elsewhere=True)
     @alone
     def apply(
         self,
@@ -874,6 +882,7 @@ class Database:
         into: str,
         unseen: str = "nearest",
         types: Mapping[str, str] | None = None,
+        to: str | None = None,
     ) -> Applied:
         """Apply the cut of a release to the records of another table, such as new or test records.
 
@@ -885,6 +894,7 @@ class Database:
             unseen: ``nearest`` shows the most general label for values that the release does not know;
                 ``refuse`` makes nothing if there are any.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
 
         Returns:
             What was made, and the release's requirements measured on it: the cut keeps no promise for new
@@ -912,7 +922,7 @@ class Database:
         from ppdm_sql.release import Release, applying
 
         name = release.name if isinstance(release, Release) else release
-        return applying.apply(self.engine, name, table, into=into, unseen=unseen)
+        return applying.apply(self.engine, name, table, into=into, unseen=unseen, to=to)
 
     @alone
     def generate_agrawal(
@@ -1204,6 +1214,7 @@ def open_database(
     attach: Mapping[str, str | os.PathLike[str]] | None = None,
     threads: int | None = None,
     memory_limit: str | None = None,
+    spark: Any = None,
 ) -> Database:
     """Open a DuckDB file, or use a connection that is open already.
 
@@ -1215,9 +1226,11 @@ def open_database(
         attach: Other databases to read from, by the names that they get; see :meth:`Database.attach`.
         threads: Number of threads, at least 1; None leaves the engine's choice.
         memory_limit: Such as ``2GB``; None leaves the engine's choice.
+        spark: Where else tables live: the URL of a Spark Connect server, such as ``sc://host:15002``, or
+            ``local[2]`` to start a Spark here for a trial, or an open session, which stays open.
 
     Raises:
-        DatabaseUnavailable: The file is missing, locked, read-only or no database.
+        DatabaseUnavailable: The file is missing, locked, read-only or no database, or Spark does not answer.
 
     Example:
         >>> with open_database(":memory:") as db:
@@ -1225,7 +1238,7 @@ def open_database(
         []
     """
     if isinstance(database, duckdb.DuckDBPyConnection):
-        return _with_attached(Database(interruptible(Engine(database))), attach)
+        return _with_elsewhere(Database(interruptible(Engine(database))), attach, spark)
     spill = SpillFolder()
     try:
         connection = connect(
@@ -1240,12 +1253,29 @@ def open_database(
         spill.close()
         raise
     engine = interruptible(Engine(connection, spill=spill, owned=True))
-    return _with_attached(Database(engine), attach)
+    db = _with_elsewhere(Database(engine), attach, spark)
+    _sweep(db, read_only=read_only)
+    return db
 
 
-def _with_attached(db: Database, attached: Mapping[str, str | os.PathLike[str]] | None) -> Database:
-    """Attach databases; where one cannot be, nothing stays open."""
+def _sweep(db: Database, *, read_only: bool) -> None:
+    """Remove what killed runs left outside of the database; what hinders that is told when it matters."""
+    with contextlib.suppress(PpdmError):
+        if has_pending(db.engine):
+            from ppdm_sql.release.placing import sweep
+
+            sweep(db.engine, read_only=read_only)
+
+
+def _with_elsewhere(
+    db: Database, attached: Mapping[str, str | os.PathLike[str]] | None, spark: Any
+) -> Database:
+    """Attach databases and reach Spark; where that cannot be, nothing stays open."""
     try:
+        if spark is not None:
+            from ppdm_sql.engine.spark.session import connect as reach
+
+            db.engine.spark = reach(spark)
         for name, path in by_name(attached, "attach").items():
             db.attach(name, path)
     except BaseException:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from spark_fixtures import ledger, parquet, spark_place, spark_session, spark_url  # noqa: F401
+from spark_server import missing
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup ignores it, for all child processes too
 
@@ -29,3 +31,13 @@ def adult_csv() -> list[str]:
     if not all(file.exists() for file in files):
         pytest.skip(f"no Adult data in {folder}; set PPDM_SHARED_DATA to the folder that holds adult/")
     return [str(file) for file in files]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the tests on Spark to ``make test-spark``, which starts one server for all of them."""
+    if "spark" in config.getoption("markexpr"):
+        return
+    why = pytest.mark.skip(reason=missing() or "make test-spark runs this")
+    for item in items:
+        if item.get_closest_marker("spark") is not None:
+            item.add_marker(why)

@@ -74,6 +74,25 @@ def test_a_file_can_be_read_at_a_sitting() -> None:
     assert {name: n for name, n in lines.items() if n > LONG_FILES.get(name, MOST_LINES_OF_A_FILE)} == {}
 
 
+NAMES_SPARK = {"database.py", "cli", "engine", "options", "sql_calls"}
+"""The engine, and the surfaces on which users say where a table lives; all else reads a source."""
+
+
+def test_nothing_but_the_engine_and_the_surfaces_names_spark() -> None:
+    naming = {name for name, source in sources() if "spark" in source.lower()}
+    assert any(name.startswith("engine/spark/") for name in naming)
+    assert {name for name in naming if name.split("/")[0] not in NAMES_SPARK} == set()
+
+
+def test_pyspark_is_imported_inside_the_functions_that_need_it() -> None:
+    for name, source in sources():
+        top = [node for node in ast.parse(source).body if isinstance(node, ast.Import | ast.ImportFrom)]
+        imported = {alias.name for node in top for alias in node.names} | {
+            str(getattr(node, "module", "")) for node in top
+        }
+        assert not any(item.split(".")[0] == "pyspark" for item in imported), name
+
+
 def test_no_import_escapes_the_contracts_of_layers() -> None:
     importing = ("import_module", "__import__", "spec_from_file_location", "run_module")
     found = {

@@ -52,7 +52,7 @@ EVERYWHERE = {
     "--attach",
 }
 ALONE = {
-    "audit": {"--show-groups", "--groups"},
+    "audit": {"--show-groups", "--groups", "--spark"},
     "show": {"--partitions", "--step", "--limit", "--test", "--all"},
     "suppress": {"--accept-partial", "--export", "--force"},
     "generalize": {"--accept-partial", "--export", "--force"},

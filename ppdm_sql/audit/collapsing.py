@@ -22,6 +22,7 @@ from ppdm_sql.engine.count_column import check_counts
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.person_columns import check_persons
+from ppdm_sql.engine.source import source_of
 from ppdm_sql.engine.statements import Scalar, bind, render
 from ppdm_sql.errors import ColumnRoleError, InvalidSource
 
@@ -64,13 +65,15 @@ class Collapsed:
         self._counts: dict[Table, int] = {}
         if count is not None:
             _check_counts(engine, source, count, columns)
+        rows = source_of(engine, source).counted(engine, (*columns, *person), count)
+        read = rows.table
         if person:
-            _check_persons(engine, source, person, columns)
-        types = dict(engine.columns(source))
-        values = exact_values(engine, source, [Column(name, types[name]) for name in (*columns, *person)])
+            _check_persons(engine, read, person, columns)
+        types = dict(engine.columns(read))
+        values = exact_values(engine, read, [Column(name, types[name]) for name in (*columns, *person)])
         coded = [alias(values[name], code) for name, code in self._codes.items()]
-        people = _People.of(engine, source, [values[name] for name in person]) if person else None
-        self.atoms = engine.materialize("atoms", _atoms(source, coded, count, people))
+        people = _People.of(engine, read, [values[name] for name in person]) if person else None
+        self.atoms = engine.materialize("atoms", _atoms(read, coded, rows.count, people))
 
     @cached_property
     def size(self) -> tuple[int, int]:

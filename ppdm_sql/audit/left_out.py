@@ -7,7 +7,7 @@ one. What is left is what the release must show, no more and no less.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -43,10 +43,29 @@ class LeftOut:
     trees: Table
 
 
+@dataclass(frozen=True)
+class KeptRows:
+    """The rows of a source that a release must show, and those that it must lack.
+
+    Args:
+        source: The source.
+        lacking: Working table of the rows left out, with the columns wanted; None for none.
+        rows: Gives the query of the rows that are kept.
+    """
+
+    source: Table
+    lacking: Table | None
+    rows: Callable[[], exp.Select]
+
+    def table(self, engine: Engine) -> Table:
+        """Give a table of the rows that are kept: the source itself where nothing is left out."""
+        return self.source if self.lacking is None else engine.materialize("kept_source", self.rows())
+
+
 def kept_rows(
     engine: Engine, source: Table, promise: LeftOut, needed: Sequence[str], count: str | None
-) -> Table:
-    """Give the rows of the source that the release must show.
+) -> KeptRows:
+    """Tell the rows of the source that the release must show from those that it must lack.
 
     Args:
         engine: Where all is.
@@ -55,11 +74,8 @@ def kept_rows(
         needed: The columns wanted.
         count: Column with the number of records of a row, or None.
 
-    Returns:
-        The source itself where no class breaks a requirement, else a working table of the columns.
-
     Raises:
-        GuaranteeNotMet: More records are in such classes than may be left out.
+        GuaranteeNotMet: More records are in classes that break a requirement than may be left out.
 
     Cost: two scans of the source, and the audit of its labelled combinations for each round.
     """
@@ -70,19 +86,20 @@ def kept_rows(
     every = engine.materialize("labelled", _collapsed(labelled, values, count))
     kept = _settled(engine, every, promise.requirements, columns)
     whole, left = _records(engine, every), _records(engine, kept)
+    names = [column(_name(place), "k") for place in range(len(columns))]
+    codes = exp.select(fingerprint(names)).from_(exp.alias_(kept.expression(), "k", table=True))
+    there = exp.In(this=fingerprint(values), query=codes.subquery())
+    rows = labelled.select(*(column(name, "s") for name in dict.fromkeys(needed)))
     if whole == left:
-        return source
+        return KeptRows(source, None, lambda: rows)
     if (whole - left) * promise.share.denominator > promise.share.numerator * whole:
         raise GuaranteeNotMet(
             f"{whole - left} of {whole} records are in classes that break a requirement, which is more than "
             "may be left out; nothing was published.",
             "Report this as a defect.",
         )
-    names = [column(_name(place), "k") for place in range(len(columns))]
-    codes = exp.select(fingerprint(names)).from_(exp.alias_(kept.expression(), "k", table=True))
-    rows = labelled.select(*(column(name, "s") for name in dict.fromkeys(needed)))
-    rows = rows.where(exp.In(this=fingerprint(values), query=codes.subquery()))
-    return engine.materialize("kept_source", rows)
+    lacking = engine.materialize("lacking_source", rows.where(exp.Not(this=there.copy())))
+    return KeptRows(source, lacking, lambda: rows.where(there.copy()))
 
 
 def _name(place: int) -> str:

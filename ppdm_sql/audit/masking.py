@@ -92,13 +92,13 @@ def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: 
     the source once, or twice if it shows labels and is no text; with pseudonyms a GROUP BY of both by each.
     """
     with engine.workspace():
-        if promise.left_out is not None:
-            source = kept_rows(engine, source, promise.left_out, promise.columns, promise.count)
+        source, lacking = _to_show(engine, source, promise)
         shown = engine.overlay(released)
         columns = shown_columns(engine, source, shown, promise.masked, promise.count)
         before, after = _rows_of_source(source, promise, columns), _rows_of_release(shown, promise)
-        sums = _sums(engine, before, after, weighed=promise.count is not None)
-        recorded = _misrecorded(engine, source, promise, columns)
+        without = [] if lacking is None else [_rows_of_source(lacking, promise, columns)]
+        sums = _sums(engine, [before, after, *without], weighed=promise.count is not None)
+        recorded = _misrecorded(engine, (source, lacking), promise, columns)
         drawn = misdrawn_nodes(engine, promise.trees, columns)
         numbered = [] if promise.person is None else [promise.person.name]
         strangers = pseudonym_faults(engine, before, after, [*promise.pseudonyms, *numbered], numbered)
@@ -114,6 +114,18 @@ def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: 
             f"The masked rows are not what was promised: {'; '.join(faults)}; nothing was published.",
             "Report this as a defect.",
         )
+
+
+def _to_show(engine: Engine, source: Table, promise: MaskingPromise) -> tuple[Table, Table | None]:
+    """Give rows among which are those that the release must show, and the others of them, if any.
+
+    The others are few, so what is true of the rows to show is told by sums over all less those over the
+    others, which costs no copy of the rows. Persons and pseudonyms are told by single rows.
+    """
+    if promise.left_out is None:
+        return source, None
+    kept = kept_rows(engine, source, promise.left_out, promise.columns, promise.count)
+    return (kept.table(engine), None) if promise.people else (source, kept.lacking)
 
 
 def _rows_of_source(source: Table, promise: MaskingPromise, columns: Sequence[ShownColumn]) -> exp.Select:
@@ -150,18 +162,25 @@ def _fingerprints(
     return counted(query.select(whole, *people, alias(records, RECORDS), copy=False), promise.count)
 
 
-def _sums(engine: Engine, before: exp.Select, after: exp.Select, *, weighed: bool) -> Rows:
-    """Give records and sum of fingerprints of either side, as one row each."""
-    sides = []
-    for side in (before, after):
+def _sums(engine: Engine, sides: Sequence[exp.Select], *, weighed: bool) -> Rows:
+    """Give records and sum of fingerprints of source and release; a third side is taken off the first."""
+    queries = []
+    for number, side in enumerate(sides):
         records = column(RECORDS, "r")
         measures = [exp.Sum(this=records), total(column("f", "r"), records if weighed else None)]
-        sides.append(exp.select(*measures).from_(side.subquery("r"), copy=False))
-    return engine.query(render(exp.union(*sides, distinct=False, copy=False)), step="masked fingerprints")
+        queries.append(exp.select(literal(number), *measures).from_(side.subquery("r"), copy=False))
+    query = exp.union(*queries, distinct=False, copy=False)
+    found = {n: sums for n, *sums in engine.query(render(query), step="masked fingerprints")}
+    without = found.get(2, [0, 0])
+    before = [int(whole or 0) - int(off or 0) for whole, off in zip(found[0], without, strict=True)]
+    return [tuple(before), tuple(int(number or 0) for number in found[1])]
 
 
 def _misrecorded(
-    engine: Engine, source: Table, promise: MaskingPromise, columns: Sequence[ShownColumn]
+    engine: Engine,
+    source: tuple[Table, Table | None],
+    promise: MaskingPromise,
+    columns: Sequence[ShownColumn],
 ) -> int:
     """Count the values that the recorded cut lacks or adds, and those of which it says another label."""
     query = exp.select(exp.Count(this=exp.Star()))
@@ -196,7 +215,9 @@ def _same_value(table: str, name: str, by: type[exp.Binary] = exp.EQ) -> exp.Exp
     )
 
 
-def _recorded_values(source: Table, item: ShownColumn, promise: MaskingPromise) -> exp.Select:
+def _recorded_values(
+    source: tuple[Table, Table | None], item: ShownColumn, promise: MaskingPromise
+) -> exp.Select:
     """Select the values whose cut must be on record: none of a column that its intervals say all of."""
     values = _values(source, item, promise.count)
     if not item.masked.grown:
@@ -206,12 +227,12 @@ def _recorded_values(source: Table, item: ShownColumn, promise: MaskingPromise) 
     return values.where(exp.Exists(this=rows), copy=False)
 
 
-def _values(source: Table, item: ShownColumn, count: str | None) -> exp.Select:
+def _values(source: tuple[Table, Table | None], item: ShownColumn, count: str | None) -> exp.Select:
     """Select ``attribute, value, label``: each value of a masked column, as text, and what is shown of it.
 
     Values that are looked up by their texts have no label yet.
     """
-    rows = exp.select(alias(item.own, "value")).distinct().from_(aliased(source, "s"), copy=False)
+    rows = _values_to_show(*source, item, count)
     value = column("value", "v")
     label: exp.Expression = exp.cast(exp.null(), TEXT)
     join = item.join(value, "j") if item.texts is None else None
@@ -219,7 +240,28 @@ def _values(source: Table, item: ShownColumn, count: str | None) -> exp.Select:
         label = item.label(value, "j")
     parts = literal(item.name), exp.cast(value.copy(), TEXT), label
     named = [alias(part, name) for part, name in zip(parts, ("attribute", "value", "label"), strict=True)]
-    query = exp.select(*named, copy=False).from_(counted(rows, count).subquery("v", copy=False), copy=False)
+    query = exp.select(*named, copy=False).from_(rows.subquery("v", copy=False), copy=False)
     if join is not None:
         query.append("joins", join)
     return query
+
+
+def _values_to_show(source: Table, lacking: Table | None, item: ShownColumn, count: str | None) -> exp.Select:
+    """Select each ``value`` of the rows of the source that are not among those that must be lacking."""
+    if lacking is None:
+        rows = exp.select(alias(item.own, "value")).distinct().from_(aliased(source, "s"), copy=False)
+        return counted(rows, count)
+    number = exp.Count(this=exp.Star())
+    whole, left = (
+        counted(
+            exp.select(alias(item.own, "value"), alias(number.copy(), "n")).from_(aliased(of, "s")), count
+        )
+        for of in (source, lacking)
+    )
+    for query in (whole, left):
+        query.set("group", exp.Group(all=True))
+    same = exp.NullSafeEQ(this=column("value", "w"), expression=column("value", "l"))
+    query = exp.select(column("value", "w")).from_(whole.subquery("w"))
+    query.append("joins", exp.Join(this=left.subquery("l"), side="LEFT", on=same))
+    others = exp.Coalesce(this=column("n", "l"), expressions=[literal(0)])
+    return query.where(exp.GT(this=column("n", "w"), expression=others))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 from sqlglot import exp
@@ -14,7 +15,8 @@ from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.statements import bind, render, text
+from ppdm_sql.engine.source import is_stand_in, source_of
+from ppdm_sql.engine.statements import bind, text
 from ppdm_sql.errors import InvalidSource
 
 SAMPLE = 1000
@@ -138,14 +140,15 @@ class _Profiling:
 
     def __init__(self, engine: Engine, table: Table, count: str | None) -> None:
         self._engine, self._table = engine, table
-        everything = engine.columns(table)
+        self._source, self._rows = table, source_of(engine, table)
+        unreadable = self._rows.unreadable()
+        everything = [item for item in engine.columns(table) if item.name not in unreadable]
         self._count = count_column(count, everything, table=table.name)
         if self._count is not None:
             check_counts(engine, table, self._count)
         self._columns = [item for item in everything if item.name != self._count]
         self._values = exact_values(engine, table, self._columns)
-        self._source = table
-        if not self._is_stored():
+        if not is_stand_in(engine, table) and not self._is_stored():
             self._copy()
 
     def _is_stored(self) -> bool:
@@ -164,6 +167,7 @@ class _Profiling:
             self._count = "records"
         rows = rows.from_(aliased(self._table, "s"))
         self._source = self._engine.materialize("rows", rows)
+        self._rows = source_of(self._engine, self._source)
         self._values = {name: column(code, "s") for name, code in codes.items()}
 
     def profile(self) -> Profile:
@@ -180,7 +184,7 @@ class _Profiling:
 
     def _column(self, item: Column) -> tuple[int, ColumnProfile]:
         """Look at one column; give the number of records too."""
-        values = self._grouped([item.name], ["value"])
+        values = self._values_of(item)
         text = bind(
             "audit/column_profile",
             tables={"column_values": self._engine.overlay(values)},
@@ -201,12 +205,14 @@ class _Profiling:
             pairs = sorted(pairs, key=lambda pair: -classes[pair])[:COUNTED_PAIRS]
         found = []
         for pair in pairs:
-            grouped = self._grouped(pair, ["a", "b"]).subquery("g")
-            alone = exp.Filter(this=_count(), expression=exp.Where(this=exp.column("records").eq(1)))
-            query = exp.select(_count(), alone).from_(grouped)
-            ((classes, single),) = self._engine.query(render(query), step="column_pair")
+            ((classes, single),) = self._rows.aggregate(partial(self._pair, pair), step="column_pair")
             found.append(ColumnPair(pair, classes, single, single / records))
         return sorted(found, key=lambda item: (-item.alone, -item.classes))[:PAIRS]
+
+    def _pair(self, pair: Sequence[str], rows: exp.Expression) -> exp.Select:
+        """Count the classes of a pair, and those of one record."""
+        alone = exp.Filter(this=_count(), expression=exp.Where(this=exp.column("records").eq(1)))
+        return exp.select(_count(), alone).from_(self._grouped(rows, pair, ["a", "b"]).subquery("g"))
 
     def _estimated(self, pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
         """Estimate the classes of pairs, all in one scan."""
@@ -216,22 +222,32 @@ class _Profiling:
             )
             for pair in pairs
         ]
-        query = self._read(alias(item, f"p{place}") for place, item in enumerate(hashes))
-        (row,) = self._engine.query(render(query), step="pair_estimates")
+        wanted = [alias(item, f"p{place}") for place, item in enumerate(hashes)]
+        (row,) = self._rows.aggregate(lambda rows: self._read(rows, wanted), step="pair_estimates")
         return dict(zip(pairs, row, strict=True))
 
-    def _grouped(self, names: Sequence[str], called: Sequence[str]) -> exp.Select:
+    def _values_of(self, item: Column) -> exp.Select:
+        """Write the values of a column with their numbers of records, as DuckDB reads them."""
+        if not is_stand_in(self._engine, self._table):
+            return self._grouped(aliased(self._source, "s"), [item.name], ["value"])
+        read = self._rows.counted(self._engine, [item.name], self._count)
+        value = exact_values(self._engine, read.table, [item])[item.name]
+        records = exp.cast(exp.Sum(this=column(str(read.count), "s")), "BIGINT")
+        query = exp.select(alias(value, "value"), alias(records, "records"))
+        return query.from_(aliased(read.table, "s")).group_by(exp.convert(1))
+
+    def _grouped(self, rows: exp.Expression, names: Sequence[str], called: Sequence[str]) -> exp.Select:
         """Write the combinations of columns with their numbers of records."""
         keys = [alias(self._values[name].copy(), new) for name, new in zip(names, called, strict=True)]
         records = _count()
         if self._count is not None:
             records = exp.cast(exp.Sum(this=column(self._count, "s")), "BIGINT")
-        query = self._read([*keys, alias(records, "records")])
+        query = self._read(rows, [*keys, alias(records, "records")])
         return query.group_by(*(exp.convert(place) for place in range(1, len(keys) + 1)))
 
-    def _read(self, wanted: Iterable[exp.Expression]) -> exp.Select:
+    def _read(self, rows: exp.Expression, wanted: Iterable[exp.Expression]) -> exp.Select:
         """Read the rows that stand for records."""
-        query = exp.select(*wanted).from_(aliased(self._source, "s"))
+        query = exp.select(*wanted).from_(rows)
         if self._count is None:
             return query
         return query.where(exp.GT(this=column(self._count, "s"), expression=exp.convert(0)))

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, aliased, column
-from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.source import source_of
 from ppdm_sql.engine.types import Kind, kind_of
 
 FEWER = 2
@@ -66,19 +66,21 @@ def repeated_persons(
 
     Cost: one scan of the columns in question with approximate counts; none where there are none.
     """
+    source = source_of(engine, table)
     asked = [
         item.name
         for item in columns
         if item.name in identifiers
         or (is_named_for_persons(item.name) and kind_of(item.type) not in (Kind.BOOLEAN, Kind.REAL))
     ]
+    asked = [name for name in asked if name not in source.unreadable()]
     if not asked:
         return []
     counts: list[exp.Expression] = []
     for name in asked:
         value = column(name, "s")
         counts += [exp.ApproxDistinct(this=value), exp.Count(this=value.copy())]
-    (found,) = engine.query(render(exp.select(*counts).from_(aliased(table, "s"))), step="repeated_persons")
+    (found,) = source.aggregate(lambda rows: exp.select(*counts).from_(rows), step="repeated_persons")
     sizes = {name: (int(found[2 * i]), int(found[2 * i + 1])) for i, name in enumerate(asked)}
     few = {name: size for name, size in sizes.items() if LEAST_VALUES <= size[0] <= size[1] / FEWER}
     if not few:

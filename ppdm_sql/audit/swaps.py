@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from sqlglot import exp
 
 from ppdm_sql.audit.bins import binned_values, comparable, distinct_values, join_label, own_labels
 from ppdm_sql.audit.fingerprints import fingerprint, plain_column
-from ppdm_sql.engine import Column, Engine, Rows
+from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import Scalar, bind, literal
 from ppdm_sql.errors import GuaranteeNotMet
@@ -20,6 +21,7 @@ PATTERN, CARRIED = "pattern", "carried"
 _TOTALS = (
     *("other_patterns", "changed_unidentifiable", "mixed", "wrong_groups"),
     *("unique", "changed_unique", "groups", "grouped", "changed_grouped", "grouped_after"),
+    *("shown_values", "always_true", "largest_share"),
 )
 
 
@@ -151,81 +153,54 @@ def audit_swap(engine: Engine, source: Table, released: exp.Select, promise: Swa
         released: The rows as the release shows them.
         promise: What they promise.
 
-    Combinations are told apart by fingerprints.
+    Combinations and values are told apart by fingerprints.
 
-    Cost: one GROUP BY over the rows of both tables, then scans of its groups.
+    Cost: one GROUP BY over the rows of both tables, another one of its groups, and a scan of the confidential
+    column in both; where columns are carried, two scans of the groups besides.
     """
     with engine.workspace():
-        values, strangers = _values(engine, source, released, promise)
-        patterns = _step(engine, "swapped_patterns", {"swapped_values": values}, {"by": [PATTERN]})
-        totals = _totals(engine, patterns, promise)
-        ((shown, always_true, largest),) = _rows(engine, "swap_beliefs", {"swapped_patterns": patterns})
-        margins = _rows(engine, "swap_margins", {"swapped_values": values})
+        sides = engine.overlay(_sides(engine, source, released, promise))
+        values, strangers = _values(engine, sides, carried=bool(promise.carried))
+        totals = _totals(engine, values, promise)
+        ((found, deviation),) = engine.query(
+            bind("audit/swap_margins", tables={"swap_sides": sides}), step="swap_margins"
+        )
     whole, parts = promise.proportion.numerator, promise.proportion.denominator
     return SwapAudit(
         **totals,
         strangers=strangers,
         asked_unique=(2 * whole * totals["unique"] + parts) // (2 * parts),
-        deviation=sum(abs(after - before) for _, before, after in margins),
-        shown_values=shown,
-        always_true=always_true,
-        largest_share=largest,
-        values=len(margins),
+        deviation=deviation,
+        values=found,
     )
 
 
-def _totals(engine: Engine, patterns: Table, promise: SwapPromise) -> dict[str, int]:
+def _totals(engine: Engine, values: Table, promise: SwapPromise) -> dict[str, Any]:
     """Count what became of the patterns, by the names that :class:`SwapAudit` has for it."""
     share = Fraction(promise.per_group)
     asked: dict[str, Scalar] = {"whole": isinstance(promise.per_group, int)}
     asked |= {"numerator": share.numerator, "denominator": share.denominator}
-    text = bind("audit/swap_totals", tables={"swapped_patterns": patterns}, values=asked)
+    text = bind(
+        "audit/swap_totals", tables={"swapped_values": values}, columns={"by": [PATTERN]}, values=asked
+    )
     (found,) = engine.query(text, step="swap_totals")
     return dict(zip(_TOTALS, found, strict=True))
 
 
-def _step(
-    engine: Engine, step: str, tables: Mapping[str, Table], columns: Mapping[str, Sequence[str]]
-) -> Table:
-    return engine.materialize(step, bind(f"audit/{step}", tables=tables, columns=columns))
-
-
-def _rows(
-    engine: Engine, step: str, tables: Mapping[str, Table], columns: Mapping[str, Sequence[str]] | None = None
-) -> Rows:
-    return engine.query(bind(f"audit/{step}", tables=tables, columns=columns), step=step)
-
-
-def _values(engine: Engine, source: Table, released: exp.Select, promise: SwapPromise) -> tuple[Table, int]:
+def _values(engine: Engine, sides: Table, *, carried: bool) -> tuple[Table, int]:
     """Give the values of each pattern, and the number of finer combinations that are not as they were."""
-    sides = _sides(engine, source, released, promise)
-    if not promise.carried:
-        change = exp.Sub(this=_sum("before"), expression=_sum("after"))
-        moved = exp.Greatest(this=change, expressions=[literal(0)])
-        counts = [*_counts(), alias(exp.cast(moved, "BIGINT"), "moved")]
-        return engine.materialize("swapped_values", _grouped([PATTERN, "value"], counts, sides)), 0
-    fine = [PATTERN, CARRIED]
-    cells = engine.materialize("swap_cells", _grouped([*fine, "value"], _counts(), sides))
-    values = _step(engine, "swapped_values", {"swap_cells": cells}, {"by": [PATTERN]})
-    ((strangers,),) = _rows(engine, "swap_strangers", {"swap_cells": cells}, {"unchanged": fine})
-    return values, strangers
+    fine = [PATTERN, CARRIED] if carried else [PATTERN]
+    cells = bind("audit/swap_cells", tables={"swap_sides": sides}, columns={"by": fine})
+    if not carried:
+        return engine.overlay(cells), 0
+    tables = {"swap_cells": engine.materialize("swap_cells", cells)}
+    values = bind("audit/swapped_values", tables=tables, columns={"by": [PATTERN]})
+    unchanged = bind("audit/swap_strangers", tables=tables, columns={"unchanged": fine})
+    ((strangers,),) = engine.query(unchanged, step="swap_strangers")
+    return engine.overlay(values), strangers
 
 
-def _grouped(keys: Sequence[str], counts: Sequence[exp.Expression], sides: exp.Subquery) -> exp.Select:
-    query = exp.select(*(column(key, "b") for key in keys), *counts).from_(sides)
-    query.set("group", exp.Group(all=True))
-    return query
-
-
-def _sum(side: str) -> exp.Expression:
-    return exp.Sum(this=column(side, "b"))
-
-
-def _counts() -> list[exp.Expression]:
-    return [alias(exp.cast(_sum(side), "BIGINT"), side) for side in _SIDES]
-
-
-def _sides(engine: Engine, source: Table, released: exp.Select, promise: SwapPromise) -> exp.Subquery:
+def _sides(engine: Engine, source: Table, released: exp.Select, promise: SwapPromise) -> exp.Expression:
     """Put the rows of source and release one below the other, with their records on either side."""
     name, type_text = promise.confidential
     value: exp.Expression = column(name, "s")
@@ -240,7 +215,7 @@ def _sides(engine: Engine, source: Table, released: exp.Select, promise: SwapPro
     if promise.count is not None:
         counted = exp.GT(this=column(promise.count, "s"), expression=literal(0))
         before, after = before.where(counted), after.where(counted.copy())
-    return exp.union(before, after, distinct=False).subquery("b")
+    return exp.union(before, after, distinct=False)
 
 
 def _counted(promise: SwapPromise, value: exp.Expression, side: int) -> exp.Select:
@@ -251,7 +226,7 @@ def _counted(promise: SwapPromise, value: exp.Expression, side: int) -> exp.Sele
     counts = [literal(0), literal(0)]
     counts[side] = literal(1) if promise.count is None else column(promise.count, "s")
     numbers = [alias(exp.cast(n, "BIGINT"), name) for n, name in zip(counts, _SIDES, strict=True)]
-    return exp.select(*keys, alias(exp.cast(value, "TEXT"), "value"), *numbers)
+    return exp.select(*keys, alias(fingerprint([exp.cast(value, "TEXT")]), "value"), *numbers)
 
 
 def _pattern(columns: Sequence[Column]) -> exp.Expression:

@@ -7,12 +7,9 @@ from typing import Annotated
 import typer
 
 import ppdm_sql
-from ppdm_sql.cli import options
-from ppdm_sql.cli.options import DatabasePath, OutputFormat
-from ppdm_sql.cli.output import Format, print_tables
-from ppdm_sql.cli.parameters import Given, attached, takes
-from ppdm_sql.cli.progress import progress
-from ppdm_sql.cli.trace import traced
+from ppdm_sql.cli.options import DatabasePath
+from ppdm_sql.cli.output import print_tables
+from ppdm_sql.cli.parameters import CommonOfSpark, Given, takes
 from ppdm_sql.privacy import requirement_of
 from ppdm_sql.privacy.absent import said_absent
 
@@ -25,6 +22,7 @@ EXAMPLES = (
     "ppdm audit bank.duckdb customers --count n --require 'distinct l of Bankruptcy on Job'",
     "ppdm audit bank.duckdb policies --confidential Amount --by Age,Gender,Location",
     "ppdm audit clinic.duckdb visits --person patient --require 'k >= 5 on sex, zip'",
+    "ppdm audit ledger.duckdb shop.customers --spark sc://host:15002 --require 'k >= 5 on age, zip'",
     "ppdm audit visits.csv --types zip=VARCHAR --require 'k on sex, zip'",
 )
 
@@ -33,19 +31,13 @@ EXAMPLES = (
 def run(
     database: DatabasePath,
     given: Given,
+    common: CommonOfSpark,
     show_groups: Annotated[
         bool, typer.Option("--show-groups", help="Print the worst groups with their values.")
     ] = False,
     groups: Annotated[
         int, typer.Option("--groups", min=1, metavar="N", help="How many groups --show-groups prints.")
     ] = 5,
-    form: OutputFormat = Format.table,
-    sql: options.Sql = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
-    attach: options.Attach = None,
-    threads: options.Threads = None,
-    memory_limit: options.MemoryLimit = None,
 ) -> None:
     """Measure a table: class sizes, risk, requirements, inferences.
 
@@ -53,16 +45,10 @@ def run(
     --by and --sensitive need no requirement either. A requirement without a limit, such as 'k on Sex, Job',
     is only measured. Exit code 1 if one with a limit does not hold. The table is only read.
     """
-    with (
-        ppdm_sql.open(
-            database, read_only=True, attach=attached(attach), threads=threads, memory_limit=memory_limit
-        ) as db,
-        traced(db, on=sql),
-    ):
-        db.progress = progress(quiet=quiet or sql)
+    with common.reading(database) as db:
         audit = db.audit(**given, groups=groups if show_groups else 0)
-    if not sql:
-        print_tables(audit.tables(), form)
+    if not common.sql:
+        print_tables(audit.tables(), common.form)
         _note_absent(audit)
         for text in audit.notices:
             typer.echo(f"Note: {text}", err=True)

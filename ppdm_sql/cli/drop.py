@@ -20,9 +20,10 @@ def run(
     sql: options.Sql = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
+    spark: options.SparkOfRows = None,
 ) -> None:
-    """Remove a release or a model, with all that belongs to it."""
-    with ppdm_sql.open(database, read_only=sql) as db, traced(db, on=sql):
+    """Remove a release or a model, with all that belongs to it, and the rows that it has elsewhere."""
+    with ppdm_sql.open(database, read_only=sql, spark=spark) as db, traced(db, on=sql):
         found = published(db, given["name"])
         found.drop()
     notice(f"Dropped {found.name}.", quiet=quiet or sql)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ppdm_sql.cli.options import AcceptPartial, DatabasePath
-from ppdm_sql.cli.parameters import Common, Given, takes
+from ppdm_sql.cli.parameters import CommonOfSpark, Given, takes
 from ppdm_sql.cli.published import Exported, publish
 
 EXAMPLES = (
@@ -19,6 +19,8 @@ EXAMPLES = (
     "    --require 'k >= 5 on sex, zip' --types zip=VARCHAR --export visits_safe.parquet",
     "ppdm generalize bank.duckdb visits --class disease --require 'k >= 5 on birth_date, zip' \\\n"
     "    --limit birth_date=40 --min-width 'birth_date=1 month' --weight zip=3 --into visits_even",
+    "ppdm generalize ledger.duckdb shop.visits --spark sc://host:15002 --class disease \\\n"
+    "    --require 'k >= 5 on age, zip' --into visits_safe --to shop.visits_safe",
     "ppdm generalize adult.duckdb adult --class income --into adult_safe --method hce-tdr \\\n"
     "    --require 'k >= 50 on age, education, sex' --condition workclass,race --interval-columns",
 )
@@ -28,7 +30,7 @@ EXAMPLES = (
 def run(
     database: DatabasePath,
     given: Given,
-    common: Common,
+    common: CommonOfSpark,
     exported: Exported,
     accept_partial: AcceptPartial = False,
 ) -> None:

@@ -31,6 +31,18 @@ Attach = Annotated[
         help="A database to read from: its tables are NAME.TABLE; repeatable.",
     ),
 ]
+Spark = Annotated[
+    str | None,
+    typer.Option(
+        "--spark",
+        metavar="URL",
+        help="Where the table lives: sc://HOST:15002, or local[2] to try Spark on this machine.",
+    ),
+]
+SparkOfRows = Annotated[
+    str | None,
+    typer.Option("--spark", metavar="URL", help="Where the rows of the release were written, with --to."),
+]
 Types = Annotated[
     list[str] | None,
     typer.Option("--types", metavar="A=TYPE,...", help="Types of columns, as for codes in a CSV file."),

@@ -15,7 +15,7 @@ import typer
 
 import ppdm_sql
 from ppdm_sql.cli import reading
-from ppdm_sql.cli.options import Attach, Debug, MemoryLimit, OutputFormat, Quiet, Sql, Threads
+from ppdm_sql.cli.options import Attach, Debug, MemoryLimit, OutputFormat, Quiet, Spark, Sql, Threads
 from ppdm_sql.cli.output import Format, notice
 from ppdm_sql.cli.progress import progress
 from ppdm_sql.cli.trace import traced
@@ -54,8 +54,8 @@ class Common:
                 removed again where the command fails.
             create: Make a file that is not there in any case.
         """
-        limits = {"threads": self.threads, "memory_limit": self.memory_limit}
-        new = (create or _is_elsewhere(source, self.attach)) and _is_missing(database)
+        outside = _is_elsewhere(source, self.attach) or self.elsewhere is not None
+        new = (create or outside) and _is_missing(database)
         place = ":memory:" if new and self.sql else database
         with (
             ppdm_sql.open(
@@ -63,7 +63,9 @@ class Common:
                 read_only=self.sql,
                 create=new,
                 attach=attached(self.attach),
-                **limits,  # type: ignore[arg-type]
+                threads=self.threads,
+                memory_limit=self.memory_limit,
+                spark=self.elsewhere,
             ) as db,
             _made(db, Path(database), on=new and not self.sql, quiet=self.quiet),
             traced(db, on=self.sql),
@@ -71,9 +73,43 @@ class Common:
             db.progress = self.progress()
             yield db
 
+    @contextmanager
+    def reading(self, database: str | Path) -> Iterator[ppdm_sql.Database]:
+        """Open a file that is only read."""
+        with (
+            ppdm_sql.open(
+                database,
+                read_only=True,
+                attach=attached(self.attach),
+                threads=self.threads,
+                memory_limit=self.memory_limit,
+                spark=self.elsewhere,
+            ) as db,
+            traced(db, on=self.sql),
+        ):
+            db.progress = self.progress()
+            yield db
+
+    @property
+    def elsewhere(self) -> str | None:
+        """The URL of where tables live that are not in the file, if the command takes one."""
+        return None
+
     def progress(self) -> Progress:
         """Give what shows how far the method is."""
         return progress(quiet=self.quiet or self.sql)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommonOfSpark(Common):
+    """The same for commands that take tables of Spark, too."""
+
+    spark: Spark = None
+
+    @property
+    def elsewhere(self) -> str | None:
+        """What ``--spark`` was given."""
+        return self.spark
 
 
 def attached(texts: Sequence[str] | None) -> dict[str, str]:

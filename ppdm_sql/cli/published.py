@@ -23,6 +23,7 @@ from ppdm_sql.errors import InvalidOption, PpdmError
 from ppdm_sql.privacy import parse, quote_name
 from ppdm_sql.release import CatalogueRow, Measured, Release, ReleasedColumn
 from ppdm_sql.release.catalogue import SHAPE
+from ppdm_sql.release.placing import LOCATION
 from ppdm_sql.starting import INTERRUPTED_EXIT
 
 MEASURES = ("measure", "before", "after")
@@ -234,6 +235,9 @@ def _announce(row: CatalogueRow, database: Path, steps: int, *, quiet: bool) -> 
         notice(f"Made {row.release}: {_counted(row)}{descent}.", quiet=quiet)
         return
     notice(f"Published {row.release}: {_counted(row)}{descent}.", quiet=quiet)
+    if (location := row.parameters.get(LOCATION)) is not None:
+        rows = sum(file[-1] for file in location["files"])
+        notice(f"Wrote {location['target']}: {rows} rows.", quiet=quiet)
     notice("Next:", quiet=quiet)
     for command in next_commands(database, row.release):
         notice(f"  {command}", quiet=quiet)

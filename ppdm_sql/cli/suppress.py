@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ppdm_sql.cli.options import AcceptPartial, DatabasePath
-from ppdm_sql.cli.parameters import Common, Given, takes
+from ppdm_sql.cli.parameters import CommonOfSpark, Given, takes
 from ppdm_sql.cli.published import Exported, publish
 
 EXAMPLES = (
@@ -13,6 +13,8 @@ EXAMPLES = (
     "    --require 'k >= 4 on Job, Country' --keep Child --suppress-records 1%",
     "ppdm suppress bank.duckdb customers --count n --into customers_any \\\n"
     "    --require 'k >= 4 on Job, Country'",
+    "ppdm suppress ledger.duckdb shop.customers --spark sc://host:15002 --class Rating \\\n"
+    "    --require 'k >= 4 on Job, Country' --into customers_safe --to /data/customers_safe",
 )
 
 
@@ -20,7 +22,7 @@ EXAMPLES = (
 def run(
     database: DatabasePath,
     given: Given,
-    common: Common,
+    common: CommonOfSpark,
     exported: Exported,
     accept_partial: AcceptPartial = False,
 ) -> None:

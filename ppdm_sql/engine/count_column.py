@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.names import Table, resolve
-from ppdm_sql.engine.statements import bind
+from ppdm_sql.engine.source import source_of
 from ppdm_sql.errors import InvalidSource
 
 _WHOLE_NUMBERS = {f"{sign}{size}INT" for sign in ("", "U") for size in ("TINY", "SMALL", "BIG", "HUGE")}
@@ -50,8 +50,7 @@ def check_counts(engine: Engine, source: Table, count: str) -> None:
 
     Cost: one scan of the count column.
     """
-    text = bind("engine/count_faults", tables={"source": source}, columns={"count_column": [count]})
-    ((missing, negative, countable),) = engine.query(text, step="count_faults")
+    ((missing, negative, countable),) = source_of(engine, source).check_counts(count)
     if missing or negative:
         raise InvalidSource(
             f"Count column {count!r} is NULL in {missing} rows and negative in {negative}.",

@@ -31,6 +31,8 @@ from ppdm_sql.errors import Conflict, EngineError, OpenResult, UnknownTable, cho
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ppdm_sql.engine.source import Place, Source
+
 Rows = list[tuple[Any, ...]]
 Fetched = TypeVar("Fetched")
 logger = logging.getLogger("ppdm_sql")
@@ -76,6 +78,8 @@ class Engine:
         self.given: dict[str, Table] = {}  # loaded files and frames, by the names that the user has for them
         self.read_as: dict[str, Mapping[str, object]] = {}  # how they are read again
         self.place: tuple[str, str] | None = None
+        self.spark: Place | None = None
+        self.sources: dict[Table, Source] = {}  # of tables that live elsewhere, by their stand-ins
         self._spill = spill
         self._owned = owned
         self._run = secrets.token_hex(4)
@@ -87,8 +91,7 @@ class Engine:
         self._settling = 0
         self._switch = threading.Lock()
         self._lock = lock_of(connection)
-        self._in_snapshot = False
-        self._writes_in_snapshot = False
+        self._in_snapshot = self._writes_in_snapshot = False
 
     # -- running ------------------------------------------------------------------------------
 
@@ -135,10 +138,11 @@ class Engine:
         self._run_statement(create, params, step)
         return table
 
-    def overlay(self, select: exp.Expression) -> Table:
+    def overlay(self, select: exp.Expression | str) -> Table:
         """Make a temporary view of a SELECT, to be read in the place of a table during this run."""
         view = self._new("VIEW", "view")
-        self._run_statement(f"CREATE TEMP VIEW {view} AS {statements.render(select)}", None, "overlay")
+        text = select if isinstance(select, str) else statements.render(select)
+        self._run_statement(f"CREATE TEMP VIEW {view} AS {text}", None, "overlay")
         return view
 
     def probe(self, select: exp.Expression) -> str:
@@ -494,6 +498,4 @@ def _row_count(sql: str, result: object) -> int:
     if isinstance(result, dict):
         return max(map(len, result.values()), default=0)
     rows = cast(Rows, result)
-    if rows and sql.startswith("CREATE TEMP TABLE"):
-        return int(rows[0][0])
-    return len(rows)
+    return int(rows[0][0]) if rows and sql.startswith("CREATE TEMP TABLE") else len(rows)

@@ -43,6 +43,7 @@ from ppdm_sql.options.shared import (
     TABLE,
     TAXONOMIES,
     TEST,
+    TO,
     TOPS,
     TYPES,
     WEIGHTS,
@@ -97,7 +98,7 @@ _AUDIT = (
 _SUPPRESS = (
     *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, COUNT, KEEP, IDENTIFIERS),
     replace(MAX_STEPS, help="Stop after this many disclosures."),
-    *(SUPPRESS_RECORDS, LOSS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES, LIMITS, WEIGHTS),
+    *(SUPPRESS_RECORDS, LOSS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES, LIMITS, WEIGHTS, TO),
 )
 _GENERALIZE = (
     *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, METHOD),
@@ -116,7 +117,7 @@ _GENERALIZE = (
     ),
     SHOW_VALUES,
     *(SUPPRESS_RECORDS, LOSS, MAX_STEPS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES),
-    *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP, TOPS, BOTTOMS),
+    *(LIMITS, WEIGHTS, MIN_WIDTHS, STOP, TOPS, BOTTOMS, TO),
 )
 _SWAP = (
     *(TABLE, INTO, CONFIDENTIAL, BY),
@@ -321,7 +322,7 @@ _APPLY = (
         metavar="nearest|refuse",
         default="nearest",
     ),
-    TYPES,
+    *(TYPES, TO),
 )
 _EVALUATE = (
     *(RELEASE, TEST),

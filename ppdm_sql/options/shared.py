@@ -32,6 +32,13 @@ PUBLISHED = replace(
     metavar="NAME",
 )
 INTO = Option("into", Form.text, "Name of the release.", "'customers_safe'", metavar="NAME", default=REQUIRED)
+TO = Option(
+    "to",
+    Form.text,
+    "Folder or table of Spark where the rows are written, too, one a record.",
+    "'/data/customers_safe'",
+    metavar="PATH|TABLE",
+)
 NEW_TABLE = replace(INTO, help="Name of the table to create.")
 REQUIRE = Option(
     "require",

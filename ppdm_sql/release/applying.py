@@ -19,7 +19,9 @@ from ppdm_sql.release.catalogue import CatalogueRow, check_free, find
 from ppdm_sql.release.ddl import create_table
 from ppdm_sql.release.known_classes import in_known_classes
 from ppdm_sql.release.layout import Shape
-from ppdm_sql.release.recoding import Recoding
+from ppdm_sql.release.placed_rows import PlacedRows
+from ppdm_sql.release.placing import placing
+from ppdm_sql.release.recoding import Recoding, collapsed_elsewhere
 from ppdm_sql.release.states import in_order
 
 UNSEEN = ("nearest", "refuse")
@@ -42,6 +44,8 @@ class Applied:
             count persons, since nobody says whose the new records are.
         left_out: Records whose class the release does not have, where it left records out itself; they are
             not in the table.
+        to: The folder or table outside of the database with the rows, if there is one.
+        placed: Rows that were written there.
     """
 
     release: str
@@ -51,6 +55,8 @@ class Applied:
     findings: tuple[Finding, ...]
     unmeasured: tuple[Requirement, ...]
     left_out: int = 0
+    to: str | None = None
+    placed: int = 0
 
     @property
     def holds(self) -> bool:
@@ -64,7 +70,9 @@ class Applied:
         return [*requirement_tables(self.findings), ("Unseen values", ("column", "records"), unseen), *left]
 
 
-def apply(engine: Engine, name: str, table: str, *, into: str, unseen: str = "nearest") -> Applied:
+def apply(
+    engine: Engine, name: str, table: str, *, into: str, unseen: str = "nearest", to: str | None = None
+) -> Applied:
     """Make a table of the records of another, generalized and suppressed as those of a release.
 
     Args:
@@ -74,6 +82,8 @@ def apply(engine: Engine, name: str, table: str, *, into: str, unseen: str = "ne
         into: Name of the table to make.
         unseen: ``nearest`` shows the most general label for values that the release does not know;
             ``refuse`` makes nothing if there are any.
+        to: Where the rows go outside of the database, too: the path of a folder or the name of a table. A
+            table that is not in DuckDB is collapsed in the table made; there it has a row for each record.
 
     Raises:
         UnknownRelease: There is no such release.
@@ -88,23 +98,20 @@ def apply(engine: Engine, name: str, table: str, *, into: str, unseen: str = "ne
     if unseen not in UNSEEN:
         raise InvalidOption(f"{said(unseen)} is no way to treat unseen values.", "Give nearest or refuse.")
     engine.require_autocommit()
-    row, source, place = find(engine, name), engine.find(table), check_free(engine, into)
+    row, given, place = find(engine, name), engine.find(table), check_free(engine, into)
     shape, target = row.shape(place.catalog), Table(into, place.schema, place.catalog)
     if not shape.masked:
         raise InvalidOption(f"The release {row.release!r} masks no column, so it has no cut.", _OTHER)
-    with engine.workspace():
+    with engine.workspace(), placing(engine, to) as placed:
+        source, shape, unfolded = collapsed_elsewhere(engine, shape, given)
         recoding = Recoding.of(engine, row, shape, source)
         counts = {item.name: item.unseen for item in recoding.maps}
         if unseen == "refuse" and any(counts.values()):
-            raise _refused(row, source, counts)
+            raise _refused(row, given, counts)
         rows, records = recoding.size(engine)
         recoded_rows, left = recoding.rows(), 0
         if row.left_out is not None:
-            recoded_rows = in_known_classes(
-                recoded_rows, shape, parse_all(row.requirements), set(recoding.found)
-            )
-            kept = exp.select(exp.Count(this=exp.Star()), recoding.shape.records("r"))
-            ((rows, known),) = engine.query(render(kept.from_(recoded_rows.subquery("r"))), step="known")
+            recoded_rows, rows, known = _in_known(engine, row, recoding)
             left, records = records - known, known
         with engine.transaction():
             select = render(in_order(recoded_rows))
@@ -115,7 +122,21 @@ def apply(engine: Engine, name: str, table: str, *, into: str, unseen: str = "ne
                 engine.write("-- Here the audit measures the table.", step="measure")
             elif records:
                 found = findings(engine, target, measurable, count=recoding.shape.count, cut=shape.recorded)
-    return Applied(row.release, into, rows, counts, tuple(found), unmeasured, left)
+            if placed is not None and not engine.dry:
+                names = [item.name for item in engine.columns(target)]
+                placed.write_rows(PlacedRows.of_table(target, names, unfolded))
+                placed.publish()
+    written = (None, 0) if placed is None else (placed.target, sum(file.rows for file in placed.files))
+    return Applied(row.release, into, rows, counts, tuple(found), unmeasured, left, *written)
+
+
+def _in_known(engine: Engine, row: CatalogueRow, recoding: Recoding) -> tuple[exp.Select, int, int]:
+    """Select the recoded rows whose classes the release has, and count them and their records."""
+    of = recoding.shape, parse_all(row.requirements), set(recoding.found)
+    kept = in_known_classes(recoding.rows(), *of)
+    counted = exp.select(exp.Count(this=exp.Star()), recoding.shape.records("r"))
+    ((rows, known),) = engine.query(render(counted.from_(kept.subquery("r"))), step="known")
+    return kept, rows, known
 
 
 def _refused(row: CatalogueRow, source: Table, counts: Mapping[str, int]) -> InvalidSource:

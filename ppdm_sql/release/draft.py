@@ -87,6 +87,8 @@ class Draft:
             frozen table keeps it, and nothing shows it.
         persons: How many there are.
         first: The first step whose state keeps the requirements, as do all after it.
+        unfolded: The count column, where the run collapsed its source itself: outside of the database rows
+            are written one for each record, without it.
     """
 
     name: str
@@ -110,6 +112,7 @@ class Draft:
     person: str | None = None
     persons: int | None = None
     first: int = 0
+    unfolded: str | None = None
 
 
 def person_column(released: Iterable[str]) -> str:

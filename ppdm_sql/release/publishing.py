@@ -20,12 +20,19 @@ from ppdm_sql.release import ddl as texts
 from ppdm_sql.release.catalogue import NOTICES, READ, SHAPE, ReleasePlace, check_free
 from ppdm_sql.release.draft import Draft
 from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.placing import LOCATION, Placing
 from ppdm_sql.release.verification import reading, shown
 from ppdm_sql.version import __version__
 
 
-def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = ()) -> None:
+def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: Placing | None = None) -> None:
     """Publish a draft with what the user was told: all of it, or nothing.
+
+    Args:
+        engine: The connection whose current database and schema take the release.
+        draft: What the method made.
+        notices: What the user was told.
+        placing: Where the rows go, if they are to stand outside of the database, too.
 
     Raises:
         NameTaken: A release, table, view or macro of that name exists.
@@ -43,13 +50,26 @@ def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = ()) -> None:
             engine.write("-- Here the audit reads the frozen table; if it refuses: ROLLBACK", step="accept")
         else:
             draft = _accepted(engine, draft, shape)
+        placed = _placed(engine, draft, shape, placing)
         engine.write(texts.create_view(shape), step="create view")
         if shape.stepwise:
             engine.write(texts.create_macro(shape), step="create macro")
         engine.write(texts.comments(shape, draft.method), step="comments")
-        _record(engine, draft, shape, notices)
+        _record(engine, replace(draft, parameters={**draft.parameters, **placed}), shape, notices)
         if not engine.dry:
             _refuse_unverified(engine, shape)
+            if placing is not None:
+                placing.publish()
+
+
+def _placed(engine: Engine, draft: Draft, shape: Shape, placing: Placing | None) -> dict[str, object]:
+    """Write the accepted rows where they go outside of the database, and give what is recorded of it."""
+    if placing is None:
+        return {}
+    if engine.dry:
+        engine.write(f"-- Here the rows are written to {placing.target}, and read back.", step="place")
+        return {}
+    return {LOCATION: placing.write(shape, draft.unfolded)}
 
 
 def _create_catalogue(engine: Engine, draft: Draft, place: ReleasePlace) -> None:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.names import Table, alias, aliased, column, resolve
+from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import render
 from ppdm_sql.engine.types import has_enum, plain_type
 from ppdm_sql.release.bins import bin_label
@@ -90,6 +91,38 @@ class Recoding:
         elif has_enum(type_text):
             value = exp.cast(value, plain_type(type_text))
         return alias(value, item.name)
+
+
+def collapsed_elsewhere(engine: Engine, shape: Shape, source: Table) -> tuple[Table, Shape, str | None]:
+    """Let a table that is not in DuckDB be collapsed where it is.
+
+    Args:
+        engine: Where its combinations are read; inside a workspace.
+        shape: The release whose cut is applied.
+        source: The table, or what stands in for it.
+
+    Returns:
+        The table to recode, the shape of what comes out, and the count column that was made, if one was:
+        None where the table is in DuckDB, or has the release's count column itself.
+
+    Raises:
+        UnknownColumn: The table lacks a masked column.
+    """
+    if not is_stand_in(engine, source):
+        return source, shape, None
+    columns = engine.columns(source)
+    found = _found(shape, columns, source)
+    count = found[shape.count].name if shape.count in found else None
+    if count is not None:
+        count_column(count, columns, table=source.name)
+        check_counts(engine, source, count)
+    names = [item.name for item in found.values() if item.name != count]
+    read = source_of(engine, source).counted(engine, names, count)
+    if read.count is None or count is not None:
+        return read.table, shape, None
+    others = [item for item in shape.columns if item.name != shape.count]
+    unfolded = replace(shape, columns=(*others, ReleasedColumn(read.count, "count")), count=read.count)
+    return read.table, unfolded, read.count
 
 
 def _found(shape: Shape, columns: list[Column], source: Table) -> dict[str, Column]:

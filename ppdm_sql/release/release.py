@@ -23,6 +23,7 @@ from ppdm_sql.release import ddl as texts
 from ppdm_sql.release.catalogue import CatalogueRow
 from ppdm_sql.release.draft import Draft, Measured
 from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.placing import Placing, location_in, note_removal, remove
 from ppdm_sql.release.publishing import freeze
 from ppdm_sql.release.verification import Verification, reads_release, verify
 from ppdm_sql.reporting import registered_reports
@@ -173,12 +174,20 @@ class Release:
         nodes = cut_tree.cut(self._engine, shape.name)
         return sorted(nodes, key=lambda node: place.get(node.attribute, len(place)))
 
-    def verify(self) -> Verification:
+    def verify(self, elsewhere: bool = True) -> Verification:
         """Audit the published table afresh and check that nobody has touched it.
 
-        Cost: the audit, and three or four scans of the frozen table. Works on a read-only file.
+        Args:
+            elsewhere: Whether rows that stand outside of the database, too, are read and compared with it.
+
+        Raises:
+            InvalidOption: What reads those rows is not open.
+
+        Cost: the audit, and three or four scans of the frozen table; for rows elsewhere their hashes and one
+        GROUP BY. Works on a read-only file.
         """
-        return verify(self._engine, *self._found())
+        row, shape = self._found()
+        return verify(self._engine, row, shape, everywhere=elsewhere)
 
     def export(
         self,
@@ -258,6 +267,9 @@ class Release:
     def drop(self) -> None:
         """Remove view, macro, frozen table and every row of the catalogue, in one transaction.
 
+        Rows that stand outside of the database are removed after it; a killed process leaves them to the
+        next that opens the database.
+
         A view that somebody else has put in the place of the release's own stays. The file keeps the bytes
         until it is written anew.
         """
@@ -268,9 +280,14 @@ class Release:
         shape = self._shape()
         own = reads_release(self._engine, shape)
         parts = catalogue.parts(self._engine)
+        location = location_in(self.row().parameters)
         with self._engine.transaction():
             for sql in texts.removals(shape, with_view=own, parts=parts):
                 self._engine.write(sql, step="drop")
+            if location is not None:
+                note_removal(self._engine, location)
+        if location is not None:
+            remove(self._engine, location)
 
     def _found(self) -> tuple[CatalogueRow, Shape]:
         row = self.row()
@@ -317,13 +334,16 @@ def get(engine: Engine, name: str) -> Release:
     return Release(engine, catalogue.find(engine, name).release)
 
 
-def publish(engine: Engine, draft: Draft, notices: Sequence[str] = ()) -> Release:
+def publish(
+    engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: Placing | None = None
+) -> Release:
     """Publish a draft in one transaction: table, view, macro, steps, cuts, trees, measures, catalogue row.
 
     Args:
         engine: The connection whose current database and schema take the release.
         draft: What the method made.
         notices: What the user was told; read when the release is recorded, so that the audit can add some.
+        placing: Where the rows go, if they are to stand outside of the database, too.
 
     Raises:
         NameTaken: A release, table, view or macro of that name exists.
@@ -331,5 +351,5 @@ def publish(engine: Engine, draft: Draft, notices: Sequence[str] = ()) -> Releas
 
     Cost: one CREATE TABLE AS, the audit, one count; some 20 small statements.
     """
-    freeze(engine, draft, notices)
+    freeze(engine, draft, notices, placing)
     return Release(engine, draft.name)

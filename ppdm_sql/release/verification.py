@@ -20,6 +20,7 @@ from ppdm_sql.privacy import parse_all
 from ppdm_sql.release.catalogue import CatalogueRow
 from ppdm_sql.release.integrity import false_bounds, integrity_faults
 from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.placing import LOCATION, placed_as_published
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,14 @@ class Verification:
         return [*requirement_tables(self.findings), ("Release", ("check", "holds"), checks)]
 
 
-def verify(engine: Engine, row: CatalogueRow, shape: Shape) -> Verification:
+def verify(engine: Engine, row: CatalogueRow, shape: Shape, *, everywhere: bool = False) -> Verification:
     """Audit the frozen table of a release; writes nothing, so a read-only file will do.
+
+    Args:
+        engine: Where the release is.
+        row: Its row of the catalogue.
+        shape: Its columns.
+        everywhere: Whether to look at rows that stand outside of the database, too.
 
     Cost: the audit, and three or four scans of the frozen table.
     """
@@ -68,6 +75,12 @@ def verify(engine: Engine, row: CatalogueRow, shape: Shape) -> Verification:
         Check("the records are as many as published", records == row.rows),
         reading(engine, shape),
     ]
+    if everywhere and (record := row.parameters.get(LOCATION)) is not None:
+        files, rows = placed_as_published(engine, shape, record)
+        checks += [
+            Check(f"the files of {record['target']} are those published", files),
+            Check(f"the rows of {record['target']} are those of the release", rows),
+        ]
     if not records:
         return Verification((), tuple(checks))
     checks += shown(engine, shape)

@@ -113,7 +113,7 @@ def report_page(engine: Engine, release: Release, options: ReportOptions, progre
     """Make the page of a release."""
     drawing = Drawing()
     progress.start(f"verifying {release.name}")
-    verification = release.verify()
+    verification = release.verify(elsewhere=False)
     _refuse_unreadable(release.name, verification)
     row = release.row()
     with ExitStack() as stack:

@@ -11,8 +11,10 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, table_name
+from ppdm_sql.engine.source import Source as Elsewhere
+from ppdm_sql.engine.source import find_elsewhere, stand_in
 from ppdm_sql.engine.statements import literal
-from ppdm_sql.errors import EngineError, InvalidSource, PpdmError, UnknownTable
+from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable
 from ppdm_sql.progress import Progress
 from ppdm_sql.sources.column_types import TypeSaid, resolved_types, typed, types_said
 from ppdm_sql.sources.csv_files import read_csv
@@ -38,12 +40,13 @@ def given(
     *,
     strict: bool = True,
     called: str | None = None,
+    elsewhere: bool = False,
     progress: Progress | None = None,
 ) -> Iterator[str]:
     """Give the name under which the engine finds a source, for as long as the context lasts.
 
-    A table or view of the name comes first. Else a text is the path of a file, or a pattern of paths. Files
-    and frames are read once, into a temporary table that is dropped at the end.
+    A table or view of the name comes first, where other tables live or in DuckDB. Else a text is the path of
+    a file, or a pattern of paths. Files and frames are read once, into a temporary table.
 
     Args:
         engine: Where it is read.
@@ -51,6 +54,7 @@ def given(
         types: The types of columns, by their names.
         strict: Whether each column of which a type is said must be there.
         called: The name of what files hold, if not their path.
+        elsewhere: Whether the caller can take a table that lives elsewhere, by its stand-in.
         progress: Told what is read, and what the user should know of it.
 
     Raises:
@@ -67,6 +71,10 @@ def given(
         if source in engine.given:  # named twice in one call
             yield source
             return
+        if (found := find_elsewhere(engine, source, progress)) is not None:
+            with _stood_in(engine, source, found, said, elsewhere, progress):
+                yield source
+            return
         table = _table(engine, source)
         if table is not None and not said:
             with _remembered(engine, source, _of_attached(engine, table)):
@@ -78,16 +86,45 @@ def given(
         if kind is not None:
             name, how, notices = _free_name(engine, kind), {"kind": kind}, list[str]()
             _load_frame(engine, name, source, said, kind, strict=strict)
-        elif table is not None:
-            name, how, notices = source, _of_attached(engine, table) | _types_of(said), []
-            _load(engine, name, _typed(engine, table, said, name, strict=strict))
         else:
-            name = called or without_secrets(source)
-            how, notices = _load_files(engine, name, source, said, strict=strict)
+            name = source if table is not None else called or without_secrets(source)
+            how, notices = _load_named(engine, name, source, table, said, strict=strict)
         with _remembered(engine, name, how):
             for text in notices if progress is not None else ():
                 progress.notice(text)  # type: ignore[union-attr]
             yield name
+
+
+@contextmanager
+def _stood_in(
+    engine: Engine,
+    name: str,
+    found: Elsewhere,
+    said: Mapping[str, TypeSaid],
+    welcome: bool,
+    progress: Progress | None,
+) -> Iterator[None]:
+    """Let the engine find the stand-in of a table that lives elsewhere."""
+    if said:
+        raise InvalidOption(
+            f"{name} has the types of its columns where it lives, and --types is for files.",
+            "Leave --types out, and cast in a view there.",
+        )
+    if not welcome:
+        raise InvalidSource(
+            f"This reads tables of DuckDB and files, and {name} lives elsewhere.",
+            "Copy what is needed of it into the DuckDB file first.",
+        )
+    with engine.workspace():
+        if progress is not None:
+            progress.start(f"reading {name}")
+        engine.given[name] = table = stand_in(engine, found)
+        try:
+            yield
+            found.check_unchanged()
+        finally:
+            engine.given.pop(name, None)
+            engine.sources.pop(table, None)
 
 
 @contextmanager
@@ -213,6 +250,17 @@ def _typed(
 ) -> exp.Select:
     columns = engine.columns(table)
     return typed(engine, table, columns, resolved_types(said, columns, table=shown, strict=strict), shown)
+
+
+def _load_named(
+    engine: Engine, name: str, path: str, table: Table | None, said: Mapping[str, TypeSaid], *, strict: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Read a table with other types, or files; say how they are read again and what the user should know."""
+    if table is None:
+        return _load_files(engine, name, path, said, strict=strict)
+    how = _of_attached(engine, table) | _types_of(said)
+    _load(engine, name, _typed(engine, table, said, name, strict=strict))
+    return how, []
 
 
 def _load_files(

@@ -17,7 +17,9 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-def takes_sources(*names: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+def takes_sources(
+    *names: str, elsewhere: bool = False
+) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """Make a method of what has an ``engine`` and a ``progress`` read files and frames first.
 
     They are read once, though the method itself may be run again where another connection interferes.
@@ -25,6 +27,7 @@ def takes_sources(*names: str) -> Callable[[Callable[Arguments, Result]], Callab
     Args:
         names: The parameters that name tables. Of the first, each column of the parameter ``types`` must be
             there.
+        elsewhere: Whether it reads tables that live elsewhere, by :mod:`ppdm_sql.engine.source`.
     """
 
     def taking(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -35,7 +38,9 @@ def takes_sources(*names: str) -> Callable[[Callable[Arguments, Result]], Callab
             bound = signature.bind(*args, **kwargs)
             owner: Any = args[0]
             engine: Engine = owner.engine
-            return engine.unblocked(lambda: _with_sources(engine, method, bound, names, owner.progress))
+            return engine.unblocked(
+                lambda: _with_sources(engine, method, bound, names, elsewhere, owner.progress)
+            )
 
         return wrapper
 
@@ -47,6 +52,7 @@ def _with_sources(
     method: Callable[..., Result],
     bound: inspect.BoundArguments,
     names: tuple[str, ...],
+    elsewhere: bool,
     listener: Progress | None,
 ) -> Result:
     types: Mapping[str, str] | None = bound.arguments.get("types")
@@ -54,7 +60,7 @@ def _with_sources(
     with ExitStack() as stack:
         found = {
             name: stack.enter_context(
-                given(engine, source, types, strict=name == names[0], progress=progress)
+                given(engine, source, types, strict=name == names[0], elsewhere=elsewhere, progress=progress)
             )
             for name in names
             if (source := bound.arguments.get(name)) is not None

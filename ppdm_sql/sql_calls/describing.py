@@ -14,6 +14,7 @@ from ppdm_sql.methods.trees.storing import KEPT, Model, ModelRow, accuracy
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release, ReleasedColumn
 from ppdm_sql.release.catalogue import NOTICES, SHAPE
+from ppdm_sql.release.placing import LOCATION
 
 Description = list[tuple[str, object]]
 """Names and values, in the order in which they are shown."""
@@ -98,7 +99,7 @@ def release_description(
         noise: Writes the option that describes a column's noise to others.
         by_treatment: Whether columns are given by their treatment, not one by one.
     """
-    elsewhere = (SHAPE, NOTICES, "noise")
+    elsewhere = (SHAPE, NOTICES, LOCATION, "noise")
     options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
     columns = [ReleasedColumn(*item) for item in row.parameters[SHAPE]["columns"]]
     return [
@@ -109,12 +110,22 @@ def release_description(
         *options.items(),
         *(_treatments(columns) if by_treatment else _columns(columns, noise)),
         ("records", row.rows),
+        *_location(row),
         *([("persons", persons)] if (persons := row.parameters[SHAPE].get("persons")) else []),
         ("stopped", row.stopped),
         ("verified", row.verified),
         ("created at", row.created_at),
         *(("notice", notice) for notice in row.notices),
     ]
+
+
+def _location(row: CatalogueRow) -> Description:
+    """Say where the rows stand that are not in the database, in how many files of how many bytes."""
+    found = row.parameters.get(LOCATION)
+    if found is None:
+        return []
+    size = sum(file[1] for file in found["files"])
+    return [("rows in", found["target"]), ("files", f"{len(found['files'])} of {size} bytes")]
 
 
 def _columns(columns: Sequence[ReleasedColumn], noise: Callable[[ReleasedColumn], str]) -> Description:

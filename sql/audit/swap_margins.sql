@@ -1,8 +1,13 @@
--- swap_margins | in: swapped_values | out: swap_margins | grain: one row per value | params: -
--- How frequent each confidential value is in the source and in the release.
+-- swap_margins | in: swap_sides | out: swap_margins | grain: one row | params: -
+-- Confidential values, and by how many records in all their frequencies differ between source and release.
 SELECT
-    v.value,
-    CAST(sum(v.before) AS BIGINT) AS before,
-    CAST(sum(v.after) AS BIGINT) AS after
-FROM swapped_values AS v
-GROUP BY v.value;
+    count(*) AS "values",
+    CAST(coalesce(sum(abs(m.after - m.before)), 0) AS BIGINT) AS deviation
+FROM (
+    SELECT
+        s.value,
+        sum(s.before) AS before,
+        sum(s.after) AS after
+    FROM swap_sides AS s
+    GROUP BY s.value
+) AS m;

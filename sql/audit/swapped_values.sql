@@ -6,6 +6,6 @@ SELECT
     c.value,
     CAST(sum(c.before) AS BIGINT) AS before,
     CAST(sum(c.after) AS BIGINT) AS after,
-    CAST(sum(greatest(c.before - c.after, 0)) AS BIGINT) AS moved
+    CAST(sum(c.moved) AS BIGINT) AS moved
 FROM swap_cells AS c
 GROUP BY ALL;

@@ -92,7 +92,7 @@ ranks AS MATERIALIZED (
 classes AS MATERIALIZED (
     SELECT
         *,
-        row_number() OVER () AS class
+        CASE WHEN class_records = 1 THEN -"values"[1].value_rank ELSE row_number() OVER () END AS class
     FROM (
         SELECT
             COLUMNS('(?s)^q_.*'),
@@ -132,6 +132,15 @@ ordered_distances AS (
                     class_records,
                     unnest("values", max_depth := 2)
                 FROM classes
+                WHERE class > 0
+                UNION ALL
+                SELECT
+                    -value_rank, -- all classes of one record with this value, which are equally far off
+                    1,
+                    1,
+                    value_records,
+                    value_rank
+                FROM ranks
             ) AS v
             CROSS JOIN (
                 SELECT

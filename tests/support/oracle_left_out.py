@@ -6,18 +6,21 @@ their records, until no class breaks one. What is published is labelled as if th
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import oracle
 import oracle_tds
 from cases_tds import TdsCase
 from oracle import Cell, Crowd, Source, Template, Values
 from oracle_tds import (
     TDS,
     Boundary,
+    Candidate,
     Closeness,
     Diversity,
     Growth,
@@ -59,6 +62,8 @@ class LeavingOut(TDS):
         super().__init__(*asked, boundary=boundary)
         self.most, self.average = most, average
         self.splits: list[tuple[str, Split]] = []
+        *_, condition = asked
+        self.plain = bool(condition) or any(isinstance(rule, Closeness) for rule in self.rules)
         self.exact = not most or all(
             isinstance(rule, Crowd) or (isinstance(rule, Diversity) and rule.kind == "distinct")
             for rule in self.rules
@@ -135,6 +140,27 @@ class LeavingOut(TDS):
                 fall = (before - after) / (1 if in_records else before)
             worse[kind(rule)].append(max(fall, Fraction(0)))
         return float(sum(sum(falls) / len(falls) for falls in worse.values()))
+
+    def gain(self, attribute: str, split: Split, now: Counter[Values], then: Counter[Values]) -> float:
+        """HCE-TDR's: what is told of the class, all that is left out being one class; it may be below 0."""
+        if self.method == "tds" or not self.most or self.plain:
+            return super().gain(attribute, split, now, then)
+        return self._unknown(now) - self._unknown(then)
+
+    def _unknown(self, state: Counter[Values]) -> float:
+        assert self.class_column is not None
+        decision = self.columns.index(self.class_column)
+        kept, classes = self.kept(state), defaultdict[Values, Counter[Cell]](Counter)
+        for row, n in state.items():
+            key = tuple(row[place] for place in self.conditions) if row in kept else ("left out", "", "")
+            classes[key][row[decision]] += n
+        bits = [group.total() * oracle.entropy(group) for group in classes.values()]
+        return math.fsum(bits) / state.total()
+
+    def candidates(self) -> list[Candidate]:
+        """Those that cost no more than they tell."""
+        found = [one for one in super().candidates() if one.gain > -oracle_tds.SMALLEST]
+        return [replace(one, gain=oracle_tds.without_noise(one.gain)) for one in found]
 
     def _stays_valid(self, attribute: str, split: Split, measures: Sequence[Number]) -> bool:
         if self.exact:

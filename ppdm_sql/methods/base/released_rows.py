@@ -55,11 +55,13 @@ class MaskedAtoms:
             here shows its values.
         labels: Working table ``attribute`` (position), ``node, label, lower, upper``; None where nothing is
             masked.
+        whole: Positions of coded columns that show every value of the source somewhere.
     """
 
     atoms: Atoms
     nodes: Mapping[int, Codes] = field(default_factory=dict)
     labels: Table | None = None
+    whole: frozenset[int] = frozenset()
 
     def is_packed(self, output: Output) -> bool:
         """Tell whether a column is worth storing as an ENUM of its released values.
@@ -94,9 +96,13 @@ def released_rows(
         outputs: Columns of the release, in order.
         person: Where persons are counted, what to call the column with their numbers, the last one.
 
-    Cost: one scan of the atoms; the SELECT itself scans the combinations.
+    Cost: one scan of the atoms; the SELECT itself scans the combinations. Where nothing is masked and no
+        count is released, combinations that occur in several rows need not be added up: the order puts
+        equal rows side by side.
     """
-    table = engine.materialize("masked", *_regrouped(masked))
+    counted = any(output.atom == "n" for output in outputs)
+    as_they_are = not masked.nodes and not counted
+    table = masked.atoms.table if as_they_are else engine.materialize("masked", *_regrouped(masked))
     joins: dict[int, str] = {}
     values, named = ["m.n AS n"], []
     for i, output in enumerate(outputs):
@@ -117,13 +123,16 @@ def released_rows(
         f"SELECT {', '.join(values)} FROM {table} AS m {' '.join(joins.values())} "
         f"ORDER BY {', '.join(order) or 'ALL'}"
     )
-    if all(output.atom != "n" for output in outputs):
+    if not counted:
         rows = f"SELECT *, unnest(range(n)) AS copy FROM ({rows}) AS combinations"
     return f"SELECT {', '.join(named)} FROM ({rows}) AS records"
 
 
 def _packed(engine: Engine, masked: MaskedAtoms, position: int, table: Table) -> Table:
     """Make an ENUM type of the values of a column that are released."""
+    if position in masked.whole:
+        every = f"SELECT value FROM {masked.atoms.coded[position].table} WHERE value IS NOT NULL ORDER BY ALL"
+        return engine.enumerate_values(every)
     shown = f"(SELECT DISTINCT c{position} FROM {table}) AS m"
     value = "label" if position in masked.nodes else "value"
     text = f"d{position}.{value}"

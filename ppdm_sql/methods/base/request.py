@@ -17,6 +17,7 @@ class Request:
         keep: Columns to release as they are.
         identifiers: Direct identifiers, each with ``drop`` or ``pseudonym``.
         person: Columns that say whose record a row is; none where a record is a person.
+        to: Where the rows go outside of the database: the path of a folder or the name of a table, or None.
     """
 
     into: str
@@ -25,3 +26,4 @@ class Request:
     keep: Sequence[str] = ()
     identifiers: Mapping[str, str] = field(default_factory=dict)
     person: Sequence[str] = ()
+    to: str | None = None

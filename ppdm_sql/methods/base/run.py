@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, Generic, TypeVar
+
+from sqlglot import exp
 
 from ppdm_sql.audit.repeated_persons import repeated_persons
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_columns
-from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.names import Table, aliased, column
+from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.types import without_enum
 from ppdm_sql.methods.base.collapse import Atoms, Kept
 from ppdm_sql.methods.base.pseudonyms import pseudonym
@@ -20,6 +24,7 @@ from ppdm_sql.methods.base.request import Request
 from ppdm_sql.methods.base.roles import Roles
 from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.release import Draft, Release, check_free, publish
+from ppdm_sql.release.placing import placing
 
 Transformed = TypeVar("Transformed")
 
@@ -42,6 +47,8 @@ class Run(ABC, Generic[Transformed]):
 
     request: Request
     roles: Roles
+    unfolded: str | None = None
+    """The count column that the run made when it collapsed a table that is not in DuckDB."""
     counts_rows: ClassVar[str | None] = "requirements count rows"
     """What is done where nobody says whose a row is, in words; None where that cannot be said."""
 
@@ -75,6 +82,39 @@ class Run(ABC, Generic[Transformed]):
         """Give the context of the run: one snapshot, as the audit compares the release with the source."""
         return self.engine.snapshot()
 
+    def collapsed_elsewhere(self, needed: Iterable[str], count: str | None) -> str | None:
+        """Let a table that is not in DuckDB be collapsed where it is, and go on with its combinations.
+
+        The release stays collapsed in the database then. Where its rows are written elsewhere they are
+        written one for each record, unless the table had a count column of its own.
+
+        Args:
+            needed: The columns that the run reads.
+            count: The count column among them, or None.
+
+        Returns:
+            The count column of what is to be read.
+        """
+        if not is_stand_in(self.engine, self.table):
+            return count
+        names = [name for name in self.columns if name in needed and name != count]
+        read = source_of(self.engine, self.table).counted(self.engine, names, count)
+        self.table, counted = read.table, read.count
+        if counted is not None and self.roles.person:  # of whom each record is, its row must say
+            self.table, counted = self._unfolded(read.table, names, counted), None
+        self.unfolded = counted if count is None else None
+        if counted is not None:
+            self.columns[counted] = Column(counted, "BIGINT")
+        self.roles = replace(self.roles, count=counted)
+        return counted
+
+    def _unfolded(self, table: Table, names: Sequence[str], count: str) -> Table:
+        """Write a row for each record of combinations with counts."""
+        copies = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(count, "s")])])
+        rows = exp.select(*(column(name, "s") for name in names), copies).from_(aliased(table, "s"))
+        made = exp.select(*(column(name, "u") for name in names)).from_(rows.subquery("u"))
+        return self.engine.materialize("unfolded", made)
+
     # -- the run --------------------------------------------------------------------------------
 
     def publish(self) -> Release:
@@ -86,18 +126,20 @@ class Run(ABC, Generic[Transformed]):
         """
         progress = self.progress
         try:
-            with self.engine.workspace(), self.reading():
+            to = self.request.to
+            with self.engine.workspace(), placing(self.engine, to) as placed, self.reading():
                 self._notice_persons()
                 transformed = self.transform()
                 progress.start(f"publishing {self.request.into}")
-                return publish(self.engine, self.draft(transformed), progress.notices)
+                return publish(self.engine, self.draft(transformed), progress.notices, placed)
         finally:
             progress.stop()
 
     def _notice_persons(self) -> None:
         """Tell of a column that seems to say whose a row is, where nobody said so."""
         roles = self.roles
-        if self.counts_rows is None or roles.person or roles.count is not None:
+        told = roles.person or roles.count is not None or is_stand_in(self.engine, self.table)
+        if self.counts_rows is None or told:
             return
         columns, identifiers = self.engine.columns(self.table), list(roles.identifiers)
         for text in repeated_persons(

@@ -74,7 +74,7 @@ class Plan:
     """Which patterns change, and what that costs.
 
     Args:
-        moves: Working table: the pattern's key, ``category`` (the new code), ``records``, and other columns.
+        moves: Working table: the pattern's key, ``kind``, ``category`` (the new code), ``records``, ``cost``.
         seed: What random choices are derived from; a secret.
         measures: Name, before and after, for the catalogue.
         objective: Sum over the changed records of the true value's posterior less the new one's.
@@ -90,6 +90,7 @@ class Plan:
         most: Most changed records of each category.
         settled: Share of the changed unique records that a modelling attacker settles.
         rounds: Scans of the records (exact) or passes of swaps (greedy).
+        one_each: Whether no more than one record of a pattern moves.
     """
 
     moves: Table
@@ -108,6 +109,7 @@ class Plan:
     most: Counts
     settled: float | None
     rounds: int
+    one_each: bool = False
 
 
 def swap_plan(
@@ -151,9 +153,7 @@ def swap_plan(
     feasible = _feasible(demand, deviation, progress)
     settled = attacker_share(engine, found, assignment.moves)
     engine.discard(found.table)
-    return _plan(
-        assignment, solution, demand, share, deviation, feasible, settled, seed, blurred=found.blurred
-    )
+    return _plan(found, assignment, solution, demand, share, deviation, feasible, settled, seed)
 
 
 def check_options(options: SwapOptions, categories: int) -> None:
@@ -252,6 +252,7 @@ def _check(assignment: RecordAssignment, demand: Demand, deviation: int) -> None
 
 
 def _plan(
+    found: Candidates,
     assignment: RecordAssignment,
     solution: Solution,
     demand: Demand,
@@ -260,8 +261,6 @@ def _plan(
     feasible: tuple[float, float] | None,
     settled: float | None,
     seed: bytes,
-    *,
-    blurred: bool,
 ) -> Plan:
     unique, grouped = assignment.unique.sum(axis=1), assignment.grouped.sum(axis=1)
     proved = solution.bound
@@ -276,7 +275,7 @@ def _plan(
         ("objective", None, assignment.objective),
         *(
             [("objective with noise", None, solution.objective / SCALE)]
-            if proved is not None and blurred
+            if proved is not None and found.blurred
             else []
         ),
         ("bound", None, None if proved is None else bound),
@@ -307,4 +306,5 @@ def _plan(
         most=demand.high,
         settled=settled,
         rounds=solution.rounds,
+        one_each=found.keys == found.pattern,
     )

@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple, cast
 
+import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.audit.pseudonyms import accept_pseudonyms
@@ -166,8 +167,7 @@ class SwapRun(Run[Swaps]):
             progress.start(f"swapping {name}")
             found = self._planned(source, by, name, attribute_key(key, name))
             if found.plan is not None:
-                moves, secret = found.plan.moves, attribute_key(found.plan.seed, "records")
-                atoms = swapped(self.engine, atoms, found.identified, moves, secret)
+                atoms = self._swapped(atoms, found.identified, found.plan)
             done.append(found)
         if persons is None:
             return Swaps(source, atoms, atoms, done, None)
@@ -241,13 +241,22 @@ class SwapRun(Run[Swaps]):
         plan = swap_plan(self.engine, identified, options, self.progress)
         return Swapped(name, proportion, identified, plan)
 
+    def _swapped(self, atoms: Atoms, identified: IdentifiableRecords, plan: Plan) -> Atoms:
+        """Carry a plan out; the rows of an only column are read but once, when they are released."""
+        only = len(self.roles.confidential) == 1 and not self.roles.person
+        secret = attribute_key(plan.seed, "records")
+        return swapped(
+            self.engine, atoms, identified, plan.moves, secret, one_each=plan.one_each, read_once=only
+        )
+
     # -- the draft ------------------------------------------------------------------------------
 
     def draft(self, transformed: Swaps) -> Draft:
         """Write down the release: the swapped atoms, nothing of them masked."""
         engine, request = self.engine, self.request
         source, after, atoms, done, linked = transformed
-        unmasked, outputs = MaskedAtoms(atoms), self.outputs(atoms)
+        marginals = {found.name: self._marginal(transformed, found) for found in done}
+        unmasked, outputs = MaskedAtoms(atoms, whole=self._whole(atoms, marginals)), self.outputs(atoms)
         released = tuple(
             ReleasedColumn(o.name, o.treatment, unmasked.is_packed(o), bins=self.labels.get(o.name))
             for o in outputs
@@ -267,17 +276,34 @@ class SwapRun(Run[Swaps]):
             steps=None,
             cuts=None,
             measures=(*self._planned_measures(done), *self._correlations(source, after)),
-            marginals={found.name: self._marginal(atoms, found.name) for found in done},
+            marginals=marginals,
             accept=lambda rows: self._accepted(rows, done, linked),
         )
 
-    def _marginal(self, atoms: Atoms, name: str) -> dict[str, int]:
-        position = atoms.position(name)
+    def _marginal(self, transformed: Swaps, found: Swapped) -> dict[str, int]:
+        """Count the released records of each value: by the plan, or in the rows where persons were moved."""
+        read, moved = transformed.rows, np.zeros(0, dtype=np.int64)
+        if transformed.linked is None and found.plan is not None:
+            read, flows = transformed.source, found.plan.flows
+            moved = flows.sum(axis=0) - flows.sum(axis=1)
+        position = read.position(found.name)
+        counts = f"SELECT c{position} AS code, sum(n)::BIGINT AS n FROM {read.table} GROUP BY ALL"
         query = (
-            f"SELECT d.value::VARCHAR, sum(a.n)::BIGINT FROM {atoms.table} AS a "
-            f"JOIN {atoms.coded[position].table} AS d ON d.code = a.c{position} GROUP BY ALL ORDER BY ALL"
+            f"SELECT d.value::VARCHAR, d.code, coalesce(a.n, 0) FROM {read.coded[position].table} AS d "
+            f"LEFT JOIN ({counts}) AS a ON a.code = d.code ORDER BY ALL"
         )
-        return dict(self.engine.query(query, step="marginal"))
+        rows = self.engine.query(query, step="marginal")
+        after = {value: records + int(moved[code] if len(moved) else 0) for value, code, records in rows}
+        return {value: records for value, records in after.items() if records}
+
+    def _whole(self, atoms: Atoms, marginals: Mapping[str, Mapping[str, int]]) -> frozenset[int]:
+        """Find the columns that show all values of the source: unchanged ones, and others that lost none."""
+        found = {name: len(marginal) for name, marginal in marginals.items()}
+        return frozenset(
+            position
+            for position, item in enumerate(atoms.coded)
+            if found.get(item.column.name, item.size) == item.size
+        )
 
     def _parameters(self) -> dict[str, object]:
         roles, request = self.roles, self.request

@@ -15,30 +15,51 @@ from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.swapping.identification import IdentifiableRecords
 
 
-def swapped(engine: Engine, atoms: Atoms, identified: IdentifiableRecords, moves: Table, key: bytes) -> Atoms:
+def swapped(
+    engine: Engine,
+    atoms: Atoms,
+    identified: IdentifiableRecords,
+    moves: Table,
+    key: bytes,
+    *,
+    one_each: bool = False,
+    read_once: bool = False,
+) -> Atoms:
     """Give the atoms after the moves; combinations may occur in several rows.
 
     Args:
         engine: Where the atoms are.
         atoms: The collapsed source, other confidential columns swapped already or not.
         identified: The patterns, and how their keys follow from the atoms.
-        moves: Working table ``w0 ..., category, records``.
+        moves: Working table ``w0 ..., kind, category, records``.
         key: Of the run and the attribute; at least 16 bytes.
+        one_each: Whether no more than one record of a pattern moves.
+        read_once: Whether they are read no more than once, so that a view of them is enough.
 
     Cost: two scans of the atoms, each joined with the moves; a sort of the records of those groups that
     differ in a carried column.
     """
-    write = _Writer(engine, atoms, identified, moves, key)
-    return replace(atoms, table=engine.materialize("swapped", write.rows()))
+    write = _Writer(engine, atoms, identified, moves, key, one_each=one_each)
+    rows = write.rows()
+    table = engine.overlay(rows) if read_once else engine.materialize("swapped", rows)
+    return replace(atoms, table=table)
 
 
 class _Writer:
     """The statements of one attribute. Only codes and names of our own stand in them."""
 
     def __init__(
-        self, engine: Engine, atoms: Atoms, identified: IdentifiableRecords, moves: Table, key: bytes
+        self,
+        engine: Engine,
+        atoms: Atoms,
+        identified: IdentifiableRecords,
+        moves: Table,
+        key: bytes,
+        *,
+        one_each: bool,
     ) -> None:
         self.engine, self.atoms, self.moves, self.key = engine, atoms, moves, key
+        self.one_each, self.categories = one_each, identified.categories
         self.changed = f"c{identified.confidential}"
         self.columns = [f"c{i}" for i in range(len(atoms.coded))] + [f"k{i}" for i in range(len(atoms.kept))]
         self.names, self.keys = identified.keys, ", ".join(identified.keys)
@@ -51,7 +72,7 @@ class _Writer:
         targets = self._targets()
         return self._whole(targets) if self.one_row_each else self._in_pieces(targets)
 
-    def _whole(self, targets: Table) -> str:
+    def _whole(self, targets: str) -> str:
         """Select the rows, each of which is all of its pattern, cut at the targets."""
         atoms, _ = self.source
         return (
@@ -59,7 +80,7 @@ class _Writer:
             f"FROM {atoms} LEFT JOIN {targets} AS t ON {self._same('t')} AND t.first < a.n"
         )
 
-    def _in_pieces(self, targets: Table) -> str:
+    def _in_pieces(self, targets: str) -> str:
         """Select what does not move, then what moves, laid out in pieces and cut at the targets."""
         pieces = self._pieces()
         atoms, join = self.source
@@ -90,14 +111,18 @@ class _Writer:
     def _listed(self) -> str:
         return ", ".join(f"a.{name}" for name in self.columns)
 
-    def _targets(self) -> Table:
+    def _targets(self) -> str:
         """Lay the new values of each pattern end to end, and what stays as it is behind them."""
+        if self.one_each:  # then all of a unique pattern moves, and nothing is behind it
+            return (
+                f"(SELECT {self.keys}, category, 0 AS first, 1 AS beyond FROM {self.moves} UNION ALL "
+                f"SELECT {self.keys}, NULL, 1, {2**62} FROM {self.moves} WHERE kind >= {self.categories})"
+            )
         window = f"OVER (PARTITION BY {self.keys} ORDER BY category)"
-        return self.engine.materialize(
-            "targets",
-            f"SELECT {self.keys}, category, sum(records) {window} - records AS first, "
+        return (
+            f"(SELECT {self.keys}, category, sum(records) {window} - records AS first, "
             f"sum(records) {window} AS beyond FROM {self.moves} UNION ALL "
-            f"SELECT {self.keys}, NULL, sum(records), {2**62} FROM {self.moves} GROUP BY {self.keys}",
+            f"SELECT {self.keys}, NULL, sum(records), {2**62} FROM {self.moves} GROUP BY {self.keys})"
         )
 
     def _pieces(self) -> Table:

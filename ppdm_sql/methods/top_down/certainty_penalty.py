@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.types import is_number
-from ppdm_sql.methods.base.arrays import Codes, Floats
+from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.top_down.cuts import SuppressionCut
 from ppdm_sql.methods.top_down.interval_cuts import ClassHistogram
@@ -38,14 +38,17 @@ class CertaintySuppression(SuppressionCut):
 
     drifts = False
 
-    @property
-    def is_beneficial(self) -> bool:
+    def is_mixed(self, left: Counts) -> bool:
         """Every value that is still suppressed is worth disclosing."""
         return True
 
-    def gains_of(self, candidates: Codes) -> Floats:
-        """Give the share of the records that hold each of some of them."""
-        return np.asarray(self.counts[candidates].sum(axis=1) / max(self.counts.sum(), 1))
+    @cached_property
+    def _records(self) -> int:
+        return int(self.counts.sum())
+
+    def gains_beside(self, left: Counts, parts: Counts) -> Floats:
+        """Give the share of the records that each of some parts has."""
+        return np.asarray(parts.sum(axis=1) / max(self._records, 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,6 +100,11 @@ class ColumnWishes:
             return None
         return labels_after(cut) <= most
 
+    def room(self, attribute: int, cut: Cut) -> int | None:
+        """Give how many labels more than now a column may show; None where it may show any number."""
+        most = self.most[attribute]
+        return None if most is None else max(most - len(np.unique(cut.nodes)), 0)
+
 
 def labels_after(cut: Cut) -> Codes:
     """Count the different labels that a column shows after each candidate of its cut.

@@ -110,6 +110,11 @@ class Constraints:
         """Tighten bounds of the numbers after each candidate: no class is larger than its smallest part."""
         return np.where(self._sizes[attribute], np.minimum(after, smallest[:, None]), after)
 
+    def least_rest(self, attribute: int, measured: Floats) -> int:
+        """Give how many records beside a disclosed value are too many to be the smallest class of a state."""
+        sizes = measured[self._sizes[attribute]]
+        return max(int(self.least[attribute]), int(np.ceil(sizes.max(initial=0.0))))
+
     def forget(self, bounds: Sequence[Floats], measured: Floats) -> None:
         """Let go of numbers of earlier states that bound nothing in a new one; numbers only become worse."""
 

@@ -109,6 +109,12 @@ Candidate = tuple[int, int]
 """Position of the attribute, and the candidate's id within it."""
 
 
+def refined(cuts: Cuts, candidate: Candidate) -> Cuts:
+    """Give the state after a candidate."""
+    attribute, chosen = candidate
+    return (*cuts[:attribute], cuts[attribute].refine(chosen), *cuts[attribute + 1 :])
+
+
 class ClosedCut(Cut):
     """A cut in which nothing can be refined here: there are no candidates."""
 
@@ -192,8 +198,8 @@ class SuppressionCut(Cut):
 
     @property
     def is_beneficial(self) -> bool:
-        """Whether the records that hold the symbol are of more than one class."""
-        return np.count_nonzero(self.left) > 1
+        """Whether any disclosure is worth it."""
+        return self.is_mixed(self.left)
 
     @cached_property
     def candidates(self) -> Codes:
@@ -218,7 +224,15 @@ class SuppressionCut(Cut):
 
     def gains_of(self, candidates: Codes) -> Floats:
         """Give InfoGain of some candidates."""
-        return gain_of_halves(self.left, self.counts[candidates])
+        return self.gains_beside(self.left, self.counts[candidates])
+
+    def is_mixed(self, left: Counts) -> bool:
+        """Whether suppressed records are of more than one class, so that a disclosure can gain anything."""
+        return np.count_nonzero(left) > 1
+
+    def gains_beside(self, left: Counts, parts: Counts) -> Floats:
+        """Give InfoGain of taking some parts out of what is suppressed then; both by class."""
+        return gain_of_halves(left, parts)
 
     def smallest_of(self, candidates: Codes) -> Codes:
         """Give the records of the smallest part that each of some candidates makes."""
@@ -232,9 +246,10 @@ class SuppressionCut(Cut):
     def disclose(self, codes: Sequence[int]) -> SuppressionCut:
         """Give the cut in which further values are disclosed."""
         left = self.left - self.counts[list(codes)].sum(axis=0)
-        if len(self.since) < MOST_SINCE:
-            return replace(self, left=left, since=(*self.since, *codes))
-        return replace(self, left=left, before=self.parts, made=self.disclosed, since=tuple(codes))
+        after = replace(self, left=left, since=(*self.since, *codes))
+        if len(after.since) <= MOST_SINCE:
+            return after
+        return replace(after, before=after.parts, made=after.disclosed, since=())
 
     def split(self, candidate: int) -> Sequence[Codes]:
         return (np.array([candidate], dtype=np.int64),)

@@ -23,6 +23,7 @@ from ppdm_sql.methods.top_down.column_wishes import resolved
 from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule
+from ppdm_sql.methods.top_down.kept_entropy import KeptEntropy
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
@@ -321,11 +322,19 @@ class GeneralizationRun(RefinementRun):
                 f"The class {self.roles.class_column!r} has {size} values, and HCE-TDR takes {MOST_CLASSES}.",
                 "Use --method tds, or a coarser class.",
             )
-        places = range(len(self.attributes))
-        counts = self.engine, self.atoms, places, self.classes, self.horizon, self.memory
-        self._entropy = ConditionalEntropy(*counts)
+        self._entropy = self._conditional_entropy(self.classes)
         self._entropy_before = self._entropy.detail()
         return self._entropy
+
+    def _conditional_entropy(self, classes: int) -> ConditionalEntropy:
+        """Measure H(D | P u Q): what is left out is one class where one state's classes tell what that is."""
+        constraints, of = self.constraints, (self.engine, self.atoms)
+        if isinstance(constraints, AllowedConstraints) and constraints.most:
+            compares = any(item.requirement.compares_with_table for item in constraints.asked)
+            if not (self.condition or compares):
+                return KeptEntropy(*of, constraints, classes, self.horizon)
+        places = range(len(self.attributes))
+        return ConditionalEntropy(*of, places, classes, self.horizon, self.memory)
 
     @property
     def gain_name(self) -> str:

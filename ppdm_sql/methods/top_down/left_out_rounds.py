@@ -16,7 +16,7 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.count_tables import Counted, sums
-from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
+from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, refined
 from ppdm_sql.methods.top_down.groupings import CountedGrouping, packed_keys
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints
 from ppdm_sql.methods.top_down.left_out_measure import AllowedMeasure, AskedGrouping, placed
@@ -108,9 +108,7 @@ class SettledMeasure(AllowedMeasure):
         return 1 if self._compares else STATES
 
     def after(self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]) -> Floats:
-        return self.chain(
-            [(*cuts[:a], cuts[a].refine(candidate), *cuts[a + 1 :]) for a, candidate in candidates]
-        )
+        return self.chain([refined(cuts, candidate) for candidate in candidates])
 
     def _measured_cells(self, cells: tuple[Table, Sequence[Sequence[str]]], states: int) -> Floats:
         """Settle the states, and measure what is left of them."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Literal
+from itertools import islice
+from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.column_wishes import ColumnWishes
 from ppdm_sql.methods.top_down.constraints import Constraints
-from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts, SuppressionCut
+from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts, SuppressionCut, refined
+from ppdm_sql.methods.top_down.disclosure_order import Disclosure, DisclosureOrder
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
+from ppdm_sql.methods.top_down.ranking import Ranking, RefinementStep, ScoredBlock
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, Gains, PrivacyLoss, Rounding, score
 from ppdm_sql.methods.top_down.shortlist import FIRST, MANY, MORE, Shortlist
 from ppdm_sql.progress import Progress
@@ -33,24 +35,17 @@ logger = logging.getLogger("ppdm_sql")
 Stopped = Literal["complete", "max-steps", "interrupted"]
 SHORTEST, LONGEST = 4, 16
 """How many states a chain has; where fewer are worth it, the candidates of one attribute are measured."""
-NARROWEST, WIDEST = 16, 1 << 14
+NARROWEST, WIDEST = 1024, 1 << 14
 """How many candidates of one state are measured in one batch; the more fall, the more are tried next."""
-PATH = 1024
-"""How many disclosures of one attribute are measured in one statement, where the last guess came true."""
+FEW = 16
+"""How many at first where a candidate more costs more than a row of the answer."""
+PATH, BEHIND = 1 << 16, 64
+"""How many disclosures of one attribute are measured in one statement, where the last guess came true, and
+how many of them count that come after one that changes a number: they were ordered as if none did."""
 SWEPT = 8
 """How many candidates of different attributes are measured in one batch."""
 AHEAD = 20_000
 """Groups, over all states, that a chain may cost; a wrong guess must stay cheap on large tables."""
-
-
-@dataclass(frozen=True)
-class RefinementStep:
-    """One move of the method: which candidate was performed, and why it won."""
-
-    candidate: Candidate
-    score: float
-    gain: float
-    loss: float
 
 
 @dataclass(frozen=True)
@@ -59,7 +54,8 @@ class State:
 
     cuts: Cuts
     measured: Floats
-    steps: tuple[RefinementStep, ...] = ()
+    steps: list[RefinementStep] = field(default_factory=list)
+    """Appended to as the run goes on, so that a step costs the same however many there were."""
     stopped: Stopped | None = None
     kept_from: int = 0
     """Steps from which on all states hold all limits; one more than there are where this one does not."""
@@ -71,70 +67,6 @@ class _Measured:
 
     numbers: dict[Candidate, Floats] = field(default_factory=dict)
     after: dict[Candidate, _Measured] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Block:
-    """Open candidates of one attribute, in value order, with their scores or bounds of them."""
-
-    attribute: int
-    ids: Codes
-    gains: Floats
-    losses: Floats
-    scores: Floats
-    open: int
-    """How many candidates are open, those among them that cannot be the best and are left out here."""
-
-
-@dataclass(frozen=True)
-class _Ranking:
-    """Open candidates of a state, by attribute, with the rule by which scores are equal."""
-
-    blocks: tuple[_Block, ...]
-    rounding: Rounding
-
-    @cached_property
-    def _scores(self) -> Floats:
-        """Scores of all candidates, in the order of attributes and values."""
-        return self.rounding(np.concatenate([block.scores for block in self.blocks]))
-
-    def __len__(self) -> int:
-        return sum(block.open for block in self.blocks)
-
-    @cached_property
-    def best(self) -> tuple[_Block, int]:
-        """The block that holds the best candidate, and its row; the first on ties."""
-        row = int(self._scores.argmax())
-        for block in self.blocks:
-            if row < len(block.ids):
-                return block, row
-            row -= len(block.ids)
-        raise IndexError(row)
-
-    @property
-    def winner(self) -> Candidate:
-        block, row = self.best
-        return block.attribute, int(block.ids[row])
-
-    @property
-    def step(self) -> RefinementStep:
-        """The winner, with its numbers."""
-        block, row = self.best
-        return RefinementStep(
-            self.winner, *(float(column[row]) for column in (block.scores, block.gains, block.losses))
-        )
-
-    def ordered(self) -> Iterator[Candidate]:
-        """Give all open candidates, best first."""
-        attributes = np.concatenate([np.full(len(b.ids), b.attribute) for b in self.blocks])
-        ids = np.concatenate([block.ids for block in self.blocks])
-        order = np.argsort(-self._scores, kind="stable")
-        return ((int(attributes[row]), int(ids[row])) for row in order)
-
-    def replaced(self, block: _Block) -> _Ranking:
-        """Give the ranking with another block for one attribute."""
-        blocks = (*self.blocks[: block.attribute], block, *self.blocks[block.attribute + 1 :])
-        return _Ranking(blocks, self.rounding)
 
 
 class Refinement:
@@ -171,8 +103,11 @@ class Refinement:
         # Of what is not measured yet only this is known: no state is better than the most general one.
         self._bounds = [np.tile(root, (size, 1)) for size in sizes]
         self._measured, self._candidates = _Measured(), 0
+        self._decided: list[RefinementStep] = []
+        self._behind = _Measured()  # of the state that the decided steps lead to
         self._shortlists: dict[int, Shortlist] = {}
-        self._length, self._batch, self._broke = SHORTEST, NARROWEST, False
+        self._narrowest = NARROWEST if measure.measures_ahead else FEW
+        self._length, self._batch, self._broke = SHORTEST, self._narrowest, False
         self._expected, self._used = 1, 1  # states that the last chain promised, and that came true
 
     def run(self, *, max_steps: int | None, interrupted: Callable[[], bool], progress: Progress) -> State:
@@ -180,12 +115,16 @@ class Refinement:
         self.begin()
         while self.state.stopped is None:
             step = self.best(interrupted)
+            room = None if max_steps is None else max_steps - len(self.state.steps)
             if step is None:
                 self.stop("interrupted" if self._candidates else "complete")
-            elif len(self.state.steps) == max_steps:
+            elif room == 0:
                 self.stop("max-steps")
             else:
-                self.perform(step)
+                if self._decided:
+                    self._perform_decided(room)
+                else:
+                    self.perform(step)
                 self.report(progress)
         self._constraints.require_reached(self.state.measured, len(self.state.steps))
         return self.state
@@ -203,6 +142,8 @@ class Refinement:
                 pass
             self._choose_usable()
         while True:
+            if self._decided and not interrupted():
+                return self._decided[0]
             ranking = self._rank()
             self._candidates = len(ranking)
             if not len(ranking) or interrupted():
@@ -216,22 +157,38 @@ class Refinement:
 
     def perform(self, step: RefinementStep) -> None:
         """Perform the candidate that :meth:`best` has found."""
-        measured = self._measured.numbers[step.candidate]
-        steps = (*self.state.steps, step)
-        kept_from = self._kept_from(measured, len(steps), self.state.kept_from)
-        self.state = State(_refined(self.state.cuts, step.candidate), measured, steps, kept_from=kept_from)
+        measured, state = self._measured.numbers[step.candidate], self.state
+        state.steps.append(step)
+        kept_from = self._kept_from(measured, len(state.steps), state.kept_from)
+        self.state = State(refined(state.cuts, step.candidate), measured, state.steps, kept_from=kept_from)
         self._measured = self._measured.after.get(step.candidate, _Measured())
         self._constraints.forget(self._bounds, measured)
         self._reopen()
         self._used += 1
         self._learn()
 
+    def _perform_decided(self, most: int | None) -> None:
+        """Perform disclosures that are decided; what is measured of the state stays as it is."""
+        steps = self._decided[:most]
+        del self._decided[:most]
+        attribute, _ = steps[0].candidate
+        cuts, codes = list(self.state.cuts), [code for _, code in (step.candidate for step in steps)]
+        cuts[attribute] = cast(SuppressionCut, cuts[attribute]).disclose(codes)
+        self.state.steps.extend(steps)
+        self.state = replace(self.state, cuts=tuple(cuts))
+        self._candidates -= len(steps) - 1
+        self._used += len(steps)
+        if not self._decided:
+            self._measured, self._behind = self._behind, _Measured()
+            self._learn()
+
     def _kept_from(self, measured: Floats, steps: int, before: int) -> int:
         return before if self._constraints.valid(measured) else steps + 1
 
     def follow(self, step: RefinementStep, measured: Floats) -> None:
         """Take over a step of another party, and the numbers of its state; older ones bound what is now."""
-        self.state = replace(self.state, measured=measured, steps=(*self.state.steps, step))
+        self.state.steps.append(step)
+        self.state = replace(self.state, measured=measured)
         self._measured = _Measured()
 
     def stop(self, why: Stopped) -> State:
@@ -255,20 +212,21 @@ class Refinement:
 
     # -- scores, and bounds of them ---------------------------------------------------------------
 
-    def _rank(self) -> _Ranking:
+    def _rank(self) -> Ranking:
         """Score the open candidates; numbers not measured in this state are bounds."""
         cuts, before = self.state.cuts, self.state.measured
         if self._gains.local:
             ranked = [self._best_block(a, cut, before, self._shortlists) for a, cut in enumerate(cuts)]
-            return _Ranking(tuple(ranked), self._rounding)
+            return Ranking(tuple(ranked), self._rounding)
         opened = [self._open(attribute, cut) for attribute, cut in enumerate(cuts)]
         gains = self._gains.of(cuts, [ids for ids, _ in opened])
+        opened, gains = self._gains.beneficial(opened, gains)
         blocks = [self._block(a, *opened[a], gains[a], before) for a in range(len(cuts))]
-        return _Ranking(tuple(blocks), self._rounding)
+        return Ranking(tuple(blocks), self._rounding)
 
     def _best_block(
         self, attribute: int, cut: Cut, before: Floats, shortlists: dict[int, Shortlist]
-    ) -> _Block:
+    ) -> ScoredBlock:
         """Score the open candidates of an attribute, or those of very many among which the best must be."""
         if attribute in shortlists and isinstance(cut, SuppressionCut) and not self._constraints.repairable:
             shortlist = shortlists[attribute]
@@ -288,7 +246,7 @@ class Refinement:
 
     def _shortened(
         self, attribute: int, cut: SuppressionCut, before: Floats, shortlist: Shortlist
-    ) -> _Block | None:
+    ) -> ScoredBlock | None:
         """Score as few candidates as tell the best one; None where nearly all would be needed."""
         number = FIRST
         while cut.is_beneficial and 2 * number < shortlist.open(cut) and shortlist.serves(cut, before):
@@ -318,12 +276,17 @@ class Refinement:
         possible = possible if room is None else possible & room
         return np.asarray(cut.candidates[possible]), np.asarray(smallest[possible])
 
-    def _block(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats, before: Floats) -> _Block:
+    def _block(
+        self, attribute: int, ids: Codes, smallest: Codes, gains: Floats, before: Floats
+    ) -> ScoredBlock:
         gains = self._wishes.weigh(attribute, np.where(gains < LEAST_GAIN, 0.0, gains))
+        losses = self._losses(attribute, ids, smallest, before)
+        return ScoredBlock(attribute, ids, gains, losses, score(gains, losses), len(ids))
+
+    def _losses(self, attribute: int, ids: Codes, smallest: Codes, before: Floats) -> Floats:
         # An earlier number is too good, which makes the loss too small and the score too high: a bound.
         after = self._constraints.bounded(attribute, self._bounds[attribute][ids], smallest)
-        losses = self.loss.of(attribute, before, after)
-        return _Block(attribute, ids, gains, losses, score(gains, losses), len(ids))
+        return self.loss.of(attribute, before, after)
 
     def _learn(self) -> None:
         """Take fresh numbers as bounds; a candidate that breaks a limit is dead for good."""
@@ -417,7 +380,7 @@ class Refinement:
             self._learn()
         return bool(every)
 
-    def _explore(self, ranking: _Ranking) -> None:
+    def _explore(self, ranking: Ranking) -> None:
         """Measure a chain along the present order, as far as that paid last time; else the candidates."""
         used, self._used = self._used, 0
         if used >= self._expected:
@@ -426,23 +389,24 @@ class Refinement:
             self._length = max(min(self._length, self._expected) // 2, 1)
         disjoint = self.state.cuts[ranking.winner[0]].disjoint
         # A chain needs gains that do not change on the way. All specializations of an attribute cost one
-        # scan, so a chain must be long to be cheaper. For disclosures it is cheaper at any length, until a
-        # candidate falls and what was measured behind it is in vain.
-        near = self._broke or not self._gains.local or not self._measure.measures_ahead
-        if near or (disjoint and self._length < SHORTEST):
-            self._measure_batch(ranking)
-        else:
+        # scan, so a chain must be long to be cheaper. For disclosures it is cheaper at any length, but what
+        # is measured behind a candidate that falls, or that is worse than its bound, is in vain.
+        near = not self._gains.local or not self._measure.measures_ahead
+        if near or (self._length < SHORTEST if disjoint else self._broke or not used):
+            self._measure_batch(ranking, in_vain=not used)
+        elif not self._measure_path(ranking):
             self._measure_chain(ranking)
 
-    def _measure_batch(self, ranking: _Ranking) -> None:
+    def _measure_batch(self, ranking: Ranking, *, in_vain: bool) -> None:
         batch = self._next_candidates(ranking)
         numbers = self._measure.after(self.state.cuts, self.state.measured, batch)
         self._measured.numbers.update(zip(batch, numbers, strict=True))
         self._broke, self._expected = False, 1
         many_fell = 3 * np.count_nonzero(~self._constraints.valid(numbers)) > len(batch)
-        self._batch = min(2 * self._batch, WIDEST) if many_fell else max(self._batch // 2, NARROWEST)
+        wider = many_fell or in_vain
+        self._batch = min(2 * self._batch, WIDEST) if wider else max(self._batch // 2, self._narrowest)
 
-    def _next_candidates(self, ranking: _Ranking) -> list[Candidate]:
+    def _next_candidates(self, ranking: Ranking) -> list[Candidate]:
         """Pick candidates of the present state that were not measured in it: those that cost one statement.
 
         They are all those of the best one's attribute, or the best of all attributes where that costs no
@@ -457,43 +421,75 @@ class Refinement:
             return [c for c in unknown if cuts[c[0]].disjoint][:SWEPT]
         return [c for c in unknown if c[0] == attribute]
 
-    def _measure_chain(self, ranking: _Ranking) -> None:
+    def _measure_path(self, ranking: Ranking) -> bool:
+        """Measure the disclosures of one attribute that are next; whether there is a way of them that pays.
+
+        As long as no number changes, they are the steps of the run, and are decided together.
+        """
+        attribute, _ = ranking.winner
+        way = list(islice(self._disclosures(ranking), self._length))
+        if len(way) < min(self._short, self._length):
+            return False
+        before, codes = self.state.measured, [disclosure.code for disclosure in way]
+        numbers = self._measure.path(self.state.cuts, before, attribute, codes)
+        sure = _first(~(numbers == before).all(axis=1))
+        valid = self._constraints.valid(numbers)
+        self._broke = not bool(valid.all())
+        end = min(_first(~valid) + 1, sure + BEHIND, len(way))
+        self._decided = [RefinementStep((attribute, code), *numbers) for code, *numbers in way[:sure]]
+        behind = self._behind if sure else self._measured
+        for code, row in zip(codes[sure:end], numbers[sure:end], strict=True):
+            behind.numbers[attribute, code] = row
+            behind = behind.after.setdefault((attribute, code), _Measured())
+        self._expected = end
+        return True
+
+    def _disclosures(self, ranking: Ranking) -> Iterable[Disclosure]:
+        """Give the disclosures of the best candidate's attribute, in the order that no number changes."""
+        attribute, _ = ranking.winner
+        cut, before = self.state.cuts[attribute], self.state.measured
+        if not isinstance(cut, SuppressionCut):
+            return ()
+        ids, smallest = self._open(attribute, cut)
+        order = DisclosureOrder(
+            cut,
+            ids,
+            self._losses(attribute, ids, smallest, before),
+            weight=self._wishes.weights[attribute],
+            rounding=self._rounding,
+            rivals=ranking.rivals(attribute),
+            rest=self._constraints.least_rest(attribute, before),
+        )
+        return islice(order, self._wishes.room(attribute, cut))
+
+    @property
+    def _short(self) -> int:
+        """How many states are worth a statement where each is grouped anew."""
+        return max(SHORTEST, min(self._length, LONGEST, AHEAD // self._measure.groups))
+
+    def _measure_chain(self, ranking: Ranking) -> None:
         chain = list(self._speculate(ranking))
-        attribute = chain[0][0][0]
-        disclosures = not self.state.cuts[attribute].disjoint
-        if disclosures and all(candidate[0] == attribute for candidate, _ in chain):
-            codes = [code for (_, code), _ in chain]
-            numbers = self._measure.path(self.state.cuts, self.state.measured, attribute, codes)
-        else:
-            numbers = self._measure.chain([cuts for _, cuts in chain])
+        numbers = self._measure.chain([cuts for _, cuts in chain])
         measured = self._measured
         for (candidate, _), row in zip(chain, numbers, strict=True):
             measured.numbers[candidate] = row
             measured = measured.after.setdefault(candidate, _Measured())
+        disclosures = not self.state.cuts[chain[0][0][0]].disjoint
         self._broke = disclosures and not bool(self._constraints.valid(numbers).all())
         self._expected = len(chain)
 
-    def _speculate(self, ranking: _Ranking) -> Iterator[tuple[Candidate, Cuts]]:
-        """Follow the present order as if every candidate held, for the length of a chain.
-
-        A chain of disclosures of one attribute costs as much as one of them, so it may be long; it ends where
-        another attribute is next.
-        """
+    def _speculate(self, ranking: Ranking) -> Iterator[tuple[Candidate, Cuts]]:
+        """Follow the present order as if every candidate held, for the length of a chain."""
         cuts, before, shortlists = self.state.cuts, self.state.measured, dict[int, Shortlist]()
-        short = max(SHORTEST, min(self._length, LONGEST, AHEAD // self._measure.groups))
-        (first, _), same = ranking.winner, not cuts[ranking.winner[0]].disjoint
-        for place in range(max(short, self._length if same else 0)):
+        for _ in range(self._short):
             if not len(ranking):
                 return
             attribute, _ = winner = ranking.winner
-            same = same and attribute == first
-            if not same and place >= short:
-                return
-            cuts = _refined(cuts, winner)
+            cuts = refined(cuts, winner)
             yield winner, cuts
             ranking = ranking.replaced(self._best_block(attribute, cuts[attribute], before, shortlists))
 
 
-def _refined(cuts: Cuts, candidate: Candidate) -> Cuts:
-    attribute, chosen = candidate
-    return (*cuts[:attribute], cuts[attribute].refine(chosen), *cuts[attribute + 1 :])
+def _first(which: NDArray[np.bool_]) -> int:
+    """Give the place of the first that is true; behind the last where none is."""
+    return int(which.argmax()) if which.any() else len(which)

@@ -19,7 +19,7 @@ from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.boundaries import GroupsByValue
 from ppdm_sql.methods.top_down.constraints import Constraint
 from ppdm_sql.methods.top_down.count_tables import Counted, CountTable
-from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
+from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, refined
 from ppdm_sql.methods.top_down.grouping_sql import group_keys
 from ppdm_sql.methods.top_down.groupings import CountedGrouping, by_candidate, numbered_parts
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure, MeasuredGrouping, formula_of, worst_after
@@ -186,9 +186,3 @@ class PersonMeasure(GroupingMeasure):
             asked = [formulas[n] for n in np.flatnonzero(~lasting)]
             numbers[:, ~lasting] = grouping.whole_after(cuts, candidates, asked)
         return numbers
-
-
-def refined(cuts: Cuts, candidate: Candidate) -> Cuts:
-    """Give the state after a candidate."""
-    attribute, chosen = candidate
-    return (*cuts[:attribute], cuts[attribute].refine(chosen), *cuts[attribute + 1 :])

@@ -234,7 +234,8 @@ class RefinementRun(Run[State]):
         masked, symbol = self.beside_symbol, self.request.symbol
         coded = [item.name for item in self.coded]
         needed = {*coded, *roles.kept, *roles.pseudonyms, *roles.person, *([] if count is None else [count])}
-        columns = [item for item in engine.columns(self.table) if item.name in needed]
+        count = self.collapsed_elsewhere(needed, count)
+        columns = [item for item in engine.columns(self.table) if item.name in {*needed, count}]
         self.rows = read_source(engine, self.table, columns)
         return collapse(
             engine,
@@ -364,6 +365,7 @@ class RefinementRun(Run[State]):
             person=person,
             persons=self.atoms.persons,
             first=self.first_kept(state, cuts, more),
+            unfolded=self.unfolded,
         )
 
     def _accepted(

@@ -104,6 +104,12 @@ class Gains(ABC):
     def of(self, cuts: Cuts, candidates: Sequence[Codes]) -> Sequence[Floats]:
         """Give the gains of some candidates of each attribute."""
 
+    def beneficial(
+        self, opened: list[tuple[Codes, Codes]], gains: Sequence[Floats]
+    ) -> tuple[list[tuple[Codes, Codes]], Sequence[Floats]]:
+        """Pick the candidates that are beneficial in this state: all of them, where no gain is below 0."""
+        return opened, gains
+
     @abstractmethod
     def shrink(self, reachable: Sequence[Codes]) -> None:
         """Learn, for each attribute, the parts of the finest state still reachable, to measure less data."""

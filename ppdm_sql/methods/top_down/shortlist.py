@@ -65,7 +65,7 @@ class Shortlist:
 
     def serves(self, cut: SuppressionCut, before: Floats) -> bool:
         """Tell whether the bounds hold in a later state."""
-        return np.array_equal(before, self._before) and _drift(self._left, cut.left, self._largest) <= DRIFT
+        return np.array_equal(before, self._before) and drift(self._left, cut.left, self._largest) <= DRIFT
 
     def open(self, cut: SuppressionCut) -> int:
         """Count the values that are still suppressed."""
@@ -89,7 +89,7 @@ class Shortlist:
         return bool(self._upper[number] / cut.left.sum() < best * (1 - TIED) - ROUNDED)
 
 
-def _drift(left: Counts, now: Counts, largest: Counts) -> float:
+def drift(left: Counts, now: Counts, largest: Counts) -> float:
     """Give by how many bits per record the gain of a value can have risen."""
     largest = np.minimum(largest, now)
     some = largest > 0

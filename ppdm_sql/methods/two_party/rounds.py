@@ -15,7 +15,8 @@ from ppdm_sql.errors import ProtocolError
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.top_down.constraints import Constraints
-from ppdm_sql.methods.top_down.loop import Refinement, RefinementStep, State
+from ppdm_sql.methods.top_down.loop import Refinement, State
+from ppdm_sql.methods.top_down.ranking import RefinementStep
 from ppdm_sql.methods.two_party.failures import impossible
 from ppdm_sql.methods.two_party.label_exchange import Numbering
 from ppdm_sql.methods.two_party.leaf_partition import LeafMeasure, unsigned
@@ -193,7 +194,7 @@ class Rounds:
                 raise impossible("The partner sent a score that the records do not bear out.")
             shown = score if self._bits is not None else step.score
             steps.append(replace(step, score=shown, gain=gain, loss=loss))
-        return replace(state, steps=tuple(steps))
+        return replace(state, steps=steps)
 
     def _is_fair(self, offered: float, score: float) -> bool:
         if self._bits is None:

@@ -394,8 +394,8 @@ def _tampered(change: str) -> Callable[..., Atoms]:
     """Write as the run does, then change what was written."""
     written = run.swapped
 
-    def swapped(engine: Engine, atoms: Atoms, *rest: Any) -> Atoms:
-        done = written(engine, atoms, *rest)
+    def swapped(engine: Engine, atoms: Atoms, *rest: Any, **options: Any) -> Atoms:
+        done = written(engine, atoms, *rest, **options)
         select = f"SELECT * REPLACE ({change}) FROM {done.table}"
         return replace(done, table=engine.materialize("tampered", select))
 

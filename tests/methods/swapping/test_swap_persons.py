@@ -251,7 +251,9 @@ FAULTS: dict[str, tuple[str, Plant, str]] = {
         "linked_rows", rewritten("SELECT * FROM {table} OFFSET 1"), "not those of which it is known"
     ),
     "nothing swapped": (
-        "swapped", lambda real: lambda engine, atoms, *_: atoms, "uniquely identifiable persons have changed"
+        "swapped",
+        lambda real: lambda engine, atoms, *_, **__: atoms,
+        "uniquely identifiable persons have changed",
     ),
 }  # fmt: skip
 

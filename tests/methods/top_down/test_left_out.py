@@ -12,7 +12,7 @@ import pytest
 
 import ppdm_sql
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption
-from ppdm_sql.methods.top_down import kept_records
+from ppdm_sql.methods.top_down import kept_records, run
 from ppdm_sql.methods.top_down.left_out import Allowance
 
 PLANTED = ["Planted-Wolverine", "Planted-Job", "987654321", "Planted-Kept", "2099-12-31"]
@@ -234,6 +234,22 @@ def test_the_audit_refuses_a_release_that_keeps_records_of_bad_classes(
 ) -> None:
     name = "ppdm_sql.methods.top_down.run.kept_records"
     with mock.patch(name, return_value=None), pytest.raises(GuaranteeNotMet):
+        generalize(connection)
+
+
+def test_the_audit_refuses_a_cut_that_records_what_only_records_left_out_have(
+    connection: duckdb.DuckDBPyConnection,
+) -> None:
+    real = run.cut_rows
+
+    def with_one_more(engine: Any, outcome: Any) -> Any:
+        more = f"SELECT * FROM {real(engine, outcome)} UNION ALL SELECT 'animal', 'Planted-Wolverine', '*'"
+        return engine.materialize("more_cuts", more)
+
+    with (
+        mock.patch.object(run, "cut_rows", with_one_more),
+        pytest.raises(GuaranteeNotMet, match="the cut of"),
+    ):
         generalize(connection)
 
 

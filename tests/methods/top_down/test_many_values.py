@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
+from typing import Any
 from unittest import mock
 
 import duckdb
@@ -17,7 +18,10 @@ from runs import large_tables_begin_at_one_row, loaded
 
 import ppdm_sql
 from ppdm_sql.methods.top_down.cuts import SuppressionCut
+from ppdm_sql.methods.top_down.loop import Refinement
 from ppdm_sql.methods.top_down.shortlist import Shortlist
+
+ORDER = "ppdm_sql.methods.top_down.disclosure_order"
 
 RULES: list[tuple[Rule, ...]] = [
     (Crowd(3, ("s", "z")),),
@@ -76,6 +80,48 @@ def test_disclosures_decided_together_are_the_oracles_one_by_one(rules: tuple[Ru
             assert [move[:2] for move in found] == [(step.attribute, step.children) for step in history.steps]
             assert [move[2] for move in found] == pytest.approx([step.score for step in history.steps])
             assert released(release.relation(), case, history.columns) == expected(history.states[-1])
+
+
+def tied(seed: int) -> list[tuple[str | None, str, str, str]]:
+    """Records of many codes that are alike: few sizes, NULL, duplicates, in some tables one class."""
+    rnd = random.Random(seed)
+    sizes, classes = [1, 2, 2, 3, 3, 3, 6, 40], "gbx"[: 1 + seed % 3]
+    codes = [None if z == 7 else f"{z:02}" for z in range(60) for _ in range(rnd.choice(sizes[: 3 + seed]))]
+    return [(z, rnd.choice("mf"), rnd.choice("ppqr"), rnd.choice(classes)) for z in codes]
+
+
+ASKED: list[dict[str, Any]] = [
+    {"require": ["k >= 3 on s, z"], "class_column": "c"},
+    {"require": ["k >= 2 on z"]},
+    {"require": ["k >= 3 on z", "s, z -> d = q <= 60%"], "class_column": "c", "weights": {"z": 2.5}},
+    {"require": ["t <= 0.4 of d on z, s"], "class_column": "c", "limits": {"z": 20}},
+    {"require": ["k >= 2 on z, s", "distinct l >= 2 of d on z"], "class_column": "c", "max_steps": 9},
+]
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_disclosures_decided_together_are_those_decided_one_by_one(asked: dict[str, Any]) -> None:
+    decided: list[int] = []
+
+    def perform(self: Refinement, most: int | None, performed: Any = Refinement._perform_decided) -> None:
+        decided.append(len(self._decided))
+        performed(self, most)
+
+    def run(seed: int) -> list[object]:
+        con = duckdb.connect()
+        con.execute("CREATE TABLE t (z VARCHAR, s VARCHAR, d VARCHAR, c VARCHAR)")
+        con.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", tied(seed))
+        with mock.patch.multiple(ORDER, FRONT=2, WIDER=2, SOON=seed), ppdm_sql.open(con) as db:
+            release = db.suppress("t", into="r", **asked)
+            steps = [(s.attribute, s.children, s.score, s.gain, s.loss) for s in release.steps()]
+            return [steps, sorted(map(str, release.relation().fetchall()))]
+
+    for seed in range(6):
+        with mock.patch.object(Refinement, "_measure_path", return_value=False):
+            one_by_one = run(seed)
+        with mock.patch.object(Refinement, "_perform_decided", perform):
+            assert run(seed) == one_by_one
+    assert sum(decided) > 5
 
 
 @pytest.mark.parametrize("seed", range(20))

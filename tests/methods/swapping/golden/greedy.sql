@@ -254,23 +254,6 @@ FROM (
     )
 );
 
-CREATE TEMPORARY TABLE targets AS
-SELECT
-  w0,
-  category,
-  SUM(records) OVER (PARTITION BY w0 ORDER BY category) - records AS first,
-  SUM(records) OVER (PARTITION BY w0 ORDER BY category) AS beyond
-FROM moves
-UNION ALL
-SELECT
-  w0,
-  NULL,
-  SUM(records),
-  4611686018427387904
-FROM moves
-GROUP BY
-  w0;
-
 SELECT
   ANY_VALUE(TYPEOF(c3))
 FROM atoms;
@@ -283,6 +266,22 @@ SELECT
   CAST(COALESCE(t.category, a.c3) AS USMALLINT) AS c3,
   CAST(COALESCE(LEAST(a.n, t.beyond) - t.first, a.n) AS BIGINT) AS n
 FROM atoms AS a
-LEFT JOIN targets AS t
+LEFT JOIN (
+  SELECT
+    w0,
+    category,
+    SUM(records) OVER (PARTITION BY w0 ORDER BY category) - records AS first,
+    SUM(records) OVER (PARTITION BY w0 ORDER BY category) AS beyond
+  FROM moves
+  UNION ALL
+  SELECT
+    w0,
+    NULL,
+    SUM(records),
+    4611686018427387904
+  FROM moves
+  GROUP BY
+    w0
+) AS t
   ON t.w0 = CAST(a.c1 AS UBIGINT) * 1 + CAST(a.c2 AS UBIGINT) * 2 + CAST(a.c0 AS UBIGINT) * 4
   AND t.first < a.n;

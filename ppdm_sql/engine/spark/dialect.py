@@ -1,0 +1,98 @@
+"""Writes statements of DuckDB as statements of Spark: sqlglot, and a rewrite by name for each thing it lacks.
+
+sqlglot translates what it knows and passes the rest on unchanged, so a statement is only run on Spark if
+``tests/engine/spark/test_portability.py`` gets the same from both engines for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import sqlglot
+from sqlglot import exp
+
+Rewrite = Callable[[exp.Expression], exp.Expression]
+
+
+def whole_numbers(node: exp.Expression) -> exp.Expression:
+    """Sum whole numbers as DECIMAL(38,0); HUGEINT would become the type INT128, which Spark lacks.
+
+    Example:
+        >>> to_spark("SELECT CAST(sum(n) AS HUGEINT) FROM t")
+        'SELECT CAST(SUM(n) AS DECIMAL(38, 0)) FROM t'
+    """
+    if isinstance(node, exp.DataType) and node.this == exp.DataType.Type.INT128:
+        return exp.DataType.build("DECIMAL(38, 0)")
+    return node
+
+
+def attempts(node: exp.Expression) -> exp.Expression:
+    """Write TRY around a cast as a cast that gives NULL.
+
+    Example:
+        >>> to_spark("SELECT TRY(CAST(a AS DOUBLE)) FROM t")
+        'SELECT TRY_CAST(a AS DOUBLE) FROM t'
+    """
+    tried = node.this if isinstance(node, exp.Try) else None
+    if isinstance(tried, exp.Cast):
+        return exp.TryCast(this=tried.this, to=tried.to, safe=True)  # else written as a cast that fails
+    return node
+
+
+def rows_of_values(node: exp.Expression) -> exp.Expression:
+    """Write a row of values as a structure.
+
+    Example:
+        >>> to_spark("SELECT count(DISTINCT row(a, b)) FROM t")
+        'SELECT COUNT(DISTINCT STRUCT(a, b)) FROM t'
+    """
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "row":
+        return exp.Struct(expressions=node.expressions)
+    return node
+
+
+def numbers_of_rows(node: exp.Expression) -> exp.Expression:
+    """Give a number of rows an order, without which Spark refuses to count; any order will do.
+
+    Example:
+        >>> to_spark("SELECT row_number() OVER () FROM t")
+        'SELECT ROW_NUMBER() OVER (ORDER BY NULL) FROM t'
+    """
+    if isinstance(node, exp.Window) and isinstance(node.this, exp.RowNumber) and not node.args.get("order"):
+        node.set("order", exp.Order(expressions=[exp.Ordered(this=exp.null(), nulls_first=True)]))
+    return node
+
+
+def hashes(node: exp.Expression) -> exp.Expression:
+    """Hash to 64 bits; Spark's HASH has 32, in which a million values collide.
+
+    Example:
+        >>> to_spark("SELECT approx_count_distinct(hash(a, b)) FROM t")
+        'SELECT APPROX_COUNT_DISTINCT(XXHASH64(a, b)) FROM t'
+    """
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "hash":
+        return exp.Anonymous(this="XXHASH64", expressions=node.expressions)
+    return node
+
+
+REWRITES: tuple[Rewrite, ...] = (whole_numbers, attempts, rows_of_values, numbers_of_rows, hashes)
+"""All rewrites; each takes a node of the tree and gives the one that stands in its place."""
+
+
+def to_spark(statement: str | exp.Expression) -> str:
+    """Write a statement as Spark's.
+
+    Args:
+        statement: A statement of DuckDB, as text or tree; a tree is not changed.
+
+    Raises:
+        sqlglot.errors.UnsupportedError: It says something that Spark cannot.
+
+    Example:
+        >>> to_spark('SELECT count(*) FILTER (WHERE "a b" < 0) FROM "t"')
+        'SELECT COUNT(*) FILTER(WHERE `a b` < 0) FROM `t`'
+    """
+    tree = sqlglot.parse_one(statement, dialect="duckdb") if isinstance(statement, str) else statement.copy()
+    for rewrite in REWRITES:
+        tree = tree.transform(rewrite, copy=False)
+    return tree.sql("spark", comments=False, copy=False, unsupported_level=sqlglot.ErrorLevel.RAISE)

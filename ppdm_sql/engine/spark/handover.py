@@ -1,0 +1,122 @@
+"""Hands rows of Spark over to DuckDB: in batches of Arrow as they arrive, never all in Python's memory."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from ppdm_sql.engine.duckdb_engine import Engine
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import literal
+from ppdm_sql.errors import PpdmError
+
+if TYPE_CHECKING:
+    from ppdm_sql.engine.spark.session import SparkPlace
+
+
+def handed_over(
+    engine: Engine, place: SparkPlace, frame: Any, wanted: Sequence[exp.Expression], step: str
+) -> Table:
+    """Write the rows of a frame of Spark into a working table of DuckDB.
+
+    Args:
+        engine: Where the table is made; inside a workspace.
+        place: The Spark.
+        frame: A ``DataFrame`` of Spark, which is run once.
+        wanted: What to read of its columns.
+        step: What is handed over, for messages.
+
+    Raises:
+        PpdmError: Spark refused, in words that quote no cell.
+
+    Cost: one run of the frame. Parquet on this machine's disk where Spark was started here, else Arrow.
+    """
+    rows = _by_parquet if place.is_local else _by_arrow
+    with place.guarded(step), rows(engine, frame) as read:
+        return engine.materialize("handover", exp.select(*wanted).from_(read))
+
+
+@contextmanager
+def _by_parquet(engine: Engine, frame: Any) -> Iterator[exp.Expression]:
+    """Let the engine read what Spark writes into a private folder."""
+    folder = Path(tempfile.mkdtemp(prefix="ppdm-spark-"))
+    try:
+        frame.write.parquet((folder / "rows").as_uri())
+        files = sorted(str(file) for file in (folder / "rows").glob("*.parquet"))
+        listed = exp.Array(expressions=[literal(file) for file in files])
+        yield exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[listed]))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _by_arrow(engine: Engine, frame: Any) -> Iterator[exp.Expression]:
+    """Let the engine read batches as they arrive; what Spark says in between is raised as it is."""
+    stream = _Batches(frame)
+    name = f"ppdm_{secrets.token_hex(8)}"
+    engine.connection.register(name, stream.reader())
+    try:
+        yield Table(name).expression()
+    except PpdmError:
+        if stream.failure is not None:
+            raise stream.failure from None
+        raise
+    finally:
+        engine.connection.unregister(name)
+        stream.close()
+
+
+class _Batches:
+    """The rows of a frame as they arrive, and what went wrong on the way.
+
+    DuckDB reads them on threads of its own and would put an error of Spark, cells included, into its own.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self.failure: BaseException | None = None
+        self._frame = frame
+        self._tables = iter(_tables(frame))
+
+    def reader(self) -> Any:
+        """Give a reader of Arrow; the first batch is waited for, since it has the schema."""
+        import pyarrow  # type: ignore[import-untyped]
+
+        first = next(self._tables, None)
+        if first is None:  # no rows at all, and so no types
+            return self._frame.limit(0).toArrow().to_reader()
+        return pyarrow.RecordBatchReader.from_batches(first.schema, self._all(first))
+
+    def _all(self, first: Any) -> Iterator[Any]:
+        try:
+            yield from first.to_batches()
+            for table in self._tables:
+                yield from table.to_batches()
+        except GeneratorExit:
+            raise
+        except BaseException as failure:
+            self.failure = failure
+            raise RuntimeError("Spark refused to go on") from None
+
+    def close(self) -> None:
+        """Stop reading."""
+        close = getattr(self._tables, "close", None)
+        if close is not None:
+            close()
+
+
+def _tables(frame: Any) -> Iterator[Any]:
+    """Give the rows in pieces where the client can, else in one."""
+    client: Any = getattr(getattr(frame, "_session", None), "client", None)
+    if hasattr(client, "to_table_as_iterator") and hasattr(frame, "_plan"):
+        for item in client.to_table_as_iterator(frame._plan.to_proto(client), {}):
+            if hasattr(item, "to_batches"):
+                yield item
+    else:
+        yield frame.toArrow()

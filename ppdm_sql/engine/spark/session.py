@@ -1,0 +1,285 @@
+"""Reaches Spark: by the URL of a Connect server, by one started here for a trial, or by an open session."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+
+from ppdm_sql.engine.spark.faults import MISSING, condition_of, explained, unprinted
+from ppdm_sql.errors import (
+    DatabaseUnavailable,
+    InvalidOption,
+    PpdmError,
+    UnknownTable,
+    choices,
+    kind_of,
+)
+
+if TYPE_CHECKING:
+    from ppdm_sql.engine.spark.source import SparkSource
+    from ppdm_sql.engine.statements import Statement
+    from ppdm_sql.progress import Progress
+
+Result = TypeVar("Result")
+
+OLDEST = 4
+"""The oldest version of Spark, as its first number."""
+CONNECT_PORT = 15002
+SECONDS_TO_ANSWER = 10.0
+_LOCAL = re.compile(r"local(\[(\*|\d+)\])?")
+_PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
+
+
+class SparkPlace:
+    """A Spark on which tables are read; statements and their errors pass through here.
+
+    Args:
+        session: An open session, of Spark Connect or classic.
+        stop: What ends it, where it was opened here; a caller's session stays open.
+
+    Attributes:
+        session: The session.
+        progress: Told how many tasks of a job are done, if anybody listens.
+        tracer: Told each statement.
+    """
+
+    title = "Spark"
+
+    def __init__(self, session: Any, stop: Callable[[], None] | None = None) -> None:
+        self.session = session
+        self.progress: Progress | None = None
+        self.tracer: Callable[[Statement], None] | None = None
+        self._stop = stop
+
+    @property
+    def is_connect(self) -> bool:
+        """Whether the session is one of Spark Connect."""
+        return type(self.session).__module__.startswith("pyspark.sql.connect")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether Spark was started here, on this machine's disks."""
+        return self._stop is not None and not self.is_connect
+
+    def run(self, step: str, work: Callable[[], Result]) -> Result:
+        """Do something with the session; Ctrl-C ends its jobs as well.
+
+        Args:
+            step: What is done, for messages.
+            work: Does it, to the end: what is lazy fails later.
+
+        Raises:
+            PpdmError: Spark refused, in words that quote no cell.
+        """
+        with self.guarded(step):
+            return work()
+
+    @contextmanager
+    def guarded(self, step: str) -> Iterator[None]:
+        """The same for what is done inside a context."""
+        tag = f"ppdm-{secrets.token_hex(4)}"
+        with unprinted(), self._tagged(tag), self._watched():
+            try:
+                yield
+            except PpdmError:
+                raise
+            except (KeyboardInterrupt, GeneratorExit):
+                with suppress(Exception):
+                    self.session.interruptTag(tag)
+                raise
+            except Exception as cause:
+                raise explained(step, cause) from None
+
+    @contextmanager
+    def _tagged(self, tag: str) -> Iterator[None]:
+        """Name the jobs that are begun inside, so that they can be ended without touching others."""
+        with suppress(Exception):
+            self.session.addTag(tag)
+        try:
+            yield
+        finally:
+            with suppress(Exception):
+                self.session.removeTag(tag)
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Pass the progress of jobs on, where the session tells it."""
+        listener = self.progress
+        if listener is None or not self.is_connect:
+            yield
+            return
+
+        def heard(stages: Any, inflight_tasks: int, operation_id: Any, done: bool) -> None:
+            total = sum(stage.num_tasks for stage in stages or ())
+            if total:
+                finished = sum(stage.num_completed_tasks for stage in stages)
+                listener.update(tasks=f"{finished} of {total}")
+
+        self.session.registerProgressHandler(heard)
+        try:
+            yield
+        finally:
+            with suppress(Exception):
+                self.session.removeProgressHandler(heard)
+
+    def find(self, name: str) -> SparkSource:
+        """Find a table or view of Spark's catalogue, or Parquet files by their path.
+
+        Args:
+            name: ``customers``, ``shop.customers``, ``catalog.schema.table``; names with other characters in
+                double quotes or backticks. What has a slash in it, or ends in ``.parquet``, is a path as
+                Spark sees it.
+
+        Raises:
+            UnknownTable: There is none.
+        """
+        from ppdm_sql.engine.spark.source import SparkSource
+
+        return SparkSource(self, name)
+
+    def unknown(self, name: str) -> UnknownTable:
+        """Say that there is no such table, and which there are."""
+        try:
+            with unprinted():
+                here = [table.name for table in self.session.catalog.listTables()]
+                where = self.session.catalog.currentDatabase()
+        except Exception:  # the list only helps; the error is another
+            here, where = [], ""
+        listed = f"Its tables in {where}: {choices(name, here)}." if here else "Write SCHEMA.NAME or a path."
+        return UnknownTable(f"Spark has no table or view {name!r}.", listed)
+
+    def is_missing(self, cause: BaseException) -> bool:
+        """Tell whether an error says that a table is not there."""
+        return condition_of(cause).partition(".")[0] in MISSING
+
+    def close(self) -> None:
+        """End the session if it was opened here."""
+        stop, self._stop = self._stop, None
+        if stop is not None:
+            with suppress(Exception), unprinted():
+                stop()
+
+
+def connect(spark: str | Any) -> SparkPlace:
+    """Reach a Spark.
+
+    Args:
+        spark: ``sc://host:15002``, the URL of a Connect server, with parameters if need be; ``local[2]``,
+            which starts a Spark of two threads here and ends it with the connection; or an open session.
+
+    Raises:
+        InvalidOption: It is none of these.
+        DatabaseUnavailable: Nothing answers, Spark is older than 4, or what is needed is not installed.
+        PpdmError: Its settings would give other results than DuckDB.
+    """
+    place = _open(spark)
+    try:
+        place.run("settings", lambda: _check(place.session))
+    except BaseException:
+        place.close()
+        raise
+    return place
+
+
+def _open(spark: str | Any) -> SparkPlace:
+    if not isinstance(spark, str):
+        if type(spark).__module__.startswith("pyspark.sql") and hasattr(spark, "createDataFrame"):
+            return SparkPlace(spark)
+        raise InvalidOption(
+            f"Spark is given by a URL or an open session, not as {kind_of(spark)}.",
+            "Give spark='sc://host:15002' or a SparkSession.",
+        )
+    if spark.startswith("sc://"):
+        _require_answer(spark)
+        return _remote(spark)
+    if _LOCAL.fullmatch(spark):
+        from ppdm_sql.engine.spark.local import start
+
+        return SparkPlace(*start(spark))
+    raise InvalidOption(
+        f"{_shown(spark)!r} is not the URL of a Spark.",
+        "Write sc://host:15002 for a Connect server, or local[2] for a trial on this machine.",
+    )
+
+
+def _remote(url: str) -> SparkPlace:
+    require_client()
+    from pyspark.sql.connect.session import SparkSession
+
+    try:
+        with unprinted():
+            session = SparkSession.builder.remote(url).create()
+    except Exception as cause:
+        raise _not_reached(url, type(cause).__name__) from None
+    return SparkPlace(session, session.stop)
+
+
+def require_client() -> None:
+    """Refuse to go on without Spark's client.
+
+    Raises:
+        DatabaseUnavailable: It is not installed.
+    """
+    for module in ("pyspark", "grpc", "pandas", "google.rpc"):
+        try:
+            there = find_spec(module) is not None
+        except ModuleNotFoundError:
+            there = False
+        if not there:
+            raise DatabaseUnavailable(
+                f"Tables in Spark are read by its client, of which {module} is not installed.",
+                "Run: pip install 'ppdm-sql[spark]'.",
+            )
+
+
+def _require_answer(url: str) -> None:
+    """Refuse a server that is not there at once; the client would try again for ten minutes."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port or CONNECT_PORT
+    except ValueError:
+        host, port = None, 0
+    if not host:
+        raise InvalidOption(f"{_shown(url)!r} names no host.", "Write sc://host:15002.")
+    if any(os.environ.get(name) or os.environ.get(name.upper()) for name in _PROXIES):
+        return  # the way leads through a proxy, which only the client knows how to take
+    try:
+        socket.create_connection((host, port), timeout=SECONDS_TO_ANSWER).close()
+    except OSError as cause:
+        raise _not_reached(url, cause.strerror or type(cause).__name__) from None
+
+
+def _not_reached(url: str, why: str) -> DatabaseUnavailable:
+    return DatabaseUnavailable(
+        f"No Spark Connect server answers at {_shown(url)} ({why}).",
+        "Check the URL, and that start-connect-server.sh was run there.",
+    )
+
+
+def _shown(url: str) -> str:
+    """Leave parameters out of a URL: a token may be among them."""
+    return url.partition(";")[0].partition("/;")[0]
+
+
+def _check(session: Any) -> None:
+    """Refuse a Spark that would group or compute differently.
+
+    Raises:
+        DatabaseUnavailable: It is too old.
+        InvalidOption: ANSI mode is off.
+    """
+    version = str(session.version)
+    if int(version.partition(".")[0]) < OLDEST:
+        raise DatabaseUnavailable(f"This is Spark {version}; 4 is the oldest that serves.", "Upgrade it.")
+    if session.conf.get("spark.sql.ansi.enabled") != "true":
+        raise InvalidOption(
+            "ANSI mode is off in this Spark, so sums that overflow and casts that fail would pass unseen.",
+            "Set spark.sql.ansi.enabled to true in the session.",
+        )

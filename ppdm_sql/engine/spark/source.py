@@ -1,0 +1,257 @@
+"""A table of Spark as a run reads it: its columns in types of DuckDB, its combinations with counts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
+from ppdm_sql.engine.names import Table, alias, aliased, column, parse_table
+from ppdm_sql.engine.source import CountedRows, Query, counts_checked
+from ppdm_sql.engine.spark.dialect import to_spark
+from ppdm_sql.engine.spark.handover import handed_over
+from ppdm_sql.engine.spark.types import mapped
+from ppdm_sql.engine.statements import Statement
+from ppdm_sql.errors import InvalidOption, InvalidSource
+
+if TYPE_CHECKING:
+    from ppdm_sql.engine.spark.session import SparkPlace
+
+RECORDS = "ppdm_records"
+"""The count column of a collapsed table whose source has none."""
+_HERE = "ppdm_source_9f1c"
+"""Stands for the source in a statement until it is sent."""
+
+
+@dataclass(frozen=True)
+class CollapsedTable(Table):
+    """A working table of DuckDB with distinct combinations.
+
+    Args:
+        count: Its BIGINT column with the number of records of each.
+    """
+
+    count: str = RECORDS
+
+
+class SparkSource:
+    """A table, view or path of Spark.
+
+    In Spark its columns get names of our own, ``c0, c1, ...``: no name of a user enters a statement there.
+
+    Args:
+        place: The Spark.
+        name: The table as the user names it; see :meth:`SparkPlace.find`.
+
+    Raises:
+        UnknownTable: There is no such table or path.
+        InvalidSource: Two of its columns differ by upper and lower case alone.
+
+    Attributes:
+        place: The Spark.
+        shown: The name.
+    """
+
+    def __init__(self, place: SparkPlace, name: str) -> None:
+        self.place, self.shown = place, name
+        self._seen: str | None = None
+        fields = self._fields()
+        self._types = {field.name: mapped(field.dataType.simpleString()) for field in fields}
+        self._codes = {field.name: f"c{place}" for place, field in enumerate(fields)}
+        _refuse_alike([field.name for field in fields], name)
+
+    def _fields(self) -> list[Any]:
+        def schema() -> list[Any]:
+            return list(self._read().schema.fields)
+
+        def found() -> list[Any]:
+            try:
+                return schema()
+            except Exception as cause:
+                if self.place.is_missing(cause):
+                    raise self.place.unknown(self.shown) from None
+                raise
+
+        return self.place.run("schema", found)
+
+    def _read(self) -> Any:
+        """Give the frame that reads it; whatever asks anything of it sees the files of that moment."""
+        session, name = self.place.session, self.shown
+        return session.read.parquet(name) if self._is_path() else session.table(spark_name(name))
+
+    def columns(self) -> list[Column]:
+        """Give its columns in types of DuckDB; those of other types, which cannot be read, as VARCHAR."""
+        return [Column(name, kind.type) for name, kind in self._types.items()]
+
+    def unreadable(self) -> list[str]:
+        """Give the columns of collations, and of types that do not map; to read one is refused."""
+        return [name for name, kind in self._types.items() if kind.refused]
+
+    def snapshot(self) -> str:
+        """Give a token of the files that it is read from: their names, sizes and times; empty where none are.
+
+        Cost: Spark lists the files; no scan.
+        """
+        return self.place.run("snapshot", self._files)
+
+    def _files(self) -> str:
+        files = sorted(set(self._read().inputFiles()))
+        if not files:
+            return ""
+        listed = self.place.session.read.format("binaryFile").load(files)
+        rows = listed.select("path", "length", "modificationTime").collect()
+        return hashlib.sha256(repr(sorted(map(tuple, rows))).encode()).hexdigest()
+
+    def check_unchanged(self) -> None:
+        """Refuse a source that is not as it was when it was first read.
+
+        Raises:
+            InvalidSource: It changed in between.
+
+        Cost: Spark lists the files; no scan.
+        """
+        if self._seen is not None and self.snapshot() != self._seen:
+            raise InvalidSource(
+                f"The files of {self.shown} changed while it was read.",
+                "Run it again when nobody writes, or read a version that stays.",
+            )
+
+    def check_counts(self, count: str) -> Rows:
+        """Look at the counts in one scan of their column."""
+        self._begin([count])
+        return self._query(counts_checked(Table(_HERE), self._codes[count]), "count_faults")
+
+    def counted(self, engine: Engine, columns: Sequence[str], count: str | None) -> CountedRows:
+        """Give its combinations of the columns, with their counts."""
+        table = self.collapse(engine, columns, count)
+        return CountedRows(table, table.count)
+
+    def collapse(self, engine: Engine, columns: Sequence[str], count: str | None = None) -> CollapsedTable:
+        """Write its distinct combinations of columns, with their numbers of records, into a table of DuckDB.
+
+        Args:
+            engine: Where the working table is made; inside a workspace.
+            columns: The columns, spelled as in the source, each once.
+            count: Its count column, or None where a row is a record. Rows with a count of 0 are left out.
+
+        Returns:
+            The table: ``columns`` with the types of :meth:`columns`, and its ``count``. Rows have no order.
+
+        Raises:
+            InvalidSource: A column cannot be read.
+            PpdmError: Spark refused.
+
+        Cost: one GROUP BY in Spark; each combination is handed over once.
+        """
+        self._begin([*columns, *([] if count is None else [count])])
+        keys = {self._codes[name]: self._value(name) for name in columns}
+        called = _free(RECORDS if count is None else count, columns)
+        query = exp.select(*(alias(value.copy(), code) for code, value in keys.items()))
+        query = query.select(alias(self._records(count), "n")).from_(Table(_HERE).expression())
+        query = query.group_by(*keys.values())
+        if count is not None:
+            query = query.where(column(self._codes[count]) > 0)
+        frame = self.place.run("collapse", lambda: self._frame(query, "collapse"))
+        wanted = [self._back(name) for name in columns]
+        wanted.append(alias(exp.cast(column("n"), "BIGINT"), called))
+        made = handed_over(engine, self.place, frame, wanted, "collapse")
+        return CollapsedTable(made.name, made.schema, made.catalog, called)
+
+    def aggregate(self, query: Query, *, step: str) -> Rows:
+        """Run a query over the source, which it gets under the alias ``s``; it asks for aggregates only."""
+        tree = query(aliased(Table(_HERE), "s"))
+        used = [item for item in tree.find_all(exp.Column) if item.table == "s"]
+        self._begin([item.name for item in used])
+        for item in used:
+            item.replace(column(self._codes[item.name], "s"))
+        return self._query(tree, step)
+
+    def _query(self, query: exp.Expression | str, step: str) -> Rows:
+        def fetched() -> Rows:
+            return [tuple(row) for row in self._frame(query, step).collect()]
+
+        return self.place.run(step, fetched)
+
+    def _frame(self, query: exp.Expression | str, step: str) -> Any:
+        """Give the frame of a query over the source under our names, and tell the tracer."""
+        text = to_spark(query)
+        if self.place.tracer is not None:
+            shown = Statement(text.replace(f"`{_HERE}`", self._renamed()), step=step)
+            self.place.tracer(shown)
+        text = text.replace("{", "{{").replace("}", "}}").replace(f"`{_HERE}`", "{source}")
+        return self.place.session.sql(text, source=self._read().toDF(*self._codes.values()))
+
+    def _renamed(self) -> str:
+        """Write what gives the columns our names, for people to read."""
+        names = (alias(column(name), code) for name, code in self._codes.items())
+        table = f"parquet.`{self.shown}`" if self._is_path() else spark_name(self.shown)
+        return f"({exp.select(*names).sql('spark')} FROM {table})"
+
+    def _is_path(self) -> bool:
+        return "`" not in self.shown and ("/" in self.shown or self.shown.lower().endswith(".parquet"))
+
+    def _begin(self, columns: Sequence[str]) -> None:
+        """Note the state of the source before it is first read, and refuse what cannot be read."""
+        for name in columns:
+            kind = self._types[name]
+            if kind.refused:
+                raise InvalidSource(f"Column {name!r} of {self.shown} {kind.refused}.", kind.remedy)
+        if self._seen is None:
+            self._seen = self.snapshot()
+
+    def _value(self, name: str) -> exp.Expression:
+        """Read a column; a text that is no UTF-8 is refused, since Spark would hand it over as another."""
+        value = column(self._codes[name])
+        if self._types[name].type != "VARCHAR":
+            return value
+        return exp.Anonymous(this="validate_utf8", expressions=[value])
+
+    def _records(self, count: str | None) -> exp.Expression:
+        if count is None:
+            return exp.Count(this=exp.Star())
+        return exp.Sum(this=exp.cast(column(self._codes[count]), "BIGINT"))
+
+    def _back(self, name: str) -> exp.Expression:
+        """Give a column its name and its type in DuckDB."""
+        to = exp.DataType.build(self._types[name].type, dialect="duckdb")
+        return alias(exp.Cast(this=column(self._codes[name]), to=to), name)
+
+
+def spark_name(name: str) -> str:
+    """Write a table's name as Spark reads it.
+
+    Example:
+        >>> spark_name("shop.customers"), spark_name('shop."odd name"'), spark_name("`a b`")
+        ('`shop`.`customers`', '`shop`.`odd name`', '`a b`')
+        >>> spark_name("odd name")
+        '`odd name`'
+    """
+    if "`" in name:
+        return name
+    try:
+        found = parse_table(name)
+        parts = [part for part in (found.catalog, found.schema, found.name) if part is not None]
+    except InvalidOption:
+        parts = [name]
+    return ".".join(f"`{part}`" for part in parts)
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    lowered = {item.lower() for item in taken}
+    while name.lower() in lowered:
+        name += "_"
+    return name
+
+
+def _refuse_alike(names: Sequence[str], shown: str) -> None:
+    lowered = [name.lower() for name in names]
+    for name in names:
+        if lowered.count(name.lower()) > 1:
+            raise InvalidSource(
+                f"{shown} has two columns called {name!r}; upper and lower case count as the same.",
+                "Rename one of them in a view.",
+            )

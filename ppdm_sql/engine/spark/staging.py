@@ -1,0 +1,254 @@
+"""Writes the rows of a release by Spark, counts what was written, and gives it its name in one move."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ppdm_sql.engine import folders
+from ppdm_sql.engine.duckdb_engine import Engine
+from ppdm_sql.engine.locations import Location, RowsInParts
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.spark.handover import handed_over
+from ppdm_sql.engine.spark.manifest import hashes_of_table, records_of_files
+from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.errors import EngineError, InvalidOption, NameTaken
+
+if TYPE_CHECKING:
+    from ppdm_sql.engine.spark.session import SparkPlace
+
+_GLOB = re.compile(r"[*?{}\[\]\\]")
+PROPERTY = "ppdm.release"
+"""The property of a table that holds the token of its publication; Spark hides one that is called token."""
+
+
+class FolderOfRows:
+    """A folder of Parquet files that Spark writes and reads, and this machine sees."""
+
+    def __init__(self, place: SparkPlace, location: Location) -> None:
+        self._place, self._session, self._location = place, place.session, location
+
+    def write(self, engine: Engine, rows: RowsInParts) -> None:
+        """Hand the rows over as a file, and let Spark write them out."""
+        staging = self._location.staging
+        handed = staging / "handed.parquet"
+        target = render(literal(str(handed)))
+        engine.query(f"COPY ({rows.sql}) TO {target} (FORMAT parquet)", step="hand over")
+        with self._place.guarded("write"):
+            frame = self._seen(handed)
+            _in_order(frame, rows).write.parquet(_uri(self._location.rows))
+        if not self._location.rows.is_dir():
+            raise _unseen(staging)
+        handed.unlink()
+
+    def _seen(self, handed: Path) -> Any:
+        """Give what Spark reads of a file, which it must see where it stands here."""
+        try:
+            return self._session.read.parquet(_read_uri(handed))
+        except Exception as cause:
+            if self._place.is_missing(cause):
+                raise _unseen(self._location.staging) from None
+            raise
+
+    def read(self, engine: Engine, names: Sequence[str], *, published: bool) -> Table | None:
+        """Count the rows of the folder by one GROUP BY."""
+        return _counted(engine, self._place, lambda: self._frame(published), names)
+
+    def is_there(self) -> bool:
+        """Tell whether the folder is there."""
+        return Path(self._location.target).is_dir()
+
+    def hashes(self, *, published: bool) -> dict[str, tuple[int, str]]:
+        """Read the files here."""
+        return folders.hashed_files(self._folder(published))
+
+    def records(self, *, published: bool) -> dict[str, int]:
+        """Count the rows of each file."""
+        with self._place.guarded("manifest"):
+            return records_of_files(self._frame(published))
+
+    def _frame(self, published: bool) -> Any:
+        return self._session.read.parquet(_read_uri(self._folder(published)))
+
+    def _folder(self, published: bool) -> Path:
+        return Path(self._location.target) if published else self._location.rows
+
+    def publish(self) -> None:
+        """Rename the folder."""
+        folders.publish_folder(self._location)
+
+    def remove_staged(self) -> None:
+        """Remove what was written."""
+        folders.remove_staging(self._location)
+
+    def settle(self) -> None:
+        """Note it in the folder."""
+        folders.settle(self._location)
+
+    def remove_published(self, *, settled: bool) -> None:
+        """Remove the published folder if it is ours."""
+        folders.remove_published(self._location, settled=settled)
+
+
+class TableOfRows:
+    """A table of Spark's catalog."""
+
+    def __init__(self, place: SparkPlace, location: Location) -> None:
+        self._place, self._session, self._location = place, place.session, location
+
+    def write(self, engine: Engine, rows: RowsInParts) -> None:
+        """Make the table empty first, so that dropping it removes its files whenever a run is cut short."""
+        handed = engine.relation(rows.sql).to_arrow_table()
+        staged = spark_name(self._location.staged_table)
+        with self._place.guarded("write"):
+            written = _in_order(self._session.createDataFrame(handed), rows)
+            fields = ", ".join(
+                f"{quoted(field.name)} {field.dataType.simpleString()}" for field in written.schema.fields
+            )
+            owned = f"TBLPROPERTIES ('{PROPERTY}' = '{self._location.token}')"
+            self._session.sql(f"CREATE TABLE {staged} ({fields}) {owned}")
+            written.write.insertInto(staged)
+
+    def read(self, engine: Engine, names: Sequence[str], *, published: bool) -> Table | None:
+        """Count the rows of the table by one GROUP BY."""
+        return _counted(engine, self._place, lambda: self._frame(published), names)
+
+    def is_there(self) -> bool:
+        """Tell whether the table is there."""
+        with self._place.guarded("find"):
+            return bool(self._session.catalog.tableExists(spark_name(self._location.table)))
+
+    def hashes(self, *, published: bool) -> dict[str, tuple[int, str]]:
+        """Let Spark read the files; there are none where the format of the table does not tell them."""
+        with self._place.guarded("manifest"):
+            return hashes_of_table(self._session, self._frame(published))
+
+    def records(self, *, published: bool) -> dict[str, int]:
+        """Count the rows of each file."""
+        with self._place.guarded("manifest"):
+            frame = self._frame(published)
+            return records_of_files(frame) if frame.inputFiles() else {}
+
+    def _frame(self, published: bool) -> Any:
+        name = spark_name(self._location.table if published else self._location.staged_table)
+        self._session.catalog.refreshTable(name)
+        return self._session.table(name)
+
+    def publish(self) -> None:
+        """Rename the table; the new name stands without the catalog, which is that of the old one."""
+        target = self._location.table
+        new = spark_name(Table(target.name, target.schema))
+        refused = EngineError(
+            f"The catalog of {self._location.target} cannot rename a table, or has one of that name by now.",
+            "Give --to a folder, or a table of another catalog.",
+        )
+        try:
+            with self._place.guarded("publish"):
+                self._session.sql(f"ALTER TABLE {spark_name(self._location.staged_table)} RENAME TO {new}")
+        except EngineError as cause:
+            refused.engine_text = cause.engine_text
+            raise refused from None
+
+    def remove_staged(self) -> None:
+        """Drop the table that was written."""
+        with self._place.guarded("remove"):
+            self._session.sql(f"DROP TABLE IF EXISTS {spark_name(self._location.staged_table)}")
+
+    def settle(self) -> None:
+        """Note it in the properties of the table."""
+        owned = f"'{PROPERTY}' = '{self._location.token}{folders.SETTLED}'"
+        with self._place.guarded("settle"):
+            self._session.sql(f"ALTER TABLE {spark_name(self._location.table)} SET TBLPROPERTIES ({owned})")
+
+    def remove_published(self, *, settled: bool) -> None:
+        """Drop the published table if it is ours."""
+        name, token = spark_name(self._location.table), self._location.token
+        wanted = (token, token + folders.SETTLED) if settled else (token,)
+        with self._place.guarded("remove"):
+            if not self._session.catalog.tableExists(name):
+                return
+            found = self._session.sql(f"SHOW TBLPROPERTIES {name}").collect()
+            if any(row["key"] == PROPERTY and row["value"] in wanted for row in found):
+                self._session.sql(f"DROP TABLE {name}")
+
+
+def store(place: SparkPlace, location: Location) -> FolderOfRows | TableOfRows:
+    """Give what writes and reads the rows of a location."""
+    return (FolderOfRows if location.kind == "folder" else TableOfRows)(place, location)
+
+
+def qualified(place: SparkPlace, table: Table) -> Table:
+    """Give a table's name with its catalog and schema, if it can be made.
+
+    Raises:
+        NameTaken: There is a table or view of that name.
+        InvalidOption: There is no such catalog or schema.
+    """
+    session = place.session
+    with place.guarded("find"):
+        catalog = table.catalog or session.catalog.currentCatalog()
+        full = Table(table.name, table.schema or session.catalog.currentDatabase(), catalog)
+        schema = ".".join(quoted(part) for part in (full.catalog, full.schema) if part)
+        known = session.catalog.databaseExists(schema)
+        taken = known and session.catalog.tableExists(spark_name(full))
+    if not known:
+        raise InvalidOption(f"Spark has no schema {schema}.", "Give --to a schema that is there, or make it.")
+    if taken:
+        raise NameTaken(f"Spark has a table {full} already.", "Give --to another name, or drop that table.")
+    return full
+
+
+def quoted(name: str) -> str:
+    """Write a name as Spark quotes it.
+
+    Example:
+        >>> quoted("a `b")
+        '`a ``b`'
+    """
+    doubled = name.replace("`", "``")
+    return f"`{doubled}`"
+
+
+def spark_name(table: Table) -> str:
+    """Write a table's name as Spark quotes it."""
+    return ".".join(quoted(part) for part in (table.catalog, table.schema, table.name) if part is not None)
+
+
+def _in_order(frame: Any, rows: RowsInParts) -> Any:
+    """Unfold rows that are handed over collapsed, part by part, each in its order."""
+    spread = frame.repartitionByRange(rows.parts, "part") if rows.parts > 1 else frame.coalesce(1)
+    values = [f"v{i}" for i in range(len(rows.names))]
+    unfolded = spread.sortWithinPartitions("place").selectExpr(*values, "explode(sequence(1L, n)) AS n")
+    return unfolded.select(*values).toDF(*rows.names)
+
+
+def _counted(
+    engine: Engine, place: SparkPlace, read: Callable[[], Any], names: Sequence[str]
+) -> Table | None:
+    """Count equal rows, and hand the counts over to DuckDB."""
+    with place.guarded("read back"):
+        frame = read()
+        if frame.columns != list(names):
+            return None
+        values = [f"v{i}" for i in range(len(names))]
+        counts = frame.toDF(*values).groupBy(*values).count().toDF(*values, "n")
+    return handed_over(engine, place, counts, [column(name) for name in (*values, "n")], "landed")
+
+
+def _uri(path: Path) -> str:
+    """Name a path of this machine so that no other file system is looked at; Spark decodes nothing in it."""
+    return f"file://{path}"
+
+
+def _read_uri(path: Path) -> str:
+    """Name a path that is read, where a star or a bracket would stand for others."""
+    return _GLOB.sub(r"\\\g<0>", _uri(path))
+
+
+def _unseen(folder: Path) -> EngineError:
+    return EngineError(
+        f"Spark does not see {folder.parent} as this machine does.",
+        "Give --to a folder on a disk that both share, or the name of a table.",
+    )

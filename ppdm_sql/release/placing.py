@@ -1,0 +1,278 @@
+"""Puts the rows of a release where its records live, outside of the database, whole or not at all.
+
+The database keeps the release collapsed, with its steps, cuts and measures; the rows are written aside, read
+back, compared with what the audit accepted, and get their name in one move just before the commit. A row of
+``ppdm.pending``, committed before anything is written, says where a killed process may have left something.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.folders import is_in_use, remove_published, remove_staging, staging_folder
+from ppdm_sql.engine.locations import (
+    Location,
+    PlacedFile,
+    RowStore,
+    has_pending,
+    location_of,
+    read_location,
+    recorded,
+    store_of,
+)
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import text
+from ppdm_sql.errors import EngineError, GuaranteeNotMet, PpdmError
+from ppdm_sql.release.layout import SCHEMA, Shape
+from ppdm_sql.release.placed_rows import PlacedRows, differing, in_parts
+
+LOCATION = "location"
+"""Key under which ``ppdm.releases.parameters`` says where the rows of a release stand."""
+
+SECONDS_TO_COME = 900
+"""For so long after it began, a run whose process was killed may still be written by the server."""
+
+_alive: set[str] = set()
+"""Tokens of what this process is writing now."""
+
+
+@dataclass
+class Placing:
+    """The rows of one release on their way.
+
+    Args:
+        engine: The database.
+        location: Where they go.
+        store: Writes and reads them.
+    """
+
+    engine: Engine
+    location: Location
+    store: RowStore
+    files: Sequence[PlacedFile] = field(default=())
+    is_published: bool = False
+
+    @property
+    def target(self) -> str:
+        """The folder or table."""
+        return self.location.target
+
+    def write(self, shape: Shape, unfolded: str | None) -> dict[str, Any]:
+        """Write the frozen rows aside, read them back, and compare; give what the catalogue keeps of it.
+
+        Args:
+            shape: The release, whose frozen table the audit has accepted.
+            unfolded: The count column that the rows were collapsed with for the run alone; they are written
+                one for each record, without it.
+
+        Raises:
+            GuaranteeNotMet: What was written is not what was accepted.
+        """
+        self.write_rows(PlacedRows.of(shape, unfolded))
+        return recorded(self.location, self.files, unfolded)
+
+    def write_rows(self, frozen: PlacedRows) -> None:
+        """Write rows aside, read them back, and compare."""
+        rows = frozen.count(self.engine)
+        self.store.write(self.engine, in_parts(self.engine, frozen, rows))
+        self.files = self._written()
+        landed = self.store.read(self.engine, frozen.names, published=False)
+        same = landed is not None and not differing(self.engine, frozen, landed)
+        if not same or self.files and sum(file.rows for file in self.files) != rows:
+            raise GuaranteeNotMet(
+                f"What was written for {self.location.target} is not what the audit accepted, so nothing was "
+                "published.",
+                "Check that every worker sees the disk, and run it again.",
+            )
+
+    def _written(self) -> list[PlacedFile]:
+        """List the files that were written."""
+        hashes, records = self.store.hashes(published=False), self.store.records(published=False)
+        return [PlacedFile(name, *found, records.get(name, 0)) for name, found in sorted(hashes.items())]
+
+    def publish(self) -> None:
+        """Give the rows their name, and forget, with the transaction that is open, that they are pending."""
+        self.is_published = True
+        self.store.publish()
+        self.engine.write(text("release/delete_pending"), {"token": self.location.token}, step="placed")
+
+    def take_back(self) -> None:
+        """Remove what was written, published or not."""
+        with contextlib.suppress(PpdmError, OSError):
+            if self.is_published:
+                self.store.remove_published(settled=False)
+            self.store.remove_staged()
+
+
+@contextlib.contextmanager
+def placing(engine: Engine, to: str | None) -> Iterator[Placing | None]:
+    """Let the rows of what is published inside be placed outside of the database, too.
+
+    Enclose the transaction: where it fails, what was placed is removed again.
+
+    Args:
+        engine: The database.
+        to: Where they go: the path of a folder, or the name of a table; None for nowhere else.
+
+    Raises:
+        InvalidOption: Nothing can be written there.
+        NameTaken: It is there already.
+    """
+    if to is None:
+        yield None
+        return
+    location = location_of(engine, to)
+    made = Placing(engine, location, store_of(engine, location))
+    if engine.dry:
+        yield made
+        return
+    sweep(engine)
+    engine.committed = False
+    with _noted(engine, location), contextlib.ExitStack() as stack:
+        if location.kind == "folder":
+            stack.enter_context(staging_folder(location))
+        try:
+            yield made
+        except BaseException:
+            if not engine.committed:
+                made.take_back()
+            raise
+        if made.is_published:
+            with contextlib.suppress(PpdmError):
+                made.store.settle()
+
+
+@contextlib.contextmanager
+def _noted(engine: Engine, location: Location) -> Iterator[None]:
+    """Note in the database where something may be left, for as long as that is so."""
+    _alive.add(location.token)
+    try:
+        _note(engine, location)
+        yield
+        _forget(engine, location.token)
+    except Exception:
+        _forget(engine, location.token)
+        raise
+    finally:  # after Ctrl-C the server may go on writing for a while, so the note stays
+        _alive.discard(location.token)
+
+
+def _note(engine: Engine, location: Location) -> None:
+    """Note it at once, in no transaction that is yet to be committed."""
+    for part in ("schema", "pending"):
+        engine.look_up(text(f"release/create_{part}"), step=f"create {part}")
+    engine.look_up(text("release/insert_pending"), _named(location, "write"), step="insert pending")
+
+
+def _named(location: Location, purpose: str) -> dict[str, object]:
+    named = {"token": location.token, "kind": location.kind, "target": location.target}
+    return {**named, "purpose": purpose}
+
+
+def _forget(engine: Engine, token: str) -> None:
+    """Take a note back, and the table of notes with the last one."""
+    with contextlib.suppress(PpdmError):
+        engine.look_up(text("release/delete_pending"), {"token": token}, step="delete pending")
+        if _alive <= {token} and not engine.look_up(text("release/pending"), step="pending"):
+            engine.look_up(f"DROP TABLE {Table('pending', SCHEMA)}", step="drop pending")
+
+
+def sweep(engine: Engine, *, read_only: bool = False) -> None:
+    """Remove what killed runs left outside of the database; cheap where nothing is noted.
+
+    A folder is removed wherever it can be seen, a table only where what writes it is open. Notes stay for a
+    while, since a server may go on writing after its client was killed.
+
+    Args:
+        engine: The database.
+        read_only: Whether notes cannot be taken back.
+    """
+    if not has_pending(engine):
+        return
+    for token, kind, target, purpose, seconds in engine.look_up(text("release/pending"), step="pending"):
+        location = Location(kind, target, token)
+        if token in _alive or is_in_use(location):
+            continue
+        if (
+            _is_swept(engine, location, settled=purpose == "remove")
+            and seconds > SECONDS_TO_COME
+            and not read_only
+        ):
+            _forget(engine, token)
+
+
+def _is_swept(engine: Engine, location: Location, *, settled: bool) -> bool:
+    """Remove what is left of a location, if that can be done here; tell whether it was."""
+    if location.kind == "folder":
+        with contextlib.suppress(OSError):
+            remove_published(location, settled=settled)
+        remove_staging(location)
+        return not location.staging.exists()
+    try:
+        store = store_of(engine, location)
+        store.remove_staged()
+        store.remove_published(settled=settled)
+    except PpdmError:
+        return False
+    return True
+
+
+def remove(engine: Engine, location: Location) -> None:
+    """Remove the published rows of a release whose removal is noted, and take the note back."""
+    if engine.dry:
+        return
+    if location.kind == "folder":
+        remove_published(location, settled=True)
+    else:
+        store_of(engine, location).remove_published(settled=True)
+    _forget(engine, location.token)
+
+
+def note_removal(engine: Engine, location: Location) -> None:
+    """Note, in the transaction that drops a release, that its rows are to be removed.
+
+    Raises:
+        InvalidOption: They cannot be removed from here.
+    """
+    if location.kind == "table":
+        store_of(engine, location)
+    engine.write(text("release/create_pending"), step="create pending")
+    engine.write(text("release/insert_pending"), _named(location, "remove"), step="insert pending")
+
+
+def location_in(parameters: Mapping[str, Any]) -> Location | None:
+    """Give where the rows of a release stand, by its row of the catalogue; None for the database alone."""
+    record = parameters.get(LOCATION)
+    return None if record is None else read_location(record)
+
+
+def placed_as_published(engine: Engine, shape: Shape, record: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Tell whether the files of a release are those that were published, and whether their rows are.
+
+    Args:
+        engine: The database.
+        shape: The release.
+        record: What the catalogue keeps of its location.
+
+    Raises:
+        InvalidOption: What reads them is not open.
+
+    Cost: the files are read twice, once for their hashes and once for one GROUP BY.
+    """
+    store, frozen = store_of(engine, read_location(record)), PlacedRows.of(shape, record["unfolded"])
+    if not store.is_there():
+        return False, False
+    published = {name: (size, sha256) for name, size, sha256, _ in record["files"]}
+    same = dict(store.hashes(published=True)) == published
+    try:
+        with engine.workspace():
+            landed = store.read(engine, frozen.names, published=True)
+            return same, landed is not None and not differing(engine, frozen, landed)
+    except EngineError:
+        if same:
+            raise
+        return False, False  # what was put in the place of the rows cannot be read as such

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+figures = pytest.importorskip("figures")
+
+ONE = figures.Figure(
+    "swap", "income", 45_222, 1, 0.1, 0.6, 0.65, 6.01, 6.5, peak_mb=1234.4, date="2026-01-01"
+)
+OTHER = dataclasses.replace(ONE, threads=2, steps=7)
+
+
+def test_the_tables_of_the_docs_are_those_of_the_measured_figures() -> None:
+    text = figures.DOCS.read_text(encoding="utf-8")
+    assert figures.with_tables(text, figures.kept()) == text
+
+
+def test_every_measured_table_stands_in_the_docs() -> None:
+    text = figures.DOCS.read_text(encoding="utf-8")
+    named = {found["table"] for found in figures.TABLE.finditer(text)}
+    assert {figure.table for figure in figures.kept()} == named
+
+
+def test_a_new_figure_takes_the_place_of_the_one_that_measured_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    figures.keep([OTHER, ONE], file)
+    again = dataclasses.replace(ONE, run_cpu=0.5)
+    figures.keep([again], file)
+    assert figures.kept(file) == [again, OTHER]
+
+
+def test_a_table_shows_its_own_figures_and_no_column_of_which_nothing_is_known() -> None:
+    elsewhere = dataclasses.replace(ONE, table="audit", setting="risk")
+    written = figures.table("swap", [ONE, OTHER, elsewhere])
+    assert "| 45,222 | 1 | 0.100 | 0.600 | 6.01 | 6.50 |  | 1,234 |" in written
+    assert "steps" in written
+    assert "risk" not in written
+    assert "release before" not in written
+
+
+def test_only_what_stands_between_the_comments_is_replaced() -> None:
+    text = "before\n<!-- figures: swap -->\nold\n<!-- end of figures -->\nbehind\n"
+    written = figures.with_tables(text, [ONE])
+    assert written.startswith("before\n<!-- figures: swap -->\n| setting |")
+    assert written.endswith("|\n<!-- end of figures -->\nbehind\n")
+    assert "old" not in written
+
+
+def test_a_revision_is_empty_where_there_is_no_checkout(tmp_path: Path) -> None:
+    assert figures.revision(tmp_path) == ""

@@ -1,0 +1,438 @@
+"""Releases whose rows stand in Spark: whole or not at all, and what the audit accepted."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from commands import ppdm, spawn
+
+import ppdm_sql
+from ppdm_sql import Database, PpdmError, Release
+from ppdm_sql.engine import folders
+from ppdm_sql.engine.spark import staging
+from ppdm_sql.engine.spark.session import SparkPlace
+from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, NameTaken
+from ppdm_sql.release import placing, publishing
+
+pytestmark = pytest.mark.spark
+
+PEOPLE = """
+    SELECT ['cook', 'clerk', 'boss', NULL][1 + (i * 7) % 4] AS job, 20 + (i * 13) % 50 AS age,
+        if(i % 3 = 0, 'yes', 'no') AS ill, if(i % 5 = 0, 'good', 'bad') AS rating,
+        i % 11 AS kept, 'p' || i AS name
+    FROM range(2000) AS r(i)
+"""
+ASKED: dict[str, Any] = {
+    "require": ["k >= 20 on job, age", "job -> ill = yes <= 40%"],
+    "class_column": "rating",
+    "keep": ["kept"],
+}
+RELEASED = "job, age, ill, rating, kept"
+
+
+@pytest.fixture
+def people(parquet: Callable[[str, str], str]) -> str:
+    return parquet("people", PEOPLE)
+
+
+@pytest.fixture
+def db(spark_place: SparkPlace, tmp_path: Path) -> Iterator[Database]:
+    """A ledger in a file, with the same people in a table of its own."""
+    with ppdm_sql.open(tmp_path / "ledger.duckdb", create=True) as opened:
+        opened.engine.spark = SparkPlace(spark_place.session)
+        opened.engine.connection.execute(f"CREATE TABLE here AS {PEOPLE}")
+        yield opened
+
+
+@pytest.fixture
+def table(spark_session: Any) -> Iterator[str]:
+    """A name of a table that is dropped at the end."""
+    name = f"safe_{secrets.token_hex(4)}"
+    yield name
+    spark_session.sql(f"DROP TABLE IF EXISTS {name}")
+
+
+def rows(db: Database, source: str, columns: str = RELEASED) -> list[tuple[Any, ...]]:
+    return db.engine.connection.execute(f"SELECT {columns} FROM {source} ORDER BY ALL").fetchall()
+
+
+def files(folder: Path) -> str:
+    return f"'{folder}/*.parquet'"
+
+
+def left(folder: Path) -> set[str]:
+    return {name for name in os.listdir(folder) if not name.startswith(("ledger", "people"))}
+
+
+def pending(db: Database) -> bool:
+    found = db.engine.connection.execute(
+        "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'pending'"
+    ).fetchone()
+    return found != (0,)
+
+
+def made(db: Database, people: str, folder: Path, **more: Any) -> Release:
+    return db.generalize(people, into="safe", to=str(folder / "safe"), **ASKED | more)
+
+
+@pytest.mark.parametrize("method", ["suppress", "generalize"])
+def test_the_rows_are_those_of_a_run_in_duckdb_and_the_ledger_has_them_collapsed(
+    db: Database, people: str, tmp_path: Path, method: str
+) -> None:
+    here = getattr(db, method)("here", into="here_safe", **ASKED)
+    there = getattr(db, method)(people, into="safe", to=str(tmp_path / "safe"), **ASKED)
+    assert there.steps() == here.steps()
+    assert list(map(repr, there.cut())) == list(map(repr, here.cut()))
+    assert rows(db, files(tmp_path / "safe")) == rows(db, "here_safe")
+    assert [(m.measure, m.after) for m in there.measures()] == [(m.measure, m.after) for m in here.measures()]
+    assert there.row().rows == 2000
+    assert left(tmp_path) == {"safe"}
+    assert not pending(db)
+    unfolded = f"(SELECT * FROM safe, range({there.row().shape('ledger').count}))"
+    assert rows(db, unfolded) == rows(db, "here_safe")
+    assert len(there.at(0).fetchall()) < len(rows(db, "safe"))
+    db.engine.spark = None  # what the ledger keeps needs no Spark
+    there.export(tmp_path / "exported.parquet")
+    there.report(tmp_path / "page.html")
+    assert rows(db, f"'{tmp_path}/exported.parquet'") == rows(db, "safe")
+    with pytest.raises(InvalidOption, match="--spark"):
+        there.verify()
+    with pytest.raises(InvalidOption, match="--spark"):
+        db.suppress("here", into="other", to=f"{tmp_path}/other", **ASKED)
+    there.drop()
+    assert left(tmp_path) == {"exported.parquet", "page.html"}
+
+
+def test_a_table_takes_the_rows(db: Database, people: str, spark_session: Any, table: str) -> None:
+    release = db.suppress(people, into="safe", to=table, **ASKED)
+    found = sorted(map(repr, spark_session.table(table).collect()))
+    db.suppress("here", into="here_safe", **ASKED)
+    expected = db.engine.connection.execute(f"SELECT {RELEASED} FROM here_safe").fetchall()
+    assert len(found) == len(expected) == 2000
+    spread = f"(SELECT * FROM safe, range({release.row().shape('ledger').count}))"
+    assert rows(db, spread) == sorted(expected, key=lambda row: [(v is None, v) for v in row])
+    assert release.verify().holds
+    spark_session.sql(f"INSERT INTO {table} SELECT * FROM {table} LIMIT 1")
+    assert not release.verify().holds
+    release.drop()
+    assert not spark_session.catalog.tableExists(table)
+    assert not [item for item in spark_session.catalog.listTables() if item.name.startswith("ppdm_")]
+
+
+def test_pseudonyms_link_the_records_of_a_person_and_their_key_is_in_no_plan(
+    db: Database, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    whole = staging._in_order
+
+    def watched(frame: Any, parts: Any) -> Any:
+        made = whole(frame, parts)
+        seen.append(made._plan.to_proto(db.engine.spark.session.client).SerializeToString().decode("latin1"))
+        return made
+
+    monkeypatch.setattr(staging, "_in_order", watched)
+    made(db, people, tmp_path, identifiers={"name": "pseudonym"})
+    (distinct,) = db.engine.connection.execute(
+        f"SELECT count(DISTINCT name) FROM {files(tmp_path / 'safe')} WHERE length(name) = 64"
+    ).fetchall()
+    assert distinct == (2000,)
+    assert seen
+    assert not any("sha" in plan or "hmac" in plan for plan in seen)
+
+
+def test_a_count_column_of_the_table_stays_in_its_rows(
+    db: Database, parquet: Callable[[str, str], str], tmp_path: Path
+) -> None:
+    counted = parquet(
+        "counted", "SELECT ['x', 'y', 'z'][1 + i % 3] AS a, 'g' AS g, i % 4 AS n FROM range(40) r(i)"
+    )
+    release = db.suppress(
+        counted, ["k >= 5 on a"], class_column="g", count_column="n", into="safe", to=f"{tmp_path}/safe"
+    )
+    assert rows(db, files(tmp_path / "safe"), "a, g, n") == rows(db, "safe", "a, g, n")
+    assert release.verify().holds
+
+
+def test_persons_are_counted_and_not_written(
+    db: Database, parquet: Callable[[str, str], str], tmp_path: Path
+) -> None:
+    visits = "SELECT ['x', 'y', 'z'][1 + i % 3] AS a, 'g' AS g, i // 4 AS patient FROM range(60) r(i)"
+    db.engine.connection.execute(f"CREATE TABLE visits AS {visits}")
+    asked: dict[str, Any] = {"require": ["k >= 5 on a"], "class_column": "g", "person": "patient"}
+    here = db.suppress("visits", into="here_safe", **asked)
+    there = db.suppress(parquet("visits", visits), into="safe", to=f"{tmp_path}/safe", **asked)
+    assert there.steps() == here.steps()
+    assert rows(db, files(tmp_path / "safe"), "*") == rows(db, "here_safe", "*")
+    assert there.verify().holds
+
+
+def test_rows_stand_in_the_order_of_their_values(
+    db: Database, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ppdm_sql.release.placed_rows.RECORDS_OF_A_PART", 300)
+    monkeypatch.setattr("ppdm_sql.release.placed_rows.MOST_OF_ONE", 7)
+    made(db, people, tmp_path)
+    parts = sorted((tmp_path / "safe").glob("*.parquet"))
+    assert len(parts) > 1
+    stored = [row for part in parts for row in duckdb.sql(f"SELECT {RELEASED} FROM '{part}'").fetchall()]
+    assert stored == duckdb.sql(f"FROM {files(tmp_path / 'safe')} SELECT {RELEASED} ORDER BY ALL").fetchall()
+
+
+def test_hostile_names_and_values(
+    db: Database, parquet: Callable[[str, str], str], tmp_path: Path, spark_session: Any
+) -> None:
+    values = """SELECT ['it''s', '"', '`', '${x}', ' trailing ', '', NULL, 'Zoë'][1 + i % 8] AS "a`b "". c",
+        'g' AS "rowid", i % 2 AS "n", i % 3 AS "v0" FROM range(160) r(i)"""
+    source, folder = parquet("hostile", values), tmp_path / "it's `odd` {a,b}* [x] 100% dir"
+    release = db.suppress(
+        source,
+        ['k >= 5 on "a`b "". c"'],
+        class_column="rowid",
+        keep=["n", "v0"],
+        into='sa"fe',
+        to=str(folder),
+    )
+    assert release.verify().holds
+    db.engine.connection.execute(f"CREATE TABLE hostile AS {values}")
+    db.suppress("hostile", ['k >= 5 on "a`b "". c"'], class_column="rowid", keep=["n", "v0"], into="h")
+    written = [str(file) for file in folder.glob("*.parquet")]
+    found = duckdb.execute("SELECT * FROM read_parquet($f) ORDER BY ALL", {"f": written})
+    assert found.fetchall() == rows(db, "h", "*")
+
+
+class TestWhatIsRefused:
+    def test_a_target_that_is_there(self, db: Database, people: str, tmp_path: Path) -> None:
+        (tmp_path / "safe").mkdir()
+        with pytest.raises(NameTaken, match="safe already"):
+            made(db, people, tmp_path)
+        assert not db.releases()
+
+    def test_a_table_that_is_there(self, db: Database, people: str, spark_session: Any, table: str) -> None:
+        spark_session.sql(f"CREATE TABLE {table} (a INT)")
+        with pytest.raises(NameTaken, match="has a table"):
+            db.suppress(people, into="safe", to=table, **ASKED)
+
+    def test_a_schema_that_is_not_there(self, db: Database, people: str) -> None:
+        with pytest.raises(InvalidOption, match="no schema"):
+            db.suppress(people, into="safe", to="nowhere.safe", **ASKED)
+
+    def test_an_object_store(self, db: Database, people: str) -> None:
+        with pytest.raises(InvalidOption, match="on s3a, where"):
+            db.suppress(people, into="safe", to="s3a://bucket/safe", **ASKED)
+
+    def test_a_folder_that_is_not_there(self, db: Database, people: str, tmp_path: Path) -> None:
+        with pytest.raises(InvalidOption, match="cannot be written"):
+            db.suppress(people, into="safe", to=f"{tmp_path}/no/safe", **ASKED)
+
+    def test_nothing_is_left_of_a_run_that_the_audit_refuses(
+        self, db: Database, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: Any) -> None:
+            raise GuaranteeNotMet("Refused.")
+
+        monkeypatch.setattr(publishing, "_refuse_unverified", refuse)
+        with pytest.raises(GuaranteeNotMet):
+            made(db, people, tmp_path)
+        assert left(tmp_path) == set()
+        assert not db.releases() and not pending(db)
+
+
+def test_a_fault_planted_in_what_was_written_is_refused(
+    db: Database, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = staging._in_order
+
+    def faulty(frame: Any, parts: Any) -> Any:
+        made = whole(frame, parts)
+        return made.limit(1999).union(made.limit(1).selectExpr("'boss' AS job", *parts.names[1:]))
+
+    monkeypatch.setattr(staging, "_in_order", faulty)
+    with pytest.raises(GuaranteeNotMet, match="not what the audit accepted"):
+        made(db, people, tmp_path)
+    assert left(tmp_path) == set()
+    assert not db.releases() and not pending(db)
+
+
+def change_a_byte(folder: Path) -> None:
+    (part,) = folder.glob("*.parquet")
+    content = bytearray(part.read_bytes())
+    content[len(content) // 2] ^= 1
+    part.write_bytes(content)
+
+
+def add_a_file(folder: Path) -> None:
+    duckdb.sql(f"SELECT * FROM '{folder}/*.parquet' LIMIT 1").write_parquet(str(folder / "more.parquet"))
+
+
+def replace_the_rows(folder: Path) -> None:
+    (part,) = folder.glob("*.parquet")
+    duckdb.sql(f"SELECT * REPLACE ('no' AS ill) FROM '{part}'").write_parquet(f"{part}.new")
+    os.replace(f"{part}.new", part)
+
+
+def remove_a_file(folder: Path) -> None:
+    for part in folder.glob("*.parquet"):
+        part.unlink()
+
+
+def hide_a_file(folder: Path) -> None:
+    (folder / "_more.parquet").write_bytes(b"hidden from Spark")
+
+
+FAULTS = [change_a_byte, add_a_file, replace_the_rows, remove_a_file, hide_a_file, shutil.rmtree]
+
+
+def test_verify_finds_what_was_changed_later(db: Database, people: str, tmp_path: Path) -> None:
+    release, folder = made(db, people, tmp_path), tmp_path / "safe"
+    shutil.copytree(folder, tmp_path / "whole")
+    for fault in FAULTS:
+        fault(folder)
+        found = {check.check: check.holds for check in release.verify().checks}
+        assert not found[f"the files of {folder} are those published"], fault.__name__
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(tmp_path / "whole", folder)
+    assert release.verify().holds
+    shutil.rmtree(folder)
+    release.drop()
+    assert left(tmp_path) == {"whole"}
+    assert not db.releases()
+
+
+def test_drop_leaves_what_is_not_its_own(db: Database, people: str, tmp_path: Path) -> None:
+    release = made(db, people, tmp_path)
+    (tmp_path / "safe").rename(tmp_path / "moved")
+    (tmp_path / "safe").mkdir()
+    (tmp_path / "safe" / "other").touch()
+    release.drop()
+    assert left(tmp_path) == {"moved", "safe"}
+    assert not pending(db)
+
+
+def test_new_records_are_recoded(
+    db: Database, people: str, parquet: Callable[[str, str], str], tmp_path: Path
+) -> None:
+    release = made(db, people, tmp_path)
+    new = "SELECT * REPLACE (if(age = 20, 99, age) AS age) FROM (" + PEOPLE + ") WHERE age < 40"
+    db.engine.connection.execute(f"CREATE TABLE new_here AS {new}")
+    applied = db.apply(release, parquet("people2", new), into="new_safe", to=f"{tmp_path}/new_safe")
+    here = db.apply(release, "new_here", into="new_here_safe")
+    assert rows(db, files(tmp_path / "new_safe")) == rows(db, "new_here_safe")
+    assert applied.unseen == here.unseen
+    assert [found.reached for found in applied.findings] == [found.reached for found in here.findings]
+    assert (applied.to, applied.placed) == (f"{tmp_path}/new_safe", here.rows)
+
+
+class TestWhatAKilledRunLeaves:
+    def noted(self, db: Database, target: Path, token: str = "a" * 12) -> placing.Location:
+        location = placing.Location("folder", str(target), token)
+        placing._note(db.engine, location)
+        return location
+
+    def test_is_removed_before_the_next_is_written(self, db: Database, people: str, tmp_path: Path) -> None:
+        location = self.noted(db, tmp_path / "killed")
+        location.rows.mkdir(parents=True)
+        (location.rows / "part-0.parquet").write_bytes(b"half")
+        made(db, people, tmp_path)
+        assert left(tmp_path) == {"safe"}
+
+    def test_is_removed_when_it_has_its_name_but_no_commit(self, db: Database, tmp_path: Path) -> None:
+        location = self.noted(db, tmp_path / "killed")
+        location.rows.mkdir(parents=True)
+        folders.publish_folder(location)
+        assert left(tmp_path) == {"killed", location.staging.name}
+        placing.sweep(db.engine)
+        assert left(tmp_path) == set()
+
+    def test_is_left_alone_while_its_run_goes_on(self, db: Database, tmp_path: Path) -> None:
+        location = self.noted(db, tmp_path / "going")
+        with folders.staging_folder(location):
+            placing.sweep(db.engine)
+            assert location.staging.is_dir()
+        assert not location.staging.exists()
+
+    def test_is_not_confused_with_what_somebody_else_made(self, db: Database, tmp_path: Path) -> None:
+        self.noted(db, tmp_path / "others")
+        (tmp_path / "others").mkdir()
+        placing.sweep(db.engine)
+        assert left(tmp_path) == {"others"}
+
+    def test_is_not_what_an_old_copy_of_the_ledger_takes_for_it(
+        self, db: Database, people: str, tmp_path: Path
+    ) -> None:
+        release = made(db, people, tmp_path)
+        location = placing.location_in(release.row().parameters)
+        assert location is not None
+        placing._note(db.engine, location)
+        placing.sweep(db.engine)
+        assert left(tmp_path) == {"safe"}
+
+    def test_is_forgotten_after_a_while(
+        self, db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.noted(db, tmp_path / "killed")
+        placing.sweep(db.engine)
+        assert pending(db)
+        monkeypatch.setattr(placing, "SECONDS_TO_COME", -1)
+        placing.sweep(db.engine)
+        assert not pending(db)
+
+    def test_of_a_drop_is_removed(
+        self, db: Database, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        release = made(db, people, tmp_path)
+        monkeypatch.setattr("ppdm_sql.release.release.remove", lambda *_: None)
+        release.drop()
+        assert left(tmp_path) == {"safe"}
+        placing.sweep(db.engine)
+        assert left(tmp_path) == set()
+
+
+ON_THE_COMMAND_LINE = ["--require", "k >= 20 on job, age", "--class", "rating", "--range", "age=0,100"]
+
+
+def test_the_command_line(people: str, tmp_path: Path, spark_url: str) -> None:
+    file, safe, spark = tmp_path / "l.duckdb", str(tmp_path / "safe"), ("--spark", spark_url)
+    asked = [*ON_THE_COMMAND_LINE, *spark, "--into", "safe", "--to", safe]
+    assert f"Wrote {safe}: 2000 rows." in ppdm("generalize", file, people, *asked).stderr
+    assert safe in ppdm("show", file, "safe").stdout
+    verified = ppdm("verify", file, "safe", *spark)
+    assert verified.exit_code == 0
+    assert f"the rows of {safe} are those of the release" in verified.stdout
+    assert "Add --spark URL" in ppdm("verify", file, "safe").stderr
+    assert ppdm("drop", file, "safe").exit_code == 0
+    assert not Path(safe).exists()
+
+
+@pytest.mark.parametrize("moment", [".ppdm-*/owner", ".ppdm-*/rows", "safe"])
+def test_a_killed_command_leaves_nothing_or_all(
+    people: str, tmp_path: Path, spark_url: str, moment: str
+) -> None:
+    file, safe = tmp_path / "ledger.duckdb", tmp_path / "safe"
+    asked = [*ON_THE_COMMAND_LINE, "--spark", spark_url, "--into", "safe", "--to", str(safe)]
+    command = spawn("generalize", file, people, *asked)
+    while command.poll() is None and not any(tmp_path.glob(moment)):
+        time.sleep(0.002)
+    command.kill()
+    command.communicate()
+    with ppdm_sql.open(file, spark=spark_url) as db:
+        if db.releases():
+            assert db.release("safe").verify().holds
+            assert left(tmp_path) == {"safe"}
+        else:
+            assert left(tmp_path) == set()
+
+
+def test_errors_tell_no_cell(db: Database, people: str, tmp_path: Path, capfd: Any) -> None:
+    with pytest.raises(PpdmError) as refused:
+        db.suppress(people, ["k >= 9999 on job"], class_column="rating", into="safe", to=f"{tmp_path}/safe")
+    told = str(refused.value) + "".join(capfd.readouterr())
+    assert not any(value in told for value in ("clerk", "boss", "p17"))
+    assert left(tmp_path) == set()

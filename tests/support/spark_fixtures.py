@@ -1,0 +1,60 @@
+"""One Spark for all tests, and what they need of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from spark_server import missing, served
+
+import ppdm_sql
+from ppdm_sql import Database
+from ppdm_sql.engine.spark.session import SparkPlace, connect
+
+
+@pytest.fixture(scope="session")
+def spark_url() -> Iterator[str]:
+    if why := missing():
+        pytest.skip(why)
+    if url := os.environ.get("PPDM_TEST_SPARK"):
+        yield url  # one that runs already, while tests are written
+        return
+    with served() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def spark_place(spark_url: str) -> Iterator[SparkPlace]:
+    place = connect(spark_url)
+    yield place
+    place.close()
+
+
+@pytest.fixture
+def spark_session(spark_place: SparkPlace) -> Any:
+    return spark_place.session
+
+
+@pytest.fixture
+def ledger(spark_place: SparkPlace) -> Iterator[Database]:
+    """A ledger in memory beside the Spark of all tests."""
+    with ppdm_sql.open(":memory:") as opened:
+        opened.engine.spark = SparkPlace(spark_place.session)
+        yield opened
+
+
+@pytest.fixture
+def parquet(tmp_path: Path) -> Callable[[str, str], str]:
+    """Writes the rows of a SELECT of DuckDB into a folder of Parquet that Spark reads."""
+
+    def write(name: str, select: str, connection: Any = duckdb) -> str:
+        folder = tmp_path / name
+        folder.mkdir()
+        connection.sql(select).write_parquet(str(folder / "rows.parquet"))
+        return str(folder)
+
+    return write
