@@ -315,7 +315,7 @@ class Refinement:
 
     def _open_now(self, attribute: int) -> NDArray[np.bool_]:
         """For each candidate id of an attribute, whether it may be performed in the present state."""
-        return self._alive[attribute] & ~self._refused[attribute]
+        return np.asarray(self._alive[attribute] & ~self._refused[attribute])
 
     def _offer_others(self, attribute: int) -> None:
         """Offer the best boundary that is valid in the place of one that fell, in each interval."""
