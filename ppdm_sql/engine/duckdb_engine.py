@@ -38,8 +38,7 @@ Fetched = TypeVar("Fetched")
 logger = logging.getLogger("ppdm_sql")
 sql_logger = logging.getLogger("ppdm_sql.sql")
 
-MOST_TRIES = 5
-SECONDS_TO_NEXT_TRY = 0.2
+MOST_TRIES, SECONDS_TO_NEXT_TRY = 5, 0.2
 
 _TABLES = "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal"
 _VIEWS = "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal"
@@ -86,9 +85,8 @@ class Engine:
         self._numbers = count()
         self._working: list[tuple[str, Table]] = []
         self._functions: list[str] = []
-        self._depth = 0
+        self._depth = self._settling = 0
         self._inside = False
-        self._settling = 0
         self._switch = threading.Lock()
         self._lock = lock_of(connection)
         self._in_snapshot = self._writes_in_snapshot = False
@@ -132,17 +130,20 @@ class Engine:
     ) -> Table:
         """Write the rows of a SELECT into a temporary working table of this run and give its name."""
         table = self._new("TABLE", step, name)
-        text = select if isinstance(select, str) else statements.render(select)
+        text = statements.render(select)
         between = "\n" if "\n" in text else " "
         create = Statement(f"CREATE TEMP TABLE {table} AS{between}{text}", file=statements.file_of(text))
         self._run_statement(create, params, step)
         return table
 
+    def fill(self, table: Table, select: exp.Expression) -> None:
+        """Add the rows of a SELECT to a working table, by the names of its columns; the others are NULL."""
+        self._run_statement(f"INSERT INTO {table} BY NAME {statements.render(select)}", None, "fill")
+
     def overlay(self, select: exp.Expression | str) -> Table:
         """Make a temporary view of a SELECT, to be read in the place of a table during this run."""
         view = self._new("VIEW", "view")
-        text = select if isinstance(select, str) else statements.render(select)
-        self._run_statement(f"CREATE TEMP VIEW {view} AS {text}", None, "overlay")
+        self._run_statement(f"CREATE TEMP VIEW {view} AS {statements.render(select)}", None, "overlay")
         return view
 
     def probe(self, select: exp.Expression) -> str:
@@ -163,7 +164,7 @@ class Engine:
         A table that uses the type keeps the values but not the name, and outlives the type.
         """
         name = self._new("TYPE", "type")
-        text = values if isinstance(values, str) else statements.render(values)
+        text = statements.render(values)
         self._run_statement(f"CREATE TEMP TYPE {name} AS ENUM ({text})", None, "enumerate")
         return name
 

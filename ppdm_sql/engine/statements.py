@@ -84,11 +84,13 @@ def literal(value: Scalar) -> exp.Expression:
     raise TypeError(f"no literal for a {type(value).__name__}")
 
 
-def render(expression: exp.Expression) -> str:
+def render(expression: exp.Expression | str) -> str:
     """Write a tree as the engine's SQL, with every identifier as it stands in the tree.
 
-    The tree is used up: writing may rearrange it.
+    A text is SQL already. The tree is used up: writing may rearrange it.
     """
+    if isinstance(expression, str):
+        return expression
     return expression.sql(dialect="duckdb", comments=False, copy=False)
 
 
