@@ -8,7 +8,7 @@ import random
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -76,6 +76,7 @@ class Engine:
         self.committed = False
         self.given: dict[str, Table] = {}  # loaded files and frames, by the names that the user has for them
         self.read_as: dict[str, Mapping[str, object]] = {}  # how they are read again
+        self.read_notices: dict[str, Sequence[str]] = {}  # what the user should know of how they were read
         self.place: tuple[str, str] | None = None
         self.spark: Place | None = None
         self.sources: dict[Table, Source] = {}  # of tables that live elsewhere, by their stand-ins

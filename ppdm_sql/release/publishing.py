@@ -155,7 +155,8 @@ def _record(engine: Engine, draft: Draft, shape: Shape, notices: Sequence[str]) 
         measures, before, after = (list(part) for part in zip(*draft.measures, strict=True))
         values = {**name, "measures": measures, "before": before, "after": after}
         engine.write(statements.text("release/insert_measures"), values, step="insert measures")
-    facts = _facts(draft, shape, notices, engine.read_as.get(draft.source))
+    told = [*engine.read_notices.get(draft.source, ()), *notices]
+    facts = _facts(draft, shape, told, engine.read_as.get(draft.source))
     engine.write(statements.text("release/insert_release"), facts, step="insert release")
 
 

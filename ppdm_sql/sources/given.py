@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -90,7 +90,7 @@ def given(
         else:
             name = source if table is not None else called or without_secrets(source)
             how, notices = _load_named(engine, name, source, table, said, strict=strict)
-        with _remembered(engine, name, how):
+        with _remembered(engine, name, how, notices):
             for text in notices if progress is not None else ():
                 progress.notice(text)  # type: ignore[union-attr]
             yield name
@@ -218,14 +218,19 @@ def _load(engine: Engine, name: str, select: exp.Expression) -> None:
 
 
 @contextmanager
-def _remembered(engine: Engine, name: str, how: Mapping[str, Any]) -> Iterator[None]:
-    """Let what is published say how its source is read again, until it is gone."""
+def _remembered(
+    engine: Engine, name: str, how: Mapping[str, Any], notices: Sequence[str] = ()
+) -> Iterator[None]:
+    """Let what is published say how its source was read and is read again, until it is gone."""
     if how:
         engine.read_as[name] = how
+    if notices:
+        engine.read_notices[name] = notices
     try:
         yield
     finally:
         engine.read_as.pop(name, None)
+        engine.read_notices.pop(name, None)
         engine.given.pop(name, None)
 
 

@@ -38,6 +38,7 @@ def test_one_command_makes_the_file_keeps_the_release_and_exports_it(folder: Pat
     assert all(row.split(",")[1] in ("04000", "04001", "04002", "4000", "4001", "4002", "*") for row in rows)
     assert execute(folder / "bank.duckdb", "SELECT source FROM ppdm.releases") == [("visits.csv",)]
     assert "Meier" not in done.output
+    assert "Column 'zip' of visits.csv is read as text" in ppdm("show", "bank.duckdb", "visits_safe").stdout
 
 
 def test_without_a_database_nothing_is_left_but_the_export(folder: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ppdm_sql
-from ppdm_sql import Database, InvalidOption, InvalidSource, PpdmError, UnknownColumn
+from ppdm_sql import Database, InvalidOption, InvalidSource, PpdmError, PpdmWarning, UnknownColumn
 from ppdm_sql.sources import given
 
 CELL = "Leutheusser"
@@ -227,4 +227,13 @@ def test_nothing_stays_behind(db: Database, folder: Path) -> None:
     with pytest.raises(PpdmError):
         db.audit(name, ["k on jop"])
     assert db.engine.tables() == []
-    assert db.engine.given == db.engine.read_as == {}
+    assert db.engine.given == db.engine.read_as == db.engine.read_notices == {}
+
+
+def test_the_release_keeps_what_was_said_of_its_file(db: Database, folder: Path) -> None:
+    name = write(folder, "zip,ill\n" + "01234,a\n90210,b\n" * 5)
+    with pytest.warns(PpdmWarning, match="'zip' of t.csv is read as text"):
+        release = db.suppress(name, ["k >= 2 on zip"], into="safe")
+    assert [text for text in release.notices if "read as text" in text] == [release.notices[0]]
+    db.engine.connection.execute(f"CREATE TABLE t AS FROM '{name}'")
+    assert not db.suppress("t", ["k >= 2 on zip"], into="from_table").notices
