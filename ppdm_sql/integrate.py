@@ -60,6 +60,7 @@ class Party:
         show_values: List own values that a taxonomy lacks in the error that says how many there are.
         allow_absent: Whether a template may protect values that its column does not hold; both say so.
         person: Always refused: a key stands for one record on each side.
+        types: Types of columns of this side's file or table, by their names, such as ``{"ssn": "VARCHAR"}``.
         progress: Told what the run is doing.
 
     Example:
@@ -95,9 +96,10 @@ class Party:
         show_values: bool = False,
         allow_absent: bool = False,
         person: str | Sequence[str] = (),
+        types: Mapping[str, str] | None = None,
         progress: Progress | None = None,
     ) -> None:
-        self.database, self.table = database, table_name(table)
+        self.database, self.table, self.types = database, table_name(table), types
         self._progress = progress or WarningProgress()
         self._listens = (progress or SilentProgress()).notice
         self._request = IntegrateRequest(
@@ -215,7 +217,7 @@ class Party:
 
         file = None if transcript is None else Path(transcript)
         engine = self.database.engine
-        with given(engine, self.table, progress=self._progress) as table:
+        with given(engine, self.table, self.types, progress=self._progress) as table:
             session = Session(engine, table, self._request, self._progress, file)
             return session.run(opened, resume=resume)
 

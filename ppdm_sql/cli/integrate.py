@@ -29,8 +29,9 @@ EXAMPLES = (
     f"ppdm integrate serve a.duckdb ta {_SHARED} \\\n"
     "    --owns Sex --listen 0.0.0.0:8815 --peer-name bank-b --into both \\\n"
     "    --cert trial/bank-a.pem --private-key trial/bank-a.key --authority trial/authority.pem",
-    f"ppdm integrate join b.duckdb tb {_SHARED} \\\n"
-    "    --owns Job --taxonomy Job=job.csv --peer a.example:8815 --peer-name bank-a --into both \\\n"
+    f"ppdm integrate join b.duckdb people.csv {_SHARED} \\\n"
+    "    --types SSN=VARCHAR --owns Job --taxonomy Job=job.csv --into both \\\n"
+    "    --peer a.example:8815 --peer-name bank-a \\\n"
     "    --cert trial/bank-b.pem --private-key trial/bank-b.key --authority trial/authority.pem",
     "ppdm integrate transcript a.duckdb both --check b.duckdb",
 )

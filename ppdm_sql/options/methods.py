@@ -458,7 +458,7 @@ _INTEGRATE = (
     BOUNDARY,
     MAX_STEPS,
     replace(SHOW_VALUES, help="Print this side's values that a taxonomy lacks."),
-    *(ALLOW_ABSENT, replace(PERSON, hidden=True)),
+    *(ALLOW_ABSENT, replace(PERSON, hidden=True), TYPES),
 )
 _INSTALL = (
     Option(
