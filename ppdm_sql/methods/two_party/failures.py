@@ -63,6 +63,26 @@ def error_for(word: str) -> PpdmError:
     return ProtocolError(*_REFUSED[known], reason=known)
 
 
+def changed_here() -> ProtocolError:
+    """Give the error for a table that is no longer that of the release that the partner has published."""
+    return ProtocolError(
+        "The partner has published the release, and the table or the options here are not those of that run.",
+        "Put the table back as it was and run both again as before with --resume, or let the partner remove "
+        "the release with ppdm drop and run both without --resume.",
+        reason="journal",
+    )
+
+
+def changed_there(release: str) -> ProtocolError:
+    """Give the error for a partner that is not in the run whose release is published here."""
+    return ProtocolError(
+        f"The release {release!r} is published here, and the partner's table or options are not those of it.",
+        "Let the partner put its table back as it was and run both again with --resume, or remove the "
+        "release here with ppdm drop and run both without --resume.",
+        reason="journal",
+    )
+
+
 class Silent(PeerError):
     """A partner that says nothing for too long."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import EngineError, InvalidOption, PeerError, PpdmError, ProtocolError
-from ppdm_sql.methods.two_party.failures import error_for, word_for
+from ppdm_sql.methods.two_party.failures import changed_here, changed_there, error_for, word_for
 from ppdm_sql.methods.two_party.journal import Journal, chain
 from ppdm_sql.methods.two_party.party import IntegrationRun
 from ppdm_sql.methods.two_party.request import IntegrateRequest
@@ -95,9 +95,14 @@ class Session:
             release = run.publish()
         except BaseException as error:
             line.stop(word_for(error))
+            if link.partner_published and _is_another_run(error):
+                raise changed_here() from None
             unsure = link.agreed and not line.stopped
             if not _can_go_on(error) and not unsure:
-                journal.drop()
+                if link.partner_published:  # only what is kept here leads to the partner's release
+                    self.progress.notice(NOT_HERE)
+                else:
+                    journal.drop()
                 raise
             if link.reached:
                 link.keep()
@@ -127,6 +132,8 @@ class Session:
                 line.hear_agreed()
             except BaseException as error:
                 line.stop(word_for(error))
+                if _is_another_run(error):
+                    raise changed_there(self.request.into) from None
                 raise
             confirmed = line.farewell()
         Journal(self.engine, self.request.into).drop()
@@ -163,6 +170,10 @@ def _lacking(entries: list[Entry], partner: Opening) -> list[bytes]:
             reason="resume",
         )
     return [payload for payload in payloads if payload is not None]
+
+
+def _is_another_run(error: BaseException) -> bool:
+    return isinstance(error, ProtocolError) and error.reason == "journal"
 
 
 def _can_go_on(error: BaseException) -> bool:

@@ -104,6 +104,11 @@ class RecordedTransport:
         self._line, self._partner = line, partner
 
     @property
+    def partner_published(self) -> bool:
+        """Whether the partner has published the release, in the run that broke off."""
+        return self._partner.published
+
+    @property
     def reached(self) -> int:
         """The last round that this side has finished, from where a run can go on; 0 for none."""
         ends = [e.round for e in self._log.entries if (e.direction, e.kind) == ("sent", "DIGEST")]

@@ -27,7 +27,7 @@ from sides import (
 )
 
 import ppdm_sql
-from ppdm_sql.errors import PeerError, ProtocolError
+from ppdm_sql.errors import PeerError, PpdmError, ProtocolError
 from ppdm_sql.methods.two_party.agreement import FEW_KEYS, Terms, check_narrowing
 from ppdm_sql.methods.two_party.messages import Message, decode, encode
 from ppdm_sql.methods.two_party.pump import AGREED, HEAD, LAST, MORE, OPEN, PART
@@ -213,6 +213,38 @@ def test_both_know_what_they_know_if_the_last_word_is_lost(pair: tuple[Side, Sid
     assert_both_end(again)
     assert len(again[who].rows) == 33
     assert any("Now it is there too." in text for text in again[1 - who].notices)
+
+
+@pytest.mark.parametrize("who", [0, 1], ids=["the listening side", "the joining side"])
+@pytest.mark.parametrize(
+    "change", ["DELETE FROM t WHERE SSN = 'person-1'", "DELETE FROM t"], ids=["one", "all"]
+)
+def test_a_table_that_changed_before_the_last_resume_is_named_with_the_way_out(
+    pair: tuple[Side, Side], who: int, change: str
+) -> None:
+    """The partner has published: only the old table, or dropping the release there, leads on."""
+    mine, table = pair[who], pair[who].table
+    faults = [None, None]
+    faults[who] = (AT_THE_LAST_WORD, lost_word)  # type: ignore[call-overload]
+    run(*pair, faults=tuple(faults))  # type: ignore[arg-type]
+    with ppdm_sql.open(mine.file) as db:
+        db.engine.connection.execute(f"CREATE TABLE old AS FROM {table}")
+        db.engine.connection.execute(change.replace("FROM t", f"FROM {table}"))
+    outcomes = run(*pair, resume=(True, True))
+    left, published = outcomes[who].error, outcomes[1 - who].error
+    assert isinstance(left, PpdmError), outcomes[who].text
+    assert isinstance(published, PpdmError), outcomes[1 - who].text
+    if "WHERE" in change:
+        assert "The partner has published the release, and the table or the options here" in left.problem
+        assert "The release 'both' is published here, and the partner's table" in published.problem
+        assert all("--resume, or" in e.remedy and "ppdm drop" in e.remedy for e in (left, published))
+    else:
+        assert "no records" in left.problem
+        assert any("run both again with --resume" in text for text in outcomes[who].notices)
+    assert not any("person-" in outcome.text for outcome in outcomes)
+    with ppdm_sql.open(mine.file) as db:
+        db.engine.connection.execute(f"DELETE FROM {table}; INSERT INTO {table} FROM old")
+    assert_both_end(run(*pair, resume=(True, True)))
 
 
 def lost_word(line: MessageStream, _: bytes) -> None:
