@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from ppdm_sql.audit import Audit
-from ppdm_sql.audit.model import ClassSizes
+from ppdm_sql.audit.model import ClassSizes, Counted
 from ppdm_sql.errors import PpdmError
 from ppdm_sql.evaluation import Evaluation
 from ppdm_sql.methods.perturbation.distributions import Distribution, Reconstruction
@@ -66,7 +66,7 @@ def _audit(result: Audit) -> str:
     return with_pictures(
         [repr(result)],
         [(title, laid_out(columns, rows)) for title, columns, rows in result.tables()],
-        lambda drawing: [class_sizes(drawing, sizes) for sizes in result.class_sizes],
+        lambda drawing: [class_sizes(drawing, sizes, result.counted) for sizes in result.class_sizes],
     )
 
 
@@ -146,13 +146,13 @@ def bars(
     return Picture(title, svg, title, NONE)
 
 
-def class_sizes(drawing: Drawing, sizes: ClassSizes) -> Picture:
-    """Draw how many records are in classes of which size."""
+def class_sizes(drawing: Drawing, sizes: ClassSizes, counted: Counted) -> Picture:
+    """Draw how many records or persons are in classes of which size."""
     rows = [
         {"label": f"{low}" if low == high else f"{low}–{high}", "side": AFTER, "amount": records}
         for low, high, _, records in sizes.ranges
     ]
-    look = {"title": "records in the class", "up": "records", "format": "~s", "angle": -40}
+    look = {"title": f"{counted} in the class", "up": counted, "format": "~s", "angle": -40}
     title = f"Class sizes on {', '.join(sizes.quasi_identifier)}"
     return Picture(title, drawing.draw("columns", rows, **look, **_sides([AFTER])), title, NONE)
 

@@ -14,7 +14,7 @@ from ppdm_sql.report.subject import Subject
 from ppdm_sql.report.words import Cell, Number, beside, count, measure, share
 
 RISKS = (1.0, 1 / 2, 1 / 3, 1 / 5, 1 / 10, 1 / 20, 1 / 50, 1 / 100)
-"""Risks of a record for which the share of the records with at least as much is listed."""
+"""Risks of a record or person for which the share of those with at least as much is listed."""
 TICKS = (0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 CLASS_LABEL = 60
 """Characters of a list of columns that a title can hold."""
@@ -63,7 +63,7 @@ def _of_sides(subject: Subject) -> Iterator[tuple[str, Measurements]]:
 
 
 def _sizes(subject: Subject, place: int) -> Picture:
-    """Draw how many records are in classes of which size."""
+    """Draw how many records or persons are in classes of which size."""
     found = {side: measured.sizes[place] for side, measured in _of_sides(subject)}
     ranges = sorted({(low, high) for sizes in found.values() for low, high, *_ in sizes.ranges})
     label = {low: f"{low}" if low == high else f"{low}–{high}" for low, high in ranges}
@@ -79,13 +79,14 @@ def _sizes(subject: Subject, place: int) -> Picture:
         [Number(label[low]), *(count(n) for side in found for n in records[side].get(low, (0, 0)))]
         for low, _ in ranges
     ]
-    names = ["class size", *_heads(found, "classes", "records")]
-    on = ", ".join(found[AFTER].quasi_identifier)
+    names = ["class size", *_heads(found, "classes", subject.counted)]
+    on, counted = ", ".join(found[AFTER].quasi_identifier), subject.counted
     smallest = beside({side: count(sizes.sizes[0][0]) for side, sizes in found.items()})
     return Picture(
         f"Class sizes on {_short(on)}",
-        subject.draw("columns", rows, title="records in the class", **_axes(label.values())),
-        f"Records by the size of their equivalence class on {on}. The smallest class has: {smallest}.",
+        subject.draw("columns", rows, title=f"{counted} in the class", **_axes(counted, label.values())),
+        f"{counted.capitalize()} by the size of their equivalence class on {on}. "
+        f"The smallest class has: {smallest}.",
         Numbers(names, cells),
         f"Smallest class: {smallest}.",
     )
@@ -109,12 +110,12 @@ def _reached_by(subject: Subject, place: int, requirement: Requirement) -> Pictu
         if any(bar in bars for bars in shown.values())
     ]
     unit = "confidence" if requirement.counts is Counts.PROTECTED else requirement.form
-    names = [unit, *_heads(shown, "groups", "records")]
+    names = [unit, *_heads(shown, "groups", subject.counted)]
     asked = subject.measured.findings[place]
     return Picture(
         f"{unit.capitalize()}: {_short(str(requirement))}",
-        subject.draw("columns", rows, title=f"{unit} of the group", **_axes(label)),
-        f"Records by the {unit} of their group under {requirement}. "
+        subject.draw("columns", rows, title=f"{unit} of the group", **_axes(subject.counted, label)),
+        f"{subject.counted.capitalize()} by the {unit} of their group under {requirement}. "
         f"The worst group of the release: {_amount(asked)}.",
         Numbers(names, cells),
         f"Worst group of the release: {_amount(asked)}; the limit is {_limit(requirement)}.",
@@ -132,10 +133,10 @@ def _bar_label(requirement: Requirement, reached: Reached, bar: int) -> str:
     return f"{measure(lower)}+" if more else f"{measure(lower)}–{measure(upper)}"
 
 
-def _axes(labels: Iterable[str]) -> dict[str, object]:
-    """Turn labels that do not fit beside each other."""
+def _axes(counted: str, labels: Iterable[str]) -> dict[str, object]:
+    """Say what is counted upwards, and turn labels that do not fit beside each other."""
     long = sum(len(label) + 2 for label in labels) > 44
-    return {"up": "records", "format": "~s", "angle": -40 if long else 0}
+    return {"up": counted, "format": "~s", "angle": -40 if long else 0}
 
 
 def _heads(sides: Collection[str], *what: str) -> list[str]:
@@ -161,13 +162,19 @@ def risk(subject: Subject, riskiest: Block) -> Chapter:
     pictures = [_curve(subject, place) for place in places]
     words = (
         "Somebody who knows that a person is in the table, and what the named columns say of that person, "
-        "finds the right record with a probability of one over the size of its class."
+        + _finds(subject)
     )
     return Chapter(
         "risk",
         "Who could be found",
         [Block(sentences=[words] if pictures else (), pictures=pictures), riskiest],
     )
+
+
+def _finds(subject: Subject) -> str:
+    if subject.counted == "persons":
+        return "finds the records of that person with a probability of one over the persons in their class."
+    return "finds the right record with a probability of one over the size of its class."
 
 
 def _curve(subject: Subject, place: int) -> Picture:
@@ -181,24 +188,26 @@ def _curve(subject: Subject, place: int) -> Picture:
     cells: list[list[Cell]] = [
         [share(at), *(share(_at_least(sizes, at)) for sizes in found.values())] for at in RISKS
     ]
-    on = ", ".join(found[AFTER].quasi_identifier)
+    on, counted = ", ".join(found[AFTER].quasi_identifier), subject.counted
+    each = counted.removesuffix("s")
     highest = beside({side: share(1 / sizes.sizes[0][0]) for side, sizes in found.items()})
     mean = beside({side: share(_mean(sizes)) for side, sizes in found.items()})
     return Picture(
-        f"Risk of a record, known by {_short(on)}",
+        f"Risk of a {each}, known by {_short(on)}",
         subject.draw(
             "curve",
             rows,
-            title="risk of the record",
-            up="records with at least this risk",
+            title=f"risk of the {each}",
+            up=f"{counted} with at least this risk",
             scale="log",
             format=".0%",
             across="~%",
             rules=[],
             ticks=[at for at in TICKS if at >= points[0]],
         ),
-        f"Share of the records by the least risk that they have. Highest risk: {highest}. Mean risk: {mean}.",
-        Numbers(["risk of at least", *_heads(found, "records")], cells),
+        f"Share of the {counted} by the least risk that they have. "
+        f"Highest risk: {highest}. Mean risk: {mean}.",
+        Numbers(["risk of at least", *_heads(found, counted)], cells),
         f"Highest: {highest}. Mean: {mean}.",
     )
 

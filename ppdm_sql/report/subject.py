@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ppdm_sql.audit.model import Counted
 from ppdm_sql.engine import Engine
 from ppdm_sql.privacy import Requirement
 from ppdm_sql.release import ReleasedColumn
@@ -47,6 +48,11 @@ class Subject:
     measured: Measurements
     before: CountedSide | None = None
     measured_before: Measurements | None = None
+
+    @property
+    def counted(self) -> Counted:
+        """What the requirements count, and with them classes and risks: records, or persons."""
+        return self.measured.findings[0].counted if self.measured.findings else "records"
 
     @property
     def sides(self) -> tuple[str, ...]:

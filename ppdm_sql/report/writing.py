@@ -347,7 +347,7 @@ def _riskiest(subject: Subject) -> Block:
             ]
             for group in worst
         ]
-        tables.append(Numbers([*sizes.quasi_identifier, "records", "risk"], rows))
+        tables.append(Numbers([*sizes.quasi_identifier, subject.counted, "risk"], rows))
     return Block("The riskiest combinations of the source", tables=tables)
 
 

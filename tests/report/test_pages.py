@@ -157,6 +157,33 @@ def test_a_source_that_is_a_file_is_read_again(tmp_path: Path) -> None:
         assert "is not in this database, so nothing of it is shown" in Parts(page(made, tmp_path)).text
 
 
+@pytest.mark.parametrize("public", [False, True])
+def test_a_page_on_persons_counts_persons(tmp_path: Path, public: bool) -> None:
+    """Two visits of each person: ten rows of a job are five persons, and a risk of one in five."""
+    with ppdm_sql.open() as db:
+        db.engine.connection.execute(
+            "CREATE TABLE visits AS SELECT i // 2 AS who, ['cook', 'smith'][1 + i // 2 % 2] AS job, "
+            "['flu', 'gout'][1 + i % 2] AS ill FROM range(20) r (i)"
+        )
+        asked = ["k >= 5 on job", "job -> ill = gout <= 100%"]
+        made = db.suppress("visits", asked, person="who", into="safe", **QUIET)
+        text = Parts(page(made, tmp_path, public=public)).text
+        plain = db.suppress("visits", asked, into="plain", **QUIET)
+        of_records = Parts(page(plain, tmp_path, public=public)).text
+    for words in (
+        "Persons by the size of their equivalence class on job",
+        "Persons by the confidence of their group",
+        "Risk of a person, known by job",
+        "Share of the persons by the least risk that they have",
+        "one over the persons in their class",
+    ):
+        assert words in text
+        assert words not in of_records
+    for words in ("Records by the size", "Risk of a record", "Share of the records by"):
+        assert words not in text
+        assert words in of_records
+
+
 def test_a_release_that_was_touched_is_not_verified_on_its_page(tmp_path: Path) -> None:
     with open_examples() as db:
         made = release(db, "PDA")
