@@ -20,6 +20,7 @@ from ppdm_sql.engine.locations import has_pending
 from ppdm_sql.engine.names import by_name, listed
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.engine.spill import SpillFolder
+from ppdm_sql.engine.watching import interruptible
 from ppdm_sql.errors import PpdmError
 from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.sources import Source, attach, detach, read_again, takes_sources
@@ -1243,7 +1244,7 @@ def open_database(
         []
     """
     if isinstance(database, duckdb.DuckDBPyConnection):
-        return _with_elsewhere(Database(Engine(database)), attach, spark)
+        return _with_elsewhere(Database(interruptible(Engine(database))), attach, spark)
     spill = SpillFolder()
     try:
         connection = connect(
@@ -1257,7 +1258,8 @@ def open_database(
     except BaseException:
         spill.close()
         raise
-    db = _with_elsewhere(Database(Engine(connection, spill=spill, owned=True)), attach, spark)
+    engine = interruptible(Engine(connection, spill=spill, owned=True))
+    db = _with_elsewhere(Database(engine), attach, spark)
     _sweep(db, read_only=read_only)
     return db
 

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import duckdb
 from sqlglot import exp
@@ -214,7 +214,8 @@ class Engine:
                     raise explained(step, cause, inside=self._inside) from None
                 raise
         if logged:
-            logger.debug("%s: %d rows, %.4f s", step, _row_count(sql, result), time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            logger.debug("%s: %d rows, %.4f s", step, statements.row_count(sql, result), seconds)
         return result
 
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
@@ -488,11 +489,3 @@ class Engine:
     def columns(self, table: Table) -> list[Column]:
         """Give the columns of a table that :meth:`find` returned, in their order."""
         return [Column(*row[:2]) for row in self.look_up(f"DESCRIBE {table}", step="columns")]
-
-
-def _row_count(sql: str, result: object) -> int:
-    """Count the rows that a statement gave or, if it makes a table, wrote."""
-    if isinstance(result, dict):
-        return max(map(len, result.values()), default=0)
-    rows = cast(Rows, result)
-    return int(rows[0][0]) if rows and sql.startswith("CREATE TEMP TABLE") else len(rows)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -100,7 +101,9 @@ def unprinted() -> Iterator[None]:
     try:
         for logger in loggers:
             logger.disabled = True
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
+            yield
     finally:
         for logger, disabled in zip(loggers, before, strict=True):
             logger.disabled = disabled

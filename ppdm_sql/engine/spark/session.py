@@ -97,7 +97,10 @@ class SparkPlace:
                     self.session.interruptTag(tag)
                 raise
             except Exception as cause:
-                raise explained(step, cause) from None
+                error = explained(step, cause)
+                if isinstance(error, DatabaseUnavailable):
+                    self._stop = None  # to end a session on a server that has gone takes as long again
+                raise error from None
 
     @contextmanager
     def _tagged(self, tag: str) -> Iterator[None]:
