@@ -7,7 +7,7 @@ process of its own, from opening the file to the committed, audited release; CPU
     python benchmarks/many_values.py                        100 to 100,000 values, five records each
     python benchmarks/many_values.py --settings visits orders --memory-limit 2GB
     python benchmarks/many_values.py --settings diversity   1,500 values under l, t and beta
-    python benchmarks/many_values.py --figure docs/many_values.png
+    python benchmarks/many_values.py --figure docs/many_values.svg
 """
 
 from __future__ import annotations
@@ -89,17 +89,20 @@ def measure(file: str, name: str, threads: int, memory: str | None) -> dict[str,
 
 
 def draw(found: dict[int, dict[str, float]], file: str) -> None:
-    """Draw CPU seconds by values, both on logarithmic axes, as a picture."""
-    import altair as alt
+    """Draw CPU seconds by values, both on logarithmic axes, as an SVG picture."""
+    import vl_convert
 
-    points = [
-        {"values": values, "seconds of CPU time": numbers["cpu"], "steps": numbers["steps"]}
-        for values, numbers in found.items()
-    ]
-    x = alt.X("values:Q", scale=alt.Scale(type="log"), title="zips (five records each)")
-    y = alt.Y("seconds of CPU time:Q", scale=alt.Scale(type="log"))
-    chart = alt.Chart(alt.Data(values=points)).mark_line(point=True).encode(x=x, y=y)
-    chart.properties(width=420, height=220).save(file, scale_factor=2)
+    points = [{"values": values, "seconds": numbers["cpu"]} for values, numbers in found.items()]
+    axes = {
+        axis: {"field": field, "type": "quantitative", "scale": {"type": "log"}, "title": title}
+        for axis, field, title in (
+            ("x", "values", "zips, of five records each"),
+            ("y", "seconds", "seconds of CPU time"),
+        )
+    }
+    line = {"type": "line", "point": True}
+    chart = {"data": {"values": points}, "mark": line, "encoding": axes, "width": 420, "height": 220}
+    Path(file).write_text(vl_convert.vegalite_to_svg(chart), encoding="utf-8")
 
 
 def main() -> None:
@@ -110,7 +113,7 @@ def main() -> None:
     parser.add_argument("--settings", nargs="*", default=["values"], help="values, visits, orders, diversity")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--memory-limit", help="such as 2GB")
-    parser.add_argument("--figure", help="file for the picture of the cost by values, .png or .svg")
+    parser.add_argument("--figure", help="SVG file for the picture of the cost by values")
     parser.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
