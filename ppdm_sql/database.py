@@ -20,6 +20,7 @@ from ppdm_sql.engine.locations import has_pending
 from ppdm_sql.engine.names import by_name, listed
 from ppdm_sql.engine.opening import connect
 from ppdm_sql.engine.spill import SpillFolder
+from ppdm_sql.engine.watching import interruptible
 from ppdm_sql.errors import PpdmError
 from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.sources import Source, attach, detach, read_again, takes_sources
@@ -394,7 +395,7 @@ class Database:
         )
         return generalize(self.engine, table, request, progress or WarningProgress())
 
-    @takes_sources("table")
+    @takes_sources("table", elsewhere=True)
     @alone
     def swap(
         self,
@@ -418,6 +419,7 @@ class Database:
         identifiers: Mapping[str, str] | None = None,
         person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
+        to: str | None = None,
         progress: Progress | None = None,
     ) -> Release:
         """Exchange confidential values of identifiable records, and publish the verified release.
@@ -456,6 +458,7 @@ class Database:
                 their rows show in ``by``, and all rows of a person change alike; a person must have one
                 confidential value. They are not released, but may be identifiers.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
             progress: Told what the run is doing.
 
         Returns:
@@ -501,10 +504,11 @@ class Database:
             keep=listed(keep),
             identifiers=by_name(identifiers, "identifiers"),
             person=listed(person),
+            to=to,
         )
         return swap(self.engine, table, request, progress or WarningProgress())
 
-    @takes_sources("table")
+    @takes_sources("table", elsewhere=True)
     @alone
     def randomize(
         self,
@@ -523,6 +527,7 @@ class Database:
         count_column: str | None = None,
         person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
+        to: str | None = None,
         progress: Progress | None = None,
     ) -> Release:
         """Distort the values of columns, each record for itself, and publish the verified release.
@@ -556,6 +561,7 @@ class Database:
                 person gets one draw for the person, since the mean of many noisy rows would be close to the
                 truth; other columns get a draw for each row. They are not released, but may be identifiers.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
             progress: Told what the run is doing.
 
         Returns:
@@ -594,10 +600,11 @@ class Database:
             correlated=correlated,
             count_column=count_column,
             person=listed(person),
+            to=to,
         )
         return randomize(self.engine, table, request, progress or WarningProgress())
 
-    @takes_sources("table")
+    @takes_sources("table", elsewhere=True)
     @alone
     def reconstruct(
         self,
@@ -979,7 +986,7 @@ class Database:
             progress=progress or WarningProgress(),
         )
 
-    @takes_sources("table", "test")
+    @takes_sources("table", "test", elsewhere=True)
     @alone
     def train(
         self,
@@ -1237,7 +1244,7 @@ def open_database(
         []
     """
     if isinstance(database, duckdb.DuckDBPyConnection):
-        return _with_elsewhere(Database(Engine(database)), attach, spark)
+        return _with_elsewhere(Database(interruptible(Engine(database))), attach, spark)
     spill = SpillFolder()
     try:
         connection = connect(
@@ -1251,7 +1258,8 @@ def open_database(
     except BaseException:
         spill.close()
         raise
-    db = _with_elsewhere(Database(Engine(connection, spill=spill, owned=True)), attach, spark)
+    engine = interruptible(Engine(connection, spill=spill, owned=True))
+    db = _with_elsewhere(Database(engine), attach, spark)
     _sweep(db, read_only=read_only)
     return db
 

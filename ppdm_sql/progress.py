@@ -19,7 +19,7 @@ class Progress(Protocol):
         """A phase begins, such as ``collapsing customers``."""
 
     def update(self, **measures: object) -> None:
-        """Numbers of the phase changed, such as ``step=3, candidates=12, worst='49.2% of 50%'``."""
+        """Numbers of the phase changed, such as ``step=3, candidates='8 of 12', worst='49.2% of 50%'``."""
 
     def notice(self, text: str) -> None:
         """Something the user should know, though all that was asked is so."""

@@ -12,7 +12,9 @@ from typer.testing import CliRunner
 from ppdm_sql.cli import app
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
-PLAYED = [page for page in PAGES if blocks(page.read_text(encoding="utf-8"), "console")]
+ON_SPARK = ROOT / "docs" / "spark.md"
+"""Played by the test that has a Connect server."""
+PLAYED = [page for page in PAGES if page != ON_SPARK and blocks(page.read_text(encoding="utf-8"), "console")]
 FILES = re.compile(r"^`([a-z]+\.csv)`:\n\n```csv\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 METHODS = {"suppression", "generalization", "two-parties", "swapping", "perturbation", "decision-trees"}
 
@@ -32,6 +34,14 @@ def test_a_page_prints_what_it_says(page: Path, demo: Path, tmp_path: Path) -> N
     for name, content in FILES.findall(text):
         (tmp_path / name).write_text(content)
     for command, expected, printed in play(text, tmp_path):
+        assert matches(printed, expected), f"$ {command}{printed}"
+
+
+@pytest.mark.spark
+def test_the_page_on_spark_prints_what_it_says(spark_url: str, tmp_path: Path) -> None:
+    text = ON_SPARK.read_text(encoding="utf-8")
+    assert "sc://localhost:15002" in text
+    for command, expected, printed in play(text.replace("sc://localhost:15002", spark_url), tmp_path):
         assert matches(printed, expected), f"$ {command}{printed}"
 
 

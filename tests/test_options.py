@@ -54,10 +54,11 @@ EVERYWHERE = {
 ALONE = {
     "audit": {"--show-groups", "--groups", "--spark"},
     "show": {"--partitions", "--step", "--limit", "--test", "--all"},
-    "suppress": {"--accept-partial", "--export", "--force"},
-    "generalize": {"--accept-partial", "--export", "--force"},
-    "swap": {"--export", "--force"},
-    "randomize": {"--export", "--force"},
+    "suppress": {"--accept-partial", "--export", "--force", "--spark"},
+    "generalize": {"--accept-partial", "--export", "--force", "--spark"},
+    **dict.fromkeys(("apply", "verify", "drop", "reconstruct", "train"), {"--spark"}),
+    "swap": {"--export", "--force", "--spark"},
+    "randomize": {"--export", "--force", "--spark"},
     "integrate": {
         *("--accept-partial", "--listen", "--peer", "--peer-name", "--cert", "--private-key", "--authority"),
         *("--secret", "--timeout", "--wait", "--resume", "--transcript"),

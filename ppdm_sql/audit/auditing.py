@@ -26,6 +26,7 @@ from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.engine.person_columns import person_columns
+from ppdm_sql.engine.source import source_of
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy import Asked, Counts, Requirement, requirement_of, resolve_measure
 from ppdm_sql.privacy.absent import unknown_value
@@ -158,7 +159,7 @@ def audit(
         _refuse_population(population)
         _refuse_persons(person)
         noticed = _noticed(engine, table, count, person, beside=" beside --by or --require")
-        return Audit(profile=profile(engine, table, count), notices=noticed)
+        return Audit(profile=profile(engine, table, count), notices=noticed + _not_looked_at(engine, table))
     with engine.workspace():
         asked, given = _spelled(engine, table, requirements), (confidential, sensitive, by)
         run = _AuditRun(engine, table, asked, quasi_identifier or (), count, given, person)
@@ -178,6 +179,15 @@ def _noticed(
         return ()
     counted = "rows are counted here"
     return tuple(repeated_persons(engine, table, engine.columns(table), otherwise=counted, beside=beside))
+
+
+def _not_looked_at(engine: Engine, table: Table) -> tuple[str, ...]:
+    """Tell of columns that a first look leaves out, since their values cannot be read."""
+    names = list(source_of(engine, table).unreadable())
+    listed = ", ".join(names)
+    return (
+        (f"Not looked at, as their values cannot be read from where they live: {listed}.",) if names else ()
+    )
 
 
 def _spelled(engine: Engine, table: Table, requirements: Sequence[Asked]) -> list[Asked]:

@@ -22,7 +22,10 @@ def run(
     debug: options.Debug = False,
     spark: options.SparkOfRows = None,
 ) -> None:
-    """Remove a release or a model, with all that belongs to it, and the rows that it has elsewhere."""
+    """Remove a release or a model, with all that belongs to it.
+
+    So go the rows that were written to Spark with --to.
+    """
     with ppdm_sql.open(database, read_only=sql, spark=spark) as db, traced(db, on=sql):
         found = published(db, given["name"])
         found.drop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ppdm_sql.cli.options import DatabasePath
-from ppdm_sql.cli.parameters import Common, Given, takes
+from ppdm_sql.cli.parameters import CommonOfSpark, Given, takes
 from ppdm_sql.cli.published import Exported, publish
 
 EXAMPLES = (
@@ -17,7 +17,7 @@ EXAMPLES = (
 
 
 @takes("randomize")
-def run(database: DatabasePath, given: Given, common: Common, exported: Exported) -> None:
+def run(database: DatabasePath, given: Given, common: CommonOfSpark, exported: Exported) -> None:
     """Add noise to values before anyone mines them.
 
     The release tells what the noise is, so that distributions and classifiers can be had from it; see

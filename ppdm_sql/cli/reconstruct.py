@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ppdm_sql.cli.options import DatabasePath
 from ppdm_sql.cli.output import notice, print_tables
-from ppdm_sql.cli.parameters import Common, Given, takes
+from ppdm_sql.cli.parameters import CommonOfSpark, Given, takes
 
 EXAMPLES = (
     "ppdm reconstruct bank.duckdb customers_noisy --column salary --into salaries",
@@ -16,7 +16,7 @@ EXAMPLES = (
 
 
 @takes("reconstruct")
-def run(database: DatabasePath, given: Given, common: Common) -> None:
+def run(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
     """Estimate the original distributions of randomized columns.
 
     TABLE is a release, or any table or view of distorted values whose noise --noise and --range give.

@@ -12,13 +12,14 @@ from types import FrameType
 import typer
 
 from ppdm_sql.engine.quiet import SIGNALS, on_commit
+from ppdm_sql.engine.watching import SignalHandler, watched_signals
 from ppdm_sql.starting import INTERRUPTED_EXIT, leave
 
 _WORDS = {"SIGTERM": "Terminated.", "SIGHUP": "Hung up."}
 _LATE = b"Too late to stop: all is committed.\n"
 
 
-class Stopping:
+class Stopping(SignalHandler):
     """What asked a command to stop, and whether it was in time."""
 
     def __init__(self) -> None:
@@ -35,6 +36,10 @@ class Stopping:
             return
         self.number = number
         raise KeyboardInterrupt
+
+    def stops(self) -> bool:
+        """Tell whether a signal stops what is done, as it does before the commit."""
+        return not self.committed
 
     def settle(self) -> None:
         """Take note that what the command is for is committed."""
@@ -65,7 +70,8 @@ def stopping(*, commits_once: bool) -> Iterator[Stopping]:
     for number in before:
         signal.signal(number, found)
     try:
-        yield found
+        with watched_signals():
+            yield found
     finally:
         on_commit.reset(token)
         for number, handler in before.items():

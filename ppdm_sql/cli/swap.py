@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ppdm_sql.cli.options import DatabasePath
-from ppdm_sql.cli.parameters import Common, Given, takes
+from ppdm_sql.cli.parameters import CommonOfSpark, Given, takes
 from ppdm_sql.cli.published import Exported, publish
 
 EXAMPLES = (
@@ -17,7 +17,7 @@ EXAMPLES = (
 
 
 @takes("swap")
-def run(database: DatabasePath, given: Given, common: Common, exported: Exported) -> None:
+def run(database: DatabasePath, given: Given, common: CommonOfSpark, exported: Exported) -> None:
     """Exchange confidential values of identifiable records.
 
     Frequencies and what the columns tell of each other are kept as far as possible. A column that no option

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ppdm_sql.cli.options import DatabasePath
 from ppdm_sql.cli.output import notice
-from ppdm_sql.cli.parameters import Common, Given, takes
+from ppdm_sql.cli.parameters import CommonOfSpark, Given, takes
 from ppdm_sql.cli.trained import print_model
 from ppdm_sql.methods.trees.storing import Model
 
@@ -20,7 +20,7 @@ EXAMPLES = (
 
 
 @takes("train")
-def run(database: DatabasePath, given: Given, common: Common) -> None:
+def run(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
     """Grow a decision tree, even from randomized values.
 
     TABLE is a release, or any table or view. The model predicts for true values, whatever it was grown from.

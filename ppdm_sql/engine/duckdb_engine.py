@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import duckdb
 from sqlglot import exp
@@ -38,8 +38,7 @@ Fetched = TypeVar("Fetched")
 logger = logging.getLogger("ppdm_sql")
 sql_logger = logging.getLogger("ppdm_sql.sql")
 
-MOST_TRIES = 5
-SECONDS_TO_NEXT_TRY = 0.2
+MOST_TRIES, SECONDS_TO_NEXT_TRY = 5, 0.2
 
 _TABLES = "SELECT database_name, schema_name, table_name FROM duckdb_tables() WHERE NOT internal"
 _VIEWS = "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal"
@@ -86,9 +85,8 @@ class Engine:
         self._numbers = count()
         self._working: list[tuple[str, Table]] = []
         self._functions: list[str] = []
-        self._depth = 0
+        self._depth = self._settling = 0
         self._inside = False
-        self._settling = 0
         self._switch = threading.Lock()
         self._lock = lock_of(connection)
         self._in_snapshot = self._writes_in_snapshot = False
@@ -132,7 +130,7 @@ class Engine:
     ) -> Table:
         """Write the rows of a SELECT into a temporary working table of this run and give its name."""
         table = self._new("TABLE", step, name)
-        text = select if isinstance(select, str) else statements.render(select)
+        text = statements.render(select)
         between = "\n" if "\n" in text else " "
         create = Statement(f"CREATE TEMP TABLE {table} AS{between}{text}", file=statements.file_of(text))
         self._run_statement(create, params, step)
@@ -141,8 +139,7 @@ class Engine:
     def overlay(self, select: exp.Expression | str) -> Table:
         """Make a temporary view of a SELECT, to be read in the place of a table during this run."""
         view = self._new("VIEW", "view")
-        text = select if isinstance(select, str) else statements.render(select)
-        self._run_statement(f"CREATE TEMP VIEW {view} AS {text}", None, "overlay")
+        self._run_statement(f"CREATE TEMP VIEW {view} AS {statements.render(select)}", None, "overlay")
         return view
 
     def probe(self, select: exp.Expression) -> str:
@@ -163,7 +160,7 @@ class Engine:
         A table that uses the type keeps the values but not the name, and outlives the type.
         """
         name = self._new("TYPE", "type")
-        text = values if isinstance(values, str) else statements.render(values)
+        text = statements.render(values)
         self._run_statement(f"CREATE TEMP TYPE {name} AS ENUM ({text})", None, "enumerate")
         return name
 
@@ -217,7 +214,8 @@ class Engine:
                     raise explained(step, cause, inside=self._inside) from None
                 raise
         if logged:
-            logger.debug("%s: %d rows, %.4f s", step, _row_count(sql, result), time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            logger.debug("%s: %d rows, %.4f s", step, statements.row_count(sql, result), seconds)
         return result
 
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
@@ -491,11 +489,3 @@ class Engine:
     def columns(self, table: Table) -> list[Column]:
         """Give the columns of a table that :meth:`find` returned, in their order."""
         return [Column(*row[:2]) for row in self.look_up(f"DESCRIBE {table}", step="columns")]
-
-
-def _row_count(sql: str, result: object) -> int:
-    """Count the rows that a statement gave or, if it makes a table, wrote."""
-    if isinstance(result, dict):
-        return max(map(len, result.values()), default=0)
-    rows = cast(Rows, result)
-    return int(rows[0][0]) if rows and sql.startswith("CREATE TEMP TABLE") else len(rows)

@@ -18,6 +18,7 @@ COMPOSED = {
     "binned": "Replaces the codes of the confidential values by those of their bins.",
     "binned_codes": "Numbers the bins that hold a value.",
     "bins": "Lists the bins.",
+    "by_attribute": "Measures the state after each of several candidates, by attribute, in one scan.",
     "children": "Gives the child of each record of the value that is specialized.",
     "chosen": "Picks the tied records that move, by a keyed hash.",
     "class_count": "Counts the equivalence classes of a quasi-identifier.",

@@ -64,6 +64,16 @@ class Source(Protocol):
     def aggregate(self, query: Query, *, step: str) -> Rows:
         """Run a query over the source, which it gets under the alias ``s``; it asks for aggregates only."""
 
+    def grouped(self, engine: Engine, query: Query, columns: Sequence[Column], *, step: str) -> Table:
+        """Write what a query over the source gives into a working table of DuckDB.
+
+        Args:
+            engine: Where the table is made; inside a workspace.
+            query: Gets the source under the alias ``s``; it asks for groups of few rows.
+            columns: The columns that it gives, with names of the package's own and types of DuckDB.
+            step: What is asked, for messages.
+        """
+
     def unreadable(self) -> Collection[str]:
         """Give the columns that cannot be read and are refused by name."""
 
@@ -105,6 +115,10 @@ class TableSource:
     def aggregate(self, query: Query, *, step: str) -> Rows:
         """Run the query over the table."""
         return self._engine.query(render(query(aliased(self._table, "s"))), step=step)
+
+    def grouped(self, engine: Engine, query: Query, columns: Sequence[Column], *, step: str) -> Table:
+        """Run the query over the table."""
+        return engine.materialize(step, render(query(aliased(self._table, "s"))))
 
     def unreadable(self) -> Collection[str]:
         """Give none."""
@@ -150,12 +164,15 @@ def is_stand_in(engine: Engine, table: Table) -> bool:
     return table in engine.sources
 
 
-def find_elsewhere(engine: Engine, name: str, progress: Progress | None = None) -> Source | None:
+def find_elsewhere(
+    engine: Engine, name: str, progress: Progress | None = None, *, may_be_file: bool = False
+) -> Source | None:
     """Find a table where the caller's other tables live; None where it is not there, or nothing is elsewhere.
 
     Args:
         engine: The engine.
         name: The table.
+        may_be_file: Whether a name that is not there can be that of a file here.
         progress: Told of the jobs that are run there from now on; the engine's tracer, of the statements.
 
     Raises:
@@ -167,7 +184,7 @@ def find_elsewhere(engine: Engine, name: str, progress: Progress | None = None) 
     try:
         found = engine.spark.find(name)
     except UnknownTable:
-        if _is_here(engine, name):
+        if may_be_file or _is_here(engine, name):
             return None
         raise
     if _is_here(engine, name):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import sqlglot
 from sqlglot import exp
@@ -84,11 +84,13 @@ def literal(value: Scalar) -> exp.Expression:
     raise TypeError(f"no literal for a {type(value).__name__}")
 
 
-def render(expression: exp.Expression) -> str:
+def render(expression: exp.Expression | str) -> str:
     """Write a tree as the engine's SQL, with every identifier as it stands in the tree.
 
-    The tree is used up: writing may rearrange it.
+    A text is SQL already. The tree is used up: writing may rearrange it.
     """
+    if isinstance(expression, str):
+        return expression
     return expression.sql(dialect="duckdb", comments=False, copy=False)
 
 
@@ -197,3 +199,11 @@ def _only(names: Sequence[str]) -> str:
     if len(names) != 1:
         raise TypeError(f"one column is needed here, not {len(names)}")
     return names[0]
+
+
+def row_count(sql: str, result: object) -> int:
+    """Count the rows that a statement gave, row by row or column by column, or wrote into a new table."""
+    if isinstance(result, Mapping):
+        return max(map(len, result.values()), default=0)
+    rows = cast(list[tuple[Any, ...]], result)
+    return int(rows[0][0]) if rows and sql.startswith("CREATE TEMP TABLE") else len(rows)

@@ -186,7 +186,7 @@ _SWAP = (
     replace(CLASS, help="What ppdm evaluate predicts, if not the first one.", default=None),
     *(COUNT, KEEP, IDENTIFIERS),
     replace(PERSON, help="Column that says whose record a row is: all rows of a person change alike."),
-    TYPES,
+    *(TYPES, TO),
 )
 _RANDOMIZE = (
     *(TABLE, INTO),
@@ -215,7 +215,7 @@ _RANDOMIZE = (
     ),
     replace(COUNT, hidden=True),
     replace(PERSON, help="Column that says whose record a row is: one draw for a person."),
-    TYPES,
+    *(TYPES, TO),
 )
 _RECONSTRUCT = (
     *(TABLE, NEW_TABLE),

@@ -58,4 +58,4 @@ def has_no_label(source: str) -> exp.Expression:
 
 def stored_text(name: str) -> exp.Expression:
     """Give a column of the frozen table as text."""
-    return exp.cast(column(name, "f"), "TEXT")
+    return exp.cast(column(name, "f"), exp.DataType.Type.TEXT, copy=False)

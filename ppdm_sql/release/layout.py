@@ -159,7 +159,9 @@ class Shape:
         """Count records: rows, or the sum of the count column; only those that meet a condition, if any."""
         rows = exp.Count(this=exp.Star()) if self.count is None else exp.Sum(this=column(self.count, table))
         counted = exp.Filter(this=rows, expression=exp.Where(this=where)) if where is not None else rows
-        return exp.cast(exp.Coalesce(this=counted, expressions=[exp.convert(0)]), "BIGINT")
+        return exp.cast(
+            exp.Coalesce(this=counted, expressions=[exp.convert(0)]), exp.DataType.Type.BIGINT, copy=False
+        )
 
 
 def macro(view: Table) -> Table:

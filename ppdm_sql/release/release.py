@@ -174,11 +174,10 @@ class Release:
         nodes = cut_tree.cut(self._engine, shape.name)
         return sorted(nodes, key=lambda node: place.get(node.attribute, len(place)))
 
-    def verify(self, elsewhere: bool = True) -> Verification:
+    def verify(self) -> Verification:
         """Audit the published table afresh and check that nobody has touched it.
 
-        Args:
-            elsewhere: Whether rows that stand outside of the database, too, are read and compared with it.
+        Where its rows stand outside of the database, too, they are read and compared with it.
 
         Raises:
             InvalidOption: What reads those rows is not open.
@@ -187,7 +186,7 @@ class Release:
         GROUP BY. Works on a read-only file.
         """
         row, shape = self._found()
-        return verify(self._engine, row, shape, everywhere=elsewhere)
+        return verify(self._engine, row, shape, everywhere=True)
 
     def export(
         self,

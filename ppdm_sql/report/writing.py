@@ -20,6 +20,7 @@ from ppdm_sql.release import Release, Treatment, Verification
 from ppdm_sql.release.catalogue import READ, CatalogueRow
 from ppdm_sql.release.exporting import check_target, write_page
 from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.verification import verify
 from ppdm_sql.report import cost, course, crossing, noise, promise, swaps
 from ppdm_sql.report.associations import associations
 from ppdm_sql.report.charts import Drawing
@@ -113,9 +114,9 @@ def report_page(engine: Engine, release: Release, options: ReportOptions, progre
     """Make the page of a release."""
     drawing = Drawing()
     progress.start(f"verifying {release.name}")
-    verification = release.verify(elsewhere=False)
+    row, shape = release.row(), release.row().shape(engine.current()[0])
+    verification = verify(engine, row, shape)
     _refuse_unreadable(release.name, verification)
-    row = release.row()
     with ExitStack() as stack:
         if not options.public:
             # A file that is gone is told in the page, as a table that is gone.
@@ -124,7 +125,6 @@ def report_page(engine: Engine, release: Release, options: ReportOptions, progre
         evaluation = _evaluation(engine, release, progress) if options.evaluate else None
         progress.start(f"counting {release.name}")
         stack.enter_context(engine.workspace())
-        shape = row.shape(engine.current()[0])
         digest = _digest(options.exported)
         if options.public:
             return _public_page(_published(engine, drawing, row, shape), verification, digest)

@@ -23,6 +23,7 @@ from ppdm_sql.sources.files import (
     files_of,
     is_data_file,
     is_remote,
+    kind_of_file,
     refuse_other,
     without_secrets,
 )
@@ -71,7 +72,7 @@ def given(
         if source in engine.given:  # named twice in one call
             yield source
             return
-        if (found := find_elsewhere(engine, source, progress)) is not None:
+        if (found := _elsewhere(engine, source, progress)) is not None:
             with _stood_in(engine, source, found, said, elsewhere, progress):
                 yield source
             return
@@ -93,6 +94,14 @@ def given(
             for text in notices if progress is not None else ():
                 progress.notice(text)  # type: ignore[union-attr]
             yield name
+
+
+def _elsewhere(engine: Engine, name: str, progress: Progress | None) -> Elsewhere | None:
+    """Find a table where other tables live; what is called like a file of texts is one here."""
+    of_texts = kind_of_file(name) in ("csv", "json")
+    if of_texts and "/" in name:
+        return None
+    return find_elsewhere(engine, name, progress, may_be_file=of_texts)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import duckdb
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.watching import SignalHandler
 
 Result = TypeVar("Result")
 SECONDS_BETWEEN_LOOKS = 0.05
@@ -39,16 +40,26 @@ def ignore() -> None:
         signal.signal(signal.SIGINT, _previous)
 
 
-def _handle(number: int, frame: FrameType | None) -> None:
-    engines = list(_running.values())
-    if engines and all(engine.committed for engine in engines):
-        return  # it came too late: what was called is done, and is about to say so
-    for interrupted in list(_running):
-        interrupted.set()
-    if callable(_previous):
-        _previous(number, frame)
-    else:
-        signal.default_int_handler(number, frame)
+class _PassedOn(SignalHandler):
+    """Tells the calls that are running, then who listened before."""
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        engines = list(_running.values())
+        if engines and all(engine.committed for engine in engines):
+            return  # it came too late: what was called is done, and is about to say so
+        for interrupted in list(_running):
+            interrupted.set()
+        if callable(_previous):
+            _previous(number, frame)
+        else:
+            signal.default_int_handler(number, frame)
+
+    def stops(self) -> bool:
+        """Tell whether a statement is to be stopped; those of calls are stopped by the calls."""
+        return not _running and isinstance(_previous, SignalHandler) and _previous.stops()
+
+
+_handle = _PassedOn()
 
 
 def interruptible(work: Callable[[], Result], engine: Engine) -> Result:

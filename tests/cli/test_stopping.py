@@ -15,6 +15,10 @@ import duckdb
 import pytest
 
 import ppdm_sql
+from ppdm_sql.cli.stopping import Stopping
+from ppdm_sql.engine.watching import watched_signals
+from ppdm_sql.methods.top_down.interrupt import Interrupt
+from ppdm_sql.progress import SilentProgress
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="stops a process by signal")
 
@@ -239,3 +243,51 @@ def test_what_is_ignored_stays_ignored(file: Path) -> None:
     assert done.returncode == 0, done.stderr
     with ppdm_sql.open(file) as db:
         assert db.release("safe").row().stopped == "complete"
+
+
+# -- statements during which the main thread hears nothing --------------------------------------------
+
+SORT = "SELECT hash(i) AS h, row_number() OVER (ORDER BY hash(i), i) AS r FROM range(60000000) AS a (i)"
+"""Much of it is one step of the engine, for whose end all else waits."""
+
+
+def test_a_long_statement_is_not_waited_for() -> None:
+    """Without the watching thread the command ends with the statement, most of a minute later."""
+    words = ["sql", ":memory:", f"SELECT count(*) FROM ({SORT}) WHERE h = r", "--threads", "2"]
+    command = [sys.executable, "-m", "ppdm_sql", *words]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        time.sleep(8)
+        if child.poll() is None:  # a faster machine may be done
+            child.send_signal(signal.SIGINT)
+            _, told = child.communicate(timeout=20)
+            assert (child.returncode, told.splitlines()[-1]) == (130, "Interrupted."), told
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_the_first_signal_of_a_descent_and_one_after_the_commit_stop_no_statement() -> None:
+    first, stopping = Interrupt(SilentProgress()), Stopping()
+    assert [first.stops(), first.stops(), first.stops()] == [False, True, True]
+    assert stopping.stops()
+    stopping.settle()
+    assert not stopping.stops()
+
+
+def test_somebody_elses_watching_of_signals_is_left_as_it_is() -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = signal.set_wakeup_fd(writer)
+    try:
+        with watched_signals():
+            assert signal.set_wakeup_fd(writer) == writer
+    finally:
+        assert signal.set_wakeup_fd(before) == writer
+        os.close(reader)
+        os.close(writer)
+    with watched_signals():
+        found = signal.set_wakeup_fd(-1)
+        assert found != -1
+        signal.set_wakeup_fd(found)
+    assert signal.set_wakeup_fd(-1) == -1

@@ -177,7 +177,7 @@ def all_shortcuts() -> Iterator[None]:
     channels, loop = "ppdm_sql.methods.top_down.groupings", "ppdm_sql.methods.top_down.loop"
     with (
         large_tables_begin_at_one_row(),
-        mock.patch.multiple(channels, WORTH_SWEEPING=0, MOST_SUMS=4, MOST_COMBINATIONS=10**9),
+        mock.patch.multiple(channels, WORTH_SWEEPING=0, MOST_SUMS=0, MOST_COMBINATIONS=10**9),
         mock.patch.multiple("ppdm_sql.methods.top_down.interval_cuts", FEW=1, HORIZON=1),
         mock.patch.multiple("ppdm_sql.methods.base.code_mapping", LONG=1),
         mock.patch.multiple(loop, SWEPT=2),

@@ -75,7 +75,45 @@ def hashes(node: exp.Expression) -> exp.Expression:
     return node
 
 
-REWRITES: tuple[Rewrite, ...] = (whole_numbers, attempts, rows_of_values, numbers_of_rows, hashes)
+def floors(node: exp.Expression) -> exp.Expression:
+    """Round down to a floating point, as DuckDB does; Spark's FLOOR gives a whole number of 64 bits.
+
+    Numbers from 2 to the power of 53 on are whole already, and so are those that are infinite; NaN stays.
+
+    Example:
+        >>> to_spark("SELECT floor(x) FROM t")
+        'SELECT IF(ABS(x) < 9007199254740992, CAST(FLOOR(x) AS DOUBLE), x) FROM t'
+    """
+    if isinstance(node, exp.Floor):
+        value = node.this
+        small = exp.LT(this=exp.Abs(this=value.copy()), expression=exp.Literal.number(2**53))
+        return exp.If(this=small, true=exp.cast(node, "DOUBLE"), false=value.copy())
+    return node
+
+
+def no_numbers(node: exp.Expression) -> exp.Expression:
+    """Tell NaN apart as DuckDB does; for NULL, Spark says that it is none.
+
+    Example:
+        >>> to_spark("SELECT isnan(x) FROM t")
+        'SELECT IF(NOT x IS NULL, ISNAN(x), NULL) FROM t'
+    """
+    if isinstance(node, exp.IsNan):
+        known = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.null()))
+        isnan = exp.Anonymous(this="ISNAN", expressions=[node.this])
+        return exp.If(this=known, true=isnan, false=exp.null())
+    return node
+
+
+REWRITES: tuple[Rewrite, ...] = (
+    whole_numbers,
+    attempts,
+    rows_of_values,
+    numbers_of_rows,
+    hashes,
+    floors,
+    no_numbers,
+)
 """All rewrites; each takes a node of the tree and gives the one that stands in its place."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -22,6 +23,9 @@ MISSING = {
     "SCHEMA_NOT_FOUND",
     "CATALOG_NOT_FOUND",
     "PATH_NOT_FOUND",
+    "PARSE_SYNTAX_ERROR",
+    "PARSE_EMPTY_STATEMENT",
+    "INVALID_IDENTIFIER",
     "REQUIRES_SINGLE_PART_NAMESPACE",
     "_LEGACY_ERROR_TEMP_1117",
 }
@@ -33,6 +37,7 @@ _UNREADABLE = (
     "CANNOT_MERGE_SCHEMAS",
 )
 _LOST = ("UNAVAILABLE", "failed to connect", "Connection refused", "Socket closed", "Connection reset")
+_FULL = ("OutOfMemoryError", "TaskResultLost", "maxResultSize")
 
 
 def condition_of(cause: BaseException) -> str:
@@ -53,19 +58,24 @@ def explained(step: str, cause: BaseException) -> PpdmError:
         cause: The error; its own words are kept in ``engine_text``.
     """
     condition, text = condition_of(cause), str(cause)
-    if not condition and any(word in text for word in _LOST):
+    if condition == "RETRIES_EXCEEDED" or not condition and any(word in text for word in _LOST):
         return DatabaseUnavailable(
             f"Spark does not answer any more (step {step!r}).",
             "Check that its Connect server runs, and run the command again.",
         )
-    error = _known(step, condition) or EngineError(
+    error = _known(step, condition, text) or EngineError(
         f"Spark refused the step {step!r} ({condition or type(cause).__name__}).", HIDDEN_WORDS
     )
     error.engine_text = text
     return error
 
 
-def _known(step: str, condition: str) -> EngineError | None:
+def _known(step: str, condition: str, text: str) -> EngineError | None:
+    if any(word in text for word in _FULL):
+        return EngineError(
+            f"Spark ran out of memory in the step {step!r}.",
+            "Give its server more (spark.driver.memory, spark.driver.maxResultSize), or name fewer columns.",
+        )
     if condition.startswith("INVALID_UTF8_STRING"):
         return EngineError(
             "A text of the table is no valid UTF-8, so that different texts would become the same.",
@@ -91,7 +101,9 @@ def unprinted() -> Iterator[None]:
     try:
         for logger in loggers:
             logger.disabled = True
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=r"\[RETRIES_EXCEEDED\]")
+            yield
     finally:
         for logger, disabled in zip(loggers, before, strict=True):
             logger.disabled = disabled

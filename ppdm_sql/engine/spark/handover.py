@@ -6,7 +6,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,10 +105,11 @@ class _Batches:
             raise RuntimeError("Spark refused to go on") from None
 
     def close(self) -> None:
-        """Stop reading."""
+        """Stop reading, unless a thread of DuckDB still waits for the next batch; it ends with its job."""
         close = getattr(self._tables, "close", None)
         if close is not None:
-            close()
+            with suppress(Exception):
+                close()
 
 
 def _tables(frame: Any) -> Iterator[Any]:

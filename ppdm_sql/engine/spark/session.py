@@ -33,6 +33,8 @@ OLDEST = 4
 """The oldest version of Spark, as its first number."""
 CONNECT_PORT = 15002
 SECONDS_TO_ANSWER = 10.0
+MOST_RETRIES = 6
+"""How often the client asks a server again that has gone: for a minute; by itself it does so for ten."""
 _LOCAL = re.compile(r"local(\[(\*|\d+)\])?")
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 
@@ -95,7 +97,10 @@ class SparkPlace:
                     self.session.interruptTag(tag)
                 raise
             except Exception as cause:
-                raise explained(step, cause) from None
+                error = explained(step, cause)
+                if isinstance(error, DatabaseUnavailable):
+                    self._stop = None  # to end a session on a server that has gone takes as long again
+                raise error from None
 
     @contextmanager
     def _tagged(self, tag: str) -> Iterator[None]:
@@ -216,6 +221,10 @@ def _remote(url: str) -> SparkPlace:
     try:
         with unprinted():
             session = SparkSession.builder.remote(url).create()
+        with suppress(Exception):  # a client that has other policies keeps them
+            from pyspark.sql.connect.client.retries import DefaultPolicy
+
+            session.client.set_retry_policies([DefaultPolicy(max_retries=MOST_RETRIES)])
     except Exception as cause:
         raise _not_reached(url, type(cause).__name__) from None
     return SparkPlace(session, session.stop)

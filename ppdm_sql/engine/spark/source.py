@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from sqlglot import exp
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 RECORDS = "ppdm_records"
 """The count column of a collapsed table whose source has none."""
+_NAMED_PATH = re.compile(r"\w+\.`[^`]+`")
+_PATTERN = re.compile(r"[\\{}\[\]*?]")
 _HERE = "ppdm_source_9f1c"
 """Stands for the source in a statement until it is sent."""
 
@@ -102,7 +106,7 @@ class SparkSource:
         files = sorted(set(self._read().inputFiles()))
         if not files:
             return ""
-        listed = self.place.session.read.format("binaryFile").load(files)
+        listed = self.place.session.read.format("binaryFile").load([_as_path(file) for file in files])
         rows = listed.select("path", "length", "modificationTime").collect()
         return hashlib.sha256(repr(sorted(map(tuple, rows))).encode()).hexdigest()
 
@@ -163,12 +167,32 @@ class SparkSource:
 
     def aggregate(self, query: Query, *, step: str) -> Rows:
         """Run a query over the source, which it gets under the alias ``s``; it asks for aggregates only."""
+        return self._query(self._over(query), step)
+
+    def grouped(self, engine: Engine, query: Query, columns: Sequence[Column], *, step: str) -> Table:
+        """Run a query over the source in Spark, and write the few rows that it gives into a working table.
+
+        Cost: one run of the query in Spark; its rows are handed over.
+        """
+        tree = self._over(query, valid=True)
+        frame = self.place.run(step, lambda: self._frame(tree, step))
+        wanted = [
+            alias(
+                exp.Cast(this=column(item.name), to=exp.DataType.build(item.type, dialect="duckdb")),
+                item.name,
+            )
+            for item in columns
+        ]
+        return handed_over(engine, self.place, frame, wanted, step)
+
+    def _over(self, query: Query, *, valid: bool = False) -> exp.Expression:
+        """Write a query over the source with our names; refuse what it reads and cannot be read."""
         tree = query(aliased(Table(_HERE), "s"))
         used = [item for item in tree.find_all(exp.Column) if item.table == "s"]
         self._begin([item.name for item in used])
         for item in used:
-            item.replace(column(self._codes[item.name], "s"))
-        return self._query(tree, step)
+            item.replace(self._value(item.name, "s") if valid else column(self._codes[item.name], "s"))
+        return tree
 
     def _query(self, query: exp.Expression | str, step: str) -> Rows:
         def fetched() -> Rows:
@@ -192,7 +216,10 @@ class SparkSource:
         return f"({exp.select(*names).sql('spark')} FROM {table})"
 
     def _is_path(self) -> bool:
-        return "`" not in self.shown and ("/" in self.shown or self.shown.lower().endswith(".parquet"))
+        """Tell a path from a name; a name may hold one, as in delta.`/shop/customers`."""
+        if _NAMED_PATH.fullmatch(self.shown):
+            return False
+        return "/" in self.shown or self.shown.lower().endswith(".parquet")
 
     def _begin(self, columns: Sequence[str]) -> None:
         """Note the state of the source before it is first read, and refuse what cannot be read."""
@@ -203,9 +230,9 @@ class SparkSource:
         if self._seen is None:
             self._seen = self.snapshot()
 
-    def _value(self, name: str) -> exp.Expression:
+    def _value(self, name: str, table: str | None = None) -> exp.Expression:
         """Read a column; a text that is no UTF-8 is refused, since Spark would hand it over as another."""
-        value = column(self._codes[name])
+        value = column(self._codes[name], table)
         if self._types[name].type != "VARCHAR":
             return value
         return exp.Anonymous(this="validate_utf8", expressions=[value])
@@ -219,6 +246,16 @@ class SparkSource:
         """Give a column its name and its type in DuckDB."""
         to = exp.DataType.build(self._types[name].type, dialect="duckdb")
         return alias(exp.Cast(this=column(self._codes[name]), to=to), name)
+
+
+def _as_path(file: str) -> str:
+    r"""Turn the URI of a file into a path that is no pattern.
+
+    Example:
+        >>> print(_as_path("file:///a%20b/{c}.parquet"))
+        file:///a b/\{c\}.parquet
+    """
+    return _PATTERN.sub(r"\\\g<0>", unquote(file))
 
 
 def spark_name(name: str) -> str:

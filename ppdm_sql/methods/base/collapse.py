@@ -219,7 +219,8 @@ def _code(dictionary: Dictionary, table: str) -> exp.Expression:
     if dictionary.has_null:
         null = exp.Is(this=column(dictionary.column.name, "s"), expression=exp.null())
         code = exp.case().when(null, exp.convert(dictionary.size - 1)).else_(code)
-    return exp.cast(code, "USMALLINT" if dictionary.size < 2**16 else "UINTEGER", dialect="duckdb")
+    kind = exp.DataType.Type.USMALLINT if dictionary.size < 2**16 else exp.DataType.Type.UINT
+    return exp.cast(code, kind, copy=False)  # the name of a type would be parsed
 
 
 def counts_by_class(

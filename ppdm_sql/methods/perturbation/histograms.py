@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from sqlglot import exp
 
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, column
-from ppdm_sql.engine.statements import bind, literal, render
+from ppdm_sql.engine.source import is_stand_in, source_of
+from ppdm_sql.engine.statements import bind, literal, render, union_all
 from ppdm_sql.engine.types import double, is_number, without_enum
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.transition_matrices import Array, Grid
@@ -44,8 +45,9 @@ class Histograms:
 
 def count_values(engine: Engine, table: Table, columns: Sequence[str]) -> int:
     """Count the records that have a value in the column that has most of them; one scan of the validity."""
-    most = exp.func("greatest", *(exp.Count(this=column(name)) for name in columns), literal(0))
-    ((records,),) = engine.query(render(exp.select(most).from_(table.expression())), step="count values")
+    most = exp.func("greatest", *(exp.Count(this=column(name, "s")) for name in columns), literal(0))
+    source = source_of(engine, table)
+    ((records,),) = source.aggregate(lambda rows: exp.select(most).from_(rows), step="count values")
     return int(records)
 
 
@@ -56,9 +58,12 @@ def histograms(engine: Engine, table: Table, bins: Mapping[str, Bins], by: str |
         InvalidSource: A column that is to lie on a grid holds no numbers.
         InvalidOption: The class column has more than 1,000 values.
 
-    Cost: one GROUP BY a column.
+    Cost: one GROUP BY a column, where the table lives.
     """
-    counting = counting_query(table, bins, dict(engine.columns(table)), by)
+    if is_stand_in(engine, table):
+        counting = _elsewhere_query(engine, table, bins, dict(engine.columns(table)), by)
+    else:
+        counting = counting_query(table, bins, dict(engine.columns(table)), by)
     codes: Table | None = None
     classes: tuple[str | None, ...] = (None,)
     if by is None:
@@ -118,24 +123,60 @@ def counting_query(table: Table, bins: Mapping[str, Bins], types: Mapping[str, s
         ) AS counted
         GROUP BY ALL
     """
-    parts = [_counted(table, number, name, bins[name], types, by) for number, name in enumerate(bins)]
-    union: exp.Expression = parts[0]
-    for part in parts[1:]:
-        union = exp.union(union, part, distinct=False, copy=False)
-    return render(union)
+    rows = table.expression()
+    return render(
+        union_all([_counted(rows, number, name, bins[name], types, by) for number, name in enumerate(bins)])
+    )
+
+
+def _elsewhere_query(
+    engine: Engine, table: Table, bins: Mapping[str, Bins], types: Mapping[str, str], by: str | None
+) -> str:
+    """Write the same SELECT over what was counted where the table lives.
+
+    Cells are counted there. Categories are compared by their texts, which engines write differently, so their
+    values are handed over with their counts.
+    """
+    source, classes = source_of(engine, table), [] if by is None else [by]
+    given = [Column("attribute", "INTEGER"), *(Column("class", types[name]) for name in classes)]
+    given += [Column("cell", "INTEGER"), Column("records", "BIGINT")]
+    parts: list[exp.Select] = []
+    for number, name in enumerate(bins):
+        cells = bins[name]
+        if isinstance(cells, Grid):
+
+            def cell_counts(rows: exp.Expression, number: int = number, name: str = name) -> exp.Expression:
+                return _counted(rows, number, name, bins[name], types, by, of="s")
+
+            found = source.grouped(engine, cell_counts, given, step="histogram")
+            parts.append(exp.select(*(column(item.name) for item in given)).from_(found.expression()))
+        else:
+            values = source.counted(engine, list(dict.fromkeys([*classes, name])), None)
+            records = None if values.count is None else exp.Sum(this=column(values.count))
+            parts.append(_counted(values.table.expression(), number, name, cells, types, by, records))
+    return render(union_all(parts))
 
 
 def _counted(
-    table: Table, number: int, name: str, bins: Bins, types: Mapping[str, str], by: str | None
+    rows: exp.Expression,
+    number: int,
+    name: str,
+    bins: Bins,
+    types: Mapping[str, str],
+    by: str | None,
+    records: exp.Expression | None = None,
+    *,
+    of: str | None = None,
 ) -> exp.Select:
     # records are counted by whole steps, or texts, first: the ends are cut from these few rows
-    classes = [] if by is None else [alias(without_enum(column(by), types[by]), "class")]
+    classes = [] if by is None else [alias(without_enum(column(by, of), types[by]), "class")]
     if isinstance(bins, Grid):
-        value, cell = cell_steps(_number(name, types[name]), bins), _within(column("value"), bins)
+        value, cell = cell_steps(_number(name, types[name], of), bins), _within(column("value"), bins)
     else:
-        value, cell = exp.cast(column(name), "TEXT"), _position(column("value"), bins)
-    items = [*classes, alias(value, "value"), alias(exp.Count(this=exp.Star()), "records")]
-    counted = _grouped(items, table.expression()).subquery("counted")
+        value, cell = exp.cast(column(name, of), "TEXT"), _position(column("value"), bins)
+    counts = exp.Count(this=exp.Star()) if records is None else records
+    items = [*classes, alias(value, "value"), alias(counts, "records")]
+    counted = _grouped(items, rows).subquery("counted")
     sums = alias(exp.cast(exp.Sum(this=column("records")), "BIGINT"), "records")
     known = [] if by is None else [column("class")]
     return _grouped([alias(literal(number), "attribute"), *known, alias(cell, "cell"), sums], counted)
@@ -145,13 +186,14 @@ def _grouped(items: Sequence[exp.Expression], source: exp.Expression) -> exp.Sel
     return exp.select(*items).from_(source).group_by(exp.var("ALL"))
 
 
-def _number(name: str, type_text: str) -> exp.Expression:
+def _number(name: str, type_text: str, of: str | None) -> exp.Expression:
     if not is_number(type_text):
         raise InvalidSource(
             f"Column {name!r} holds no numbers, so it has no intervals.",
             f"Give the table with {name!r} as a number, or name another column.",
         )
-    return column(name) if type_text == "DOUBLE" else exp.cast(column(name), "DOUBLE")
+    value = column(name, of)
+    return value if type_text == "DOUBLE" else exp.cast(value, "DOUBLE")
 
 
 def cell_steps(value: exp.Expression, grid: Grid) -> exp.Expression:

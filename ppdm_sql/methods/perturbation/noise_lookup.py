@@ -9,6 +9,7 @@ from dataclasses import replace
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, resolve
+from ppdm_sql.engine.source import source_of
 from ppdm_sql.engine.statements import bind, text
 from ppdm_sql.engine.types import Kind, kind_of
 from ppdm_sql.errors import InvalidOption, InvalidSource
@@ -93,7 +94,8 @@ def domains_given(
 def categories(engine: Engine, table: Table, item: Column) -> tuple[str, ...]:
     """List the values of a column as text, in order, NULL aside, in one GROUP BY; refuse more than 1000."""
     with engine.workspace():
-        found = distinct_texts(engine, exact_table(engine, table, [item]), item.name, MOST_VALUES + 1)
+        rows = source_of(engine, table).counted(engine, [item.name], None).table
+        found = distinct_texts(engine, exact_table(engine, rows, [item]), item.name, MOST_VALUES + 1)
     if len(found) > MOST_VALUES:
         raise InvalidSource(
             f"Column {item.name!r} has more than {MOST_VALUES} different values, so it holds no categories.",

@@ -20,6 +20,8 @@ from ppdm_sql.audit.randomized_persons import OwnedRows
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.person_columns import check_persons
+from ppdm_sql.engine.records import read_records
+from ppdm_sql.engine.source import is_stand_in
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.run import Run
@@ -113,6 +115,7 @@ class RandomizeRun(Run[Randomized]):
         """Read the source, draw the noise, write the noisy rows and measure them."""
         engine, progress = self.engine, self.progress
         progress.start(f"reading {self.source}")
+        self._read_elsewhere()
         self._records()
         asked = [(item, self.columns[item.column]) for item in self.roles.asked]
         number, noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress)
@@ -129,6 +132,16 @@ class RandomizeRun(Run[Randomized]):
             measures += self._averaged(table, persons, noisy)
         marginals, moments = self._marginals(table, noisy), self._moments(table, noisy)
         return Randomized(table, number, noisy, key, measures, marginals, moments, persons)
+
+    def _read_elsewhere(self) -> None:
+        """Read the records of a table that lives elsewhere, where rows have no numbers that stay."""
+        roles = self.roles
+        self.numbered = not is_stand_in(self.engine, self.table)
+        if not self.numbered and roles.record is None and not roles.person:
+            raise unknown_rows(self.source)
+        asked = [item.column for item in roles.asked]
+        needed = {*asked, *self.carried, *roles.pseudonyms, *roles.person, roles.record}
+        read_records(self.engine, self.table, needed)
 
     def _source_rows(self) -> Table:
         """Give the source as method and audit read it; numbers that get noise are read as they are."""
@@ -155,7 +168,7 @@ class RandomizeRun(Run[Randomized]):
         engine, name = self.engine, self.roles.record
         self.records: RecordKey | None = None
         # persons need no records where nothing varies in their rows, which is not known yet
-        if name is None and (not self.roles.person or is_stable(engine, self.table)):
+        if name is None and self.numbered and (not self.roles.person or is_stable(engine, self.table)):
             listed = list(self.columns.values())
             self.records = records_by_row(engine, self.table, listed, self.source)
         self.rows = self._source_rows()

@@ -94,7 +94,7 @@ def candidates(
     ]
     single = isinstance(per_group, int) and per_group == 1
     wanted = "1" if single else _wanted(per_group)
-    weighted = _weighted(identified, lookups, totals, wanted, logs=logs)
+    weighted = _plain(_weighted(identified, lookups, totals, wanted, logs=logs), identified.categories)
     keys = identified.keys if single else (*identified.keys, "member")
     columns = _columns(identified.categories, keys, blur, seed)
     if not single:
@@ -210,18 +210,24 @@ def _weighted(
 
 def _columns(categories: int, keys: Sequence[str], blur: float, seed: bytes) -> list[str]:
     every = range(categories)
-    total = "(" + " + ".join(f"likelihood_{h}" for h in every) + ")"
-    plain = [f"round(likelihood_{h} / {total} * 1e9)" for h in every]
     number = "BIGINT" if blur else "INTEGER"
     posteriors = [
         f"CASE WHEN category = {h} THEN {NEVER[number]} "
-        f"ELSE {plain[h] + gumbel_noise(blur, seed, keys, h)} END::{number} AS p{h}"
+        f"ELSE plain_{h}{gumbel_noise(blur, seed, keys, h)} END::{number} AS p{h}"
         for h in every
     ]
-    unblurred = [f"{plain[h]}::INTEGER AS unblurred_{h}" for h in every] if blur else []
-    true_posterior = "CASE category " + " ".join(f"WHEN {h} THEN {plain[h]}" for h in every) + " END"
+    unblurred = [f"plain_{h}::INTEGER AS unblurred_{h}" for h in every] if blur else []
+    true_posterior = "CASE category " + " ".join(f"WHEN {h} THEN plain_{h}" for h in every) + " END"
     kind = f"(category + CASE WHEN records > 1 THEN {categories} ELSE 0 END)::USMALLINT AS kind"
     return [kind, f"{true_posterior}::INTEGER AS true_posterior", *posteriors, *unblurred]
+
+
+def _plain(weighted: str, categories: int) -> str:
+    """Give SQL for the posteriors before noise, each computed once: DuckDB shares nothing between CASEs."""
+    every = range(categories)
+    total = " + ".join(f"likelihood_{h}" for h in every)
+    shares = ", ".join(f"round(likelihood_{h} / total * 1e9) AS plain_{h}" for h in every)
+    return f"SELECT *, {shares} FROM (SELECT *, {total} AS total FROM ({weighted}))"
 
 
 def _members_to_change(engine: Engine, table: Table, categories: int) -> Counts:

@@ -14,7 +14,7 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms
-from ppdm_sql.methods.top_down.cuts import Cuts
+from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.groupings import CountedGrouping, Grouping
 from ppdm_sql.methods.top_down.remembering import Memory, RememberedGrouping
 from ppdm_sql.methods.top_down.score import Gains
@@ -43,20 +43,26 @@ class ConditionalEntropy(Gains):
         self._formula = [class_entropy([f"p{j}" for j in range(len(counted))])]
         found: Grouping = CountedGrouping(engine, atoms, attributes, counted, horizon)
         self._grouping = found if memory is None else RememberedGrouping(found, counted, memory)
-        self._known: tuple[Cuts, list[Codes], list[Floats]] | None = None
+        self._state: list[Codes] = []
+        self._known: dict[Candidate, float] = {}
 
     def of(self, cuts: Cuts, candidates: Sequence[Codes]) -> Sequence[Floats]:
-        """Measure the gains of candidates, in a new state of all that are given, later of some of them."""
-        if self._known is None or self._known[0] is not cuts:
-            self._known = cuts, list(candidates), self._measured(cuts, candidates)
-        _, known, gains = self._known
-        pairs = zip(candidates, known, gains, strict=True)
-        return [found[np.isin(every, ids)] for ids, every, found in pairs]
+        """Give the gains of candidates, and measure those that were not yet asked about in this state.
 
-    def _measured(self, cuts: Cuts, candidates: Sequence[Codes]) -> list[Floats]:
+        A state is the parts of its cuts: where a boundary falls and another takes its place, they stay.
+        """
+        state = [cut.parts for cut in cuts]
+        if not (self._state and all(map(np.array_equal, state, self._state))):
+            self._state, self._known = state, {}
         every = [(a, int(candidate)) for a, ids in enumerate(candidates) for candidate in ids]
-        falls = repeatable(self._grouping.after(cuts, every, self._formula)[:, 0]) / self._records
-        return np.split(falls, np.cumsum([len(ids) for ids in candidates])[:-1])
+        if new := [candidate for candidate in every if candidate not in self._known]:
+            self._known.update(zip(new, self._falls(cuts, new).tolist(), strict=True))
+        gains = np.array([self._known[candidate] for candidate in every], dtype=np.float64)
+        return np.split(gains, np.cumsum([len(ids) for ids in candidates])[:-1])
+
+    def _falls(self, cuts: Cuts, candidates: Sequence[Candidate]) -> Floats:
+        """Measure by what the entropy falls after each of some candidates."""
+        return repeatable(self._grouping.after(cuts, candidates, self._formula)[:, 0]) / self._records
 
     def shrink(self, reachable: Sequence[Codes]) -> None:
         """Merge what no reachable state tells apart."""

@@ -110,6 +110,10 @@ class Constraints:
         """Tighten bounds of the numbers after each candidate: no class is larger than its smallest part."""
         return np.where(self._sizes[attribute], np.minimum(after, smallest[:, None]), after)
 
+    def worse(self, measured: Floats, other: Floats) -> Floats:
+        """Give the worse of two states, number by number."""
+        return np.where(self._direction > 0, np.fmax(measured, other), np.fmin(measured, other))
+
     def least_rest(self, attribute: int, measured: Floats) -> int:
         """Give how many records beside a disclosed value are too many to be the smallest class of a state."""
         sizes = measured[self._sizes[attribute]]

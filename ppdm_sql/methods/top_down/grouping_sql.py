@@ -223,17 +223,25 @@ def specializations_sql(counts: Table, keys: Keys, attribute: int, formulas: Seq
           candidate
     """
     counted = needed(formulas)
-    summed = sums(counted)
     numbered, groups = group_keys(keys)
-    names = {c: c for c in counted}
-    parts = (
-        f"SELECT {groups}, $candidate[part + 1] AS candidate, {summed} "
-        f"FROM (SELECT {numbered}, $part[c{attribute} + 1] AS part, {', '.join(counted)} FROM {counts}) "
-        f"WHERE part >= 0 GROUP BY {groups}, part"
+    coded = (
+        f"(SELECT {numbered}, $part[c{attribute} + 1] AS part, {', '.join(counted)} FROM {counts}) "
+        "WHERE part >= 0"
     )
+    parts = (
+        f"SELECT {groups}, $candidate[part + 1] AS candidate, {sums(counted)} "
+        f"FROM {coded} GROUP BY {groups}, part"
+    )
+    return _after_splits(parts, groups, counted, formulas)
+
+
+def _after_splits(parts: str, groups: str, counted: Sequence[str], formulas: Sequence[Formula]) -> str:
+    """Write the numbers of the states after candidates, from the parts that they make of each group."""
+    names = {c: c for c in counted}
     if any(formula.total == "sum" for formula in formulas):
         after = ", ".join(f"sum({formula.of(names)}) AS after_{j}" for j, formula in enumerate(formulas))
         falls = ", ".join(f"sum({formula.of(names)} - after_{j})" for j, formula in enumerate(formulas))
+        summed = sums(counted)
         whole = f"SELECT candidate, {summed}, {after} FROM ({parts}) AS parts GROUP BY {groups}, candidate"
         unsettled = _unsettled(counted, formulas)
         return f"SELECT candidate, {falls} FROM ({whole}) AS groups{unsettled} GROUP BY candidate"
@@ -331,6 +339,66 @@ FROM "counts" GROUP BY group0, c0'
     by_value = f"$part[c{attribute} + 1] AS part, c{attribute} AS code"
     query = f"SELECT {numbered}, {by_value}, {sums(counted)} FROM {counts} GROUP BY {groups}, c{attribute}"
     return query, groups.split(", ")
+
+
+def by_attribute_sql(
+    counts: Table, keys: Keys, attributes: Sequence[int], formulas: Sequence[Formula]
+) -> str:
+    """Measure the states after candidates of several attributes that split groups of their own, a row each.
+
+    The counts are read once, by group and the parts of all attributes, which leaves fewer rows; then each
+    attribute has an aggregation of its own. ``$part<i>`` numbers the parts of all candidates of an attribute,
+    -1 for none, and ``$candidate`` says whose a part is, whatever its attribute. The keys are of all
+    attributes.
+
+    Example: the smallest class by Job and Country, after candidates of Job; further attributes follow.
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> from ppdm_sql.privacy import ValueCounts, parse
+        >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
+        >>> print(formatted(by_attribute_sql(Table("counts"), [[0, 1]], [0], [smallest])))
+        WITH coded AS MATERIALIZED (
+          SELECT
+            CAST(0 AS BIGINT) + $key0[c0 + 1] + $key1[c1 + 1] AS group0,
+            $part0[c0 + 1] AS part0,
+            CAST(SUM(n) AS BIGINT) AS n
+          FROM "counts"
+          GROUP BY
+            group0,
+            part0
+        )
+        SELECT
+          candidate,
+          MIN(NULLIF(n, 0))
+        FROM (
+          SELECT
+            group0,
+            $candidate[part0 + 1] AS candidate,
+            CAST(SUM(n) AS BIGINT) AS n
+          FROM coded
+          WHERE
+            part0 >= 0
+          GROUP BY
+            group0,
+            part0
+        ) AS parts
+        GROUP BY
+          candidate
+    """
+    counted = needed(formulas)
+    numbered, groups = group_keys(keys)
+    split = ", ".join(f"$part{i}[c{i} + 1] AS part{i}" for i in attributes)
+    by_all = ", ".join([groups, *(f"part{i}" for i in attributes)])
+    coded = (
+        f"WITH coded AS MATERIALIZED (SELECT {numbered}, {split}, {sums(counted)} FROM {counts} "
+        f"GROUP BY {by_all})"
+    )
+    parts = (
+        f"SELECT {groups}, $candidate[part{i} + 1] AS candidate, {sums(counted)} "
+        f"FROM coded WHERE part{i} >= 0 GROUP BY {groups}, part{i}"
+        for i in attributes
+    )
+    each = (_after_splits(part, groups, counted, formulas) for part in parts)
+    return f"{coded} {' UNION ALL '.join(each)}"
 
 
 def sweep_sql(

@@ -19,6 +19,7 @@ from ppdm_sql.methods.top_down.boundaries import GroupsByValue
 from ppdm_sql.methods.top_down.count_tables import Counted, CountTable, count_table, count_table_sql
 from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts
 from ppdm_sql.methods.top_down.grouping_sql import (
+    by_attribute_sql,
     by_value_sql,
     chain_sql,
     disclosures_sql,
@@ -37,8 +38,9 @@ WORTH_SHRINKING, WORTH_PROJECTING = 2000, 20_000
 SHRINK_BELOW, MOST_COMBINATIONS = 0.3, 8
 """Merge values when the product of the live domain sizes falls below this share of what it is, and below so
 many times the rows: a product far above the rows says nothing of them."""
-WORTH_SWEEPING, MOST_SUMS = 100_000, 80
-"""Rows from which on candidates of all attributes are read at once, and sums that a statement may hold."""
+WORTH_SWEEPING, MOST_SUMS = 100_000, 16
+"""Rows from which on the candidates of all attributes are asked about at once, and sums with a condition that
+are cheaper than an aggregation for each attribute."""
 
 
 class Grouping(ABC):
@@ -203,15 +205,10 @@ class CountedGrouping(Grouping):
     def after_specializations(
         self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
     ) -> Floats:
-        attributes = list(dict.fromkeys(attribute for attribute, _ in candidates))
-        # On large tables, where reading costs more than planning, one scan serves the candidates of all.
-        if self.is_large and len(attributes) > 1:
+        (attribute, _), *others = candidates
+        if any(other != attribute for other, _ in others):
             return self._sweep(cuts, candidates, formulas)
-        read = np.empty((len(candidates), len(formulas)))
-        for attribute in attributes:
-            rows = [row for row, candidate in enumerate(candidates) if candidate[0] == attribute]
-            read[rows] = self._within(cuts, attribute, [candidates[row][1] for row in rows], formulas)
-        return read
+        return self._within(cuts, attribute, [candidate for _, candidate in candidates], formulas)
 
     def path(
         self, cuts: Cuts, attribute: int, disclosed: Sequence[int], formulas: Sequence[Formula]
@@ -250,23 +247,16 @@ class CountedGrouping(Grouping):
         return by_candidate(rows, len(candidates), len(formulas))
 
     def _sweep(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
-        """Measure the states after candidates of several attributes; a scan for every few of them."""
-        most = max(MOST_SUMS // len(needed(formulas)), 1)
-        batches: list[list[Candidate]] = [[]]
-        room = most
-        for attribute, candidate in candidates:
-            parts = len(cuts[attribute].split(candidate))
-            if batches[-1] and parts > room:
-                batches.append([])
-                room = most
-            batches[-1].append((attribute, candidate))
-            room -= parts
-        return np.vstack([self._swept(cuts, batch, formulas) for batch in batches])
-
-    def _swept(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
+        """Measure the states after candidates of several attributes; one scan."""
         counts, keys, params, parts = self._swept_parts(cuts, candidates)
-        (row,) = self._engine.query(sweep_sql(counts.table, keys, parts, formulas), params, step="sweep")
-        return np.array(row, dtype=np.float64).reshape(len(candidates), len(formulas))
+        if sum(len(made) - 1 for _, made in parts) * len(needed(formulas)) <= MOST_SUMS:
+            (row,) = self._engine.query(sweep_sql(counts.table, keys, parts, formulas), params, step="sweep")
+            return np.array(row, dtype=np.float64).reshape(len(candidates), len(formulas))
+        params["candidate"] = [number for number, (_, made) in enumerate(parts) for _ in made]
+        attributes = list(dict.fromkeys(attribute for attribute, _ in candidates))
+        text = by_attribute_sql(counts.table, keys, attributes, formulas)
+        rows = self._engine.query(text, params, step="by_attribute")
+        return by_candidate(rows, len(candidates), len(formulas))
 
     def _swept_parts(
         self, cuts: Cuts, candidates: Sequence[Candidate]

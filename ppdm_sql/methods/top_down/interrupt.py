@@ -8,15 +8,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from ppdm_sql.engine.watching import SignalHandler
 from ppdm_sql.progress import Progress
 
 
-class Interrupt:
+class Interrupt(SignalHandler):
     """A flag that the first Ctrl-C sets; the second raises KeyboardInterrupt."""
 
     def __init__(self, progress: Progress) -> None:
         self.requested = False
         self._progress = progress
+        self._signals = 0
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """Handle the signal."""
@@ -24,6 +26,11 @@ class Interrupt:
             raise KeyboardInterrupt
         self.requested = True
         self._progress.notice("Stopping; the state reached will be published. Ctrl-C again aborts.")
+
+    def stops(self) -> bool:
+        """Tell whether a signal aborts, and with it the statement that is running: the second one does."""
+        self._signals += 1
+        return self._signals > 1
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy, class_entropy, repeatable
-from ppdm_sql.methods.top_down.cuts import Cuts
+from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints, ClassRule, broken
 from ppdm_sql.methods.top_down.left_out_measure import SweptGrouping, asked_groupings
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, total_entropy
@@ -48,7 +48,8 @@ class KeptEntropy(ConditionalEntropy):
         horizon: Sequence[Codes],
     ) -> None:
         (asked,) = asked_groupings(atoms, constraints.asked)
-        counted, self._records, self._known = dict(asked.counted), atoms.records, None
+        counted, self._records = dict(asked.counted), atoms.records
+        self._state, self._known = [], {}
         values = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
         names = [counted.setdefault(value, f"p{len(counted)}") for value in values]
         self._kept = kept_entropy(asked.rules(engine, atoms), names)
@@ -63,14 +64,11 @@ class KeptEntropy(ConditionalEntropy):
         kept = [(ids[here], smallest[here]) for (ids, smallest), here in zip(opened, told, strict=True)]
         return kept, [found[here] for found, here in zip(gains, told, strict=True)]
 
-    def _measured(self, cuts: Cuts, candidates: Sequence[Codes]) -> list[Floats]:
-        every = [(a, int(candidate)) for a, ids in enumerate(candidates) for candidate in ids]
-        if not every:
-            return [np.zeros(0) for _ in candidates]
+    def _falls(self, cuts: Cuts, candidates: Sequence[Candidate]) -> Floats:
         before = self._together(self._swept.chain([cuts], self._kept))
-        after = self._together(self._swept.after(cuts, every, self._kept))
-        falls = np.where(abs(before - after) > NOISE * before, before - after, 0.0) / self._records
-        return np.split(falls, np.cumsum([len(ids) for ids in candidates])[:-1])
+        after = self._together(self._swept.after(cuts, candidates, self._kept))
+        falls = np.where(abs(before - after) > NOISE * before, before - after, 0.0)
+        return np.asarray(falls / self._records)
 
     @staticmethod
     def _together(read: Floats) -> Floats:

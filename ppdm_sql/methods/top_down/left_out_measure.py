@@ -15,7 +15,7 @@ from ppdm_sql.methods.top_down.constraints import Constraint
 from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.grouping_sql import needed
-from ppdm_sql.methods.top_down.groupings import MOST_SUMS, CountedGrouping, numbered_parts
+from ppdm_sql.methods.top_down.groupings import CountedGrouping, numbered_parts
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints, ClassRule
 from ppdm_sql.methods.top_down.left_out_sql import (
     kept_formulas,
@@ -25,6 +25,8 @@ from ppdm_sql.methods.top_down.left_out_sql import (
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.privacy import Counts, Formula, ValueCounts
 
+MOST_SUMS = 80
+"""Sums that a statement may hold."""
 Totals = Callable[[int], Sequence[int]]
 """Gives the records of each value of a coded column."""
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import Literal, cast
 
@@ -23,10 +24,10 @@ from numpy.typing import NDArray
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.column_wishes import ColumnWishes
 from ppdm_sql.methods.top_down.constraints import Constraints
-from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts, SuppressionCut, refined
+from ppdm_sql.methods.top_down.cuts import Candidate, ClosedCut, Cut, Cuts, SuppressionCut, refined
 from ppdm_sql.methods.top_down.disclosure_order import Disclosure, DisclosureOrder
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
-from ppdm_sql.methods.top_down.ranking import Ranking, RefinementStep, ScoredBlock
+from ppdm_sql.methods.top_down.ranking import MeasuredAhead, Ranking, RefinementStep, ScoredBlock
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, Gains, PrivacyLoss, Rounding, score
 from ppdm_sql.methods.top_down.shortlist import FIRST, MANY, MORE, Shortlist
 from ppdm_sql.progress import Progress
@@ -61,14 +62,6 @@ class State:
     """Steps from which on all states hold all limits; one more than there are where this one does not."""
 
 
-@dataclass
-class _Measured:
-    """Numbers of the states after candidates of one state, and what is measured of the states after those."""
-
-    numbers: dict[Candidate, Floats] = field(default_factory=dict)
-    after: dict[Candidate, _Measured] = field(default_factory=dict)
-
-
 class Refinement:
     """A run of the loop.
 
@@ -96,15 +89,17 @@ class Refinement:
         self._rounding, self._wishes = rounding, wishes or ColumnWishes.none(len(cuts))
         self.loss = PrivacyLoss(constraints.lost, len(cuts))
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
-        self._refused: set[Candidate] = set()  # not valid in this state, and yet not dead
+        self._refused = [~alive for alive in self._alive]  # not valid in this state, and yet not dead
         (root,) = measure.chain([cuts])
         self.state = State(cuts, root, kept_from=self._kept_from(root, 0, 0))
         self._usable = [alive.copy() for alive in self._alive]
         # Of what is not measured yet only this is known: no state is better than the most general one.
         self._bounds = [np.tile(root, (size, 1)) for size in sizes]
-        self._measured, self._candidates = _Measured(), 0
-        self._decided: list[RefinementStep] = []
-        self._behind = _Measured()  # of the state that the decided steps lead to
+        self._measured, self._candidates, self._at_first = MeasuredAhead(), 0, 0
+        # Others make new candidates as they go, so that it would say nothing of how many some are left.
+        self._only_disclosures = all(isinstance(cut, (SuppressionCut, ClosedCut)) for cut in cuts)
+        self._decided: list[tuple[RefinementStep, Floats]] = []
+        self._behind = MeasuredAhead()  # of the state that the decided steps lead to
         self._shortlists: dict[int, Shortlist] = {}
         self._narrowest = NARROWEST if measure.measures_ahead else FEW
         self._length, self._batch, self._broke = SHORTEST, self._narrowest, False
@@ -143,9 +138,10 @@ class Refinement:
             self._choose_usable()
         while True:
             if self._decided and not interrupted():
-                return self._decided[0]
+                return self._decided[0][0]
             ranking = self._rank()
             self._candidates = len(ranking)
+            self._at_first = self._at_first or self._candidates
             if not len(ranking) or interrupted():
                 return None
             # Bounds are too good, so all others are worse than they stand: the first is the winner as soon as
@@ -161,25 +157,27 @@ class Refinement:
         state.steps.append(step)
         kept_from = self._kept_from(measured, len(state.steps), state.kept_from)
         self.state = State(refined(state.cuts, step.candidate), measured, state.steps, kept_from=kept_from)
-        self._measured = self._measured.after.get(step.candidate, _Measured())
+        self._measured = self._measured.after.get(step.candidate, MeasuredAhead())
         self._constraints.forget(self._bounds, measured)
         self._reopen()
         self._used += 1
         self._learn()
 
     def _perform_decided(self, most: int | None) -> None:
-        """Perform disclosures that are decided; what is measured of the state stays as it is."""
-        steps = self._decided[:most]
+        """Perform disclosures that are decided; all their states keep all limits."""
+        decided = self._decided[:most]
         del self._decided[:most]
+        steps, measured = [step for step, _ in decided], decided[-1][1]
         attribute, _ = steps[0].candidate
-        cuts, codes = list(self.state.cuts), [code for _, code in (step.candidate for step in steps)]
-        cuts[attribute] = cast(SuppressionCut, cuts[attribute]).disclose(codes)
+        cut = cast(SuppressionCut, self.state.cuts[attribute])
+        after = cut.disclose([step.candidate[1] for step in steps])
+        cuts = (*self.state.cuts[:attribute], after, *self.state.cuts[attribute + 1 :])
         self.state.steps.extend(steps)
-        self.state = replace(self.state, cuts=tuple(cuts))
+        self.state = replace(self.state, cuts=cuts, measured=measured)
         self._candidates -= len(steps) - 1
         self._used += len(steps)
         if not self._decided:
-            self._measured, self._behind = self._behind, _Measured()
+            self._measured, self._behind = self._behind, MeasuredAhead()
             self._learn()
 
     def _kept_from(self, measured: Floats, steps: int, before: int) -> int:
@@ -189,7 +187,7 @@ class Refinement:
         """Take over a step of another party, and the numbers of its state; older ones bound what is now."""
         self.state.steps.append(step)
         self.state = replace(self.state, measured=measured)
-        self._measured = _Measured()
+        self._measured = MeasuredAhead()
 
     def stop(self, why: Stopped) -> State:
         """End the run with the state reached."""
@@ -207,8 +205,9 @@ class Refinement:
         position = self._constraints.worst(state.measured)
         worst = self._constraints.describe(position, float(state.measured[position]))
         left = max(self._candidates - 1, 0)
-        logger.info("round %d: %d candidates left, nearest to its limit: %s", len(state.steps), left, worst)
-        progress.update(step=len(state.steps), candidates=left, worst=worst)
+        number, of = len(state.steps), f" of {self._at_first}" if self._only_disclosures else ""
+        logger.info("round %d: %d%s candidates left, nearest to its limit: %s", number, left, of, worst)
+        progress.update(step=number, candidates=f"{left}{of}", worst=worst)
 
     # -- scores, and bounds of them ---------------------------------------------------------------
 
@@ -280,13 +279,12 @@ class Refinement:
         self, attribute: int, ids: Codes, smallest: Codes, gains: Floats, before: Floats
     ) -> ScoredBlock:
         gains = self._wishes.weigh(attribute, np.where(gains < LEAST_GAIN, 0.0, gains))
-        losses = self._losses(attribute, ids, smallest, before)
+        losses = self.loss.of(attribute, before, self._known_after(attribute, ids, smallest))
         return ScoredBlock(attribute, ids, gains, losses, score(gains, losses), len(ids))
 
-    def _losses(self, attribute: int, ids: Codes, smallest: Codes, before: Floats) -> Floats:
+    def _known_after(self, attribute: int, ids: Codes, smallest: Codes) -> Floats:
         # An earlier number is too good, which makes the loss too small and the score too high: a bound.
-        after = self._constraints.bounded(attribute, self._bounds[attribute][ids], smallest)
-        return self.loss.of(attribute, before, after)
+        return self._constraints.bounded(attribute, self._bounds[attribute][ids], smallest)
 
     def _learn(self) -> None:
         """Take fresh numbers as bounds; a candidate that breaks a limit is dead for good."""
@@ -299,7 +297,7 @@ class Refinement:
             self._measured.numbers.items(), valid, strict=True
         ):
             self._bounds[attribute][candidate] = numbers
-            if holds or not self._may_follow(attribute, candidate):
+            if holds or not self._alive[attribute][candidate] or self._refused[attribute][candidate]:
                 continue
             self._fell(attribute, [candidate])
             fallen.add(attribute)
@@ -307,25 +305,17 @@ class Refinement:
             self._shortlists.pop(attribute, None)
             self._offer_others(attribute)
 
-    def _may_follow(self, attribute: int, candidate: int) -> bool:
-        """Whether a candidate is not known to break a limit in the present state."""
-        return bool(self._alive[attribute][candidate]) and (attribute, candidate) not in self._refused
-
     def _fell(self, attribute: int, candidates: Iterable[int]) -> None:
         """Drop candidates that break a limit: for good, or where refinement can mend them, in this state."""
+        chosen = list(candidates)
         if self._constraints.monotone:
-            self._alive[attribute][list(candidates)] = False
+            self._alive[attribute][chosen] = False
         else:
-            self._refused.update((attribute, int(candidate)) for candidate in candidates)
+            self._refused[attribute][chosen] = True
 
     def _open_now(self, attribute: int) -> NDArray[np.bool_]:
         """For each candidate id of an attribute, whether it may be performed in the present state."""
-        alive = self._alive[attribute]
-        refused = [candidate for a, candidate in self._refused if a == attribute]
-        if refused:
-            alive = alive.copy()
-            alive[refused] = False
-        return alive
+        return np.asarray(self._alive[attribute] & ~self._refused[attribute])
 
     def _offer_others(self, attribute: int) -> None:
         """Offer the best boundary that is valid in the place of one that fell, in each interval."""
@@ -344,12 +334,12 @@ class Refinement:
 
     def _reopen(self) -> None:
         """Let go of what the last state alone refused."""
-        reopened = {attribute for attribute, _ in self._refused}
-        self._refused.clear()
-        if reopened:
-            pairs = enumerate(self.state.cuts)
-            cuts = [c.reopened(self._alive[a]) if a in reopened else c for a, c in pairs]
-            self.state = replace(self.state, cuts=tuple(cuts))
+        for attribute, refused in enumerate(self._refused):
+            if refused.any():
+                refused[:] = False
+                cuts = list(self.state.cuts)
+                cuts[attribute] = cuts[attribute].reopened(self._alive[attribute])
+                self.state = replace(self.state, cuts=tuple(cuts))
 
     def _choose_usable(self) -> None:
         """Choose the candidates that keep all limits; if none does, and this state does not, any."""
@@ -424,28 +414,32 @@ class Refinement:
     def _measure_path(self, ranking: Ranking) -> bool:
         """Measure the disclosures of one attribute that are next; whether there is a way of them that pays.
 
-        As long as no number changes, they are the steps of the run, and are decided together.
+        As long as the numbers come out as foretold, they are the steps of the run, and decided together.
         """
         attribute, _ = ranking.winner
         way = list(islice(self._disclosures(ranking), self._length))
         if len(way) < min(self._short, self._length):
             return False
-        before, codes = self.state.measured, [disclosure.code for disclosure in way]
-        numbers = self._measure.path(self.state.cuts, before, attribute, codes)
-        sure = _first(~(numbers == before).all(axis=1))
+        cuts, codes = self.state.cuts, [disclosure.code for disclosure in way]
+        numbers = self._measure.path(cuts, self.state.measured, attribute, codes)
         valid = self._constraints.valid(numbers)
-        self._broke = not bool(valid.all())
+        foretold = (numbers == np.array([disclosure.after for disclosure in way])).all(axis=1)
+        sure = _first(~(valid & foretold))
+        self._broke = not bool(valid[: sure + BEHIND].all())
         end = min(_first(~valid) + 1, sure + BEHIND, len(way))
-        self._decided = [RefinementStep((attribute, code), *numbers) for code, *numbers in way[:sure]]
+        steps = [RefinementStep((attribute, code), *won) for code, *won, _ in way[:sure]]
+        self._decided = list(zip(steps, numbers[:sure], strict=True))
         behind = self._behind if sure else self._measured
         for code, row in zip(codes[sure:end], numbers[sure:end], strict=True):
             behind.numbers[attribute, code] = row
-            behind = behind.after.setdefault((attribute, code), _Measured())
+            behind = behind.after.setdefault((attribute, code), MeasuredAhead())
         self._expected = end
+        if end < len(way):
+            self._length = max(end, SHORTEST)
         return True
 
     def _disclosures(self, ranking: Ranking) -> Iterable[Disclosure]:
-        """Give the disclosures of the best candidate's attribute, in the order that no number changes."""
+        """Give the disclosures of the best candidate's attribute, in the order of what is known of them."""
         attribute, _ = ranking.winner
         cut, before = self.state.cuts[attribute], self.state.measured
         if not isinstance(cut, SuppressionCut):
@@ -454,13 +448,24 @@ class Refinement:
         order = DisclosureOrder(
             cut,
             ids,
-            self._losses(attribute, ids, smallest, before),
+            self._known_after(attribute, ids, smallest),
+            before,
+            losses=partial(self.loss.of, attribute),
+            worse=self._constraints.worse,
             weight=self._wishes.weights[attribute],
             rounding=self._rounding,
-            rivals=ranking.rivals(attribute),
+            rivals=partial(self._rivals, attribute),
             rest=self._constraints.least_rest(attribute, before),
         )
         return islice(order, self._wishes.room(attribute, cut))
+
+    def _rivals(self, attribute: int, before: Floats) -> tuple[float, float]:
+        """Give the best score of the attributes before one and of those after it; -1 for none."""
+        best = [-1.0] * len(self.state.cuts)
+        for a, cut in enumerate(self.state.cuts):
+            if a != attribute:
+                best[a] = float(self._best_block(a, cut, before, {}).scores.max(initial=-1.0))
+        return max(best[:attribute], default=-1.0), max(best[attribute + 1 :], default=-1.0)
 
     @property
     def _short(self) -> int:
@@ -473,7 +478,7 @@ class Refinement:
         measured = self._measured
         for (candidate, _), row in zip(chain, numbers, strict=True):
             measured.numbers[candidate] = row
-            measured = measured.after.setdefault(candidate, _Measured())
+            measured = measured.after.setdefault(candidate, MeasuredAhead())
         disclosures = not self.state.cuts[chain[0][0][0]].disjoint
         self._broke = disclosures and not bool(self._constraints.valid(numbers).all())
         self._expected = len(chain)

@@ -94,6 +94,15 @@ class PersonGrouping(CountedGrouping):
             read[own] = found[own]
         return read
 
+    def after_specializations(
+        self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
+    ) -> Floats:
+        read = np.full((len(candidates), len(formulas)), np.nan)
+        for attribute in dict.fromkeys(attribute for attribute, _ in candidates):
+            rows = [row for row, (other, _) in enumerate(candidates) if other == attribute]
+            read[rows] = self._within(cuts, attribute, [candidates[row][1] for row in rows], formulas)
+        return read
+
     def _within(
         self, cuts: Cuts, attribute: int, candidates: Sequence[int], formulas: Sequence[Formula]
     ) -> Floats:

@@ -1,9 +1,9 @@
-"""The open candidates of a state, scored: which is the best, and in what order they stand."""
+"""The open candidates of a state, best first, and what is measured of the states after them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -61,11 +61,6 @@ class Ranking:
             row -= len(block.ids)
         raise IndexError(row)
 
-    def rivals(self, attribute: int) -> tuple[float, float]:
-        """Give the best score of the attributes before one, and of those after it; -1 for none."""
-        best = [float(block.scores.max(initial=-1.0)) for block in self.blocks]
-        return max(best[:attribute], default=-1.0), max(best[attribute + 1 :], default=-1.0)
-
     @property
     def winner(self) -> Candidate:
         """The best candidate."""
@@ -91,3 +86,11 @@ class Ranking:
         """Give the ranking with another block for one attribute."""
         blocks = (*self.blocks[: block.attribute], block, *self.blocks[block.attribute + 1 :])
         return Ranking(blocks, self.rounding)
+
+
+@dataclass
+class MeasuredAhead:
+    """Numbers of the states after candidates of one state, and what is measured of the states after those."""
+
+    numbers: dict[Candidate, Floats] = field(default_factory=dict)
+    after: dict[Candidate, MeasuredAhead] = field(default_factory=dict)

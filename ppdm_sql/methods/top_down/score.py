@@ -25,7 +25,7 @@ from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.constraints import Constraint
 
 if TYPE_CHECKING:
-    from ppdm_sql.methods.top_down.cuts import Cuts
+    from ppdm_sql.methods.top_down.cuts import Cut, Cuts
 
 LEAST_GAIN = 1e-12
 """A gain below it is rounding error, and counts as none."""
@@ -122,11 +122,17 @@ class InformationGain(Gains):
 
     def of(self, cuts: Cuts, candidates: Sequence[Codes]) -> Sequence[Floats]:
         """Pick the gains of the candidates out of each cut's."""
-        pairs = zip(cuts, candidates, strict=True)
-        return [cut.gains[np.isin(cut.candidates, chosen)] for cut, chosen in pairs]
+        return [_of_chosen(cut, chosen) for cut, chosen in zip(cuts, candidates, strict=True)]
 
     def shrink(self, reachable: Sequence[Codes]) -> None:
         """Nothing is measured."""
+
+
+def _of_chosen(cut: Cut, chosen: Codes) -> Floats:
+    """Pick the gains of some candidates of a cut, in its order; most often they are all."""
+    if len(chosen) == len(cut.candidates):
+        return cut.gains
+    return np.asarray(cut.gains[np.isin(cut.candidates, chosen)])
 
 
 # -- what is lost ---------------------------------------------------------------------------------

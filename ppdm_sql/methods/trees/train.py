@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import cast
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.names import Table, resolve, resolve_all
+from ppdm_sql.engine.records import read_records
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import InvalidOption, said
 from ppdm_sql.methods.trees.coded_records import coded_records
 from ppdm_sql.methods.trees.features import class_type, classes_of, features
 from ppdm_sql.methods.trees.model import MODES, RECONSTRUCTED, DecisionTree, Mode
-from ppdm_sql.methods.trees.predicting import confusion
+from ppdm_sql.methods.trees.predicting import columns_for, confusion
 from ppdm_sql.methods.trees.pruning import numbered, pruned
 from ppdm_sql.methods.trees.request import TrainRequest
 from ppdm_sql.methods.trees.root_records import SMALL, root_records
@@ -48,6 +49,7 @@ def train(engine: Engine, source: str, request: TrainRequest, progress: Progress
             matrix = None
             if request.test is not None:
                 progress.start(f"testing on {request.test}")
+                _read_test(engine, tree, request.test)
                 matrix = confusion(engine, tree, request.test)
             return store_model(
                 engine,
@@ -65,6 +67,7 @@ def train(engine: Engine, source: str, request: TrainRequest, progress: Progress
 def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progress) -> DecisionTree:
     progress.start(f"reading {source}")
     table, mode = engine.find(source), cast(Mode, request.mode)
+    read_records(engine, table, _columns_read(engine, source, table, request))
     read, label, found = features(engine, source, table, request, progress)
     classes = classes_of(engine, read, label)
     coded = coded_records(engine, read, label, classes, found)
@@ -82,6 +85,20 @@ def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progr
     attributes = tuple(feature.attribute for feature in found)
     kept = pruned(nodes, attributes) if request.prune else numbered(nodes)
     return DecisionTree(mode, label, class_type(engine, table, label), classes, attributes, kept)
+
+
+def _columns_read(engine: Engine, source: str, table: Table, request: TrainRequest) -> set[str] | None:
+    """Give the columns that are read of a table; None for all."""
+    names = [item.name for item in engine.columns(table)]
+    label = resolve(request.class_column, names, table=source)
+    chosen = resolve_all(request.columns, names, table=source)
+    return {label, *chosen} if chosen else None
+
+
+def _read_test(engine: Engine, tree: DecisionTree, test: str) -> None:
+    """Read the columns that the test needs, where its table lives elsewhere."""
+    table = engine.find(test)
+    read_records(engine, table, columns_for(engine, tree, table, (tree.class_column,)).values())
 
 
 def _class_counts(engine: Engine, coded: Table, classes: int) -> list[int]:

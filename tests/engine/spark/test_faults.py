@@ -142,6 +142,14 @@ except Exception as error:
     assert run.stdout.startswith("DatabaseUnavailable") and "ppdm-sql[spark]" in run.stdout, run.stderr
 
 
+@pytest.mark.parametrize(
+    "said", ["java.lang.OutOfMemoryError: Java heap space", "TaskResultLost (result lost)", "maxResultSize"]
+)
+def test_too_little_memory_is_said_with_the_settings_that_give_more(said: str) -> None:
+    found = explained("collapse", RuntimeError(f"{CELL} {said}"))
+    assert "spark.driver.memory" in str(found) and CELL not in str(found)
+
+
 def test_an_unknown_error_is_named_by_its_kind_alone() -> None:
     found = explained("collapse", ValueError(CELL))
     assert CELL not in str(found) and "ValueError" in str(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -84,7 +85,7 @@ def test_a_table_of_the_catalogue_is_found_by_any_spelling(
 
 
 @pytest.mark.parametrize(
-    "name", ["nobody", "no.body", "a.b.c", "no`body`", "/no/where", "x.parquet", "; DROP"]
+    "name", ["nowhere", "no.body", "a.b.c", "no`body`", "/no/where", "x.parquet", "; DROP"]
 )
 def test_what_is_not_there_is_said_to_be_unknown(spark_place: SparkPlace, name: str) -> None:
     with pytest.raises(PpdmError) as raised:
@@ -110,7 +111,9 @@ def test_a_type_that_does_not_map_is_refused_where_it_is_read(
 ) -> None:
     spark_session.sql(f"CREATE OR REPLACE TEMP VIEW refused AS SELECT {value} AS odd, 'x' AS fine")
     assert ledger.audit("refused", ["k on fine"]).findings[0].classes == 1
-    assert [item.column for item in ledger.audit("refused").profile.columns] == ["fine"]  # type: ignore[union-attr]
+    looked = ledger.audit("refused")
+    assert looked.profile is not None and [item.column for item in looked.profile.columns] == ["fine"]
+    assert any("odd" in text for text in looked.notices)
     with pytest.raises(InvalidSource, match=f"'odd' of refused has the .*{word}"):
         ledger.audit("refused", ["k on odd"])
 
@@ -170,9 +173,23 @@ def test_nothing_is_left_in_either_place(ledger: Database, spark_session: Any, e
     assert not ledger.engine.sources and not ledger.engine.given
 
 
-def test_a_method_that_reads_duckdb_alone_says_so(ledger: Database, edges: str) -> None:
-    with pytest.raises(InvalidSource, match="lives elsewhere"):
-        ledger.generalize(edges, ["k >= 2 on text"], into="safe")
+def test_files_whose_path_is_odd_are_read(ledger: Database, parquet: Parquet) -> None:
+    folder = parquet("é `a' \"b 100%.parquet", "SELECT i % 2 AS a FROM range(8) r(i)")
+    assert ledger.audit(folder, ["k on a"]).findings[0].reached == 4
+
+
+def test_hostile_names_of_columns_reach_spark_as_numbers(ledger: Database, parquet: Parquet) -> None:
+    names = ["x.y", "a`b", "{z}", "S e;--", "ppdm_records", 'q"q', "c0"]
+    listed = ", ".join('1 AS "' + name.replace('"', '""') + '"' for name in names)
+    folder = parquet("hostile", f"SELECT {listed}, 3 AS n FROM range(9)")
+    for count, records in ((None, 9), ("n", 27)):
+        found = ledger.audit(folder, by=names, count_column=count).class_sizes[0]
+        assert found.sizes == ((records, 1, records),)
+
+
+def test_a_file_of_texts_is_read_here_beside_spark(ledger: Database, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a\nx\nx\n")
+    assert ledger.audit(str(tmp_path / "rows.csv"), ["k on a"]).findings[0].reached == 2
 
 
 def grouped(folder: str, names: list[str], count: str, where: str) -> list[str]:

@@ -53,6 +53,7 @@ STEPS = (
     "beside",
     "within",
     "sweep",
+    "by_attribute",
     "texts",
     "labels",
     "cuts",

@@ -117,26 +117,11 @@ SELECT
   CAST((
     category + CASE WHEN records > 1 THEN 3 ELSE 0 END
   ) AS USMALLINT) AS kind,
-  CAST(CASE category
-    WHEN 0
-    THEN ROUND(likelihood_0 / (
-      likelihood_0 + likelihood_1 + likelihood_2
-    ) * 1e9)
-    WHEN 1
-    THEN ROUND(likelihood_1 / (
-      likelihood_0 + likelihood_1 + likelihood_2
-    ) * 1e9)
-    WHEN 2
-    THEN ROUND(likelihood_2 / (
-      likelihood_0 + likelihood_1 + likelihood_2
-    ) * 1e9)
-  END AS INT) AS true_posterior,
+  CAST(CASE category WHEN 0 THEN plain_0 WHEN 1 THEN plain_1 WHEN 2 THEN plain_2 END AS INT) AS true_posterior,
   CAST(CASE
     WHEN category = 0
     THEN -1000000000000000
-    ELSE ROUND(likelihood_0 / (
-      likelihood_0 + likelihood_1 + likelihood_2
-    ) * 1e9) - ROUND(
+    ELSE plain_0 - ROUND(
       CAST(0.25 AS DOUBLE) * 1e9 * LN(
         -LN(
           (
@@ -153,9 +138,7 @@ SELECT
   CAST(CASE
     WHEN category = 1
     THEN -1000000000000000
-    ELSE ROUND(likelihood_1 / (
-      likelihood_0 + likelihood_1 + likelihood_2
-    ) * 1e9) - ROUND(
+    ELSE plain_1 - ROUND(
       CAST(0.25 AS DOUBLE) * 1e9 * LN(
         -LN(
           (
@@ -172,9 +155,7 @@ SELECT
   CAST(CASE
     WHEN category = 2
     THEN -1000000000000000
-    ELSE ROUND(likelihood_2 / (
-      likelihood_0 + likelihood_1 + likelihood_2
-    ) * 1e9) - ROUND(
+    ELSE plain_2 - ROUND(
       CAST(0.25 AS DOUBLE) * 1e9 * LN(
         -LN(
           (
@@ -188,39 +169,45 @@ SELECT
       )
     )
   END AS BIGINT) AS p2,
-  CAST(ROUND(likelihood_0 / (
-    likelihood_0 + likelihood_1 + likelihood_2
-  ) * 1e9) AS INT) AS unblurred_0,
-  CAST(ROUND(likelihood_1 / (
-    likelihood_0 + likelihood_1 + likelihood_2
-  ) * 1e9) AS INT) AS unblurred_1,
-  CAST(ROUND(likelihood_2 / (
-    likelihood_0 + likelihood_1 + likelihood_2
-  ) * 1e9) AS INT) AS unblurred_2
+  CAST(plain_0 AS INT) AS unblurred_0,
+  CAST(plain_1 AS INT) AS unblurred_1,
+  CAST(plain_2 AS INT) AS unblurred_2
 FROM (
   SELECT
     *,
     UNNEST(RANGE(0, wanted)) AS member
   FROM (
     SELECT
-      i.w0,
-      CASE
-        WHEN records = 1
-        THEN 1
-        ELSE LEAST(GREATEST(1, (
-          2 * records + 2
-        ) // 4), records - 1)
-      END AS wanted,
-      i.category,
-      i.records,
-      l0.likelihood_0 * CAST(6 AS DOUBLE) AS likelihood_0,
-      l0.likelihood_1 * CAST(4 AS DOUBLE) AS likelihood_1,
-      l0.likelihood_2 * CAST(6 AS DOUBLE) AS likelihood_2
-    FROM identifiable AS i
-    LEFT JOIN lookup AS l0
-      ON l0.code = (
-        i.w0 // CAST(1 AS UBIGINT)
-      ) % CAST(12 AS UBIGINT)
+      *,
+      ROUND(likelihood_0 / total * 1e9) AS plain_0,
+      ROUND(likelihood_1 / total * 1e9) AS plain_1,
+      ROUND(likelihood_2 / total * 1e9) AS plain_2
+    FROM (
+      SELECT
+        *,
+        likelihood_0 + likelihood_1 + likelihood_2 AS total
+      FROM (
+        SELECT
+          i.w0,
+          CASE
+            WHEN records = 1
+            THEN 1
+            ELSE LEAST(GREATEST(1, (
+              2 * records + 2
+            ) // 4), records - 1)
+          END AS wanted,
+          i.category,
+          i.records,
+          l0.likelihood_0 * CAST(6 AS DOUBLE) AS likelihood_0,
+          l0.likelihood_1 * CAST(4 AS DOUBLE) AS likelihood_1,
+          l0.likelihood_2 * CAST(6 AS DOUBLE) AS likelihood_2
+        FROM identifiable AS i
+        LEFT JOIN lookup AS l0
+          ON l0.code = (
+            i.w0 // CAST(1 AS UBIGINT)
+          ) % CAST(12 AS UBIGINT)
+      )
+    )
   )
 );
 

@@ -116,55 +116,36 @@ SELECT
   CAST((
     category + CASE WHEN records > 1 THEN 3 ELSE 0 END
   ) AS USMALLINT) AS kind,
-  CAST(CASE category
-    WHEN 0
-    THEN ROUND(likelihood_0 / (
-      likelihood_0 + likelihood_1 + likelihood_2
-    ) * 1e9)
-    WHEN 1
-    THEN ROUND(likelihood_1 / (
-      likelihood_0 + likelihood_1 + likelihood_2
-    ) * 1e9)
-    WHEN 2
-    THEN ROUND(likelihood_2 / (
-      likelihood_0 + likelihood_1 + likelihood_2
-    ) * 1e9)
-  END AS INT) AS true_posterior,
-  CAST(CASE
-    WHEN category = 0
-    THEN -2000000000
-    ELSE ROUND(likelihood_0 / (
-      likelihood_0 + likelihood_1 + likelihood_2
-    ) * 1e9)
-  END AS INT) AS p0,
-  CAST(CASE
-    WHEN category = 1
-    THEN -2000000000
-    ELSE ROUND(likelihood_1 / (
-      likelihood_0 + likelihood_1 + likelihood_2
-    ) * 1e9)
-  END AS INT) AS p1,
-  CAST(CASE
-    WHEN category = 2
-    THEN -2000000000
-    ELSE ROUND(likelihood_2 / (
-      likelihood_0 + likelihood_1 + likelihood_2
-    ) * 1e9)
-  END AS INT) AS p2
+  CAST(CASE category WHEN 0 THEN plain_0 WHEN 1 THEN plain_1 WHEN 2 THEN plain_2 END AS INT) AS true_posterior,
+  CAST(CASE WHEN category = 0 THEN -2000000000 ELSE plain_0 END AS INT) AS p0,
+  CAST(CASE WHEN category = 1 THEN -2000000000 ELSE plain_1 END AS INT) AS p1,
+  CAST(CASE WHEN category = 2 THEN -2000000000 ELSE plain_2 END AS INT) AS p2
 FROM (
   SELECT
-    i.w0,
-    1 AS wanted,
-    i.category,
-    i.records,
-    l0.likelihood_0 * CAST(6 AS DOUBLE) AS likelihood_0,
-    l0.likelihood_1 * CAST(4 AS DOUBLE) AS likelihood_1,
-    l0.likelihood_2 * CAST(6 AS DOUBLE) AS likelihood_2
-  FROM identifiable AS i
-  LEFT JOIN lookup AS l0
-    ON l0.code = (
-      i.w0 // CAST(1 AS UBIGINT)
-    ) % CAST(12 AS UBIGINT)
+    *,
+    ROUND(likelihood_0 / total * 1e9) AS plain_0,
+    ROUND(likelihood_1 / total * 1e9) AS plain_1,
+    ROUND(likelihood_2 / total * 1e9) AS plain_2
+  FROM (
+    SELECT
+      *,
+      likelihood_0 + likelihood_1 + likelihood_2 AS total
+    FROM (
+      SELECT
+        i.w0,
+        1 AS wanted,
+        i.category,
+        i.records,
+        l0.likelihood_0 * CAST(6 AS DOUBLE) AS likelihood_0,
+        l0.likelihood_1 * CAST(4 AS DOUBLE) AS likelihood_1,
+        l0.likelihood_2 * CAST(6 AS DOUBLE) AS likelihood_2
+      FROM identifiable AS i
+      LEFT JOIN lookup AS l0
+        ON l0.code = (
+          i.w0 // CAST(1 AS UBIGINT)
+        ) % CAST(12 AS UBIGINT)
+    )
+  )
 );
 
 DROP TABLE IF EXISTS conditionals;

@@ -112,6 +112,30 @@ GROUP BY
   candidate;
 
 SELECT
+  MIN(LEAST(NULLIF(n_0, 0), NULLIF((
+    n - n_0
+  ), 0))),
+  MIN(LEAST(NULLIF(n_2, 0), NULLIF((
+    n - n_2
+  ), 0)))
+FROM (
+  SELECT
+    CAST(SUM(n) AS BIGINT) AS n,
+    CAST(SUM(CASE WHEN part1 = 0 THEN n ELSE 0 END) AS BIGINT) AS n_0,
+    CAST(SUM(CASE WHEN part2 = 2 THEN n ELSE 0 END) AS BIGINT) AS n_2
+  FROM (
+    SELECT
+      0 AS group0,
+      [0, 0, 1][c1 + 1] AS part1,
+      [2, 2, 2, 3, 3, 3][c2 + 1] AS part2,
+      n
+    FROM grid
+  )
+  GROUP BY
+    group0
+) AS groups;
+
+SELECT
   candidate,
   MIN(NULLIF(n, 0))
 FROM (
@@ -121,8 +145,8 @@ FROM (
     CAST(SUM(n) AS BIGINT) AS n
   FROM (
     SELECT
-      0 AS group0,
-      [0, 0, 1][c1 + 1] AS part,
+      CAST(0 AS BIGINT) + [1, 2][c0 + 1] AS group0,
+      [0, 1, -1][c1 + 1] AS part,
       n
     FROM grid
   )

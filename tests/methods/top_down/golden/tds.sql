@@ -92,55 +92,6 @@ FROM (
 GROUP BY
   candidate;
 
-SELECT
-  place,
-  MAX(GREATEST(p0 / NULLIF(n, 0), (
-    total_p0 - p0
-  ) / NULLIF((
-    total_n - n
-  ), 0)))
-FROM (
-  SELECT
-    place,
-    n,
-    p0,
-    CAST((
-      SUM(n) OVER later
-    ) AS BIGINT) AS total_n,
-    CAST((
-      SUM(p0) OVER later
-    ) AS BIGINT) AS total_p0
-  FROM (
-    SELECT
-      group0,
-      place,
-      CAST(SUM(n) AS BIGINT) AS n,
-      CAST(SUM(p0) AS BIGINT) AS p0
-    FROM (
-      SELECT
-        CAST(0 AS BIGINT) + [0, 1, 2][c0 + 1] AS group0,
-        [1, 0][c1 + 1] AS place,
-        n,
-        p0
-      FROM grid
-    )
-    WHERE
-      place >= 0
-    GROUP BY
-      group0,
-      place
-  ) AS parts
-  WINDOW later AS (
-    PARTITION BY group0
-    ORDER BY place DESC
-    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-  )
-) AS leaving
-WHERE
-  place < 1
-GROUP BY
-  place;
-
 CREATE TEMPORARY TABLE texts AS
 SELECT
   0 AS attribute,

@@ -1,0 +1,80 @@
+"""Stops the statement that is running when a signal asks to stop what is done.
+
+Python runs the handler of a signal on the main thread, between two of its own steps. While that thread is
+inside a long step of the engine, such as a large sort, it hears nothing; and where it hears the signal, it
+waits for other threads of the engine that do not. So a thread of its own, which is told of signals at once,
+stops the statement.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+if TYPE_CHECKING:
+    from ppdm_sql.engine.duckdb_engine import Engine
+
+_engines: WeakSet[Engine] = WeakSet()
+
+
+class SignalHandler(ABC):
+    """A handler of signals that says whether the statement that is running is to be stopped, too."""
+
+    @abstractmethod
+    def stops(self) -> bool:
+        """Tell, on the watching thread, whether the signal that just came ends what is done."""
+
+
+def interruptible(engine: Engine) -> Engine:
+    """Let the statements of an engine be stopped while signals are watched."""
+    _engines.add(engine)
+    return engine
+
+
+@contextmanager
+def watched_signals() -> Iterator[None]:
+    """Watch signals inside; not where somebody else does, nor on other threads than the main one."""
+    if os.name != "posix" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    if before != -1:
+        signal.set_wakeup_fd(before)
+    thread = threading.Thread(target=_watch, args=(reader,), name="ppdm signals", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        if before == -1:
+            signal.set_wakeup_fd(-1)
+        os.close(writer)  # which ends the thread
+
+
+def _watch(reader: int) -> None:
+    while numbers := os.read(reader, 64):
+        for number in numbers:
+            handler = signal.getsignal(number)
+            # where signals are held back, as around a commit, the handler is another one, and they come again
+            if isinstance(handler, SignalHandler) and handler.stops():
+                _interrupt()
+    os.close(reader)
+
+
+def _interrupt() -> None:
+    """Stop the statements of all engines but those that commit or tidy up."""
+    while True:
+        try:
+            engines = list(_engines)
+            break
+        except RuntimeError:  # one was made at this moment
+            continue
+    for engine in engines:
+        engine.interrupt()

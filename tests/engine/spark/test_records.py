@@ -1,0 +1,241 @@
+"""What needs each record does the same with a table of Spark as with its twin in DuckDB."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from spark_tables import ODD
+from typer.testing import CliRunner
+
+from ppdm_sql import Database
+from ppdm_sql.cli import app
+from ppdm_sql.engine.spark.dialect import to_spark
+from ppdm_sql.engine.spark.source import SparkSource
+from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownTable
+
+pytestmark = pytest.mark.spark
+Parquet = Callable[[str, str], str]
+
+PEOPLE = """
+SELECT
+    i AS id,
+    CASE WHEN i % 50 = 0 THEN NULL ELSE 20 + i * 7919 % 60 END::INTEGER AS age,
+    1000.0 * (i * 104729 % 90) + i % 7 AS pay,
+    ['clerk', 'Clerk', 'nurse ', 'é'][1 + i * 31 % 4] AS job,
+    ['Paris', 'Rome', 'Oslo'][1 + i * 17 % 3] AS city,
+    CASE WHEN 20 + i * 7919 % 60 > 40 AND i % 3 > 0 THEN 'good' ELSE 'bad' END AS risk
+FROM range(3000) r(i)
+"""
+
+
+@pytest.fixture
+def both(ledger: Database, parquet: Parquet) -> tuple[str, str]:
+    """The same records in DuckDB and in Spark."""
+    folder = parquet("people", PEOPLE)
+    ledger.engine.write(f"CREATE TABLE here AS FROM '{folder}/*.parquet'", step="test")
+    return "here", folder
+
+
+def rows(ledger: Database, table: str) -> list[tuple[Any, ...]]:
+    return ledger.engine.query(f"SELECT * FROM {table} ORDER BY ALL", step="test")
+
+
+@pytest.mark.parametrize("record", ["id", "name"])
+def test_noise_is_the_same_for_the_same_key_and_record(
+    ledger: Database, both: tuple[str, str], tmp_path: Path, record: str
+) -> None:
+    sources = list(both)
+    if record == "name":
+        ledger.engine.write(
+            "ALTER TABLE here ADD COLUMN name VARCHAR; UPDATE here SET name = 'n' || id", step="t"
+        )
+        sources[1] = str(tmp_path / "named")
+        Path(sources[1]).mkdir()
+        ledger.engine.query(f"COPY here TO '{sources[1]}/rows.parquet'", step="test")
+    key = tmp_path / "key"
+    key.write_text("0f" * 32)
+    key.chmod(0o600)
+    for source, into in zip(sources, ("r1", "r2"), strict=True):
+        made = ledger.randomize(
+            source,
+            into=into,
+            noise={
+                "pay": "gaussian 5000",
+                "age": "uniform 20 rounded",
+                "job": "retain 0.7",
+                "city": "retain 0.5",
+            },
+            ranges={"pay": (0, 90_000), "age": (20, 80)},
+            key_file=key,
+            record=record,
+            class_column="risk",
+        )
+        assert made.verify().holds
+    assert rows(ledger, "r1") == rows(ledger, "r2")
+    assert len(rows(ledger, "r2")) == 3000
+
+
+def test_records_must_be_told_apart(ledger: Database, both: tuple[str, str]) -> None:
+    with pytest.raises(InvalidOption, match="--record|no numbers"):
+        ledger.randomize(both[1], into="r", noise={"pay": "gaussian 5000"}, seed=1)
+    with pytest.raises(InvalidSource, match="does not tell records apart"):
+        ledger.randomize(both[1], into="r", noise={"pay": "gaussian 5000"}, seed=1, record="job")
+    with pytest.raises(InvalidOption, match="no numbers"):  # age varies in the rows of one city
+        ledger.randomize(both[1], into="r", noise={"age": "uniform 20"}, seed=1, person="city")
+
+
+@pytest.mark.parametrize("mode", ["original", "randomized", "byclass", "global", "local"])
+def test_trees_are_the_same(ledger: Database, both: tuple[str, str], mode: str) -> None:
+    trees = []
+    for source, into in zip(both, ("m1", "m2"), strict=True):
+        noise = {} if mode == "original" else {"age": "uniform 15"}
+        made = ledger.train(
+            source,
+            class_column="risk",
+            into=into,
+            mode=mode,
+            columns=["age", "job", "city"],
+            noise=noise,
+            ranges={} if mode == "original" else {"age": (20, 80)},
+            test=source,
+        )
+        trees.append((made.tree(), made.row().confusion))
+    if mode in ("original", "randomized"):
+        assert trees[0] == trees[1]
+    else:  # equal values of noise are told apart by the order of rows, of which Spark has none
+        assert trees[0][0].root.counts == trees[1][0].root.counts
+    assert len(trees[1][0].nodes) > 1
+
+
+def test_a_tree_reads_what_it_can(ledger: Database, spark_session: Any) -> None:
+    spark_session.sql(
+        "CREATE OR REPLACE TEMP VIEW odd_ones AS"
+        " SELECT id % 2 = 0 AS good, id AS x, array(1) AS odd FROM range(400)"
+    )
+    made = ledger.train("odd_ones", class_column="good", into="m", mode="original")
+    assert made.tree().root.records == 400
+    with pytest.raises(InvalidSource, match="'odd' of odd_ones has the type array"):
+        ledger.train("odd_ones", class_column="good", into="n", columns=["odd"], mode="original")
+
+
+@pytest.mark.parametrize("count", [None, "n"])
+def test_swaps_are_the_same(ledger: Database, parquet: Parquet, count: str | None) -> None:
+    number = "" if count is None else ", i % 3 AS n"
+    folder = parquet(
+        "people",
+        f"SELECT ['Paris', 'Rome', 'Oslo'][1 + i * 17 % 3] AS city, i % 40 AS job{number} "
+        "FROM range(240) r(i)",
+    )
+    ledger.engine.write(f"CREATE TABLE here AS FROM '{folder}/*.parquet'", step="test")
+    both = "here", folder
+    releases = [
+        ledger.swap(
+            source, into=into, confidential=["city"], by=["job"], seed=3, proportion=0.3, count_column=count
+        )
+        for source, into in zip(both, ("s1", "s2"), strict=True)
+    ]
+    assert all(item.verify().holds for item in releases)
+    assert rows(ledger, "s1") == rows(ledger, "s2")
+
+
+def test_repeated_records_and_counts_arrive_as_often_as_they_are(
+    ledger: Database, spark_session: Any
+) -> None:
+    spark_session.sql(
+        "CREATE OR REPLACE TEMP VIEW counted AS SELECT * FROM VALUES"
+        " ('a', 'x', 3), ('a', 'x', 2), ('b', 'y', 4), ('b', 'x', 0), (NULL, 'y', 1) AS t(g, c, n)"
+    )
+    made = ledger.train("counted", class_column="c", into="m", mode="original", columns=["g"])
+    assert made.tree().root.records == 5
+
+
+def test_what_does_not_take_tables_of_spark_says_so(ledger: Database, both: tuple[str, str]) -> None:
+    ledger.train(both[0], class_column="risk", into="m", mode="original", columns=["age"])
+    with pytest.raises((InvalidSource, UnknownTable), match="lives elsewhere"):
+        ledger.predict("m", both[1], into="p")
+
+
+def test_noisy_and_swapped_rows_are_written_where_the_records_live(
+    ledger: Database, both: tuple[str, str], tmp_path: Path
+) -> None:
+    noisy, swapped = str(tmp_path / "noisy"), str(tmp_path / "swapped")
+    noise, ranges = {"pay": "gaussian 5000"}, {"pay": (0, 90_000)}
+    made = [
+        ledger.randomize(
+            both[1], into="r", noise=noise, ranges=ranges, record="id", keep=["city"], seed=1, to=noisy
+        ),
+        ledger.swap(both[1], into="s", confidential=["city"], by=["job"], proportion=0.3, seed=1, to=swapped),
+    ]
+    for release, folder in zip(made, (noisy, swapped), strict=True):
+        assert release.verify().holds
+        read = ledger.engine.query(f"SELECT * FROM '{folder}/*.parquet' ORDER BY ALL", step="test")
+        assert read == rows(ledger, release.name) and len(read) == 3000
+
+
+def test_neither_the_key_nor_a_draw_reaches_spark(
+    ledger: Database, both: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    frame = SparkSource._frame
+
+    def watched(self: SparkSource, query: Any, step: str) -> Any:
+        found = frame(self, query, step)
+        sent.append(to_spark(query) + found._explain_string(mode="extended"))
+        return found
+
+    monkeypatch.setattr(SparkSource, "_frame", watched)
+    key = tmp_path / "key"
+    noise, ranges = {"pay": "gaussian 5000"}, {"pay": (0, 90_000)}
+    ledger.randomize(both[1], into="r", noise=noise, ranges=ranges, record="id", key_file=key)
+    assert len(sent) == 1 and "5000" not in sent[0]
+    for word in key.read_text().split():
+        assert word not in sent[0]
+
+
+def test_an_empty_table_is_refused_as_in_duckdb(ledger: Database, parquet: Parquet) -> None:
+    nobody = parquet("nobody", f"FROM ({PEOPLE}) LIMIT 0")
+    with pytest.raises(InvalidSource, match="has no records"):
+        ledger.randomize(nobody, into="r", noise={"pay": "gaussian 5000"}, record="id", seed=1)
+    with pytest.raises(InvalidSource, match="no record with a class"):
+        ledger.train(nobody, class_column="risk", into="m", mode="original")
+    with pytest.raises(InvalidSource):
+        ledger.swap(nobody, into="s", confidential=["city"], by=["job"], proportion=0.3)
+    assert ledger.releases() == []
+
+
+def test_persons_get_one_draw_and_hostile_names_are_names(ledger: Database, parquet: Parquet) -> None:
+    name = ODD.replace('"', '""')
+    visits = f'SELECT i AS id, i % 300 AS "{name}", (i % 300) * 10.0 AS pay FROM range(900) r(i)'
+    folder = parquet("visits", visits)
+    ledger.engine.write(f"CREATE TABLE here AS {visits}", step="test")
+    noise, ranges = {"pay": "gaussian 500"}, {"pay": (0, 3000)}
+    for source, into in (("here", "r1"), (folder, "r2")):
+        ledger.randomize(source, into=into, noise=noise, ranges=ranges, person=ODD, seed=4)
+    assert rows(ledger, "r1") == rows(ledger, "r2")
+    assert len({pay for (pay,) in rows(ledger, "r2")}) == 300
+
+
+def test_the_commands_take_spark_and_show_their_statements(
+    spark_url: str, both: tuple[str, str], tmp_path: Path
+) -> None:
+    file = str(tmp_path / "ledger.duckdb")
+    common = [both[1], "--spark", spark_url, "--quiet"]
+    noise = ["--noise", "pay=gaussian 5000", "--range", "pay=0,90000"]
+    calls = [
+        ["randomize", *noise, "--record", "id", "--into", "r", "--seed", "1"],
+        ["reconstruct", *noise, "--column", "pay", "--into", "d"],
+        ["train", *noise, "--class", "risk", "--columns", "pay", "--into", "m"],
+        ["swap", "--confidential", "city", "--by", "job", "--proportion", "0.3", "--into", "s"],
+    ]
+    for command, *words in calls:
+        shown = CliRunner().invoke(app, [command, file, *common, *words, "--sql"])
+        assert shown.exit_code == 0 and "PARQUET." in shown.output.upper(), shown.output
+        assert not Path(file).exists() or command != "randomize"
+        done = CliRunner().invoke(app, [command, file, *common, *words])
+        assert done.exit_code == 0, done.output
+    with duckdb.connect(file, read_only=True) as con:
+        assert con.sql("SELECT count(*) FROM r").fetchall() == [(3000,)]
