@@ -336,7 +336,7 @@ class Database:
                 days, or a text such as ``1 month``.
             stop: ``none``, or ``mdl``: split an interval only where that passes the criterion of Fayyad and
                 Irani.
-            tops: For a column of grown intervals or ``ranges`` the smallest value of its one upper tail.
+            tops: For a column of grown intervals or ``ranges`` the smallest value of its upper tail.
             bottoms: For such a column the greatest value of its lower tail, which shares one label.
             to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
             progress: Told what the run is doing.
