@@ -264,6 +264,26 @@ def test_a_changed_row_of_a_tail_is_found_by_verify(to: str) -> None:
     assert not release.verify().holds
 
 
+def test_a_population_is_counted_in_the_tails_too() -> None:
+    """The audit counts it by labels, and those of tails have one bound."""
+    db = opened([10, 18, 30, 31, 90, 95] * 2)
+    connection = db.engine.connection
+    connection.execute("CREATE TABLE everybody AS SELECT unnest(range(-5, 200)) AS age UNION ALL FROM t")
+    release = db.generalize(
+        "t",
+        ["k-map >= 6 on age in everybody"],
+        into="safe",
+        taxonomies=RANGES,
+        tops={"age": 90},
+        bottoms={"age": 18},
+    )
+    assert release.verify().holds
+    # 90 to 199 and 4 of the table, -5 to 18 and 4, 30 to 34 and 4
+    reached = {name: after for name, _, after in release.measures() if "k-map" in name}
+    assert {row[0] for row in release.relation().fetchall()} == {"18 or less", "90 or more", "[30, 35)"}
+    assert list(reached.values()) == [9]
+
+
 # -- names, files, the command line ---------------------------------------------------------------
 
 
