@@ -336,8 +336,8 @@ class Database:
                 days, or a text such as ``1 month``.
             stop: ``none``, or ``mdl``: split an interval only where that passes the criterion of Fayyad and
                 Irani.
-            tops: For a grown column the smallest value of its upper tail, which shares one label.
-            bottoms: For a grown column the greatest value of its lower tail, which shares one label.
+            tops: For a column of grown intervals or ``ranges`` the smallest value of its upper tail.
+            bottoms: For such a column the greatest value of its lower tail, which shares one label.
             to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
             progress: Told what the run is doing.
 
@@ -819,8 +819,8 @@ class Database:
             weights: For a column, how many times what it gains counts.
             min_widths: For a grown column, the least width of its intervals.
             stop: ``none`` or ``mdl``.
-            tops: For a grown column, from which value up all have one label.
-            bottoms: For a grown column, from which value down all have one label.
+            tops: For a column of grown intervals or ``ranges``, from which value up all have one label.
+            bottoms: For such a column, from which value down all have one label.
             progress: Told what is tried.
 
         Returns:

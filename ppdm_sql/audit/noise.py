@@ -55,7 +55,8 @@ class NoiseModel:
     def _fields(self) -> dict[str, object]:
         if self.kind == "cells":
             found = [interval for label in self.labels if (interval := Interval.of_label(label))]
-            return {"edges": [*(float(interval.lower) for interval in found), float(found[-1].upper)]}
+            edges = [*(interval.lower for interval in found), found[-1].upper]
+            return {"edges": [float(edge) for edge in edges if edge is not None]}
         if self.kind == "retain":
             return {"probability": self.amount, "values": list(self.labels)}
         domain = {"lower": self.lower, "upper": self.upper, "whole": self.whole}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ LEVELS = ("month", "quarter", "year", "decade")
 MOST_RANGES, MOST_PREFIXES = 10_000, 100_000
 """Leaves that ranges may have, and codes."""
 MASK = "*"
+TailBounds = tuple[str | None, str | None]
+"""Texts of the greatest value of a lower tail and the smallest of an upper one; None where there is none."""
 _EXACT = Context(prec=1000, traps=[InvalidOperation, Inexact])
 """Holds the digits of any DOUBLE or DECIMAL beside those of a width; the usual 28 do not."""
 SEPARATORS = ".-/"
@@ -78,7 +81,14 @@ class DerivedTaxonomy:
         """Whether the leaves over a column of a type are intervals rather than values."""
         return self.name == "ranges" or (self.name == "dates" and kind_of(type_text) is not Kind.DATE)
 
-    def of_values(self, engine: Engine, values: Table, column: Column, *, table: str) -> Taxonomy:
+    @property
+    def has_tails(self) -> bool:
+        """Whether the values at an end can be one leaf below the root."""
+        return self.name == "ranges"
+
+    def of_values(
+        self, engine: Engine, values: Table, column: Column, *, table: str, tails: TailBounds = (None, None)
+    ) -> Taxonomy:
         """Make the taxonomy of the values of a column.
 
         Args:
@@ -86,12 +96,16 @@ class DerivedTaxonomy:
             values: Working table with a column ``value``, one row per distinct value.
             column: The column.
             table: The column's table, for messages.
+            tails: For ``ranges``, the bounds from which all values down, and all values up, are one leaf
+                below the root; texts of values of the column, the lower one first. Other ranges end there.
 
         Returns:
-            A taxonomy whose root is ``*``. NULL is no part of it, and neither are NaN and infinity.
+            A taxonomy whose root is ``*``. NULL is no part of it. NaN and infinity are none either, but where
+            they sort into a tail.
 
         Raises:
             InvalidSource: The column is of another type, holds no value, or too many.
+            InvalidOption: A tail begins at no finite number.
 
         Cost: one scan of the values.
 
@@ -104,8 +118,11 @@ class DerivedTaxonomy:
             ... ).paths()
             [('02138', '021**', '*'), ('02139', '021**', '*'), ('02446', '*')]
         """
-        make = {"dates": self._dates, "prefixes": self._prefixes, "ranges": self._ranges}[self.name]
-        paths = list(make(engine, values, column))
+        of = engine, values, column
+        if self.name == "ranges":
+            paths = list(self._ranges(*of, tails))
+        else:
+            paths = list((self._dates if self.name == "dates" else self._prefixes)(*of))
         if not paths:
             raise InvalidSource(
                 f"Column {column.name!r} of table {table} holds no value.", "Name another column."
@@ -134,29 +151,44 @@ class DerivedTaxonomy:
             )
         yield from prefix_paths(texts, sorted(map(int, self.levels), reverse=True) or None)
 
-    def _ranges(self, engine: Engine, values: Table, column: Column) -> Iterator[list[str]]:
-        """Give a path for each of the narrowest intervals from the smallest value to the largest."""
+    def _ranges(
+        self, engine: Engine, values: Table, column: Column, tails: TailBounds
+    ) -> Iterator[list[str]]:
+        """Give a path for each tail, and for the narrowest intervals from the least to the greatest other."""
         if not is_number(column.type):
             raise self._unfit(column, "numbers")
         widths = [Decimal(width) for width in self.levels]
         query = bind("taxonomy/extremes", tables={"column_values": values})
-        ((least, greatest),) = engine.query(query, step="extremes")
-        if least is None:
+        given = dict(zip(("bottom", "top"), tails, strict=True))
+        ((least, greatest, counted),) = engine.query(query, given, step="extremes")
+        bottom, top = (None if bound is None else _finite(bound, column) for bound in tails)
+        if not counted or (least is None and bottom is None and top is None):
             return
         try:
             with localcontext(_EXACT):
-                paths = self._between(Decimal(least), Decimal(greatest), widths, column)
+                # a label holds its lower bound, and that of the lower tail is in the tail
+                clip = None if bottom is None else _next_above(bottom, column.type), top
+                ends = None if least is None else (Decimal(least), Decimal(greatest))
+                paths = [] if ends is None else self._between(*ends, widths, column, clip)
+                lower, upper = ([] if bound is None else [_plain(bound)] for bound in (bottom, top))
         except DecimalException:
             raise InvalidSource(
                 f"Column {column.name!r} holds numbers of too many digits for ranges of such widths.",
                 f"Ranges are exact to {_EXACT.prec} digits: cast the column to DOUBLE in a view.",
             ) from None
+        yield from ([f"{bound} or less", ROOT] for bound in lower)
         yield from paths
+        yield from ([f"{bound} or more", ROOT] for bound in upper)
 
     def _between(
-        self, least: Decimal, greatest: Decimal, widths: Sequence[Decimal], column: Column
+        self,
+        least: Decimal,
+        greatest: Decimal,
+        widths: Sequence[Decimal],
+        column: Column,
+        clip: tuple[Decimal | None, Decimal | None],
     ) -> list[list[str]]:
-        """Give the paths of the intervals from one number to another."""
+        """Give the paths of the intervals from one number to another, none of which leaves the clip."""
         lower, last = (_floor(bound, widths[0]) for bound in (least, greatest))
         if (last - lower) / widths[0] >= MOST_RANGES:
             raise InvalidSource(
@@ -165,7 +197,7 @@ class DerivedTaxonomy:
             )
         paths = []
         while lower <= last:
-            paths.append([*(_interval(_floor(lower, width), width) for width in widths), ROOT])
+            paths.append([*(_interval(_floor(lower, width), width, clip) for width in widths), ROOT])
             lower += widths[0]
         return paths
 
@@ -212,8 +244,46 @@ def _floor(value: Decimal, width: Decimal) -> Decimal:
     return down - width if down > value else down
 
 
-def _interval(lower: Decimal, width: Decimal) -> str:
-    return f"[{_plain(lower)}, {_plain(lower + width)})"
+def _interval(lower: Decimal, width: Decimal, clip: tuple[Decimal | None, Decimal | None]) -> str:
+    """Label the interval from a number, or what is left of it where it reaches into a tail.
+
+    Example:
+        >>> _interval(Decimal(80), Decimal(20), (Decimal(19), Decimal(90)))
+        '[80, 90)'
+    """
+    least, top = clip
+    upper = lower + width
+    lower, upper = lower if least is None else max(lower, least), upper if top is None else min(upper, top)
+    return f"[{_plain(lower)}, {_plain(upper)})"
+
+
+def _finite(bound: str, column: Column) -> Decimal:
+    """Read the bound of a tail."""
+    number = Decimal(bound)
+    if number.is_finite():
+        return number
+    raise InvalidOption(
+        f"A tail of column {column.name!r} begins at no finite number, so no ranges lie beside it.",
+        f"Write it as --top {column.name}=90 or --bottom {column.name}=18.",
+    )
+
+
+def _next_above(bound: Decimal, type_text: str) -> Decimal:
+    """Give the least value above another that a type of numbers has.
+
+    Example:
+        >>> [str(_next_above(Decimal(18), kind)) for kind in ("INTEGER", "DECIMAL(5,2)", "DOUBLE", "FLOAT")]
+        ['19', '18.01', '18.000000000000004', '18.000002']
+    """
+    kind = kind_of(type_text)
+    if kind is Kind.REAL:
+        if type_text == "DOUBLE":
+            return Decimal(repr(math.nextafter(float(bound), math.inf)))
+        import numpy as np  # no other rule needs it
+
+        return Decimal(str(np.nextafter(np.float32(float(bound)), np.float32(math.inf))))
+    scale = int(type_text.rstrip(")").rpartition(",")[2]) if kind is Kind.DECIMAL else 0
+    return bound + Decimal(1).scaleb(-scale)
 
 
 def _plain(number: Decimal) -> str:

@@ -33,7 +33,7 @@ def leaf_codes(
     """Find the leaf that covers each value of a column.
 
     A value taxonomy matches by text, or in the column's type: the label ``30.0`` is the number 30. A taxonomy
-    of intervals matches by containment in the column's type.
+    of intervals matches by containment in the column's type; a leaf ``90 or more`` holds all from 90 up.
 
     Args:
         engine: Where the dictionary is.

@@ -18,18 +18,23 @@ ROOT = "*"
 """Label of the root that is put on top of rows that do not end in a common one."""
 
 _INTERVAL = re.compile(r"\[([^\[\],]+), ([^\[\],]+)([)\]])")
+_OPEN = re.compile(r"([^\[\],]+) or (more|less)")
 
 
 class Interval(NamedTuple):
     """What the label ``[lower, upper)`` or ``[lower, upper]`` says; the bounds are texts.
 
+    A leaf may also be open on one side, as ``90 or more`` and ``18 or less`` are; that bound is None.
+
     Example:
         >>> Interval.of_label("[37, 52)")
         Interval(lower='37', upper='52', closed=False)
+        >>> Interval.of_leaf("18 or less")
+        Interval(lower=None, upper='18', closed=True)
     """
 
-    lower: str
-    upper: str
+    lower: str | None
+    upper: str | None
     closed: bool
 
     @classmethod
@@ -37,6 +42,14 @@ class Interval(NamedTuple):
         """Read a label; None where it is no interval."""
         found = _INTERVAL.fullmatch(label)
         return None if found is None else cls(found[1], found[2], found[3] == "]")
+
+    @classmethod
+    def of_leaf(cls, label: str) -> Interval | None:
+        """Read the label of a leaf, which may be open on one side."""
+        found = _OPEN.fullmatch(label)
+        if found is None:
+            return cls.of_label(label)
+        return cls(found[1], None, False) if found[2] == "more" else cls(None, found[1], True)
 
 
 @dataclass(frozen=True)
@@ -170,8 +183,12 @@ class Taxonomy:
 
     @cached_property
     def intervals(self) -> tuple[Interval | None, ...]:
-        """For each node the interval that its label reads, None where it reads none."""
-        return tuple(map(Interval.of_label, self.labels))
+        """For each node the interval that its label reads, None where it reads none.
+
+        Only leaves are read as open on one side; a group called ``60 or more`` is one of any values.
+        """
+        pairs = zip(self.labels, self.children, strict=True)
+        return tuple((Interval.of_label if below else Interval.of_leaf)(label) for label, below in pairs)
 
     @cached_property
     def is_interval(self) -> bool:

@@ -1,7 +1,7 @@
 -- population_labels | in: values_to_label, shown_leaves | out: population_labels | grain: one row per value of the population | params: -
 -- What a generalized column would show of each value: the label over the leaf that is the value, as text or else in its
 -- type, or that holds it; else the root's, where the cut shows it and it has no bounds or the value is within them.
--- What no label of the cut holds is outside.
+-- What no label of the cut holds is outside. A label with one bound alone is open on the other side.
 WITH typed_leaves AS (
     SELECT
         l.*,
@@ -24,6 +24,7 @@ matches AS (
         ON l.text IS NOT DISTINCT FROM CAST(v.value AS VARCHAR)
     WHERE l.is_leaf
         AND l.lower IS NULL
+        AND l.upper IS NULL
     UNION ALL
     SELECT
         v.value,
@@ -35,6 +36,7 @@ matches AS (
         ON l.same = v.value
     WHERE l.is_leaf
         AND l.lower IS NULL
+        AND l.upper IS NULL
     UNION ALL
     SELECT
         v.value,
@@ -52,11 +54,35 @@ matches AS (
         v.value,
         l.shown_label,
         l.node,
+        CASE WHEN l.is_leaf THEN 3 ELSE 4 END AS place
+    FROM values_to_label AS v
+    JOIN typed_leaves AS l
+        ON v.value >= l.least
+    WHERE l.upper IS NULL
+        AND (l.is_leaf OR l.is_root)
+    UNION ALL
+    SELECT
+        v.value,
+        l.shown_label,
+        l.node,
+        CASE WHEN l.is_leaf THEN 3 ELSE 4 END AS place
+    FROM values_to_label AS v
+    JOIN typed_leaves AS l
+        ON v.value <= l.most
+    WHERE l.lower IS NULL
+        AND (l.closed OR v.value < l.most)
+        AND (l.is_leaf OR l.is_root)
+    UNION ALL
+    SELECT
+        v.value,
+        l.shown_label,
+        l.node,
         5 AS place
     FROM values_to_label AS v
     CROSS JOIN typed_leaves AS l
     WHERE l.is_root
         AND l.lower IS NULL
+        AND l.upper IS NULL
 ),
 
 first_matches AS (

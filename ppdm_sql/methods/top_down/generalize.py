@@ -116,11 +116,18 @@ class GeneralizationRun(RefinementRun):
             )
         named = {"min-width": self._widths, **self._bounds}
         for option, name in ((option, name) for option, names in named.items() for name in names):
-            if not self._grows(name):
-                raise InvalidOption(
-                    f"Column {name!r} is named by --{option}, but its intervals are not grown in the run.",
-                    "Leave the option out, or give no taxonomy and no --suppress for the column.",
-                )
+            if self._grows(name) or (option in self._bounds and self._has_tailed_rule(name)):
+                continue
+            made, but = (", nor made by a rule ranges", " but ranges") if option in self._bounds else ("", "")
+            raise InvalidOption(
+                f"Column {name!r} is named by --{option}, but its intervals are not grown in the run{made}.",
+                f"Leave the option out, or give no taxonomy{but} and no --suppress for the column.",
+            )
+
+    def _has_tailed_rule(self, name: str) -> bool:
+        """Whether a column has a taxonomy by a rule that knows of tails."""
+        rule = self._taxonomies.get(name)
+        return isinstance(rule, DerivedTaxonomy) and rule.has_tails
 
     def _check_condition(self) -> None:
         """HCE-TDR knows one quasi-identifier, and conditions are what is not in it."""
@@ -201,21 +208,21 @@ class GeneralizationRun(RefinementRun):
         """By its taxonomy, by grown intervals where it has an order, else by suppression."""
         dictionary, symbol = self.atoms.coded[position], self.request.symbol
         if name in self._taxonomies:
-            taxonomy = self._taxonomy(name, dictionary)
-            leaves = self._leaves(dictionary, taxonomy)
-            by_interval = self._by_interval(name)
-            return Generalization(dictionary, counts, taxonomy, leaves, by_interval, self.has_class)
-        if self._grows(name):
-            bounds = self._range(dictionary)
             tails = self._tails(dictionary)
+            bounds = (None, None) if tails is None else tails.bounds
+            taxonomy = self._taxonomy(name, dictionary, bounds)
+            leaves, of = self._leaves(dictionary, taxonomy), (dictionary, counts, taxonomy)
+            return Generalization(*of, leaves, self._by_interval(name), self.has_class, bounds)
+        if self._grows(name):
+            ends, tails = self._range(dictionary), self._tails(dictionary)
             return Intervals(
                 dictionary,
                 counts,
                 symbol,
-                bounds,
+                ends,
                 least=int(self.constraints.least[position]) if self.request.boundary == "valid" else None,
-                rules=self._rules(dictionary, bounds),
-                places=value_places(self.engine, dictionary, bounds) if tails or not self.has_class else None,
+                rules=self._rules(dictionary, ends),
+                places=value_places(self.engine, dictionary, ends) if tails or not self.has_class else None,
                 has_class=self.has_class,
                 tails=tails,
             )
@@ -246,12 +253,12 @@ class GeneralizationRun(RefinementRun):
             return taxonomy.is_interval(type_text)
         return taxonomy.is_interval and not _is_text(type_text)
 
-    def _taxonomy(self, name: str, dictionary: Dictionary) -> Taxonomy:
+    def _taxonomy(self, name: str, dictionary: Dictionary, tails: tuple[str | None, str | None]) -> Taxonomy:
         """Give the taxonomy of a column; a rule makes it of the column's values."""
-        given = self._taxonomies[name]
+        given, of = self._taxonomies[name], (self.engine, dictionary.table, dictionary.column)
         if isinstance(given, Taxonomy):
             return given
-        return given.of_values(self.engine, dictionary.table, dictionary.column, table=self.source)
+        return given.of_values(*of, table=self.source, tails=tails)
 
     def _leaves(self, dictionary: Dictionary, taxonomy: Taxonomy) -> Codes:
         """Find the leaf of every value; each must have one."""

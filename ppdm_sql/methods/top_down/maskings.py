@@ -159,6 +159,7 @@ class Generalization(Masking):
         leaves: For each value code its leaf; NULL, which no taxonomy has, is -1.
         by_interval: Whether the leaves are intervals of an ordered column, not values.
         has_class: Whether gains are about a class, else about certainty.
+        tail_bounds: The bounds of the lower and the upper tail, which are leaves; None where there is none.
     """
 
     dictionary: Dictionary
@@ -167,6 +168,7 @@ class Generalization(Masking):
     leaves: Codes
     by_interval: bool = False
     has_class: bool = True
+    tail_bounds: tuple[str | None, str | None] = (None, None)
     treatment: ClassVar[Treatment] = "generalized"
 
     @cached_property
@@ -273,7 +275,7 @@ class Intervals(Masking):
     @property
     def tail_bounds(self) -> tuple[str | None, str | None]:
         """The bounds of the lower and the upper tail; None where there is none."""
-        return (None, None) if self.tails is None else (self.tails.bottom, self.tails.top)
+        return (None, None) if self.tails is None else self.tails.bounds
 
     def label_of_all(self, cut: Cut) -> str:
         """Give what stands for all values without bounds: the symbol, until NULL has left."""

@@ -426,8 +426,8 @@ class RefinementRun(Run[State]):
         position = self.attributes.index(name)
         masking, column, shows = self.maskings[position], self.columns[name], outcome.shows(position)
         if isinstance(masking, Generalization):
-            taxonomy = masking.taxonomy
-            return MaskedColumn(column, taxonomy.labels[0], False, taxonomy, masking.by_interval, shows)
+            tree, tails = masking.taxonomy, masking.tail_bounds
+            return MaskedColumn(column, tree.labels[0], False, tree, masking.by_interval, shows, tails)
         suppressed = masking.treatment == "suppressed"
         if isinstance(masking, Intervals):
             top = masking.label_of_all(outcome.cuts[position])

@@ -1,4 +1,4 @@
-"""Tails of grown columns: all values from a bound up, or down from one, share one label.
+"""Tails of columns: all values from a bound up, or down from one, share one label.
 
 Source: the Privacy Rule of HIPAA, 45 CFR 164.514(b)(2)(i)(C): "all ages over 89 ... may be aggregated into a
 single category of age 90 or older"; statistical offices call it top and bottom coding.
@@ -33,6 +33,11 @@ class Tails:
     top: str | None
     above_bottom: int
     from_top: int
+
+    @property
+    def bounds(self) -> tuple[str | None, str | None]:
+        """The texts of both bounds."""
+        return self.bottom, self.top
 
     def __call__(
         self, histogram: ClassHistogram, low: int, high: int, boundaries: Codes

@@ -1,0 +1,381 @@
+"""Tails of columns with a taxonomy by the rule ``ranges``: each is one leaf below the root."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import duckdb
+import pytest
+from commands import ppdm
+
+import ppdm_sql
+from ppdm_sql.engine import Engine
+from ppdm_sql.methods.top_down.maskings import Generalization
+from ppdm_sql.taxonomy import Taxonomy
+from ppdm_sql.taxonomy.derived import DerivedTaxonomy
+from ppdm_sql.taxonomy.matching import leaf_codes
+
+RANGES = {"age": "ranges 5,10,20"}
+Value = Decimal | None
+UNITS = {"INTEGER": Decimal(1), "DECIMAL(5,1)": Decimal("0.1")}
+"""Types, and the distance between their values."""
+
+
+def opened(values: Sequence[Any], kind: str = "INTEGER", name: str = "age") -> ppdm_sql.Database:
+    connection = duckdb.connect()
+    quoted = '"' + name.replace('"', '""') + '"'
+    connection.execute(f"CREATE TABLE t ({quoted} {kind})")
+    connection.execute("INSERT INTO t SELECT unnest($1)", [list(values)])
+    return ppdm_sql.open(connection)
+
+
+def path(
+    value: Decimal, widths: Sequence[int], tails: tuple[int | None, int | None], unit: Decimal
+) -> list[str]:
+    """Give the labels of a value from the root down, worked out one number at a time."""
+    bottom, top = tails
+    if bottom is not None and value <= bottom:
+        return ["*", f"{bottom} or less"]
+    if top is not None and value >= top:
+        return ["*", f"{top} or more"]
+    labels = ["*"]
+    for width in reversed(widths):
+        lower = Decimal(width) * (value / width).to_integral_value("ROUND_FLOOR")
+        upper = lower + width
+        if bottom is not None and lower <= bottom:
+            lower = bottom + unit
+        if top is not None and upper > top:
+            upper = Decimal(top)
+        labels.append(f"[{lower.normalize():f}, {upper.normalize():f})")
+    return labels
+
+
+def expected(paths: dict[Value, list[str]], counts: dict[Value, int], k: int) -> set[frozenset[Value]]:
+    """Give the groups of values that share a label where no node can be specialized any further."""
+    waiting, groups = [(1, list(counts))], set()
+    while waiting:
+        depth, held = waiting.pop()
+        below = defaultdict(list)
+        for value in held:
+            below["NULL" if value is None else paths[value][min(depth, len(paths[value]) - 1)]].append(value)
+        is_leaf = held == [None] or all(value is not None and depth >= len(paths[value]) for value in held)
+        if is_leaf or any(sum(counts[value] for value in part) < k for part in below.values()):
+            groups.add(frozenset(held))
+        else:
+            waiting += [(depth + 1, part) for part in below.values()]
+    return groups
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_release_shows_what_brute_force_finds(seed: int) -> None:
+    chosen = random.Random(seed)
+    kind = chosen.choice(list(UNITS))
+    unit = UNITS[kind]
+    spread = chosen.choice([12, 60, 130])
+    values: list[Value] = [
+        unit * chosen.randrange(-5, int(spread / unit)) for _ in range(chosen.choice([6, 40, 150]))
+    ]
+    values += [None] * chosen.choice([0, 1, 4])
+    tails = chosen.choice([(None, 90), (18, None), (18, 90), (-7, 200), (50, 51), (20, 40), (3, 97)])
+    widths = chosen.choice([[5], [5, 10, 20], [2, 10], [7, 21]])
+    k = chosen.choice([2, 3, 5])
+    db = opened(values, kind)
+    release = db.generalize(
+        "t",
+        [f"k >= {k} on age"],
+        into="safe",
+        taxonomies={"age": f"ranges {','.join(map(str, widths))}"},
+        bottoms={} if tails[0] is None else {"age": tails[0]},
+        tops={} if tails[1] is None else {"age": tails[1]},
+        interval_columns=True,
+    )
+    assert release.verify().holds
+    connection = db.engine.connection
+    found = connection.execute("SELECT value, generalized FROM ppdm.cuts").fetchall()
+    shown = {None if value is None else Decimal(value): label for value, label in found}
+    paths = {value: path(value, widths, tails, unit) for value in values if value is not None}
+    counts = {value: values.count(value) for value in values}
+    groups = defaultdict(set)
+    for value, label in shown.items():
+        groups[label].add(value)
+        assert label == "*" or (label is None if value is None else label in paths[value])
+    assert {frozenset(group) for group in groups.values()} == expected(paths, counts, k)
+    # every state keeps the tails together, and each label is true of what it stands for
+    tail = {paths[value][1] for value in paths if len(paths[value]) == 2}
+    for step in range(len(release.steps()) + 1):
+        labels = {row[0] for row in release.at(step).fetchall()}
+        assert all(label in ("*", None) or any(label in of for of in paths.values()) for label in labels)
+        assert all(not label or " or " not in label or label in tail for label in labels)
+    # new records of these values show the same
+    connection.execute("CREATE TABLE new AS SELECT DISTINCT age FROM t")
+    db.apply("safe", "new", into="again", unseen="refuse")
+    assert {row[0] for row in connection.execute("SELECT age FROM again").fetchall()} == set(groups)
+
+
+def test_bounds_of_a_tail_are_null_on_its_open_side_and_ranges_end_there() -> None:
+    db = opened([18] * 3 + [19] * 3 + [88] * 3 + [93] * 3 + [None] * 3)
+    db.generalize(
+        "t",
+        ["k >= 3 on age"],
+        into="safe",
+        taxonomies=RANGES,
+        tops={"age": 93},
+        bottoms={"age": 18},
+        interval_columns=True,
+    )
+    rows = db.engine.connection.execute(
+        "SELECT DISTINCT age, age_lower, age_upper FROM safe ORDER BY ALL"
+    ).fetchall()
+    assert rows == [
+        ("18 or less", None, 18),
+        ("93 or more", 93, None),
+        ("[19, 20)", 19, 20),
+        ("[85, 90)", 85, 90),
+        (None, None, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "after"), [("DOUBLE", "18.000000000000004"), ("FLOAT", "18.000002"), ("DECIMAL(5,2)", "18.01")]
+)
+def test_the_range_beside_a_lower_tail_begins_at_the_next_value_of_the_type(kind: str, after: str) -> None:
+    db = opened([18.0] * 2 + [18.5] * 2 + [91.5] * 2, kind)
+    db.generalize(
+        "t", ["k >= 2 on age"], into="safe", taxonomies=RANGES, tops={"age": 90}, bottoms={"age": "18"}
+    )
+    rows = db.engine.connection.execute("SELECT DISTINCT age FROM safe ORDER BY ALL").fetchall()
+    assert rows == [("18 or less",), ("90 or more",), (f"[{after}, 20)",)]
+
+
+def test_new_values_beyond_all_that_were_seen_lie_in_the_tail_even_where_nobody_was() -> None:
+    db = opened([30] * 3 + [50] * 3)
+    db.generalize(
+        "t", ["k >= 3 on age"], into="safe", taxonomies=RANGES, tops={"age": 90}, bottoms={"age": 18}
+    )
+    connection = db.engine.connection
+    connection.execute("CREATE TABLE new AS SELECT unnest([90, 30000000, 18, -7, 30]) AS age")
+    db.apply("safe", "new", into="mapped", unseen="refuse")
+    rows = connection.execute("SELECT age, count(*) FROM mapped GROUP BY ALL ORDER BY ALL").fetchall()
+    assert rows == [("18 or less", 2), ("90 or more", 2), ("[30, 35)", 1)]
+
+
+@pytest.mark.parametrize("values", [[95, 95, 99], [95, 95, 99, None, None], [1, 2, 95, 95]])
+def test_a_column_may_lie_in_its_tails_altogether(values: list[int | None]) -> None:
+    db = opened(values)
+    release = db.generalize(
+        "t", ["k >= 2 on age"], into="safe", taxonomies=RANGES, tops={"age": 90}, bottoms={"age": 18}
+    )
+    assert release.verify().holds
+    labels = {row[0] for row in release.relation().fetchall()}
+    assert labels == {
+        None if value is None else "18 or less" if value < 50 else "90 or more" for value in values
+    }
+
+
+@pytest.mark.parametrize("values", [[], [None, None]])
+def test_a_column_without_values_has_no_ranges_whatever_its_tails(values: list[None]) -> None:
+    db = opened(values)
+    with pytest.raises(ppdm_sql.PpdmError):
+        db.generalize("t", ["k >= 2 on age"], into="safe", taxonomies=RANGES, tops={"age": 90})
+    assert not db.releases()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"taxonomies": RANGES, "tops": {"age": "inf"}}, "begins at no finite number"),
+        ({"taxonomies": RANGES, "bottoms": {"age": "nan"}}, "begins at no finite number"),
+        ({"taxonomies": RANGES, "tops": {"age": "old"}}, "do not begin at values"),
+        ({"taxonomies": RANGES, "tops": {"age": 9}, "bottoms": {"age": 9}}, "do not begin at values"),
+        ({"taxonomies": RANGES, "min_widths": {"age": 9}}, "not grown in the run. Leave"),
+        ({"taxonomies": {"age": Taxonomy.from_dict({"*": ["[0, 50)", "[50, 99)"]})}, "tops": {"age": 90}},
+         "nor made by a rule ranges"),
+        ({"suppress": ["age"], "bottoms": {"age": 18}}, "nor made by a rule ranges"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_in_words(options: dict[str, Any], words: str) -> None:
+    db = opened([10.0] * 5 + [50.0] * 5, "DOUBLE")
+    with pytest.raises(ppdm_sql.PpdmError, match=words):
+        db.generalize("t", ["k >= 2 on age"], into="safe", **options)
+
+
+def test_dates_by_the_calendar_have_no_tails() -> None:
+    db = opened(["2020-01-01", "2021-01-01"], "DATE")
+    with pytest.raises(ppdm_sql.PpdmError, match="nor made by a rule ranges"):
+        db.generalize(
+            "t", ["k >= 1 on age"], into="safe", taxonomies={"age": "dates"}, tops={"age": "2021-01-01"}
+        )
+
+
+# -- faults that the audit finds ------------------------------------------------------------------
+
+
+def _written_as(label: str) -> Any:
+    """Make labels as they are, but for that of the upper tail."""
+    true = Generalization.labels.fget  # type: ignore[attr-defined]
+
+    def labels(self: Generalization) -> Any:
+        return [(node, label if text == "90 or more" else text, *of) for node, text, *of in true(self)]
+
+    return property(labels)
+
+
+@pytest.mark.parametrize("label", ["95 or more", "80 or more", "[90, 99]", "99", "18 or less", "*"])
+def test_the_audit_refuses_a_tail_that_is_written_otherwise(label: str) -> None:
+    db = opened([age for age in (10, 20, 95, 99) for _ in range(5)])
+    with (
+        mock.patch.object(Generalization, "labels", _written_as(label)),
+        pytest.raises(ppdm_sql.GuaranteeNotMet),
+    ):
+        db.generalize(
+            "t", ["k >= 5 on age"], into="safe", taxonomies=RANGES, tops={"age": 90}, bottoms={"age": 18}
+        )
+    assert not db.releases()
+
+
+@pytest.mark.parametrize(
+    "leaves", [["[90, 95)", "95 or more"], ["[90, 99]"], ["[90, 1000000)"], ["[85, 95)", "95 or more"]]
+)
+def test_the_audit_refuses_a_tree_that_splits_or_ends_a_tail(leaves: list[str]) -> None:
+    db = opened([age for age in (10, 20, 95, 99) for _ in range(5)])
+    tree = Taxonomy.from_dict({"*": ["[0, 85)", *leaves]})
+    with (
+        mock.patch.object(DerivedTaxonomy, "of_values", return_value=tree),
+        pytest.raises(ppdm_sql.GuaranteeNotMet, match="tell values of its tails apart"),
+    ):
+        db.generalize("t", ["k >= 5 on age"], into="safe", taxonomies=RANGES, tops={"age": 90})
+    assert not db.releases()
+
+
+@pytest.mark.parametrize("to", ["age = '95 or more'", "age = '[90, 95)'", "age_upper = 99"])
+def test_a_changed_row_of_a_tail_is_found_by_verify(to: str) -> None:
+    db = opened([age for age in (10, 20, 95, 99) for _ in range(5)])
+    release = db.generalize(
+        "t", ["k >= 5 on age"], into="safe", taxonomies=RANGES, tops={"age": 90}, interval_columns=True
+    )
+    assert release.verify().holds
+    db.engine.connection.execute(f"UPDATE ppdm.release_safe SET {to} WHERE age = '90 or more'")
+    assert not release.verify().holds
+
+
+def test_a_population_is_counted_in_the_tails_too() -> None:
+    """The audit counts it by labels, and those of tails have one bound."""
+    db = opened([10, 18, 30, 31, 90, 95] * 2)
+    connection = db.engine.connection
+    connection.execute("CREATE TABLE everybody AS SELECT unnest(range(-5, 200)) AS age UNION ALL FROM t")
+    release = db.generalize(
+        "t",
+        ["k-map >= 6 on age in everybody"],
+        into="safe",
+        taxonomies=RANGES,
+        tops={"age": 90},
+        bottoms={"age": 18},
+    )
+    assert release.verify().holds
+    # 90 to 199 and 4 of the table, -5 to 18 and 4, 30 to 34 and 4
+    reached = {name: after for name, _, after in release.measures() if "k-map" in name}
+    assert {row[0] for row in release.relation().fetchall()} == {"18 or less", "90 or more", "[30, 35)"}
+    assert list(reached.values()) == [9]
+
+
+# -- names, files, the command line ---------------------------------------------------------------
+
+
+def test_any_name_will_do_for_the_column() -> None:
+    name = """90 or more'"; DROP TABLE t; -- $top [1, 2)"""
+    db = opened([10] * 3 + [30] * 3 + [95] * 3, name=name)
+    quoted = '"' + name.replace('"', '""') + '"'
+    release = db.generalize(
+        "t",
+        [f"k >= 3 on {quoted}"],
+        into="safe",
+        taxonomies={name: "ranges 5"},
+        tops={name: 90},
+        bottoms={name: 18},
+        interval_columns=True,
+    )
+    assert release.verify().holds
+    rows = release.relation().distinct().order("ALL").fetchall()
+    assert rows == [("18 or less", None, 18), ("90 or more", 90, None), ("[30, 35)", 30, 35)]
+    assert db.engine.connection.execute("SELECT count(*) FROM t").fetchone() == (9,)
+
+
+def test_the_tree_as_a_file_makes_the_same_release(tmp_path: Path) -> None:
+    values = [(age * 37) % 110 for age in range(80)] + [None] * 4
+    db = opened(values)
+    of: dict[str, Any] = {"require": ["k >= 4 on age"]}
+    first = db.generalize("t", **of, into="by_rule", taxonomies=RANGES, tops={"age": 90}, bottoms={"age": 18})
+    rows = db.engine.connection.execute(
+        "SELECT c.label, p.label FROM ppdm.taxonomies c LEFT JOIN ppdm.taxonomies p ON p.release = c.release "
+        "AND p.attribute = c.attribute AND p.node = c.parent WHERE c.label IS NOT NULL ORDER BY c.node"
+    ).fetchall()
+    tree = Taxonomy.from_edges(rows)
+    tree.to_csv(tmp_path / "age.csv")
+    assert "18 or less;18 or less" in Path(tmp_path / "age.csv").read_text()
+    assert Taxonomy.from_csv(tmp_path / "age.csv").is_interval
+    second = db.generalize("t", **of, into="by_file", taxonomies={"age": tmp_path / "age.csv"})
+    assert sorted(map(str, first.relation().fetchall())) == sorted(map(str, second.relation().fetchall()))
+
+
+def test_the_command_takes_tails_beside_ranges_and_reports_on_them(tmp_path: Path) -> None:
+    file, page = tmp_path / "d.duckdb", tmp_path / "page.html"
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT i % 110 AS age, i % 2 AS c FROM range(1100) AS r (i)")
+    made = ppdm(
+        "generalize", file, "t", "--require", "k >= 5 on age", "--class", "c", "--into", "safe", "--taxonomy",
+        "age=ranges 5,10", "--top", "age=90", "--bottom", "age=18",
+    )  # fmt: skip
+    assert made.exit_code == 0, made.output
+    assert ppdm("verify", file, "safe").exit_code == 0
+    assert ppdm("report", file, "safe", page).exit_code == 0
+    assert "90 or more" in page.read_text()
+    assert "18 or less" in ppdm("show", file, "safe").output
+
+
+# -- leaves that are open, in any taxonomy --------------------------------------------------------
+
+
+def _codes(labels: dict[str, Any], values: Sequence[Any]) -> list[str | None]:
+    engine, tree = Engine(duckdb.connect()), Taxonomy.from_dict({"*": labels})
+    with engine.workspace():
+        query = "SELECT unnest(CAST($values AS INTEGER[])) AS value, unnest(range(len($values))) AS code"
+        table = engine.materialize("dictionary", query, {"values": list(values)})
+        found = leaf_codes(engine, table, tree, column="age").tolist()
+    return [None if node < 0 else tree.labels[node] for node in found]
+
+
+def test_open_leaves_hold_all_from_their_bound_on() -> None:
+    leaves = {"18 or less": [], "[19, 30)": [], "90 or more": []}
+    found = _codes(leaves, [-(2**31), 18, 19, 29, 30, 89, 90, 2**31 - 1, None])
+    lower, upper, young = "18 or less", "90 or more", "[19, 30)"
+    assert found == [lower, lower, young, young, None, None, upper, upper, None]
+    assert _codes({"5 or less": [], "6 or more": []}, [5, 6, None]) == ["5 or less", "6 or more", None]
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ({"18 or less": [], "[18, 30)": []}, "overlaps another"),
+        ({"[10, 30)": [], "29 or more": []}, "overlaps another"),
+        ({"20 or more": [], "30 or more": []}, "overlaps another"),
+        ({"20 or less": [], "10 or less": []}, "overlaps another"),
+        ({"young or less": [], "[18, 30)": []}, "no values of the column's type"),
+        ({"[0, 99)": ["[0, 50)", "50 or more"], "[-9, 0)": []}, "reaches out"),
+        ({"[0, 99)": ["[50, 70)", "49 or less"], "100 or more": []}, "reaches out"),
+    ],
+)
+def test_open_leaves_that_cannot_be_are_refused(labels: dict[str, Any], words: str) -> None:
+    with pytest.raises(ppdm_sql.PpdmError, match=words):
+        _codes(labels, [1, 2])
+
+
+def test_a_group_that_is_called_like_an_open_interval_is_a_group_of_any_values() -> None:
+    tree = Taxonomy.from_dict({"*": {"60 years or more": ["[60, 70)", "[70, 99)"], "[0, 60)": []}})
+    assert tree.is_interval
+    assert [interval for interval in tree.intervals if interval is not None and interval.upper is None] == []
