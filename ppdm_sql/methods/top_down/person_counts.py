@@ -184,7 +184,6 @@ class PersonMeasure(GroupingMeasure):
         self, measured: MeasuredGrouping, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]
     ) -> Floats:
         grouping, positions, formulas = measured
-        assert isinstance(grouping, PersonGrouping)
         lasting = self._lasting[positions]
         numbers = np.empty((len(candidates), len(positions)))
         if lasting.any():
@@ -192,6 +191,7 @@ class PersonMeasure(GroupingMeasure):
             read = grouping.after(cuts, candidates, asked)
             numbers[:, lasting] = worst_after(known[lasting], read, asked)
         if not lasting.all():
+            assert isinstance(grouping, PersonGrouping)  # populations are asked for lasting ones only
             asked = [formulas[n] for n in np.flatnonzero(~lasting)]
             numbers[:, ~lasting] = grouping.whole_after(cuts, candidates, asked)
         return numbers
