@@ -235,7 +235,8 @@ class Engine:
         """Stop the statement that another thread runs here, unless it commits or tidies up."""
         with self._switch:
             if not self._settling:
-                self.connection.interrupt()
+                with contextlib.suppress(duckdb.ConnectionException):  # it was closed at this moment
+                    self.connection.interrupt()
 
     def alone(self, work: Callable[[], Fetched]) -> Fetched:
         """Do work during which no other thread uses the connection; again where another one interferes.

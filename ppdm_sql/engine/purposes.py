@@ -109,7 +109,6 @@ COMPOSED = {
     "strangers": "Counts the values that are not among the categories.",
     "swapped": "Gives the records after the swaps.",
     "sweep": "Measures the state after each of several candidates of different attributes in one scan.",
-    "targets": "Lays the new values of each pattern end to end.",
     "texts": "Writes the values of the masked attributes as text.",
     "thresholds": "Lists the confidences above which inferences are counted.",
     "ties": "Keeps the records for which a second choice costs little more than the best.",

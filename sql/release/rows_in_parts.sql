@@ -10,6 +10,6 @@ FROM (
         r.* REPLACE (least(r.n - k.first_copy, param('most')) AS n),
         k.first_copy
     FROM released AS r
-    CROSS JOIN LATERAL unnest(range(0, r.n, param('most'))) AS k (first_copy)
+    CROSS JOIN unnest(range(0, r.n, param('most'))) AS k (first_copy)
 ) AS c
 WINDOW w AS (ORDER BY c.place ASC, c.first_copy ASC ROWS UNBOUNDED PRECEDING);

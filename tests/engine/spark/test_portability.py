@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 import pytest
 from spark_tables import EDGES, ODD
 from sqlglot import exp
+from sqlglot.errors import UnsupportedError
 
 from ppdm_sql import Database
 from ppdm_sql.audit import profiling
 from ppdm_sql.engine.names import alias, column
 from ppdm_sql.engine.source import TableSource
-from ppdm_sql.engine.spark.dialect import REWRITES, to_spark
+from ppdm_sql.engine.spark import dialect
+from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.session import SparkPlace
 from ppdm_sql.engine.spark.source import SparkSource
 
@@ -129,10 +132,27 @@ def test_each_rewrite_gives_the_same_in_both(
     assert here == there == expected
 
 
-def test_every_rewrite_changes_something() -> None:
-    statement = (
-        "SELECT CAST(a AS HUGEINT), TRY(CAST(b AS DOUBLE)), row(a, b), row_number() OVER (), hash(a) FROM t"
-    )
-    written = to_spark(statement)
-    assert "INT128" not in written and "TRY(" not in written and "ROW(" not in written
-    assert len(REWRITES) == 5
+CHANGED: list[tuple[dialect.Rewrite, str, str]] = [
+    (dialect.whole_numbers, "SELECT CAST(a AS HUGEINT) FROM t", "DECIMAL(38, 0)"),
+    (dialect.attempts, "SELECT TRY(CAST(a AS DOUBLE)) FROM t", "TRY_CAST("),
+    (dialect.rows_of_values, "SELECT row(a, b) FROM t", "STRUCT("),
+    (dialect.numbers_of_rows, "SELECT row_number() OVER () FROM t", "ORDER BY NULL"),
+    (dialect.hashes, "SELECT hash(a) FROM t", "XXHASH64("),
+    (dialect.floors, "SELECT floor(a) FROM t", "CAST(FLOOR(a) AS DOUBLE)"),
+    (dialect.no_numbers, "SELECT isnan(a) FROM t", "NOT a IS NULL"),
+]
+"""A statement for each rewrite, and what only the rewrite makes of it."""
+
+
+@pytest.mark.parametrize(("rewrite", "written", "expected"), CHANGED)
+def test_every_rewrite_changes_something(
+    monkeypatch: pytest.MonkeyPatch, rewrite: dialect.Rewrite, written: str, expected: str
+) -> None:
+    assert expected in to_spark(written)
+    monkeypatch.setattr(dialect, "REWRITES", [item for item in dialect.REWRITES if item is not rewrite])
+    with contextlib.suppress(UnsupportedError):  # sqlglot may say itself that Spark has no such thing
+        assert expected not in to_spark(written)
+
+
+def test_each_rewrite_is_asked_about() -> None:
+    assert [rewrite for rewrite, *_ in CHANGED] == list(dialect.REWRITES)
