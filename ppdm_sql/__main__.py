@@ -3,4 +3,9 @@
 from ppdm_sql.cli import main
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    finally:
+        # A KeyboardInterrupt that left code given as text, such as that of a dataclass, makes Python end by
+        # the signal, whatever exit code was said after it; more code as text makes it forget.
+        exec("")

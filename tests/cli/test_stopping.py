@@ -226,6 +226,27 @@ def test_ctrl_c_during_the_imports_is_one_word() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "Interrupted.\n")
 
 
+def test_ctrl_c_while_a_class_is_made_gives_the_exit_code_that_is_said(
+    file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    hook = """if True:
+        import os, signal, sys
+        class Press:
+            def find_spec(self, name, path=None, target=None):
+                if name == "ppdm_sql.methods.top_down.suppress":
+                    exec("os.kill(os.getpid(), signal.SIGINT)\\nfor _ in range(1000): pass")
+        sys.meta_path.insert(0, Press())
+    """
+    folder = tmp_path_factory.mktemp("hook")
+    (folder / "sitecustomize.py").write_text(hook, encoding="utf-8")
+    command = [sys.executable, "-m", "ppdm_sql", *(str(file) if w == "FILE" else w for w in WORDS)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(folder)}
+    )
+    assert (done.returncode, done.stderr) == (130, "Interrupted.\n")
+    assert not published(file)
+
+
 def test_a_program_that_imports_the_package_keeps_its_ctrl_c() -> None:
     script = """if True:
         import signal, ppdm_sql
