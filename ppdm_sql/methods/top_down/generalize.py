@@ -336,10 +336,12 @@ class GeneralizationRun(RefinementRun):
     def _conditional_entropy(self, classes: int) -> ConditionalEntropy:
         """Measure H(D | P u Q): what is left out is one class where one state's classes tell what that is."""
         constraints, of = self.constraints, (self.engine, self.atoms)
-        if isinstance(constraints, AllowedConstraints) and constraints.most:
-            compares = any(item.requirement.compares_with_table for item in constraints.asked)
-            if not (self.condition or compares):
-                return KeptEntropy(*of, constraints, classes, self.horizon)
+        if (
+            isinstance(constraints, AllowedConstraints)
+            and constraints.most
+            and not (self.condition or constraints.compares_with_table)
+        ):
+            return KeptEntropy(*of, constraints, classes, self.horizon)
         places = range(len(self.attributes))
         return ConditionalEntropy(*of, places, classes, self.horizon, self.memory)
 
