@@ -119,6 +119,13 @@ def test_jobs_tell_how_far_they_are(ledger: Database, spark_session: Any) -> Non
             told.append(measures)
 
     spark_session.sql("CREATE OR REPLACE TEMP VIEW wide AS SELECT id % 7 AS a FROM range(0, 30000000, 1, 8)")
+    # A server reports every two seconds if it is not told otherwise, and a fast one has done the job by then.
+    often = "spark.connect.progress.reportInterval"
+    usual = spark_session.conf.get(often)
+    spark_session.conf.set(often, "10ms")
     ledger.progress = Listening()
-    ledger.audit("wide", ["k on a"])
+    try:
+        ledger.audit("wide", ["k on a"])
+    finally:
+        spark_session.conf.set(often, usual)
     assert any(" of " in str(measures.get("tasks")) for measures in told)
