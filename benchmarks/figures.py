@@ -35,8 +35,10 @@ HEADS = {
     "steps": "steps",
     "peak_mb": "peak memory, MB",
     "peak_ratio": "over the floor's",
+    "spilled_mb": "spilled, MB",
     "against_cpu": "to the release before, CPU",
     "against_wall": "wall",
+    "ended": "ended",
     "measured": "measured",
 }
 
@@ -58,6 +60,8 @@ class Figure:
         steps: That the run took, where it has some.
         peak_mb: Peak memory of a process that only runs, MB.
         peak_ratio: The same over that of a process that only makes the floor.
+        spilled_mb: Most that stood in its temporary folder, MB.
+        ended: Why the run did not end by itself, such as ``out of memory``; it has no ratios then.
         against_cpu: Run / run of another version, in turns, of CPU time; None where none was given.
         against_wall: The same of wall time.
         against: Revision of the other version.
@@ -73,11 +77,13 @@ class Figure:
     floor_cpu: float
     run_cpu: float
     run_wall: float
-    ratio_cpu: float
-    ratio_wall: float
+    ratio_cpu: float | None
+    ratio_wall: float | None
     steps: int | None = None
     peak_mb: float | None = None
     peak_ratio: float | None = None
+    spilled_mb: float | None = None
+    ended: str | None = None
     against_cpu: float | None = None
     against_wall: float | None = None
     against: str | None = None
@@ -151,7 +157,7 @@ def _cell(figure: Figure, field: str) -> str:
         return f"{value:,}"
     if isinstance(value, str):
         return value
-    if field == "peak_mb":
+    if field in ("peak_mb", "spilled_mb"):
         return f"{value:,.0f}"
     return f"{value:.2f}" if "ratio" in field or "against" in field else f"{value:.3f}"
 
