@@ -20,7 +20,6 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -29,11 +28,12 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
-from figures import DOCS, Figure, keep, kept, stamped
+from figures import DOCS, Figure, keep, kept, revision, stamped
 from harness import interpreter, row
 
 SIZES = (45_222, 1_000_000)
@@ -52,12 +52,12 @@ class Command:
 
     Args:
         words: Of it; ``{source}`` is what it reads, ``{folder}`` where the taxonomies are.
-        makes: How what it made is removed: a release, a model, a table or nothing.
+        makes: Name of the release, the model or the table that it makes.
         quick: From where it is read with --quick.
     """
 
     words: str
-    makes: str = "release"
+    makes: str = "bench"
     quick: Sequence[str] = ("parquet",)
 
 
@@ -82,11 +82,12 @@ COMMANDS = {
     "swap": Command(f"swap FILE SOURCE --confidential income --by '{KNOWN}' --proportion 0.25 --into bench"),
     "randomize": Command(
         "randomize FILE SOURCE --noise 'age=gaussian 50%' --range age=17,91 --noise 'hours=gaussian 50%' "
-        "--range hours=1,100 --class income --keep education,marital_status,occupation,race,sex --into noisy"
+        "--range hours=1,100 --class income --keep education,marital_status,occupation,race,sex --into noisy",
+        "noisy",
     ),
-    "reconstruct": Command("reconstruct FILE noisy --by-class income --into distributions", "table"),
+    "reconstruct": Command("reconstruct FILE noisy --by-class income --into distributions", "distributions"),
     "train": Command(
-        "train FILE noisy --class income --columns age,hours,education,occupation --into tree", "model"
+        "train FILE noisy --class income --columns age,hours,education,occupation --into tree", "tree"
     ),
 }
 OF_NOISY = ("reconstruct", "train")
@@ -108,7 +109,8 @@ def generate(folder: Path, records: int) -> None:
         "ELSE 1 + floor(99 * (drawn(i, 2) + drawn(i, 1)) / 2)::INTEGER END AS hours, "
         f"{', '.join(drawn)}, i FROM range($records) AS r(i)"
     )
-    chance = "0.02 + age / 300 + 0.2 * (hours > 45)::INTEGER + 0.35 * (education IN ('education_3', 'education_5'))::INTEGER"
+    higher = "education IN ('education_3', 'education_5')"
+    chance = f"0.02 + age / 300 + 0.2 * (hours > 45)::INTEGER + 0.35 * ({higher})::INTEGER"
     con.execute(
         f"COPY (SELECT * EXCLUDE i, CASE WHEN drawn(i, 9) < {chance} THEN '>50K' ELSE '<=50K' END AS income "
         f"FROM ({rows})) TO '{folder / 'parquet'}' "
@@ -163,7 +165,12 @@ def spend(words: Sequence[str], scratch: Path, minutes: float) -> Spent:
     with tempfile.TemporaryDirectory(dir=scratch, prefix="tmp-") as folder, _log(scratch) as log:
         started = time.perf_counter()
         process = subprocess.Popen(
-            words, stdout=log, stderr=log, env=os.environ | {"TMPDIR": folder}, start_new_session=True
+            words,
+            stdout=log,
+            stderr=log,
+            env=os.environ | {"TMPDIR": folder},
+            cwd=folder,  # so that -m finds the version that belongs to the interpreter
+            start_new_session=True,
         )
         too_long = threading.Event()
         timer = threading.Timer(60 * minutes, lambda: (too_long.set(), process.send_signal(signal.SIGKILL)))
@@ -251,17 +258,14 @@ class Series:
         return spend([sys.executable, __file__, "--worker", *given], self.folder, 10 * self.options.minutes)
 
     def run(self, name: str) -> Spent:
-        """Measure a command, and remove what it made, unless others read it."""
+        """Measure a command."""
         command = COMMANDS[name]
         if name in OF_NOISY:
             self._noisy()
         elif self.source == "parquet":
             self._fresh()
-        found = spend(self.words(command.words), self.folder, self.options.minutes)
-        if command.makes == "release" and not found.ended and name != "randomize" and self.source == "table":
-            drop = ["-m", "ppdm_sql", "drop", str(self.file), "bench"]
-            subprocess.run([self.python, *drop], check=True, capture_output=True)
-        return found
+        self._remove(command.makes)
+        return spend(self.words(command.words), self.folder, self.options.minutes)
 
     def words(self, text: str) -> list[str]:
         """Write a command of ``ppdm``."""
@@ -288,6 +292,15 @@ class Series:
             self._fresh()
             spend(self.words(COMMANDS["randomize"].words), self.folder, 10 * self.options.minutes)
 
+    def _remove(self, made: str) -> None:
+        """Remove what was made by that name before; nothing where it is not there."""
+        if made == "distributions":
+            with duckdb.connect(str(self.file)) as con:
+                con.execute(f"DROP TABLE IF EXISTS {made}")
+        elif made:
+            drop = ["-m", "ppdm_sql", "drop", str(self.file), made]
+            subprocess.run([self.python, *drop], check=False, capture_output=True, cwd=self.folder)
+
     def _fresh(self) -> None:
         """Begin with a new database file, where the source is not in it."""
         if self.source == "parquet":
@@ -297,8 +310,14 @@ class Series:
 
 
 def figure(series: Series, name: str, low: Spent, found: Spent) -> Figure:
-    """Put together what was measured of a command."""
-    done = not found.ended
+    """Put together what was measured of a command; let the other version run it, where one was given."""
+    done, against = not found.ended, series.options.against
+    compared: dict[str, Any] = {}
+    if done and against is not None:
+        other = replace(series, python=str(interpreter(against))).run(name)
+        if not other.ended:
+            compared = {"against_cpu": found.cpu / other.cpu, "against_wall": found.wall / other.wall}
+            compared["against"] = revision(against)
     return Figure(
         table=TABLE,
         setting=f"{name}, {series.source}",
@@ -313,6 +332,7 @@ def figure(series: Series, name: str, low: Spent, found: Spent) -> Figure:
         peak_ratio=found.peak / low.peak,
         spilled_mb=found.spilled,
         ended=found.ended or None,
+        **compared,
     )
 
 
@@ -332,13 +352,14 @@ def measure(options: argparse.Namespace, folder: Path, records: int) -> None:
         shown(records, f"floor, {source}", low, low)
         for name in names:
             found = series.run(name)
-            shown(records, f"{name}, {source}", low, found)
+            told = figure(series, name, low, found)
+            shown(records, f"{name}, {source}", low, found, told.against_cpu)
             if options.record:
-                keep([stamped(figure(series, name, low, found))])
+                keep([stamped(told)])
         series.end()
 
 
-def shown(records: int, name: str, low: Spent, found: Spent) -> None:
+def shown(records: int, name: str, low: Spent, found: Spent, against: float | None = None) -> None:
     """Print a line."""
     cells = [
         f"{found.cpu:.2f}",
@@ -347,6 +368,7 @@ def shown(records: int, name: str, low: Spent, found: Spent) -> None:
         f"{found.wall / low.wall:.2f}",
     ]
     cells += [f"{found.peak:.0f}", f"{found.spilled:.0f}"]
+    cells.append("" if against is None else f"{against:.2f}")
     print(f"{name:26}" + row(records, *cells), found.ended, flush=True)
 
 
@@ -357,11 +379,9 @@ def draw(figures: Sequence[Figure], file: Path) -> None:
     points = [
         {"records": one.records, "seconds": one.run_cpu, "command": one.setting.partition(",")[0]}
         for one in figures
-        if one.table == TABLE and not one.ended and one.setting.endswith("parquet")
+        if not one.ended and one.setting.endswith("parquet")
     ]
-    floors = {
-        one.records: one.floor_cpu for one in figures if one.table == TABLE and "parquet" in one.setting
-    }
+    floors = {one.records: one.floor_cpu for one in figures if "parquet" in one.setting}
     points += [{"records": n, "seconds": cpu, "command": "floor"} for n, cpu in floors.items()]
     log = {"type": "quantitative", "scale": {"type": "log"}}
     axes = {
@@ -396,15 +416,24 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where data are made and removed: 150 bytes a record")
     parser.add_argument("--record", action="store_true", help="keep the figures in benchmarks/figures.json")
     parser.add_argument("--figure", action="store_true", help=f"only draw {PICTURE.name} from them")
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="PATH",
+        help="a checkout of another version with its own .venv: each command is run by it, too",
+    )
     parser.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
         floor(*options.worker)
         return
     if options.figure:
-        draw(kept(), PICTURE)
+        draw([one for one in kept() if isinstance(one, Figure) and one.table == TABLE], PICTURE)
         return
-    print(f"{'':26}" + row("records", "CPU s", "wall s", "ratio CPU", "ratio wall", "peak MB", "spilled"))
+    print(
+        f"{'':26}"
+        + row("records", "CPU s", "wall s", "ratio CPU", "ratio wall", "peak MB", "spilled", "to other")
+    )
     for records in options.records:
         with tempfile.TemporaryDirectory(dir=options.folder, prefix="ppdm-scale-") as folder:
             measure(options, Path(folder), records)
