@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -51,7 +52,8 @@ def served(master: str = "local[2]") -> Iterator[str]:
             process = subprocess.Popen(
                 _words(master, port, folder),
                 cwd=folder,
-                env=os.environ | {"SPARK_HOME": str(home()), "SPARK_CONNECT_MODE": "0"},
+                env=os.environ
+                | {"SPARK_HOME": str(home()), "SPARK_CONNECT_MODE": "0", "PYSPARK_PYTHON": sys.executable},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
