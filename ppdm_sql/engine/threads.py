@@ -49,47 +49,52 @@ class SpareThreads:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._active = False
-        self._before: int | None = None
+        self._threads, self._lowered = 1, False
 
     def __enter__(self) -> SpareThreads:
-        self._active = _lowering.acquire(blocking=False)
+        if _lowering.acquire(blocking=False):
+            ((threads, locked),) = self._engine.look_up(_SETTINGS, step="threads")
+            self._threads = 1 if locked else int(threads)
+            if self._threads == 1:
+                _lowering.release()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._active:
+        if self._threads > 1:
             try:
                 self.restore()
             finally:
-                self._active = False
+                self._threads = 1
                 _lowering.release()
 
     @contextmanager
     def over(self, table: Table) -> Iterator[None]:
         """Work on a working table inside; with as many threads as before behind, unless an error comes."""
-        lowered = self._before is not None
-        if self._active and not lowered:
+        lowered = self._lowered
+        if self._threads > 1 and not lowered:
             self.lower(_counted(self._engine, table))
         yield
         if not lowered:
             self.restore()
 
+    def source(self, table: Table) -> None:
+        """Go on with one thread where the catalogue knows that a run reads few rows."""
+        if self._threads > 1:
+            self.lower(known_rows(self._engine, table))
+
     def lower(self, rows: int | None) -> None:
         """Go on with one thread where so few rows are worked on; None stands for an unknown number."""
-        if not self._active or self._before is not None or rows is None or rows >= ROWS_OF_A_THREAD:
-            return
-        ((threads, locked),) = self._engine.look_up(_SETTINGS, step="threads")
-        if threads > 1 and not locked:
-            self._before = int(threads)
+        if self._threads > 1 and not self._lowered and rows is not None and rows < ROWS_OF_A_THREAD:
             self._engine.look_up(setting("threads", 1), step="one thread")
+            self._lowered = True
 
     def restore(self) -> None:
         """Go on with as many threads as before."""
-        if self._before is not None:
-            self._engine.look_up(setting("threads", self._before), step="threads again")
-            self._before = None
+        if self._lowered:
+            self._engine.look_up(setting("threads", self._threads), step="threads again")
+            self._lowered = False
 
 
 def known_rows(engine: Engine, table: Table) -> int | None:

@@ -16,7 +16,7 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, aliased, column
 from ppdm_sql.engine.source import is_stand_in, source_of
-from ppdm_sql.engine.threads import SpareThreads, known_rows
+from ppdm_sql.engine.threads import SpareThreads
 from ppdm_sql.engine.types import without_enum
 from ppdm_sql.methods.base.collapse import Atoms, Kept
 from ppdm_sql.methods.base.pseudonyms import pseudonym
@@ -133,7 +133,7 @@ class Run(ABC, Generic[Transformed]):
             to = self.request.to
             with self.spare, self.engine.workspace(), placing(self.engine, to) as placed, self.reading():
                 self.placed = placed
-                self.spare.lower(known_rows(self.engine, self.table))
+                self.spare.source(self.table)
                 self._notice_persons()
                 transformed = self.transform()
                 progress.start(f"publishing {self.request.into}")
