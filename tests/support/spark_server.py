@@ -16,6 +16,8 @@ from pathlib import Path
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 SECONDS_TO_START = 150
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Compiles quickly rather than well: a test's job is over before Java would have made it fast."""
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
@@ -73,7 +75,7 @@ def _words(master: str, port: int, folder: str) -> list[str]:
         "spark.connect.grpc.binding.port": str(port),
         "spark.master": master,
         "spark.local.dir": folder,
-        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder}",
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder} {JAVA}",
     }
     given = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
     return [str(home() / "bin" / "spark-submit"), "--class", SERVER, *given, "spark-internal"]

@@ -41,7 +41,7 @@ class FolderOfRows:
         handed = staging / "handed.parquet"
         target = render(literal(str(handed)))
         engine.query(f"COPY ({rows.sql}) TO {target} (FORMAT parquet)", step="hand over")
-        with self._place.guarded("write"):
+        with self._place.writing():
             frame = self._seen(handed)
             _in_order(frame, rows).write.parquet(_uri(self._location.rows))
         if not self._location.rows.is_dir():
@@ -121,7 +121,7 @@ class TableOfRows:
         """Make the table empty first, so that dropping it removes its files whenever a run is cut short."""
         handed = engine.relation(rows.sql).to_arrow_table()
         staged = spark_name(self._location.staged_table)
-        with self._place.guarded("write"):
+        with self._place.writing():
             written = _in_order(self._session.createDataFrame(handed), rows)
             fields = ", ".join(
                 f"{quoted(field.name)} {field.dataType.simpleString()}" for field in written.schema.fields
