@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from ppdm_sql.engine.spark.session import SparkPlace
 
 _GLOB = re.compile(r"[*?{}\[\]\\]")
-_TIMES = "spark.sql.parquet.outputTimestampType"
 PROPERTY = "ppdm.release"
 """The property of a table that holds the token of its publication; Spark hides one that is called token."""
 
@@ -51,7 +49,7 @@ class FolderOfRows:
     def write_drawn(self, rows: Source, columns: Mapping[str, str]) -> None:
         """Let Spark write rows that never were here, in an order that their own values give."""
         frame, names = cast(FrameSource, rows).frame, list(columns)
-        with self._place.guarded("write"), _plain_times(self._session):
+        with self._place.writing():
             shown = frame.select(*columns.values())
             spread = shown.repartition(*shown.columns).sortWithinPartitions(*shown.columns)
             spread.toDF(*names).write.parquet(_uri(self._location.rows))
@@ -233,17 +231,6 @@ def quoted(name: str) -> str:
 def spark_name(table: Table) -> str:
     """Write a table's name as Spark quotes it."""
     return ".".join(quoted(part) for part in (table.catalog, table.schema, table.name) if part is not None)
-
-
-@contextmanager
-def _plain_times(session: Any) -> Iterator[None]:
-    """Let times be written so that others than Spark read which of them have a zone."""
-    before = session.conf.get(_TIMES)
-    session.conf.set(_TIMES, "TIMESTAMP_MICROS")
-    try:
-        yield
-    finally:
-        session.conf.set(_TIMES, before)
 
 
 def _in_order(frame: Any, rows: RowsInParts) -> Any:
