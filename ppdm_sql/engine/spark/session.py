@@ -23,6 +23,8 @@ from ppdm_sql.errors import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ppdm_sql.engine.spark.source import SparkSource
     from ppdm_sql.engine.statements import Statement
     from ppdm_sql.progress import Progress
@@ -50,6 +52,7 @@ class SparkPlace:
         session: The session.
         progress: Told how many tasks of a job are done, if anybody listens.
         tracer: Told each statement.
+        shared: A private folder that this machine and all workers see, while a run has one.
     """
 
     title = "Spark"
@@ -58,6 +61,7 @@ class SparkPlace:
         self.session = session
         self.progress: Progress | None = None
         self.tracer: Callable[[Statement], None] | None = None
+        self.shared: Path | None = None
         self._stop = stop
 
     @property
