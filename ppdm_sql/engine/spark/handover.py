@@ -24,11 +24,6 @@ from ppdm_sql.errors import EngineError, PpdmError
 if TYPE_CHECKING:
     from ppdm_sql.engine.spark.session import SparkPlace
 
-_EXACT_TIMES = {
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
-}
-
 
 def handed_over(
     engine: Engine, place: SparkPlace, frame: Any, wanted: Sequence[exp.Expression], step: str
@@ -98,23 +93,9 @@ def _written(place: SparkPlace, frame: Any, folder: Path) -> int:
         from pyspark.sql import functions, observation
     counted = observation.Observation(f"ppdm_{secrets.token_hex(4)}")
     observed = frame.observe(counted, functions.expr("count(1) AS rows"))
-    with _exact_times(place.session):
+    with place.exact_times():
         observed.write.option("compression", "zstd").parquet(file_uri(folder))
     return int(counted.get["rows"])
-
-
-@contextmanager
-def _exact_times(session: Any) -> Iterator[None]:
-    """Have times written as DuckDB reads them, whatever the session's settings say."""
-    before = {name: session.conf.get(name) for name in _EXACT_TIMES}
-    try:
-        for name, value in _EXACT_TIMES.items():
-            session.conf.set(name, value)
-        yield
-    finally:
-        with suppress(Exception):  # a session that has gone keeps no settings
-            for name, value in before.items():
-                session.conf.set(name, value)
 
 
 @contextmanager

@@ -37,6 +37,10 @@ CONNECT_PORT = 15002
 SECONDS_TO_ANSWER = 10.0
 MOST_RETRIES = 6
 """How often the client asks a server again that has gone: for a minute; by itself it does so for ten."""
+EXACT_TIMES = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+}
 _LOCAL = re.compile(r"local(\[(\*|\d+)\])?")
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 
@@ -105,6 +109,26 @@ class SparkPlace:
                 if isinstance(error, DatabaseUnavailable):
                     self._stop = None  # to end a session on a server that has gone takes as long again
                 raise error from None
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """The same for what writes rows."""
+        with self.guarded("write"), self.exact_times():
+            yield
+
+    @contextmanager
+    def exact_times(self) -> Iterator[None]:
+        """Let times be written as they are, with their zone, which INT96, the default, leaves out."""
+        conf = self.session.conf
+        before = {name: conf.get(name) for name in EXACT_TIMES}
+        try:
+            for name, value in EXACT_TIMES.items():
+                conf.set(name, value)
+            yield
+        finally:
+            with suppress(Exception):  # a session that has gone keeps no settings
+                for name, value in before.items():
+                    conf.set(name, value)
 
     @contextmanager
     def _tagged(self, tag: str) -> Iterator[None]:
