@@ -7,7 +7,6 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
@@ -17,6 +16,7 @@ from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.space import PRIVATE
 from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ppdm_sql.engine.spark.session import SparkPlace
