@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 from ppdm_sql.engine.duckdb_engine import Engine
 from ppdm_sql.engine.names import Table, parse_table, plain_name
 from ppdm_sql.engine.space import PRIVATE
-from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.lazy_dataclass import dataclass
 
@@ -182,12 +181,6 @@ def _spark_of(engine: Engine, target: str) -> SparkPlace:
             "Add --spark URL, such as --spark sc://localhost:15002.",
         )
     return cast("SparkPlace", engine.spark)
-
-
-def has_pending(engine: Engine) -> bool:
-    """Tell whether a run may have left something outside of the database: the table is there only then."""
-    ((is_pending,),) = engine.look_up(text("release/is_pending"), step="is_pending")
-    return bool(is_pending)
 
 
 def recorded(location: Location, files: Sequence[PlacedFile], unfolded: str | None) -> dict[str, Any]:
