@@ -35,6 +35,8 @@ bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
 	@$(BIN)/python benchmarks/quality.py
 	@$(BIN)/python benchmarks/utility.py
 	@$(BIN)/python benchmarks/census.py
+	@$(BIN)/python benchmarks/many_values.py
+	@$(BIN)/python benchmarks/accuracy.py --levels 100 --seeds 1
 	@$(BIN)/python benchmarks/suppress.py
 	@$(BIN)/python benchmarks/generalize.py
 	@$(BIN)/python benchmarks/swap.py
@@ -43,6 +45,7 @@ bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
 	@$(BIN)/python benchmarks/reconstruct.py
 	@$(BIN)/python benchmarks/persons.py
 	@$(BIN)/python benchmarks/integrate.py
+	@$(BIN)/python benchmarks/scale.py
 
 clean: ## Remove the environment, caches and the demo.
 	rm -rf $(VENV) build dist ppdm-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -8,7 +8,7 @@ column gives the distance of the better of ByClass and Local.
 
     python benchmarks/accuracy.py                             everything: hours
     python benchmarks/accuracy.py --functions 1 2 --levels 100 --seeds 1 2 --records 20000
-    python benchmarks/accuracy.py --functions 4 --kinds uniform --format markdown
+    python benchmarks/accuracy.py --functions 4 --kinds uniform --levels 100 --record
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import statistics
 from collections.abc import Sequence
 
 import duckdb
+from figures import Cell
+from rows import Measured, options_of, present
 
 import ppdm_sql as ppdm
 from ppdm_sql.methods.trees.model import MODES
@@ -86,20 +88,32 @@ def reference(function: int, kind: str, level: int, mode: str) -> str:
     return f"({REFERENCE[function, kind][LEVELS.index(level)][MODES.index(mode) - 1]})"
 
 
-def cells(function: int, kind: str, level: int, found: Found) -> list[str]:
-    """Give the cells of a line."""
-    shown = [f"F{function} {kind} {level}%"]
+def line(function: int, kind: str, level: int, found: Found) -> tuple[dict[str, Cell], dict[str, Cell]]:
+    """Give what the line is of, and its cells."""
+    cells: dict[str, Cell] = {}
     for mode, reached in found.items():
-        spread = f" ± {statistics.stdev(reached):.1f}" if len(reached) > 1 else ""
-        shown.append(f"{statistics.fmean(reached):.1f}{spread} {reference(function, kind, level, mode)}")
+        spread = f"±{statistics.stdev(reached):.1f}" if len(reached) > 1 else ""
+        cells[mode] = (
+            f"{statistics.fmean(reached):.1f}{spread} {reference(function, kind, level, mode)}".strip()
+        )
     best = [statistics.fmean(found[mode]) for mode in ("byclass", "local") if mode in found]
     if "original" in found and best:
-        shown.append(f"{statistics.fmean(found['original']) - max(best):.1f}")
-    return shown
+        cells["distance"] = round(statistics.fmean(found["original"]) - max(best), 1)
+    return {"function": f"F{function}", "noise": kind, "privacy": level}, cells
+
+
+def measured_lines(options: argparse.Namespace) -> Measured:
+    """Give a line for each function, kind of noise and level, as soon as it is known."""
+    for function in options.functions:
+        found = {(kind, level): Found() for kind in options.kinds for level in options.levels}
+        for seed in options.seeds:
+            one_seed(function, seed, options, found)
+        for (kind, level), reached in found.items():
+            yield line(function, kind, level, reached)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print a line for each function, kind of noise and level, as soon as it is known."""
+    """Print the table: means and deviations of several seeds, or what one seed gives."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -111,23 +125,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--records", type=int, default=100_000)
     parser.add_argument("--test-records", type=int, default=5_000)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--format", choices=("text", "markdown"), default="text")
-    options = parser.parse_args(arguments)
-    heads = ["", *options.modes, "distance"]
-    print(line(heads, options.format))
-    if options.format == "markdown":
-        print("|" + "---|" * len(heads))
-    for function in options.functions:
-        found = {(kind, level): Found() for kind in options.kinds for level in options.levels}
-        for seed in options.seeds:
-            one_seed(function, seed, options, found)
-        for (kind, level), reached in found.items():
-            print(line(cells(function, kind, level, reached), options.format), flush=True)
-
-
-def line(shown: Sequence[str], form: str) -> str:
-    """Write the cells of a line."""
-    return f"| {' | '.join(shown)} |" if form == "markdown" else "  ".join(f"{cell:20}" for cell in shown)
+    options = options_of(parser).parse_args(arguments)
+    table = "accuracy" if len(options.seeds) > 1 else "accuracy-levels"
+    present(table, options, measured_lines(options))
 
 
 if __name__ == "__main__":

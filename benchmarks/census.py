@@ -9,17 +9,26 @@ deleted, and its bins, are not known. Errors are those of ten-fold cross-validat
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 import time
 from pathlib import Path
 
+from figures import Cell
 from harness import CATEGORICAL, CLASS, CONTINUOUS, SHARED
+from rows import Measured, options_of, present
 
 import ppdm_sql as ppdm
 
 RECORDS, BINS = 25_049, 6
 NUMBERS = tuple(name for name in CONTINUOUS if name != "fnlwgt")
-PRINTED = {"identifiable": 18_278, "unique": 11_470, "original": 19.01, "proposed": 30.44, "random": 50.10}
+PRINTED = {
+    "identifiable": 18_278,
+    "uniquely identifiable": 11_470,
+    "error on the original, %": 19.01,
+    "error on the swapped records, %": 30.44,
+    "seconds": 38.67,
+}
 
 
 def load(db: ppdm.Database) -> None:
@@ -42,20 +51,32 @@ def load(db: ppdm.Database) -> None:
     con.execute(f"CREATE TABLE census AS SELECT {', '.join(CATEGORICAL)}, {binned}, {CLASS} FROM adult")
 
 
-def main() -> None:
-    """Print what is identifiable, and the errors, beside what the paper printed."""
+def measured() -> Measured:
+    """Give what is identifiable, and the errors, beside what the paper printed."""
     with tempfile.TemporaryDirectory() as folder, ppdm.open(Path(folder) / "db.duckdb", create=True) as db:
         load(db)
         by = (*CATEGORICAL, *NUMBERS)
         started = time.perf_counter()
         release = db.swap("census", confidential=CLASS, by=by, proportion=0.5, into="swapped", seed=1)
         seconds = time.perf_counter() - started
-        for measure in release.measures():
-            print(*measure, sep="  ")
+        found = {item.measure: item.before for item in release.measures()}
         rates = db.evaluate("swapped", folds=10, seeds=1)
-        print("printed:", PRINTED)
-        print(f"original {rates.rate('BE').mean:.2f}  proposed {rates.rate('SE').mean:.2f}  {seconds:.2f} s")
+        unique, others = (
+            int(found[f"{kind} identifiable records: {CLASS}"] or 0) for kind in ("uniquely", "collectively")
+        )
+        measured: dict[str, Cell] = {
+            "identifiable": unique + others,
+            "uniquely identifiable": unique,
+            "error on the original, %": round(rates.rate("BE").mean, 2),
+            "error on the swapped records, %": round(rates.rate("SE").mean, 2),
+            "seconds": round(seconds, 2),
+        }
+        for name, cell in measured.items():
+            yield {"": name}, {"measured here": cell, "printed": PRINTED[name]}
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    present("census", options_of(parser).parse_args(), measured())

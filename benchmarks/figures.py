@@ -1,7 +1,8 @@
 """The measured figures: kept in figures.json, from which the tables of docs/benchmarks.md are made.
 
 A benchmark that is given ``--record`` puts what it measured in the file, in the place of what was measured
-before of the same setting, size and number of threads.
+before of the same setting, size and number of threads. What is a run against its floor is a figure; any other
+line of a table is a row, with columns of its own.
 
     python benchmarks/figures.py                      write the tables of docs/benchmarks.md anew
 """
@@ -14,9 +15,10 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeAlias
 
 HERE = Path(__file__).resolve().parent
 FILE = HERE / "figures.json"
@@ -24,6 +26,7 @@ DOCS = HERE.parent / "docs" / "benchmarks.md"
 TABLE = re.compile(
     r"(?P<begin><!-- figures: (?P<table>[\w-]+) -->\n).*?(?P<end><!-- end of figures -->)", re.S
 )
+Cell: TypeAlias = str | int | float | None
 HEADS = {
     "setting": "setting",
     "records": "records",
@@ -35,8 +38,10 @@ HEADS = {
     "steps": "steps",
     "peak_mb": "peak memory, MB",
     "peak_ratio": "over the floor's",
+    "spilled_mb": "spilled, MB",
     "against_cpu": "to the release before, CPU",
     "against_wall": "wall",
+    "ended": "ended",
     "measured": "measured",
 }
 
@@ -58,6 +63,8 @@ class Figure:
         steps: That the run took, where it has some.
         peak_mb: Peak memory of a process that only runs, MB.
         peak_ratio: The same over that of a process that only makes the floor.
+        spilled_mb: Most that stood in its temporary folder, MB.
+        ended: Why the run did not end by itself, such as ``out of memory``; it has no ratios then.
         against_cpu: Run / run of another version, in turns, of CPU time; None where none was given.
         against_wall: The same of wall time.
         against: Revision of the other version.
@@ -72,12 +79,14 @@ class Figure:
     threads: int
     floor_cpu: float
     run_cpu: float
-    run_wall: float
-    ratio_cpu: float
-    ratio_wall: float
+    run_wall: float | None
+    ratio_cpu: float | None
+    ratio_wall: float | None
     steps: int | None = None
     peak_mb: float | None = None
     peak_ratio: float | None = None
+    spilled_mb: float | None = None
+    ended: str | None = None
     against_cpu: float | None = None
     against_wall: float | None = None
     against: str | None = None
@@ -96,6 +105,47 @@ class Figure:
         return f"{self.date}, {self.revision}, {self.cores} cores"
 
 
+@dataclass(frozen=True)
+class Row:
+    """One line of a table that has columns of its own.
+
+    Args:
+        table: What was measured, such as ``startup``.
+        of: What it was measured of: the first columns, by their heads.
+        cells: What was measured, by the heads of the columns.
+        before: The same of another version, in turns; empty where none was given.
+        against: Revision of the other version.
+        date: Day of the measurement, in UTC.
+        revision: Of this version.
+        cores: Of the machine.
+    """
+
+    table: str
+    of: Mapping[str, Cell]
+    cells: Mapping[str, Cell]
+    before: Mapping[str, Cell] = field(default_factory=dict)
+    against: str | None = None
+    date: str = ""
+    revision: str = ""
+    cores: int = 0
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells rows apart."""
+        return self.table, json.dumps(self.of)
+
+    @property
+    def measured(self) -> str:
+        """The day, the revision and the machine."""
+        cores = f", {self.cores} cores" if self.cores else ""
+        return f"{self.date}, {self.revision}{cores}"
+
+
+Line: TypeAlias = Figure | Row
+UNKNOWN = {"run_wall": None, "ratio_cpu": None, "ratio_wall": None}
+"""What may be missing in the file: of a run that did not end, or that was measured before it was kept."""
+
+
 def revision(folder: Path) -> str:
     """Give the revision of a checkout, with ``+`` where something in it was changed; "" for none."""
 
@@ -109,38 +159,88 @@ def revision(folder: Path) -> str:
     return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
 
-def stamped(figure: Figure) -> Figure:
-    """Say when, of which revision and on how many cores a figure was measured."""
+def stamped(line: Line) -> Any:
+    """Say when, of which revision and on how many cores a line was measured."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return dataclasses.replace(figure, date=today, revision=revision(HERE), cores=os.cpu_count() or 1)
+    return dataclasses.replace(line, date=today, revision=revision(HERE), cores=os.cpu_count() or 1)
 
 
-def kept(file: Path = FILE) -> list[Figure]:
-    """Read the figures, in the order of the tables."""
+def kept(file: Path = FILE) -> list[Line]:
+    """Read what was measured: figures in the order of their tables, rows in that of the file."""
     listed = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-    return sorted((Figure(**one) for one in listed), key=lambda figure: figure.key)
+    return _ordered([Row(**one) if "of" in one else Figure(**UNKNOWN | one) for one in listed])
 
 
-def keep(figures: Sequence[Figure], file: Path = FILE) -> None:
-    """Put figures in the file, in the place of those that were measured of the same before."""
-    every = {figure.key: figure for figure in (*kept(file), *figures)}
-    lines = [json.dumps(_rounded(every[key])) for key in sorted(every)]
-    file.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+def rows(name: str, file: Path = FILE) -> list[Row]:
+    """Read the rows of a table."""
+    return [line for line in kept(file) if isinstance(line, Row) and line.table == name]
 
 
-def _rounded(figure: Figure) -> dict[str, object]:
-    """Give what is known of a figure, times to a millisecond."""
-    known = {name: value for name, value in dataclasses.asdict(figure).items() if value is not None}
+def keep(lines: Sequence[Line], file: Path = FILE) -> None:
+    """Put lines in the file, in the place of those that were measured of the same before."""
+    every = {line.key: line for line in (*kept(file), *lines)}
+    written = [json.dumps(_rounded(line)) for line in _ordered(list(every.values()))]
+    file.write_text("[\n" + ",\n".join(written) + "\n]\n", encoding="utf-8")
+
+
+def _ordered(lines: Sequence[Line]) -> list[Line]:
+    figures = sorted((line for line in lines if isinstance(line, Figure)), key=lambda figure: figure.key)
+    return [*figures, *sorted((line for line in lines if isinstance(line, Row)), key=lambda row: row.table)]
+
+
+def _rounded(line: Line) -> dict[str, object]:
+    """Give what is known of a line, times to a millisecond."""
+    known = {name: value for name, value in dataclasses.asdict(line).items() if value not in (None, {}, "")}
     return {name: round(value, 3) if isinstance(value, float) else value for name, value in known.items()}
 
 
-def table(name: str, figures: Sequence[Figure]) -> str:
+def table(name: str, lines: Sequence[Line]) -> str:
     """Write one table in Markdown; columns of which nothing is known are left out."""
-    rows = [figure for figure in figures if figure.table == name]
-    shown = {field: head for field, head in HEADS.items() if any(_cell(row, field) for row in rows)}
-    lines = [list(shown.values()), ["---"] * len(shown)]
-    lines += [[_cell(row, field) for field in shown] for row in rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    own = [row for row in lines if isinstance(row, Row) and row.table == name]
+    if own:
+        return _table_of_rows(own)
+    figures = [figure for figure in lines if isinstance(figure, Figure) and figure.table == name]
+    shown = {field: head for field, head in HEADS.items() if any(_cell(one, field) for one in figures)}
+    cells = [[_cell(one, field) for field in shown] for one in figures]
+    return _written(list(shown.values()), cells)
+
+
+def _table_of_rows(own: Sequence[Row]) -> str:
+    """Write rows, and under them the day of each that was measured on the same."""
+    earlier = {head for row in own for head in row.before}
+    columns: dict[str, list[Cell]] = {}
+    for head in dict.fromkeys(head for row in own for head in (*row.of, *row.cells)):
+        if head in earlier:
+            columns[f"{head}, before"] = [row.before.get(head) for row in own]
+        columns[head] = [{**row.of, **row.cells}.get(head) for row in own]
+    heads = list(columns)
+    texts = {head: texts_of(cells) for head, cells in columns.items()}
+    days = list(dict.fromkeys(row.measured for row in own))
+    cells = [[texts[head][place] for head in heads] for place in range(len(own))]
+    if len(days) == 1:
+        return _written(heads, cells) + f"\nMeasured {days[0]}.\n"
+    return _written(
+        [*heads, "measured"], [[*line, row.measured] for line, row in zip(cells, own, strict=True)]
+    )
+
+
+def texts_of(cells: Sequence[Cell]) -> list[str]:
+    """Write the cells of a column, its numbers with as many decimals as the one that has most.
+
+    Example:
+        >>> texts_of([1200, "none", None]), texts_of([0.5, 1.25])
+        (['1,200', 'none', ''], ['0.50', '1.25'])
+    """
+    decimals = max(
+        (len(repr(cell).partition(".")[2]) for cell in cells if isinstance(cell, float)), default=0
+    )
+    texts = {str: str, int: "{:,}".format, float: f"{{:,.{decimals}f}}".format, type(None): lambda _: ""}
+    return [texts[type(cell)](cell) for cell in cells]  # type: ignore[operator]
+
+
+def _written(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    every = [heads, ["---"] * len(heads), *lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in every)
 
 
 def _cell(figure: Figure, field: str) -> str:
@@ -151,14 +251,14 @@ def _cell(figure: Figure, field: str) -> str:
         return f"{value:,}"
     if isinstance(value, str):
         return value
-    if field == "peak_mb":
+    if field in ("peak_mb", "spilled_mb"):
         return f"{value:,.0f}"
     return f"{value:.2f}" if "ratio" in field or "against" in field else f"{value:.3f}"
 
 
-def with_tables(text: str, figures: Sequence[Figure]) -> str:
+def with_tables(text: str, lines: Sequence[Line]) -> str:
     """Replace the tables of a text: what stands between the two comments that name and end each."""
-    return TABLE.sub(lambda found: found["begin"] + table(found["table"], figures) + found["end"], text)
+    return TABLE.sub(lambda found: found["begin"] + table(found["table"], lines) + found["end"], text)
 
 
 if __name__ == "__main__":

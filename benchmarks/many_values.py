@@ -7,6 +7,7 @@ process of its own, from opening the file to the committed, audited release; CPU
     python benchmarks/many_values.py                        100 to 100,000 values, five records each
     python benchmarks/many_values.py --settings visits orders --memory-limit 2GB
     python benchmarks/many_values.py --settings diversity   1,500 values under l, t and beta
+    python benchmarks/many_values.py --record --against ../released
     python benchmarks/many_values.py --figure docs/many_values.svg
 """
 
@@ -14,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -23,7 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
-from harness import row
+from figures import rows
+from harness import peak_memory
+from rows import Measured, options_of, present
 
 import ppdm_sql as ppdm
 
@@ -84,15 +86,15 @@ def measure(file: str, name: str, threads: int, memory: str | None) -> dict[str,
         "cpu": cpu,
         "wall": wall,
         "steps": steps,
-        "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "mb": peak_memory(),
     }
 
 
-def draw(found: dict[int, dict[str, float]], file: str) -> None:
-    """Draw CPU seconds by values, both on logarithmic axes, as an SVG picture."""
+def draw(file: str) -> None:
+    """Draw what was recorded as an SVG picture: CPU seconds by values, both on logarithmic axes."""
     import vl_convert
 
-    points = [{"values": values, "seconds": numbers["cpu"]} for values, numbers in found.items()]
+    points = [{"values": row.of["values"], "seconds": row.cells["CPU, s"]} for row in rows("many-values")]
     axes = {
         axis: {"field": field, "type": "quantitative", "scale": {"type": "log"}, "title": title}
         for axis, field, title in (
@@ -105,6 +107,31 @@ def draw(found: dict[int, dict[str, float]], file: str) -> None:
     Path(file).write_text(vl_convert.vegalite_to_svg(chart), encoding="utf-8")
 
 
+def measured(options: argparse.Namespace, *, of_values: bool) -> Measured:
+    """Measure the cases that are asked for: those of more and more values, or the others."""
+    for name, case in CASES.items():
+        asked = any(setting in name for setting in options.settings)
+        if not asked or name.endswith(" values") != of_values:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "visits.duckdb"
+            make(file, case)
+            given = [str(file), name, str(options.threads), options.memory_limit or ""]
+            command = [sys.executable, __file__, "--worker", *given]
+            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        limit = f", memory limit {options.memory_limit}" if options.memory_limit else ""
+        of = {"values": case.values, "records": case.records, "asked": case.require + limit}
+        yield (
+            of,
+            {
+                "steps": int(found["steps"]),
+                "CPU, s": round(found["cpu"], 2),
+                "wall, s": round(found["wall"], 2),
+                "peak memory, MB": round(found["mb"]),
+            },
+        )
+
+
 def main() -> None:
     """Print one line for each case."""
     parser = argparse.ArgumentParser(
@@ -113,31 +140,18 @@ def main() -> None:
     parser.add_argument("--settings", nargs="*", default=["values"], help="values, visits, orders, diversity")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--memory-limit", help="such as 2GB")
-    parser.add_argument("--figure", help="SVG file for the picture of the cost by values")
+    parser.add_argument("--figure", help="only draw the recorded cost by values, in this SVG file")
     parser.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = options_of(parser).parse_args()
     if options.worker:
         file, name, threads, memory = options.worker
         print(json.dumps(measure(file, name, int(threads), memory or None)))
         return
-    print(f"{'':28}" + row("records", "CPU s", "wall s", "steps", "MB"))
-    found: dict[int, dict[str, float]] = {}
-    for name, case in CASES.items():
-        if not any(setting in name for setting in options.settings):
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "visits.duckdb"
-            make(file, case)
-            given = [str(file), name, str(options.threads), options.memory_limit or ""]
-            command = [sys.executable, __file__, "--worker", *given]
-            numbers = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        if name.endswith(" values"):
-            found[case.values] = numbers
-        seconds = [f"{numbers[key]:.2f}" for key in ("cpu", "wall")]
-        line = row(case.records, *seconds, int(numbers["steps"]), f"{numbers['mb']:.0f}")
-        print(f"{name:28}{line}", flush=True)
     if options.figure:
-        draw(found, options.figure)
+        draw(options.figure)
+        return
+    for table, of_values in (("many-values", True), ("many-values-other", False)):
+        present(table, options, measured(options, of_values=of_values))
 
 
 if __name__ == "__main__":

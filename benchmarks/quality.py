@@ -16,7 +16,9 @@ import statistics
 import tempfile
 from pathlib import Path
 
+from figures import Cell
 from harness import CATEGORICAL, CLASS, CONTINUOUS, SHARED
+from rows import Measured, options_of, present
 
 import ppdm_sql as ppdm
 
@@ -61,28 +63,32 @@ def errors(db: ppdm.Database, method: str, k: int, names: tuple[str, ...], seeds
     return found
 
 
+def measured(options: argparse.Namespace) -> Measured:
+    """Give a line for each setting, then the means."""
+    with tempfile.TemporaryDirectory() as folder, ppdm.open(Path(folder) / "adult.duckdb", create=True) as db:
+        load(db)
+        sums: dict[str, list[float]] = {"tds": [], "hce-tdr": []}
+        for top in options.top:
+            for k in options.k:
+                found = {m: errors(db, m, k, TOP[:top], options.seeds) for m in sums}
+                cells: dict[str, Cell] = {name: round(found["tds"][name], 2) for name in ("BE", "RE")}
+                for method, rates in found.items():
+                    sums[method].append(rates["SE"])
+                    cells |= {f"SE, {method}": round(rates["SE"], 2), f"steps, {method}": int(rates["steps"])}
+                yield {"masked": f"Top{top}", "k": k}, cells
+        yield {"masked": "mean"}, {f"SE, {m}": round(statistics.mean(rates), 2) for m, rates in sums.items()}
+
+
 def main() -> None:
-    """Print one line for each setting, then the means."""
+    """Read the options and print the table."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--top", type=int, nargs="*", default=[5, 7, 9])
     parser.add_argument("--k", type=int, nargs="*", default=[5, 10, 50, 100, 500])
     parser.add_argument("--seeds", type=int, default=1)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, ppdm.open(Path(folder) / "adult.duckdb", create=True) as db:
-        load(db)
-        print(f"{'':6}{'k':>5}{'BE':>8}{'RE':>8}{'SE tds':>9}{'steps':>7}{'SE hce':>9}{'steps':>7}")
-        sums: dict[str, list[float]] = {"tds": [], "hce-tdr": []}
-        for top in options.top:
-            for k in options.k:
-                found = {m: errors(db, m, k, TOP[:top], options.seeds) for m in sums}
-                tds, hce = found["tds"], found["hce-tdr"]
-                for method, rates in found.items():
-                    sums[method].append(rates["SE"])
-                cells = f"{tds['BE']:>8.2f}{tds['RE']:>8.2f}{tds['SE']:>9.2f}{tds['steps']:>7}"
-                print(f"Top{top:<3}{k:>5}{cells}{hce['SE']:>9.2f}{hce['steps']:>7}", flush=True)
-        print("mean SE", *(f"{method} {statistics.mean(rates):.2f}" for method, rates in sums.items()))
+    options = options_of(parser).parse_args()
+    present("quality", options, measured(options))
 
 
 if __name__ == "__main__":

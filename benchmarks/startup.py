@@ -7,6 +7,7 @@ CPU time (user and system) and of wall time. ``ppdm --help`` is wanted within tw
 
     python benchmarks/startup.py
     python benchmarks/startup.py --repeat 41 --commands help audit
+    python benchmarks/startup.py --record --against ../released
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import row
+from figures import Cell
+from rows import Measured, options_of, present
 
 import ppdm_sql
 from ppdm_sql import examples
 
-WANTED = 2.0
 ENGINE = "import duckdb, sqlglot, numpy"
 TEMPLATE = ("--count", "n", "--require", "Job, Country -> Bankruptcy = Discharged <= 50%")
 
@@ -58,18 +59,21 @@ def main() -> None:
     names = [command.name for command in COMMANDS]
     options.add_argument("--repeat", type=int, default=15, help="runs of each process (default 15)")
     options.add_argument("--commands", nargs="+", choices=names, default=names)
-    chosen = options.parse_args()
+    chosen = options_of(options).parse_args()
     compileall.compile_dir(str(Path(ppdm_sql.__file__).parent), quiet=2)
-    print(row("command", "CPU s", "floor", "ratio", "wall s", "floor", "ratio", "wanted"))
-    print(row(*["---"] * 8))
+    present("startup", chosen, measured(chosen))
+
+
+def measured(chosen: argparse.Namespace) -> Measured:
+    """Measure the commands that are asked for."""
     with tempfile.TemporaryDirectory() as folder:
         for command in COMMANDS:
             if command.name in chosen.commands:
-                print(measure(command, Path(folder), chosen.repeat), flush=True)
+                yield {"command": command.name}, measure(command, Path(folder), chosen.repeat)
 
 
-def measure(command: Command, folder: Path, repeat: int) -> str:
-    """Run the command and its floor in turns, and write the medians."""
+def measure(command: Command, folder: Path, repeat: int) -> dict[str, Cell]:
+    """Run the command and its floor in turns, and give the medians."""
     original, file = folder / "original.duckdb", folder / "bank.duckdb"
     if not original.exists():
         with ppdm_sql.open(original, create=True) as db:
@@ -82,11 +86,12 @@ def measure(command: Command, folder: Path, repeat: int) -> str:
         if number:  # the first run reads the files from the disk
             runs.append(found[0])
             floors.append(found[1])
-    cells = []
-    for kind in range(2):
-        run, floor = (statistics.median(times[kind] for times in taken) for taken in (runs, floors))
-        cells += [f"{run:.3f}", f"{floor:.3f}", f"{run / floor:.2f}"]
-    return row(command.name, *cells, f"{WANTED:g}")
+    cells: dict[str, Cell] = {}
+    for place, kind in enumerate(("CPU", "wall")):
+        run, floor = (statistics.median(times[place] for times in taken) for taken in (runs, floors))
+        cells |= {f"{kind}, s": round(run, 3), f"floor, {kind}": round(floor, 3)}
+        cells[f"ratio, {kind}"] = round(run / floor, 2)
+    return cells
 
 
 def spent(*words: str) -> tuple[float, float]:

@@ -15,11 +15,12 @@ of the other records:
 With --reference the rows ``reference`` follow: the cuts of least entropy that simulated annealing finds in so
 many minutes, over the same space, from the greedy cuts and from the most general table; see
 ``reference_search.py``. With --results every measured number is written into a file, and what stands there
-is not measured again: a run can be stopped, and be done in pieces. --against compares with such a file.
+is not measured again: a run can be stopped, and be done in pieces. --against lets another version measure the
+same, --before reads such a file of one.
 
     python benchmarks/utility.py                      all tables, k = 2, 5, 10, 50, TDS
     python benchmarks/utility.py --table wine fair --k 5 --method tds hce-tdr --reference 2
-    python benchmarks/utility.py --results after.jsonl --against before.jsonl
+    python benchmarks/utility.py --results now.json --before earlier.json --record
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import inspect
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,9 +37,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from figures import Row as Line
 from harness import SHARED
 from reference_search import Problem, search
-from utility_results import Key, Results, Row, beside, compared, printed, searched
+from rows import Measured, by_other, options_of, present
+from utility_results import Key, Results, Row, compared, means, searched, without_left_out
 
 import ppdm_sql as ppdm
 
@@ -269,12 +273,29 @@ def arguments(names: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--reference", type=float, default=0, metavar="MINUTES")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--results", type=Path, metavar="FILE")
-    parser.add_argument("--against", type=Path, metavar="FILE")
-    return parser.parse_args()
+    parser.add_argument("--before", type=Path, metavar="FILE", help="--results of an earlier version")
+    return options_of(parser).parse_args()
+
+
+def earlier(asked: argparse.Namespace, folder: Path) -> Results:
+    """Give what an earlier version measured: from a file, or by letting it measure now."""
+    if asked.against is None:
+        return Results(asked.before)
+    file = folder / "earlier.json"
+    words = ["--results", str(file), "--table", *asked.table, "--method", *asked.method, "--k"]
+    words += [*map(str, asked.k), "--left-out", *map(str, asked.left_out), "--fold", *map(str, asked.fold)]
+    by_other(asked.against, words)
+    return Results(file)
+
+
+def show(name: str, asked: argparse.Namespace, lines: Measured, before: Measured) -> None:
+    """Print the lines of one table above those of the earlier version."""
+    print(f"\n{name}")
+    present(name, asked, lines, {Line(name, of, cells).key: cells for of, cells in before})
 
 
 def main() -> None:
-    """Print the table, and what was skipped, with the reason."""
+    """Print the tables, and what was skipped, with the reason."""
     warnings.simplefilter("ignore", ppdm.PpdmWarning)
     names = [table.name for table in tables()]
     asked = arguments(names)
@@ -287,17 +308,12 @@ def main() -> None:
             except Absent as reason:
                 skipped.append(f"{table.name}: {reason}")
     wanted = [key for key in results if key.table in asked.table and key.fold in asked.fold]
-    earlier = Results(asked.against) if asked.against else None
-    for line in printed(results, wanted) if earlier is None else beside(results, earlier, wanted):
-        print(line)
+    with tempfile.TemporaryDirectory() as folder:
+        before = without_left_out(earlier(asked, Path(folder)), wanted)
+    show("utility", asked, means(results, wanted), means(before, before))
+    show("utility-means", asked, compared(results, wanted), compared(before, before))
     if any(key.method == REFERENCE for key in wanted):
-        print()
-        for line in searched(results, wanted):
-            print(line)
-    if earlier is not None:
-        print()
-        for line in compared(results, earlier, wanted):
-            print(line)
+        show("utility-search", asked, searched(results, wanted), ())
     for reason in skipped:
         print(f"\nSkipped {reason}.")
 

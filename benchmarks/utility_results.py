@@ -1,13 +1,19 @@
-"""What utility.py has measured: kept in a file of JSON lines, and printed as tables."""
+"""What utility.py has measured: kept in a file of the form of figures.json, and the lines of its tables."""
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+from figures import Cell, keep, kept
+from figures import Row as Line
+from rows import Measured
+
+OF_FOLDS = "utility-folds"
+"""The table of what was measured of each fold, from which the means are made."""
 
 
 class Key(NamedTuple):
@@ -48,10 +54,9 @@ class Results:
 
     def __init__(self, file: Path | None = None) -> None:
         self._file, self._rows = file, dict[Key, Row]()
-        if file is not None and file.exists():
-            for line in file.read_text(encoding="utf-8").splitlines():
-                found = json.loads(line)
-                self._rows[Key(**found["key"])] = Row(**found["row"])
+        for line in kept(file) if file is not None else ():
+            if isinstance(line, Line) and line.table == OF_FOLDS:
+                self._rows[Key(**line.of)] = Row(**line.cells)
 
     def __contains__(self, key: Key) -> bool:
         return key in self._rows
@@ -66,8 +71,7 @@ class Results:
         """Keep a row."""
         self._rows[key] = row
         if self._file is not None:
-            with self._file.open("a", encoding="utf-8") as lines:
-                lines.write(json.dumps({"key": key._asdict(), "row": asdict(row)}) + "\n")
+            keep([Line(OF_FOLDS, key._asdict(), asdict(row))], self._file)
 
 
 def mean(rows: Iterable[Row], what: str) -> float | None:
@@ -76,80 +80,60 @@ def mean(rows: Iterable[Row], what: str) -> float | None:
     return statistics.fmean(found) if found else None
 
 
-def _said(value: float | None, form: str) -> str:
-    return "" if value is None else format(value, form)
+DECIMALS = {"entropy": 4, "kept": 1, "classes": 0, "error": 2, "seconds": 1}
+"""What is shown of a row, and with how many decimals."""
 
 
-FORMS = {"entropy": ".4f", "kept": ".1f", "classes": ".0f", "error": ".2f", "seconds": ".1f"}
-"""What is printed of a row, and how."""
+def _rounded(value: float | None, what: str) -> Cell:
+    decimals = DECIMALS[what]
+    return None if value is None else round(value, decimals) if decimals else round(value)
 
 
-def beside(results: Results, before: Results, keys: Iterable[Key]) -> Iterator[str]:
-    """Write means over the folds, a line for each table, k and method: before, now, with records left out."""
-    keys = [key for key in keys if key.method != "reference"]
-    shares = sorted({key.left_out for key in keys})
-    said = " / ".join(["before", *("now" if not share else f"{share:.0%} left out" for share in shares)])
-    yield f"| table, k, method | entropy: {said} | kept, % | classes | error, % | seconds |"
-    yield "|---" * 6 + "|"
-    for key in dict.fromkeys(key._replace(fold=0, left_out=0.0) for key in keys):
-        sides = [[before[k] for k in before if k._replace(fold=0) == key]]
-        sides += [
-            [results[k] for k in keys if k._replace(fold=0) == key._replace(left_out=s)] for s in shares
-        ]
-        cells = [f"{key.table}, {key.k}, {key.method}"]
-        for what, form in FORMS.items():
-            cells.append(" / ".join(_said(mean(rows, what), form) or "none" for rows in sides))
-        yield "| " + " | ".join(cells) + " |"
-
-
-def printed(results: Results, keys: Iterable[Key]) -> Iterator[str]:
-    """Write the means over the folds, a line for each table, method, k and share."""
+def means(results: Results, keys: Iterable[Key]) -> Measured:
+    """Give the means over the folds, a line for each table, k, share and method."""
     gathered: dict[Key, list[Row]] = {}
     for key in keys:
         gathered.setdefault(key._replace(fold=0), []).append(results[key])
-    yield "| table | k | left out | method | entropy | kept, % | classes | error, % | seconds |"
-    yield "|---|---|---|---|---|---|---|---|---|"
     tables = list(dict.fromkeys(key.table for key in gathered))
-    order = sorted(gathered, key=lambda key: (tables.index(key.table), key.k, key.left_out))
-    for key in order:
+    for key in sorted(gathered, key=lambda key: (tables.index(key.table), key.k, key.left_out)):
         rows = gathered[key]
-        cells = [key.table, str(key.k), f"{key.left_out:.0%}", key.method]
-        numbers = [_said(mean(rows, what), form) for what, form in FORMS.items()]
+        of: dict[str, Cell] = {"table": key.table, "k": key.k, "left out": f"{key.left_out:.0%}"}
+        of["method"] = key.method
         refused = [row.refused for row in rows if row.refused]
-        yield "| " + " | ".join([*cells, *(numbers if not refused else [refused[0], "", "", "", ""])]) + " |"
+        cells = {what: _rounded(mean(rows, what), what) for what in DECIMALS}
+        yield of, {"entropy": refused[0]} if refused else cells
 
 
-def compared(results: Results, before: Results, keys: Iterable[Key]) -> Iterator[str]:
-    """Write the mean tree error and entropy of each table and method, before and now.
-
-    Before there are no left-out records: what leaves some out is compared with what did not.
-    """
-    yield "| table | left out | method | error of the source | before | now | entropy before | now |"
-    yield "|---" * 8 + "|"
+def compared(results: Results, keys: Iterable[Key]) -> Measured:
+    """Give the mean tree error and entropy of each table and method over all k."""
     for (table, share, method), own in _grouped(keys):
-        earlier = {key: key if key in before else key._replace(left_out=0.0) for key in own}
-        both = [key for key in own if earlier[key] in before]
-        both = [key for key in both if not results[key].refused and not before[earlier[key]].refused]
         every = [results[key] for key in results if table in (key.table, "all")]
-        cells = [table, f"{share:.0%}", method, _said(mean(every, "source"), ".2f")]
-        for what, form in (("error", ".2f"), ("entropy", ".4f")):
-            cells.append(_said(mean((before[earlier[key]] for key in both), what), form))
-            cells.append(_said(mean((results[key] for key in both), what), form))
-        yield "| " + " | ".join(cells) + " |"
+        known = [results[key] for key in own if not results[key].refused]
+        cells = {"error of the source": _rounded(mean(every, "source"), "error")}
+        cells |= {what: _rounded(mean(known, what), what) for what in ("error", "entropy")}
+        yield {"table": table, "left out": f"{share:.0%}", "method": method}, cells
 
 
-def searched(results: Results, keys: Iterable[Key]) -> Iterator[str]:
-    """Write the mean tree error and entropy of each table and method beside those that the search reaches."""
-    yield "| table | left out | method | settings | error | of the search | entropy | of the search |"
-    yield "|---" * 8 + "|"
+def searched(results: Results, keys: Iterable[Key]) -> Measured:
+    """Give the mean tree error and entropy of each table and method beside those that the search reaches."""
     known = [key for key in keys if key._replace(method="reference") in results]
     for (table, share, method), own in _grouped(key for key in known if not results[key].refused):
         best = [key._replace(method="reference") for key in own]
-        cells = [table, f"{share:.0%}", method, str(len(own))]
-        for what, form in (("error", ".2f"), ("entropy", ".4f")):
-            cells.append(_said(mean((results[key] for key in own), what), form))
-            cells.append(_said(mean((results[key] for key in best), what), form))
-        yield "| " + " | ".join(cells) + " |"
+        cells: dict[str, Cell] = {"settings": len(own)}
+        for what in ("error", "entropy"):
+            cells[what] = _rounded(mean((results[key] for key in own), what), what)
+            cells[f"{what} of the search"] = _rounded(mean((results[key] for key in best), what), what)
+        yield {"table": table, "left out": f"{share:.0%}", "method": method}, cells
+
+
+def without_left_out(results: Results, keys: Iterable[Key]) -> Results:
+    """Let an earlier version, which could leave out nothing, stand beside what leaves some out, too."""
+    found = Results()
+    for key in keys:
+        earlier = key if key in results else key._replace(left_out=0.0)
+        if earlier in results:
+            found.add(key, results[earlier])
+    return found
 
 
 def _grouped(keys: Iterable[Key]) -> list[tuple[tuple[str, float, str], list[Key]]]:

@@ -173,13 +173,22 @@ def accept_randomized(
         GuaranteeNotMet: The released rows are not what this noise makes of the source.
     """
     found = audit_randomized(engine, source, released, promise)
+    refuse_faults(found, promise)
+    return found
+
+
+def refuse_faults(found: RandomizedAudit, promise: RandomizedPromise) -> None:
+    """Refuse a release of which an audit found anything that is not as promised.
+
+    Raises:
+        GuaranteeNotMet: It did.
+    """
     faults = found.faults(promise)
     if faults:
         raise GuaranteeNotMet(
             f"The randomized rows are not what was promised: {'; '.join(faults)}; nothing was published.",
             "Run it again if the source was being changed; else report this as a defect.",
         )
-    return found
 
 
 def audit_randomized(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
 from ppdm_sql.engine.duckdb_engine import Engine
 from ppdm_sql.engine.names import Table, parse_table, plain_name
+from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.space import PRIVATE
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.lazy_dataclass import dataclass
@@ -160,6 +161,16 @@ def is_path(to: str) -> bool:
         (True, True, False, True)
     """
     return "/" in to or os.sep in to or to in (".", "..", "~")
+
+
+class DrawnRowStore(RowStore, Protocol):
+    """The same for rows that were drawn where they are to stand."""
+
+    def write_drawn(self, rows: Source, columns: Mapping[str, str]) -> None:
+        """Write rows aside of the target: what each column is called there, and the column that it is."""
+
+    def written(self) -> Source:
+        """Give what stands aside of the target."""
 
 
 def store_of(engine: Engine, location: Location) -> RowStore:

@@ -43,6 +43,11 @@ def create_table(table: Table, select: str) -> str:
     return f"CREATE TABLE {table} AS {select}"
 
 
+def create_reader(shape: Shape, select: str) -> str:
+    """Write the view that stands for the frozen table of rows that are outside of the database alone."""
+    return f"CREATE OR REPLACE VIEW {shape.frozen} AS {select}"
+
+
 def create_view(shape: Shape) -> str:
     """Write the view: an explicit column list over the frozen table."""
     return f"CREATE VIEW {shape.view} AS {render(shape.rows())}"
@@ -60,12 +65,18 @@ def comments(shape: Shape, method: str) -> str:
     kept = f"{promised(shape)}Its requirements, steps and measures are in the schema {SCHEMA}."
     earlier = f"{made} The argument is a step: 0 gives the most general state."
     said = [
-        _comment("TABLE", shape.frozen.expression(), f"{made} Frozen rows, read by a view."),
+        _frozen_comment(shape, made),
         _comment("VIEW", shape.view.expression(), f"{made} {kept}"),
         *([_comment("MACRO TABLE", shape.macro.expression(), earlier)] if shape.stepwise else []),
         *column_comments(shape, shape.view),
     ]
     return ";\n".join(said)
+
+
+def _frozen_comment(shape: Shape, made: str) -> str:
+    if shape.outside:
+        return _comment("VIEW", shape.frozen.expression(), f"{made} Reads the files of the rows.")
+    return _comment("TABLE", shape.frozen.expression(), f"{made} Frozen rows, read by a view.")
 
 
 def table_comments(shape: Shape, method: str, table: Table) -> str:
@@ -100,7 +111,7 @@ def removals(shape: Shape, *, with_view: bool, parts: Collection[str]) -> list[s
     there = [name for name in (*CATALOGUE, "transcripts") if name not in OPTIONAL or name in parts]
     rows = [exp.delete(Table(name, SCHEMA).expression(), where=release) for name in there]
     drops = [f"DROP MACRO TABLE IF EXISTS {shape.macro}"] if shape.stepwise else []
-    drops.append(f"DROP TABLE IF EXISTS {shape.frozen}")
+    drops.append(f"DROP {'VIEW' if shape.outside else 'TABLE'} IF EXISTS {shape.frozen}")
     view = [f"DROP VIEW IF EXISTS {shape.view}"] if with_view else []
     return [*view, *drops, *(render(row) for row in rows)]
 

@@ -90,6 +90,8 @@ class Draft:
         first: The first step whose state keeps the requirements, as do all after it.
         unfolded: The count column, where the run collapsed its source itself: outside of the database rows
             are written one for each record, without it.
+        outside: Whether the rows were written outside of the database and stand nowhere else; ``select``
+            reads them there.
     """
 
     name: str
@@ -114,6 +116,7 @@ class Draft:
     persons: int | None = None
     first: int = 0
     unfolded: str | None = None
+    outside: bool = False
 
 
 def person_column(released: Iterable[str]) -> str:

@@ -37,6 +37,8 @@ class Shape:
             nothing shows.
         persons: How many there are.
         first: The first step whose state keeps the requirements.
+        outside: Whether the rows stand outside of the database alone; a view is in the place of the frozen
+            table then, and reads their files.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Shape:
     person: str | None = None
     persons: int | None = None
     first: int = 0
+    outside: bool = False
 
     @classmethod
     def of_draft(cls, draft: Draft, catalog: str, schema: str) -> Shape:
@@ -59,7 +62,8 @@ class Shape:
         named = draft.name, catalog, schema, draft.columns
         changed = draft.marginals, draft.moments
         made = cls(*named, draft.count, draft.symbol, stepwise, *changed)
-        return replace(made, person=draft.person, persons=draft.persons, first=draft.first)
+        made = replace(made, person=draft.person, persons=draft.persons, first=draft.first)
+        return replace(made, outside=draft.outside)
 
     @classmethod
     def of_record(cls, name: str, catalog: str, record: Mapping[str, Any]) -> Shape:
@@ -70,7 +74,7 @@ class Shape:
         moments = {name: Moments(*found) for name, found in record.get("moments", {}).items()}
         made = cls(*named, record["count"], record["symbol"], *more, moments)
         people = {key: record[key] for key in ("person", "persons", "first") if key in record}
-        return replace(made, **people)
+        return replace(made, **people, outside=record.get("outside", False))
 
     def record(self) -> dict[str, object]:
         """Give what the catalogue keeps of it, as JSON can hold it."""
@@ -79,6 +83,8 @@ class Shape:
         record |= {"count": self.count, "symbol": self.symbol}
         if self.person is not None:
             record |= {"person": self.person, "persons": self.persons, "first": self.first}
+        if self.outside:
+            record |= {"outside": True}
         if self.stepwise:
             return record
         return record | {"stepwise": False, "marginals": self.marginals, "moments": self.moments}

@@ -10,11 +10,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
+
+from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.folders import is_in_use, remove_published, remove_staging, staging_folder
 from ppdm_sql.engine.locations import (
+    DrawnRowStore,
     Location,
     PlacedFile,
     RowStore,
@@ -23,9 +27,10 @@ from ppdm_sql.engine.locations import (
     recorded,
     store_of,
 )
-from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.pending import has_pending
-from ppdm_sql.engine.statements import text
+from ppdm_sql.engine.source import Source
+from ppdm_sql.engine.statements import literal, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, PpdmError
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.release.catalogue import LOCATION
@@ -60,6 +65,37 @@ class Placing:
         """The folder or table."""
         return self.location.target
 
+    @property
+    def takes_drawn(self) -> bool:
+        """Whether rows that are drawn elsewhere can be written here, and be read by the database in place."""
+        return self.location.kind == "folder" and not set(self.target) & set("*?[]{}\\")
+
+    def write_drawn(self, engine: Engine, rows: Table, columns: Mapping[str, str]) -> Source:
+        """Let rows be written aside where they were drawn; none of them passes through here.
+
+        Args:
+            engine: The database.
+            rows: Stands in for the rows.
+            columns: What each column is called in the release, and what in the rows.
+
+        Returns:
+            What was written, for the audit.
+        """
+        store = cast(DrawnRowStore, self.store)
+        if engine.dry:
+            return engine.sources[rows]
+        store.write_drawn(engine.sources[rows], columns)
+        self.files = self._written()
+        return store.written()
+
+    def stored_rows(self, names: Sequence[str]) -> exp.Select:
+        """Select rows that were written by :meth:`write_drawn`, from their files, in their order."""
+        folder = Path(self.target) if self.is_published else self.location.rows
+        files = [str(folder / file.name) for file in self.files] or [str(folder / "*.parquet")]
+        listed = exp.Array(expressions=[literal(file) for file in files])
+        read = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[listed]))
+        return exp.select(*(column(name) for name in names)).from_(read)
+
     def write(self, shape: Shape, unfolded: str | None) -> dict[str, Any]:
         """Write the frozen rows aside, read them back, and compare; give what the catalogue keeps of it.
 
@@ -71,7 +107,8 @@ class Placing:
         Raises:
             GuaranteeNotMet: What was written is not what was accepted.
         """
-        self.write_rows(PlacedRows.of(shape, unfolded))
+        if not shape.outside:
+            self.write_rows(PlacedRows.of(shape, unfolded))
         return recorded(self.location, self.files, unfolded)
 
     def write_rows(self, frozen: PlacedRows) -> None:
@@ -262,11 +299,14 @@ def placed_as_published(engine: Engine, shape: Shape, record: Mapping[str, Any])
 
     Cost: the files are read twice, once for their hashes and once for one GROUP BY.
     """
-    store, frozen = store_of(engine, read_location(record)), PlacedRows.of(shape, record["unfolded"])
+    store = store_of(engine, read_location(record))
     if not store.is_there():
         return False, False
     published = {name: (size, sha256) for name, size, sha256, _ in record["files"]}
     same = dict(store.hashes(published=True)) == published
+    if shape.outside:  # the release has no other rows to compare them with
+        return same, same
+    frozen = PlacedRows.of(shape, record["unfolded"])
     try:
         with engine.workspace():
             landed = store.read(engine, frozen.names, published=True)

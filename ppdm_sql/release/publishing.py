@@ -47,7 +47,8 @@ def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: P
     shape = Shape.of_draft(draft, place.catalog, place.schema)
     with engine.transaction():
         _create_catalogue(engine, draft, place)
-        engine.write(texts.create_table(shape.frozen, draft.select), step="freeze")
+        frozen = texts.create_reader(shape, draft.select) if shape.outside else None
+        engine.write(frozen or texts.create_table(shape.frozen, draft.select), step="freeze")
         if engine.dry:
             engine.write("-- Here the audit reads the frozen table; if it refuses: ROLLBACK", step="accept")
         else:
@@ -62,6 +63,15 @@ def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: P
             _refuse_unverified(engine, shape)
             if placing is not None:
                 placing.publish()
+                _read_published(engine, draft, shape, placing)
+
+
+def _read_published(engine: Engine, draft: Draft, shape: Shape, placing: Placing) -> None:
+    """Let what reads rows that stand outside alone read them where they are from now on."""
+    if shape.outside:
+        select = statements.render(placing.stored_rows(shape.names))
+        engine.write(texts.create_reader(shape, select), step="freeze")
+        engine.write(texts.comments(shape, draft.method), step="comments")
 
 
 def _placed(engine: Engine, draft: Draft, shape: Shape, placing: Placing | None) -> dict[str, object]:

@@ -44,6 +44,37 @@ def test_a_table_shows_its_own_figures_and_no_column_of_which_nothing_is_known()
     assert "release before" not in written
 
 
+def test_a_row_has_columns_of_its_own_and_stands_where_it_was_first(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    rows = [figures.Row("startup", {"command": name}, {"CPU, s": 0.5, "steps": 1200}) for name in "ba"]
+    figures.keep([ONE, *rows], file)
+    again = dataclasses.replace(rows[0], cells={"CPU, s": 1.25, "note": "none"}, before={"CPU, s": 2.0})
+    figures.keep([again], file)
+    assert figures.kept(file) == [ONE, again, rows[1]]
+    assert figures.rows("startup", file) == [again, rows[1]]
+    assert figures.table("startup", figures.kept(file)).splitlines()[:4] == [
+        "| command | CPU, s, before | CPU, s | note | steps |",
+        "| --- | --- | --- | --- | --- |",
+        "| b | 2.0 | 1.25 | none |  |",
+        "| a |  | 0.50 |  | 1,200 |",
+    ]
+
+
+def test_rows_measured_on_one_day_say_it_once_and_others_each(tmp_path: Path) -> None:
+    one = figures.Row("startup", {"command": "help"}, {"steps": 1}, date="2026-01-01", revision="abc")
+    other = dataclasses.replace(one, of={"command": "audit"}, date="2026-01-02")
+    assert figures.table("startup", [one]).endswith("| help | 1 |\n\nMeasured 2026-01-01, abc.\n")
+    assert "| audit | 1 | 2026-01-02, abc |\n" in figures.table("startup", [one, other])
+
+
+def test_a_run_that_did_not_end_has_no_ratios_and_says_why(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    stopped = dataclasses.replace(ONE, ratio_cpu=None, ratio_wall=None, ended="stopped after 8 minutes")
+    figures.keep([stopped], file)
+    assert figures.kept(file) == [stopped]
+    assert "| 1,234 | stopped after 8 minutes |" in figures.table("swap", [stopped])
+
+
 def test_only_what_stands_between_the_comments_is_replaced() -> None:
     text = "before\n<!-- figures: swap -->\nold\n<!-- end of figures -->\nbehind\n"
     written = figures.with_tables(text, [ONE])

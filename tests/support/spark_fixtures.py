@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 from spark_server import missing, served
+from spark_twins import PORTABLE, noted
 
 import ppdm_sql
 from ppdm_sql import Database
@@ -29,9 +30,12 @@ def spark_url() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def spark_place(spark_url: str) -> Iterator[SparkPlace]:
-    place = connect(spark_url)
-    yield place
+    """Reaches the Spark of all tests, and ends with a look at the steps that all of them have sent."""
+    place, sent = connect(spark_url), set[str]()
+    with noted(sent):
+        yield place
     place.close()
+    assert sent <= PORTABLE, f"steps that no test holds against DuckDB: {sent - PORTABLE}"
 
 
 @pytest.fixture

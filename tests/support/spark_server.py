@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from pathlib import Path
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 SECONDS_TO_START = 150
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Compiles quickly rather than well: a test's job is over before Java would have made it fast."""
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
@@ -51,7 +54,8 @@ def served(master: str = "local[2]") -> Iterator[str]:
             process = subprocess.Popen(
                 _words(master, port, folder),
                 cwd=folder,
-                env=os.environ | {"SPARK_HOME": str(home()), "SPARK_CONNECT_MODE": "0"},
+                env=os.environ
+                | {"SPARK_HOME": str(home()), "SPARK_CONNECT_MODE": "0", "PYSPARK_PYTHON": sys.executable},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -71,7 +75,7 @@ def _words(master: str, port: int, folder: str) -> list[str]:
         "spark.connect.grpc.binding.port": str(port),
         "spark.master": master,
         "spark.local.dir": folder,
-        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder}",
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder} {JAVA}",
     }
     given = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
     return [str(home() / "bin" / "spark-submit"), "--class", SERVER, *given, "spark-internal"]

@@ -105,6 +105,31 @@ def no_numbers(node: exp.Expression) -> exp.Expression:
     return node
 
 
+def finite_numbers(node: exp.Expression) -> exp.Expression:
+    """Tell finite numbers apart; NaN is above all others in Spark.
+
+    Example:
+        >>> to_spark("SELECT isfinite(x) FROM t")
+        "SELECT (ABS(x) < DOUBLE('Infinity')) FROM t"
+    """
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "isfinite":
+        endless = exp.Anonymous(this="DOUBLE", expressions=[exp.Literal.string("Infinity")])
+        return exp.paren(exp.LT(this=exp.Abs(this=node.expressions[0]), expression=endless))
+    return node
+
+
+def exact_means(node: exp.Expression) -> exp.Expression:
+    """Average plainly; the sum that carries what rounding lost is DuckDB's alone.
+
+    Example:
+        >>> to_spark("SELECT favg(x) FROM t")
+        'SELECT AVG(x) FROM t'
+    """
+    if isinstance(node, exp.Anonymous) and node.name.lower() == "favg":
+        return exp.Avg(this=node.expressions[0])
+    return node
+
+
 REWRITES: tuple[Rewrite, ...] = (
     whole_numbers,
     attempts,
@@ -113,6 +138,8 @@ REWRITES: tuple[Rewrite, ...] = (
     hashes,
     floors,
     no_numbers,
+    finite_numbers,
+    exact_means,
 )
 """All rewrites; each takes a node of the tree and gives the one that stands in its place."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -69,7 +70,10 @@ def _session(settings: dict[str, str]) -> Any:
     conf = SparkConf().setAll(list(settings.items()))
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     gateway = SparkContext._gateway or launch_gateway(conf, silent)
-    return SparkSession(SparkContext(conf=conf, gateway=gateway))
+    context = SparkContext(conf=conf, gateway=gateway)
+    if "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable  # the Python that has this package
+    return SparkSession(context)
 
 
 def _require_spark(master: str) -> None:

@@ -103,6 +103,19 @@ class SparkPlace:
                 raise error from None
 
     @contextmanager
+    def writing(self) -> Iterator[None]:
+        """The same for what writes rows; moments keep their zone, which INT96, the default, leaves out."""
+        conf, name = self.session.conf, "spark.sql.parquet.outputTimestampType"
+        with self.guarded("write"):
+            before = conf.get(name)
+            conf.set(name, "TIMESTAMP_MICROS")
+            try:
+                yield
+            finally:
+                with suppress(Exception):
+                    conf.set(name, before)
+
+    @contextmanager
     def _tagged(self, tag: str) -> Iterator[None]:
         """Name the jobs that are begun inside, so that they can be ended without touching others."""
         with suppress(Exception):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ppdm_sql.engine import folders
 from ppdm_sql.engine.duckdb_engine import Engine
 from ppdm_sql.engine.locations import Location, RowsInParts
 from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.source import Source
+from ppdm_sql.engine.spark.drawing import FrameSource
 from ppdm_sql.engine.spark.handover import handed_over
 from ppdm_sql.engine.spark.manifest import hashes_of_table, records_of_files
+from ppdm_sql.engine.spark.source import SparkSource
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import EngineError, InvalidOption, NameTaken
 
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from ppdm_sql.engine.spark.session import SparkPlace
 
 _GLOB = re.compile(r"[*?{}\[\]\\]")
+_TIMES = "spark.sql.parquet.outputTimestampType"
 PROPERTY = "ppdm.release"
 """The property of a table that holds the token of its publication; Spark hides one that is called token."""
 
@@ -36,12 +41,26 @@ class FolderOfRows:
         handed = staging / "handed.parquet"
         target = render(literal(str(handed)))
         engine.query(f"COPY ({rows.sql}) TO {target} (FORMAT parquet)", step="hand over")
-        with self._place.guarded("write"):
+        with self._place.writing():
             frame = self._seen(handed)
             _in_order(frame, rows).write.parquet(_uri(self._location.rows))
         if not self._location.rows.is_dir():
             raise _unseen(staging)
         handed.unlink()
+
+    def write_drawn(self, rows: Source, columns: Mapping[str, str]) -> None:
+        """Let Spark write rows that never were here, in an order that their own values give."""
+        frame, names = cast(FrameSource, rows).frame, list(columns)
+        with self._place.guarded("write"), _plain_times(self._session):
+            shown = frame.select(*columns.values())
+            spread = shown.repartition(*shown.columns).sortWithinPartitions(*shown.columns)
+            spread.toDF(*names).write.parquet(_uri(self._location.rows))
+        if not self._location.rows.is_dir():
+            raise _unseen(self._location.staging)
+
+    def written(self) -> Source:
+        """Give what stands aside, to be asked for aggregates."""
+        return SparkSource(self._place, _read_uri(self._location.rows))
 
     def _seen(self, handed: Path) -> Any:
         """Give what Spark reads of a file, which it must see where it stands here."""
@@ -102,7 +121,7 @@ class TableOfRows:
         """Make the table empty first, so that dropping it removes its files whenever a run is cut short."""
         handed = engine.relation(rows.sql).to_arrow_table()
         staged = spark_name(self._location.staged_table)
-        with self._place.guarded("write"):
+        with self._place.writing():
             written = _in_order(self._session.createDataFrame(handed), rows)
             fields = ", ".join(
                 f"{quoted(field.name)} {field.dataType.simpleString()}" for field in written.schema.fields
@@ -214,6 +233,17 @@ def quoted(name: str) -> str:
 def spark_name(table: Table) -> str:
     """Write a table's name as Spark quotes it."""
     return ".".join(quoted(part) for part in (table.catalog, table.schema, table.name) if part is not None)
+
+
+@contextmanager
+def _plain_times(session: Any) -> Iterator[None]:
+    """Let times be written so that others than Spark read which of them have a zone."""
+    before = session.conf.get(_TIMES)
+    session.conf.set(_TIMES, "TIMESTAMP_MICROS")
+    try:
+        yield
+    finally:
+        session.conf.set(_TIMES, before)
 
 
 def _in_order(frame: Any, rows: RowsInParts) -> Any:

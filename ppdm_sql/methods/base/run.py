@@ -50,6 +50,8 @@ class Run(ABC, Generic[Transformed]):
     roles: Roles
     unfolded: str | None = None
     """The count column that the run made when it collapsed a table that is not in DuckDB."""
+    placed: Placing | None = None
+    """Where the rows go, if they are to stand outside of the database; known once the run has begun."""
     counts_rows: ClassVar[str | None] = "requirements count rows"
     """What is done where nobody says whose a row is, in words; None where that cannot be said."""
 
@@ -128,6 +130,7 @@ class Run(ABC, Generic[Transformed]):
         progress = self.progress
         try:
             with self.engine.workspace(), self._placing() as placed, self.reading():
+                self.placed = placed
                 self._notice_persons()
                 transformed = self.transform()
                 progress.start(f"publishing {self.request.into}")

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, aliased, column
+from ppdm_sql.engine.source import source_of
 from ppdm_sql.engine.statements import render
 from ppdm_sql.release import Moments
 
@@ -28,7 +29,8 @@ def statistics_of(
     engine: Engine, table: Table, names: Sequence[str]
 ) -> tuple[int, dict[str, ColumnStatistics]]:
     """Count the records, and measure columns of numbers, in one scan."""
-    ((records, *found),) = engine.query(statistics_query(table, names), step="column_statistics")
+    source = source_of(engine, table)
+    ((records, *found),) = source.aggregate(lambda rows: _statistics(rows, names), step="column_statistics")
     places = range(0, len(found), 5)
     measured = (ColumnStatistics(*found[place : place + 5]) for place in places)
     return int(records), dict(zip(names, measured, strict=True))
@@ -54,6 +56,10 @@ def statistics_query(table: Table, names: Sequence[str]) -> str:
             ISFINITE(CAST("s"."salary" AS DOUBLE)))
         FROM "people" AS s
     """
+    return render(_statistics(source_rows(table), names))
+
+
+def _statistics(rows: exp.Expression, names: Sequence[str]) -> exp.Select:
     measures: list[exp.Expression] = [exp.Count(this=exp.Star())]
     for name in names:
         value = as_double(name)
@@ -66,7 +72,7 @@ def statistics_query(table: Table, names: Sequence[str]) -> str:
             _where(exp.Min(this=value.copy()), finite.copy()),
             _where(exp.Max(this=value.copy()), finite.copy()),
         ]
-    return render(exp.select(*measures).from_(source_rows(table)))
+    return exp.select(*measures).from_(rows)
 
 
 def _where(aggregate: exp.Expression, condition: exp.Expression) -> exp.Expression:
@@ -74,7 +80,7 @@ def _where(aggregate: exp.Expression, condition: exp.Expression) -> exp.Expressi
 
 
 def moments_of(engine: Engine, table: Table, names: Sequence[str]) -> dict[str, Moments]:
-    """Measure columns of finite numbers, NULL aside; one scan of the table."""
+    """Measure columns of finite numbers, NULL aside; one scan of the table, where it lives."""
     if not names:
         return {}
     numbers: list[exp.Expression] = []
@@ -83,7 +89,8 @@ def moments_of(engine: Engine, table: Table, names: Sequence[str]) -> dict[str, 
         deviation = exp.StddevPop(this=value.copy())
         numbers.append(exp.Count(this=value.copy()))
         numbers += [exp.Coalesce(this=part, expressions=[exp.convert(0)]) for part in (mean, deviation)]
-    (found,) = engine.query(render(exp.select(*numbers).from_(source_rows(table))), step="moments")
+    source = source_of(engine, table)
+    (found,) = source.aggregate(lambda rows: exp.select(*numbers).from_(rows), step="moments")
     return {name: Moments(*found[3 * place : 3 * place + 3]) for place, name in enumerate(names)}
 
 

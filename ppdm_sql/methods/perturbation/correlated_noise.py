@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.source import source_of
 from ppdm_sql.engine.statements import render
 
 Matrix = NDArray[np.float64]
@@ -117,7 +118,8 @@ class JointMoments(NamedTuple):
 def joint_moments(engine: Engine, table: Table, columns: Sequence[exp.Expression]) -> JointMoments:
     """Measure means and covariances, pair by pair over the records where neither is NULL, in one scan."""
     size = len(columns)
-    ((records, *row),) = engine.query(moments_query(table, columns), step="covariances")
+    source = source_of(engine, table)
+    ((records, *row),) = source.aggregate(lambda rows: _moments(rows, columns), step="covariances")
     found = np.array([0.0 if number is None else number for number in row], dtype=np.float64)
     covariances = np.zeros((size, size))
     for (i, j), number in zip(_pairs(size), found[size:], strict=True):
@@ -145,11 +147,15 @@ def moments_query(table: Table, columns: Sequence[exp.Expression]) -> str:
           FROM "people"
         ) AS v
     """
+    return render(_moments(table.expression(), columns))
+
+
+def _moments(rows: exp.Expression, columns: Sequence[exp.Expression]) -> exp.Select:
     size = len(columns)
     means = [exp.func("avg", column(f"y{i}")) for i in range(size)]
     products = [exp.func("covar_pop", column(f"y{i}"), column(f"y{j}")) for i, j in _pairs(size)]
-    values = exp.select(*as_doubles(columns, "y")).from_(table.expression())
-    return render(exp.select("count(*)", *means, *products).from_(values.subquery("v")))
+    values = exp.select(*as_doubles(columns, "y")).from_(rows)
+    return exp.select("count(*)", *means, *products).from_(values.subquery("v"))
 
 
 def _pairs(size: int) -> list[tuple[int, int]]:

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from ppdm_sql.engine import Column, Engine, Rows, type_title
 from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.source import is_stand_in
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import is_number
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.column_statistics import ColumnStatistics, statistics_of
+from ppdm_sql.methods.perturbation.elsewhere import outside_elsewhere, strangers_elsewhere
 from ppdm_sql.methods.perturbation.noise import (
     AdditiveNoise,
     Cells,
@@ -169,7 +171,10 @@ class _NoiseChoice:
         least, largest = statistics.lower, statistics.upper
         if least is None or largest is None or lower <= least and largest <= upper:
             return
-        ((records,),) = self._measured("outside", item, {"lower": lower, "upper": upper})
+        if is_stand_in(self.engine, self.table):
+            records = outside_elsewhere(self.engine, self.table, item.name, lower, upper)
+        else:
+            ((records,),) = self._measured("outside", item, {"lower": lower, "upper": upper})
         raise InvalidSource(
             f"{records} records of {item.name!r} lie outside its range.",
             f"Give --range {item.name}=LOWER,UPPER that holds all values, or leave these out in a view.",
@@ -244,7 +249,10 @@ class _NoiseChoice:
     def _refuse_strangers(self, asked: NoiseSpec, item: Column, found: Sequence[str]) -> None:
         if all(value in asked.values for value in found):
             return
-        ((records,),) = self._measured("strangers", item, {"categories": list(asked.values)})
+        if is_stand_in(self.engine, self.table):
+            records = strangers_elsewhere(self.engine, self.table, item.name, asked.values)
+        else:
+            ((records,),) = self._measured("strangers", item, {"categories": list(asked.values)})
         raise InvalidSource(
             f"{records} records of {item.name!r} have a value that is not listed.",
             f"List all values in --noise '{item.name}=retain ... of A,B,C'.",

@@ -5,8 +5,8 @@ Source: Agrawal, Srikant 2000, "Privacy-Preserving Data Mining", SIGMOD, section
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,18 +16,22 @@ from sqlglot import exp
 
 from ppdm_sql.audit.pseudonyms import accept_pseudonyms
 from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise, accept_randomized
+from ppdm_sql.audit.randomized_elsewhere import accept_elsewhere
 from ppdm_sql.audit.randomized_persons import OwnedRows
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.drawing import drawn_elsewhere
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.person_columns import check_persons
 from ppdm_sql.engine.records import read_records
-from ppdm_sql.engine.source import is_stand_in
-from ppdm_sql.engine.statements import bind
+from ppdm_sql.engine.source import Source, is_stand_in, source_of
+from ppdm_sql.engine.statements import bind, render
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import is_stable, read_source
+from ppdm_sql.methods.perturbation.batch_noise import batch_noise
 from ppdm_sql.methods.perturbation.column_statistics import moments_of, source_rows
 from ppdm_sql.methods.perturbation.correlated_noise import mixing_matrix
+from ppdm_sql.methods.perturbation.elsewhere import marginal_elsewhere
 from ppdm_sql.methods.perturbation.key_reuse import key_notices, repeated_notices
 from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, as_json, as_text
 from ppdm_sql.methods.perturbation.noise_draws import Identity, NoiseDrawer, Stream, registered
@@ -93,6 +97,8 @@ class RandomizeRun(Run[Randomized]):
 
     request: RandomizeRequest
     roles: RandomizeRoles
+    drawn_there: bool = False  # whether noise is drawn where the records live
+    written: Source  # what was written there
     counts_rows = "each row gets its own noise, so that the mean of many is close to the truth"
 
     def assign_roles(self) -> RandomizeRoles:
@@ -111,11 +117,19 @@ class RandomizeRun(Run[Randomized]):
 
     # -- the run --------------------------------------------------------------------------------
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Keep what is drawn elsewhere until the run is over."""
+        with super().reading(), ExitStack() as self.elsewhere:
+            yield
+
     def transform(self) -> Randomized:
         """Read the source, draw the noise, write the noisy rows and measure them."""
         engine, progress = self.engine, self.progress
         progress.start(f"reading {self.source}")
-        self._read_elsewhere()
+        self.drawn_there = self._is_drawn_there()
+        if not self.drawn_there:
+            self._read_elsewhere()
         self._records()
         asked = [(item, self.columns[item.column]) for item in self.roles.asked]
         number, noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress)
@@ -125,6 +139,7 @@ class RandomizeRun(Run[Randomized]):
         progress.start(f"randomizing {self.source}")
         mixed = self._mixing(noisy) if self.request.correlated else None
         table = self._noisy_table(noisy, persons, key, mixed)
+        self._draw_there(table, noisy, key)
         self._notice_nulls(table, noisy)
         progress.start(f"measuring {self.request.into}")
         measures = self._measures(table, noisy, number, mixed)
@@ -133,10 +148,33 @@ class RandomizeRun(Run[Randomized]):
         marginals, moments = self._marginals(table, noisy), self._moments(table, noisy)
         return Randomized(table, number, noisy, key, measures, marginals, moments, persons)
 
+    def _is_drawn_there(self) -> bool:
+        """Tell whether noise is drawn where the records live, so that none of them travels.
+
+        Rows that are to stand in the database alone, or in a table elsewhere, have to pass through it; and so
+        do those whose noise needs more of the data than aggregates.
+        """
+        self.numbered, roles = not is_stand_in(self.engine, self.table), self.roles
+        if self.numbered or self.placed is None:
+            return False
+        cut = any(it.kind == "cells" and it.way == "equal-frequency" and not it.edges for it in roles.asked)
+        why = {
+            "--person": bool(roles.person),
+            "--correlated": self.request.correlated,
+            "pseudonyms": bool(roles.pseudonyms),
+            "cells of equal frequency": cut,
+            "a --to that is no plain path of a folder": not self.placed.takes_drawn,
+        }
+        found = [name for name, asked in why.items() if asked]
+        if found:
+            self.progress.notice(
+                f"The records of {self.source} are copied into the ledger, which {found[0]} makes necessary."
+            )
+        return not found
+
     def _read_elsewhere(self) -> None:
         """Read the records of a table that lives elsewhere, where rows have no numbers that stay."""
         roles = self.roles
-        self.numbered = not is_stand_in(self.engine, self.table)
         if not self.numbered and roles.record is None and not roles.person:
             raise unknown_rows(self.source)
         asked = [item.column for item in roles.asked]
@@ -145,6 +183,8 @@ class RandomizeRun(Run[Randomized]):
 
     def _source_rows(self) -> Table:
         """Give the source as method and audit read it; numbers that get noise are read as they are."""
+        if self.drawn_there:
+            return self.table
         roles = self.roles
         numbers = {asked.column for asked in roles.asked if asked.kind != "retain"}
         others = {
@@ -213,8 +253,12 @@ class RandomizeRun(Run[Randomized]):
             self.progress.notice(text)
 
     def _notice_nulls(self, table: Table, noisy: Sequence[NoisyColumn]) -> None:
-        counts = ", ".join(f"count(*) - count(r{place})" for place in range(len(noisy)))
-        ((*missing,),) = self.engine.query(f"SELECT {counts} FROM {table}", step="nulls")
+        counts = [
+            exp.Count(this=exp.Star()) - exp.Count(this=column(f"r{place}", "s"))
+            for place in range(len(noisy))
+        ]
+        rows = source_of(self.engine, table)
+        ((*missing,),) = rows.aggregate(lambda of: exp.select(*counts).from_(of), step="nulls")
         found = [f"{n} records of {it.column.name}" for it, n in zip(noisy, missing, strict=True) if n]
         if found:
             self.progress.notice(
@@ -250,6 +294,41 @@ class RandomizeRun(Run[Randomized]):
             of_persons = None if persons is None else draws("text", PERSON_DRAWS, *self.roles.person)
             return noisy_rows(engine, self.rows, noisy, kept, records, of_records, persons, of_persons)
 
+    def _draw_there(self, table: Table, noisy: Sequence[NoisyColumn], key: Key) -> None:
+        """Let noise be drawn where the records live, and the noisy rows be written there.
+
+        Args:
+            table: The noisy rows, of which there are none here; it stands in for them from now on.
+            noisy: The randomized columns.
+            key: Of the noise.
+        """
+        if not self.drawn_there or self.placed is None:
+            return
+        engine, records = self.engine, self._record_key(None)
+        assert records is not None
+        drawn = [it for it in noisy if not isinstance(it.noise, Cells)]
+        streams = self._streams(drawn, key, None, records.identity, ())
+        kept = [alias(item.expression, f"k{place}") for place, item in enumerate(self.kept)]
+        needed = {*(it.column.name for it in noisy), *self.carried, self.roles.record}
+        arriving = [item for item in engine.columns(self.table) if item.name in needed]
+        work = batch_noise(engine, self.table, arriving, noisy, kept, records, streams)
+        names = [item.name for item in arriving]
+        self.elsewhere.enter_context(drawn_elsewhere(engine, self.table, names, work, table))
+        outputs = {name: working for working, name in self._outputs(noisy)}
+        self.written = self.placed.write_drawn(engine, table, outputs)
+
+    def _outputs(self, noisy: Sequence[NoisyColumn]) -> list[tuple[str, str]]:
+        """Give the working name and the released name of each column."""
+        working = {it.column.name: f"r{place}" for place, it in enumerate(noisy)}
+        working |= {item.name: f"k{place}" for place, item in enumerate(self.kept)}
+        return [(working[name], name) for name in self.columns if name in working]
+
+    def _selected(self, transformed: Randomized, outputs: Sequence[tuple[str, str]]) -> str:
+        """Write the SELECT of the release."""
+        if self.drawn_there and self.placed is not None:
+            return render(self.placed.stored_rows([name for _, name in outputs]))
+        return ordered_rows(transformed.table, outputs)
+
     def _streams(
         self,
         drawn: Sequence[NoisyColumn],
@@ -278,9 +357,8 @@ class RandomizeRun(Run[Randomized]):
     def draft(self, transformed: Randomized) -> Draft:
         """Write down the release: the noisy rows and the model of their noise."""
         noisy = transformed.noisy
-        working = {it.column.name: f"r{place}" for place, it in enumerate(noisy)}
-        working |= {item.name: f"k{place}" for place, item in enumerate(self.kept)}
-        names = [name for name in self.columns if name in working]
+        outputs = self._outputs(noisy)
+        names = [name for _, name in outputs]
         noises = {it.column.name: it.noise for it in noisy}
         parameters = self._parameters(noises, transformed.key)
         columns = tuple(self._released(name, noises.get(name)) for name in names)
@@ -291,7 +369,7 @@ class RandomizeRun(Run[Randomized]):
             requirements=(),
             parameters=parameters,
             stopped="complete",
-            select=ordered_rows(transformed.table, [(working[name], name) for name in names]),
+            select=self._selected(transformed, outputs),
             count=None,
             columns=columns,
             symbol="",
@@ -302,6 +380,7 @@ class RandomizeRun(Run[Randomized]):
             marginals=transformed.marginals,
             moments=transformed.moments,
             accept=lambda rows: self._accepted(rows, columns, parameters, transformed),
+            outside=self.drawn_there,
         )
 
     def _released(self, name: str, noise: Noise | None) -> ReleasedColumn:
@@ -329,6 +408,9 @@ class RandomizeRun(Run[Randomized]):
         found: dict[str, dict[str, int]] = {}
         for place, it in enumerate(noisy):
             if isinstance(it.noise, Cells | Retain):
+                if self.drawn_there:
+                    found[it.column.name] = marginal_elsewhere(self.engine, table, f"r{place}")
+                    continue
                 tables, columns = {"noisy": table}, {"attribute": [f"r{place}"]}
                 counting = bind("perturbation/marginal", tables=tables, columns=columns)
                 found[it.column.name] = dict(self.engine.query(counting, step="marginal"))
@@ -350,8 +432,8 @@ class RandomizeRun(Run[Randomized]):
             self.engine,
             table,
             {name: noise for name, (_, _, noise) in numbers.items()},
-            {name: column(released) for name, (released, _, _) in numbers.items()},
-            {name: column(original) for name, (_, original, _) in numbers.items()},
+            {name: column(released, "s") for name, (released, _, _) in numbers.items()},
+            {name: column(original, "s") for name, (_, original, _) in numbers.items()},
             mixed,
         )
         if attack is not None:
@@ -375,7 +457,11 @@ class RandomizeRun(Run[Randomized]):
             carried=self.carried,
             owned=self._owned(done),
         )
-        audit = accept_randomized(self.engine, self.rows, rows, promise)
+        if self.drawn_there:
+            source = source_of(self.engine, self.table)
+            audit = accept_elsewhere(self.engine, source, self.written, promise)
+        else:
+            audit = accept_randomized(self.engine, self.rows, rows, promise)
         unchanged = [self.columns[name] for name in self.carried]
         accept_pseudonyms(self.engine, self.rows, rows, self.roles.pseudonyms, unchanged)
         if audit.unjudged:

@@ -9,9 +9,11 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.source import is_stand_in
 from ppdm_sql.engine.statements import bind, render
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.column_statistics import source_rows
+from ppdm_sql.methods.perturbation.elsewhere import record_counts
 from ppdm_sql.methods.perturbation.noise_draws import Identity
 
 _NUMBER = re.compile(r"U?(TINY|SMALL)INT|U?INTEGER|BIGINT")
@@ -48,8 +50,11 @@ def unknown_rows(source: str) -> InvalidOption:
 
 def records_by_column(engine: Engine, table: Table, item: Column) -> RecordKey:
     """Know records by a column, which one GROUP BY must find NULL nowhere and different everywhere."""
-    counting = bind("perturbation/record_key", tables={"source": table}, columns={"record": [item.name]})
-    ((records, values, different),) = engine.query(counting, step="record_key")
+    if is_stand_in(engine, table):
+        records, values, different = record_counts(engine, table, item.name)
+    else:
+        counting = bind("perturbation/record_key", tables={"source": table}, columns={"record": [item.name]})
+        ((records, values, different),) = engine.query(counting, step="record_key")
     if different < records:
         raise InvalidSource(
             f"Column {item.name!r} does not tell records apart: it is NULL in {records - values} of them and "

@@ -20,6 +20,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.source import source_of
 from ppdm_sql.engine.statements import render
 from ppdm_sql.engine.types import double
 from ppdm_sql.methods.perturbation.correlated_noise import JointMoments, Matrix, as_doubles, joint_moments
@@ -158,7 +159,8 @@ def _measured(
     filters: Sequence[Matrix],
 ) -> list[Matrix]:
     """Measure the mean squared errors of estimates; a missing value is taken for the mean."""
-    (found,) = engine.query(errors_query(table, noisy, true, means, filters), step="filter errors")
+    source = source_of(engine, table)
+    (found,) = source.aggregate(lambda rows: _errors(rows, noisy, true, means, filters), step="filter errors")
     squared = np.array([0.0 if error is None else error for error in found], dtype=np.float64)
     return list(squared.reshape(len(filters), len(noisy)))
 
@@ -200,8 +202,18 @@ def errors_query(
           ) AS v
         ) AS c
     """
+    return render(_errors(table.expression(), noisy, true, means, filters))
+
+
+def _errors(
+    rows: exp.Expression,
+    noisy: Sequence[exp.Expression],
+    true: Sequence[exp.Expression],
+    means: Matrix,
+    filters: Sequence[Matrix],
+) -> exp.Select:
     size = len(noisy)
-    values = exp.select(*as_doubles(noisy, "y"), *as_doubles(true, "x")).from_(table.expression())
+    values = exp.select(*as_doubles(noisy, "y"), *as_doubles(true, "x")).from_(rows)
     centred = [
         alias(exp.Coalesce(this=column(f"y{i}") - double(means[i]), expressions=[double(0)]), f"z{i}")
         for i in range(size)
@@ -213,7 +225,7 @@ def errors_query(
         for i, row in enumerate(weights)
     ]
     each = exp.select(*centred, *kept).from_(values.subquery("v"))
-    return render(exp.select(*errors).from_(each.subquery("c")))
+    return exp.select(*errors).from_(each.subquery("c"))
 
 
 def _estimate(weights: Matrix) -> exp.Expression:

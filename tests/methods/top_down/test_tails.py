@@ -130,6 +130,8 @@ def test_dates_have_tails_too() -> None:
     ("options", "words"),
     [
         ({"tops": {"age": "old"}}, "do not begin at values"),
+        ({"tops": {"age": "90.4"}}, "do not begin at values"),
+        ({"bottoms": {"age": 17.5}}, "do not begin at values"),
         ({"tops": {"age": 10}, "bottoms": {"age": 10}}, "do not begin at values"),
         ({"tops": {"ag": 10}}, "ag"),
         ({"tops": {"age": 10}, "suppress": ["age"]}, "not grown in the run"),

@@ -9,5 +9,5 @@ FROM (
   SELECT
     CASE WHEN ISFINITE(CAST("age" AS DOUBLE)) THEN CAST("age" AS DOUBLE) END AS "y0",
     CASE WHEN ISFINITE(CAST("pay" AS DOUBLE)) THEN CAST("pay" AS DOUBLE) END AS "y1"
-  FROM "memory"."main"."people"
+  FROM "memory"."main"."people" AS s
 ) AS v;

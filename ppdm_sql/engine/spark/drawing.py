@@ -1,0 +1,76 @@
+"""Lets records pass through a function of Python on the executors, batch by batch, and keeps what it gives.
+
+The function travels pickled, as one value of bytes: what is in it stands in no statement, plan, web page or
+event log. Executors need Python with this package to unpickle it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from ppdm_sql.engine.drawing import Batches
+from ppdm_sql.engine.duckdb_engine import Column
+from ppdm_sql.engine.names import Table, alias
+from ppdm_sql.engine.spark.source import _HERE, SparkSource
+from ppdm_sql.engine.spark.types import spark_type
+
+if TYPE_CHECKING:
+    from ppdm_sql.engine.spark.session import SparkPlace
+
+
+class FrameSource(SparkSource):
+    """The rows of a frame, read like those of a table.
+
+    Args:
+        place: The Spark.
+        name: What it is called in messages.
+        frame: A ``DataFrame`` of Spark.
+    """
+
+    def __init__(self, place: SparkPlace, name: str, frame: Any) -> None:
+        self.frame = frame
+        super().__init__(place, name)
+
+    def _read(self) -> Any:
+        return self.frame
+
+    def snapshot(self) -> str:
+        """Give nothing: what its rows are made of is looked at by the source that they come from."""
+        return ""
+
+
+def drawn(source: SparkSource, names: Sequence[str], work: Batches, columns: Sequence[Column]) -> FrameSource:
+    """Let columns of a source pass through a function, and keep the rows that come out until :func:`forget`.
+
+    Args:
+        source: The source.
+        names: Its columns that the function gets, in this order and with types of Spark.
+        work: Gets batches of Arrow and gives others.
+        columns: What it gives, with names of the package's own and types of DuckDB.
+
+    Raises:
+        PpdmError: A column cannot be read.
+
+    Cost: none yet. The first that asks anything of the rows has the function run once for each record; then
+    the rows are in the memory of the executors, or on their disks.
+    """
+    source._begin(names)
+    values = (alias(source._value(name), f"i{place}") for place, name in enumerate(names))
+    query = exp.select(*values).from_(Table(_HERE).expression())
+    given = ", ".join(f"{item.name} {spark_type(item.type)}" for item in columns)
+    place = source.place
+
+    def made() -> Any:
+        return source._frame(query, "draw").mapInArrow(work, given).persist()
+
+    return FrameSource(place, source.shown, place.run("draw", made))
+
+
+def forget(rows: FrameSource) -> None:
+    """Remove the rows that were kept."""
+    with suppress(Exception):  # a server that has gone keeps none
+        rows.frame.unpersist()

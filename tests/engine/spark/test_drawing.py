@@ -1,0 +1,219 @@
+"""Noise that is drawn on the executors is the noise that DuckDB draws, and no record comes back for it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spark_tables import ODD, Elsewhere
+
+from ppdm_sql import Database
+from ppdm_sql.engine.spark import drawing, source
+from ppdm_sql.engine.spark.dialect import to_spark
+from ppdm_sql.engine.spark.staging import FolderOfRows
+from ppdm_sql.errors import EngineError, GuaranteeNotMet, PpdmError
+from ppdm_sql.methods.perturbation import randomize
+
+pytestmark = pytest.mark.spark
+Parquet = Callable[[str, str], str]
+
+NAME = ODD.replace('"', '""')
+PEOPLE = f"""
+SELECT
+    i AS id,
+    'n' || i AS code,
+    CASE WHEN i % 50 = 0 THEN NULL ELSE 20 + i * 7919 % 60 END::INTEGER AS age,
+    (1000.0 * (i * 104729 % 90) + i % 7)::DECIMAL(12, 2) AS pay,
+    CASE WHEN i % 9 = 0 THEN -0.0::DOUBLE ELSE i * 31 % 100 END::DOUBLE AS "{NAME}",
+    ['clerk', 'Clerk', 'nurse ', 'é', NULL][1 + i * 31 % 5] AS job,
+    i % 3 = 0 AS member,
+    (i * 17 % 40)::DOUBLE AS debts,
+    CASE WHEN i % 4 = 0 THEN -0.0::DOUBLE WHEN i % 4 = 1 THEN 'nan'::DOUBLE ELSE i % 5 END AS kept,
+    TIMESTAMPTZ '2020-01-01 00:00:00+00' + INTERVAL (i % 100) HOUR AS seen
+FROM range(1200) r(i)
+"""
+NOISE = {
+    "pay": "gaussian 5000 rounded",
+    "age": "uniform 20 rounded",
+    ODD: "gaussian 30",
+    "job": "retain 0.7",
+    "member": "retain 0.6",
+    "debts": "cells 0,10,25,40",
+}
+RANGES: dict[str, tuple[object, object]] = {"pay": (0, 90_000), "age": (20, 80), ODD: (0, 100)}
+ASKED: dict[str, Any] = {"noise": NOISE, "ranges": RANGES, "class_column": "seen", "keep": ["kept"]}
+
+
+@pytest.fixture
+def folder(ledger: Database, parquet: Parquet) -> str:
+    made = parquet("people", PEOPLE)
+    ledger.engine.write(f"CREATE TABLE here AS FROM '{made}/*.parquet'", step="test")
+    return made
+
+
+@pytest.fixture
+def handed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many rows each look at Spark hands over to DuckDB."""
+    numbers: list[int] = []
+    hand = source.handed_over
+
+    def watched(engine: Any, *given: Any) -> Any:
+        made = hand(engine, *given)
+        ((number,),) = engine.query(f"SELECT count(*) FROM {made}", step="test")
+        numbers.append(number)
+        return made
+
+    monkeypatch.setattr(source, "handed_over", watched)
+    return numbers
+
+
+def rows(ledger: Database, table: str) -> list[tuple[Any, ...]]:
+    return ledger.engine.query(f"SELECT * FROM {table} ORDER BY ALL", step="test")
+
+
+def measured(ledger: Database, name: str) -> dict[str, list[float | None]]:
+    return {it.measure: [it.before, it.after] for it in ledger.release(name).measures()}
+
+
+@pytest.mark.parametrize("record", ["id", "code"])
+def test_the_noise_is_that_of_duckdb(ledger: Database, folder: str, tmp_path: Path, record: str) -> None:
+    key, to = tmp_path / "key", str(tmp_path / "noisy")
+    key.write_text("0f" * 32)
+    key.chmod(0o600)
+    ledger.randomize("here", into="r1", record=record, key_file=key, **ASKED)
+    made = ledger.randomize(folder, into="r2", record=record, key_file=key, to=to, **ASKED)
+    assert repr(rows(ledger, "r1")) == repr(rows(ledger, "r2"))
+    assert len(rows(ledger, "r2")) == 1200
+    found, wanted = measured(ledger, "r2"), measured(ledger, "r1")
+    assert found.keys() == wanted.keys()
+    for name, numbers in wanted.items():
+        for one, other in zip(found[name], numbers, strict=True):
+            assert one == other or math.isclose(one or 0, other or 0, rel_tol=1e-6), name
+    assert made.verify().holds
+
+
+def test_no_record_comes_to_the_ledger(
+    ledger: Database, folder: str, tmp_path: Path, handed: list[int]
+) -> None:
+    to = tmp_path / "noisy"
+    made = ledger.randomize(folder, into="r", record="id", seed=1, to=str(to), **ASKED)
+    assert handed and max(handed) < 200
+    assert not stored(ledger)
+    ledger.reconstruct("r", into="d", columns=["pay"])  # its view reads the files
+    next(to.glob("*.parquet")).write_bytes(b"")
+    assert not made.verify().holds
+    made.drop()
+    assert not to.exists() and ledger.releases() == []
+
+
+def stored(ledger: Database) -> list[tuple[Any, ...]]:
+    """Give the tables of the ledger that hold rows of releases."""
+    query = "SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'release\\_%' ESCAPE '\\'"
+    return ledger.engine.query(query, step="test")
+
+
+def test_a_release_that_is_not_what_was_drawn_is_refused(
+    ledger: Database, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = FolderOfRows.write_drawn
+
+    def other_rows(self: FolderOfRows, rows: Any, columns: Any) -> None:
+        frame = rows.frame
+        rows.frame = frame.withColumn("k0", frame["k0"] + 1)
+        write(self, rows, columns)
+        rows.frame = frame
+
+    monkeypatch.setattr(FolderOfRows, "write_drawn", other_rows)
+    asked: dict[str, Any] = {"noise": {"pay": "gaussian 5000"}, "ranges": {"pay": (0, 90_000)}, "seed": 1}
+    with pytest.raises(GuaranteeNotMet, match="released as they are"):
+        ledger.randomize(folder, into="r", record="id", keep=["kept"], to=str(tmp_path / "noisy"), **asked)
+    assert not (tmp_path / "noisy").exists() and not list(tmp_path.glob(".ppdm*"))
+
+
+def test_keys_stand_in_no_plan(
+    ledger: Database, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[Any] = []
+    plans: list[str] = []
+    frame, draw = source.SparkSource._frame, drawing.drawn
+
+    def watched(self: Any, query: Any, step: str) -> Any:
+        found = frame(self, query, step)
+        plans.append(to_spark(query) + found._explain_string(mode="extended"))
+        return found
+
+    def drawn(*given: Any) -> Any:
+        sent.append(given[2])
+        made = draw(*given)
+        plans.append(made.frame._explain_string(mode="extended"))
+        return made
+
+    monkeypatch.setattr(source.SparkSource, "_frame", watched)
+    monkeypatch.setattr(drawing, "drawn", drawn)
+    key = tmp_path / "key"
+    noise, ranges = {"pay": "gaussian 5000"}, {"pay": (0, 90_000)}
+    asked: dict[str, Any] = {"noise": noise, "ranges": ranges, "record": "id", "key_file": key}
+    ledger.randomize(folder, into="r", to=str(tmp_path / "noisy"), **asked)
+    (work,) = sent
+    assert any("MapInArrow BatchNoise(" in plan for plan in plans)
+    secret = key.read_text().strip()
+    assert bytes.fromhex(secret) not in pickle.dumps(work)  # what is sent is derived from the key
+    for plan in plans:
+        for word in (secret, work.streams[0].key.hex(), repr(work.streams[0].key), "5000"):
+            assert word not in plan
+    assert work.streams[0].key.hex() not in repr(work) and "BatchNoise" in repr(work)
+
+
+def test_executors_that_lack_the_package_are_told_of(
+    ledger: Database, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise, ranges = {"pay": "gaussian 5000"}, {"pay": (0, 90_000)}
+    asked: dict[str, Any] = {"noise": noise, "ranges": ranges, "record": "id", "seed": 1}
+    made = randomize.batch_noise
+    works = {
+        "lack .*: the module spark_tables": lambda *given: Elsewhere(),
+        "lack .*: ppdm-sql": lambda *given: dataclasses.replace(made(*given), version="0"),
+        "refused the step": lambda *given: dataclasses.replace(made(*given), query="SELECT error('n7')"),
+    }
+    for words, work in works.items():
+        monkeypatch.setattr(randomize, "batch_noise", work)
+        with pytest.raises(EngineError, match=words) as caught:
+            ledger.randomize(folder, into="r", to=str(tmp_path / "noisy"), **asked)
+        assert "n7" not in str(caught.value) and "Traceback" not in str(caught.value)
+        assert not (tmp_path / "noisy").exists() and not list(tmp_path.glob(".ppdm*"))
+
+
+def test_what_needs_more_than_aggregates_goes_through_the_ledger(
+    ledger: Database, folder: str, tmp_path: Path
+) -> None:
+    noise, ranges = {"pay": "gaussian 5000"}, {"pay": (0, 90_000)}
+    asked: dict[str, Any] = {"noise": noise, "ranges": ranges, "record": "id", "seed": 1}
+    made = ledger.randomize(
+        folder, into="r", identifiers={"code": "pseudonym"}, to=str(tmp_path / "noisy"), **asked
+    )
+    assert any("copied into the ledger, which pseudonyms" in text for text in made.notices)
+    assert stored(ledger) == [("release_r",)]
+
+
+def test_what_is_wrong_with_the_source_is_said_as_in_duckdb(
+    ledger: Database, folder: str, tmp_path: Path
+) -> None:
+    to = str(tmp_path / "noisy")
+    for asked in (
+        {"noise": {"pay": "gaussian 5000"}, "ranges": {"pay": (0, 100)}},
+        {"noise": {"job": "retain 0.5 of clerk,Clerk"}},
+        {"noise": {"kept": "gaussian 1"}},
+        {"noise": {"id": "retain 0.5"}},
+        {"noise": {"pay": "gaussian 5"}, "record": "job"},
+    ):
+        said = []
+        for table, place in (("here", {}), (folder, {"to": to})):
+            with pytest.raises(PpdmError) as caught:
+                ledger.randomize(table, into="r", seed=1, **({"record": "id"} | asked), **place)
+            said.append(str(caught.value))
+        assert said[0] == said[1]
