@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
@@ -16,6 +16,7 @@ from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.space import PRIVATE
 from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ppdm_sql.engine.spark.session import SparkPlace
@@ -184,6 +185,17 @@ def store_of(engine: Engine, location: Location) -> RowStore:
     from ppdm_sql.engine.spark.staging import store
 
     return store(place, location)
+
+
+@contextmanager
+def shared_folder(engine: Engine, location: Location) -> Iterator[None]:
+    """Let rows be handed over in the staging folder of a location, which goes whatever ends the run."""
+    place = _spark_of(engine, location.target)
+    place.shared = location.staging
+    try:
+        yield
+    finally:
+        place.shared = None
 
 
 def _spark_of(engine: Engine, target: str) -> SparkPlace:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import sqlglot
@@ -16,6 +15,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import column
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError
+from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import parse_all
 from ppdm_sql.release.catalogue import CatalogueRow
 from ppdm_sql.release.integrity import false_bounds, integrity_faults

@@ -14,7 +14,6 @@ Working tables made here, all temporary:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from sqlglot import exp
@@ -23,6 +22,7 @@ from ppdm_sql.engine import Column, Engine, statements
 from ppdm_sql.engine.count_column import check_counts
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.errors import InvalidSource
+from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.persons import NumberedPersons, numbered_persons
 from ppdm_sql.methods.base.source import check_codes
