@@ -6,7 +6,6 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,10 @@ from ppdm_sql.cli.parameters import Common, Given
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.quiet import on_commit
 from ppdm_sql.errors import InvalidOption, PpdmError
+from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import parse, quote_name
 from ppdm_sql.release import CatalogueRow, Measured, Release, ReleasedColumn
-from ppdm_sql.release.catalogue import SHAPE
-from ppdm_sql.release.placing import LOCATION
+from ppdm_sql.release.catalogue import LOCATION, SHAPE
 from ppdm_sql.starting import INTERRUPTED_EXIT
 
 MEASURES = ("measure", "before", "after")

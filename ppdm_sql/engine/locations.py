@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
@@ -14,8 +14,8 @@ from ppdm_sql.engine.duckdb_engine import Engine
 from ppdm_sql.engine.names import Table, parse_table, plain_name
 from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.space import PRIVATE
-from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ppdm_sql.engine.spark.session import SparkPlace
@@ -186,6 +186,17 @@ def store_of(engine: Engine, location: Location) -> RowStore:
     return store(place, location)
 
 
+@contextmanager
+def shared_folder(engine: Engine, location: Location) -> Iterator[None]:
+    """Let rows be handed over in the staging folder of a location, which goes whatever ends the run."""
+    place = _spark_of(engine, location.target)
+    place.shared = location.staging
+    try:
+        yield
+    finally:
+        place.shared = None
+
+
 def _spark_of(engine: Engine, target: str) -> SparkPlace:
     if engine.spark is None:
         raise InvalidOption(
@@ -193,12 +204,6 @@ def _spark_of(engine: Engine, target: str) -> SparkPlace:
             "Add --spark URL, such as --spark sc://localhost:15002.",
         )
     return cast("SparkPlace", engine.spark)
-
-
-def has_pending(engine: Engine) -> bool:
-    """Tell whether a run may have left something outside of the database: the table is there only then."""
-    ((is_pending,),) = engine.look_up(text("release/is_pending"), step="is_pending")
-    return bool(is_pending)
 
 
 def recorded(location: Location, files: Sequence[PlacedFile], unfolded: str | None) -> dict[str, Any]:

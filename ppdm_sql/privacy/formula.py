@@ -7,8 +7,9 @@ values. The same formula serves whole states and the parts that a candidate woul
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from ppdm_sql.lazy_dataclass import dataclass
 
 Columns = Mapping[str, str]
 """The SQL that stands for each counted column, ``n`` among them; NULL or 0 records make no group."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.quoting import quote_name
 

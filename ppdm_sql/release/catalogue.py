@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +11,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, plain_name
 from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import InvalidOption, NameTaken, UnknownRelease
+from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.release.finding import find_listed
 from ppdm_sql.release.layout import SCHEMA, Shape, macro
 
@@ -23,6 +23,9 @@ NOTICES = "notices"
 
 READ = "read"
 """Key under which they say how a source is read again that is no table of the file."""
+
+LOCATION = "location"
+"""Key under which they say where the rows of the release stand, where that is outside of the database."""
 
 LEFT_OUT = "records_left_out"
 """Key under which they say how many records were left out, where some might be."""

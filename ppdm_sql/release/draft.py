@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple
 
 from sqlglot import exp
 
 from ppdm_sql.audit.moments import Moments
 from ppdm_sql.engine.names import Table
+from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import Requirement
 
 Bound = Literal["lower bound", "upper bound"]

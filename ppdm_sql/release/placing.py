@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,21 +22,21 @@ from ppdm_sql.engine.locations import (
     Location,
     PlacedFile,
     RowStore,
-    has_pending,
     location_of,
     read_location,
     recorded,
+    shared_folder,
     store_of,
 )
 from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.pending import has_pending
 from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.statements import literal, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, PpdmError
+from ppdm_sql.lazy_dataclass import dataclass
+from ppdm_sql.release.catalogue import LOCATION
 from ppdm_sql.release.layout import SCHEMA, Shape
 from ppdm_sql.release.placed_rows import PlacedRows, differing, in_parts
-
-LOCATION = "location"
-"""Key under which ``ppdm.releases.parameters`` says where the rows of a release stand."""
 
 SECONDS_TO_COME = 900
 """For so long after it began, a run whose process was killed may still be written by the server."""
@@ -172,6 +172,7 @@ def placing(engine: Engine, to: str | None) -> Iterator[Placing | None]:
     with _noted(engine, location), contextlib.ExitStack() as stack:
         if location.kind == "folder":
             stack.enter_context(staging_folder(location))
+            stack.enter_context(shared_folder(engine, location))
         try:
             yield made
         except BaseException:

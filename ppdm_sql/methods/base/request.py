@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ppdm_sql.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,12 +8,12 @@ limit now does so in all later states, since requirements are monotone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.privacy import Formula
 

@@ -8,13 +8,13 @@ apart are merged, and attributes that nothing depends on yet are left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
+from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes
 from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms
@@ -137,6 +137,20 @@ def count_table_sql(
     # The names are those of the atoms' columns too, so the groups are named by position.
     groups = ", ".join(str(place) for place in range(1, len(columns) + 1))
     return f"SELECT {', '.join([*columns, *counts])} FROM {atoms} GROUP BY {groups}", params
+
+
+def counted_rows_sql(atoms: Table, counted: Sequence[Counted]) -> str:
+    """Write the SELECT of all rows of the collapsed source, ``p0, p1, ...`` beside their codes and ``n``.
+
+    Example:
+        >>> counted_rows_sql(Table("atoms"), [(3, 1)])
+        'SELECT *, CASE WHEN c3 = 1 THEN n ELSE 0 END AS p0 FROM "atoms"'
+    """
+    held = (
+        f", CASE WHEN c{column} = {code} THEN n ELSE 0 END AS p{j}"
+        for j, (column, code) in enumerate(counted)
+    )
+    return f"SELECT *{''.join(held)} FROM {atoms}"
 
 
 def _coded(codes: Mapping[int, Codes | None]) -> tuple[list[str], dict[str, object]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, value_counts
 from ppdm_sql.methods.top_down.boundaries import invalid_boundaries

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.top_down.boundaries import GroupsByValue
 from ppdm_sql.methods.top_down.count_tables import Counted
