@@ -386,7 +386,7 @@ def draw(figures: Sequence[Figure], file: Path) -> None:
         for one in figures
         if not one.ended and one.setting.endswith("parquet")
     ]
-    floors = {one.records: one.floor_cpu for one in figures if "parquet" in one.setting}
+    floors = {one.records: one.floor_cpu for one in figures if one.setting.endswith("parquet")}
     points += [{"records": n, "seconds": cpu, "command": "floor"} for n, cpu in floors.items()]
     log = {"type": "quantitative", "scale": {"type": "log"}}
     axes = {
