@@ -88,8 +88,16 @@ class Setting:
         return steps or None
 
 
-def expand(file: Path, records: int, read: Sequence[str], varied: Sequence[str]) -> None:
-    """Write Adult, expanded to about this many records, into a new database file."""
+def expand(file: Path, records: int, read: Sequence[str], varied: Sequence[str], each: int = VARIED) -> None:
+    """Write Adult, expanded to about this many records, into a new database file.
+
+    Args:
+        file: The new file.
+        records: About how many.
+        read: The columns.
+        varied: Those that take random values.
+        each: How many of these do, in each variation of a record.
+    """
     sources = [str(SHARED / "adult" / f"adult_{part}.csv") for part in ("train", "test")]
     con = duckdb.connect(str(file))
     typed = [f"{name}::INTEGER AS {name}" if name in CONTINUOUS else name for name in read]
@@ -117,7 +125,7 @@ def expand(file: Path, records: int, read: Sequence[str], varied: Sequence[str])
     con.execute(
         f"CREATE TABLE adult AS SELECT {', '.join(columns)} FROM (SELECT *, list_transform(list_sort("
         f"list_transform(range({len(varied)}), lambda a: {{'h': hash(id, copy, a, 3), 'a': a}}))"
-        f"[1:{VARIED}], "
+        f"[1:{each}], "
         f"lambda s: s.a) AS varied FROM original, range({max(1, round(records / found))}) AS r(copy))"
     )
     con.close()

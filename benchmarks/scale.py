@@ -43,7 +43,7 @@ KNOWN = "age, hours, education, marital_status, occupation, race, sex"
 NUMBERS = ("age", "hours")
 CATEGORIES = {"education": 16, "marital_status": 7, "occupation": 14, "race": 5, "sex": 2}
 SECONDS_BETWEEN_LOOKS = 0.1
-TABLE = "scale"
+TABLE, LIMIT = "scale", "4GB"
 
 
 @dataclass(frozen=True)
@@ -311,7 +311,7 @@ class Series:
 
 def figure(series: Series, name: str, low: Spent, found: Spent) -> Figure:
     """Put together what was measured of a command; let the other version run it, where one was given."""
-    done, against = not found.ended, series.options.against
+    done, against, limit = not found.ended, series.options.against, series.options.memory_limit
     compared: dict[str, Any] = {}
     if done and against is not None:
         other = replace(series, python=str(interpreter(against))).run(name)
@@ -320,7 +320,7 @@ def figure(series: Series, name: str, low: Spent, found: Spent) -> Figure:
             compared["against"] = revision(against)
     return Figure(
         table=TABLE,
-        setting=f"{name}, {series.source}",
+        setting=f"{name}, {series.source}" + ("" if limit == LIMIT else f", {limit}"),
         records=series.records,
         threads=series.options.threads,
         floor_cpu=low.cpu,
@@ -411,7 +411,7 @@ def main() -> None:
         "--quick", action="store_true", help="each command from Parquet; from a table audit and generalize"
     )
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--memory-limit", default="4GB", help="of commands and floor (default 4GB)")
+    parser.add_argument("--memory-limit", default=LIMIT, help=f"of commands and floor (default {LIMIT})")
     parser.add_argument("--minutes", type=float, default=10, help="most that a command may take (default 10)")
     parser.add_argument("--folder", type=Path, help="where data are made and removed: 150 bytes a record")
     parser.add_argument("--record", action="store_true", help="keep the figures in benchmarks/figures.json")

@@ -34,12 +34,11 @@ def drawn_elsewhere(
 
     Cost: see :func:`~ppdm_sql.engine.spark.drawing.drawn`.
     """
-    from ppdm_sql.engine.spark.drawing import drawn, forget
+    from ppdm_sql.engine.spark.drawing import drawn
 
-    rows = drawn(cast("SparkSource", engine.sources[table]), names, work, engine.columns(made))
-    engine.sources[made] = rows
+    source = cast("SparkSource", engine.sources[table])
+    engine.sources[made] = drawn(source, names, work, engine.columns(made))
     try:
         yield
     finally:
         engine.sources.pop(made, None)
-        forget(rows)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
@@ -183,6 +184,17 @@ def store_of(engine: Engine, location: Location) -> RowStore:
     from ppdm_sql.engine.spark.staging import store
 
     return store(place, location)
+
+
+@contextmanager
+def shared_folder(engine: Engine, location: Location) -> Iterator[None]:
+    """Let rows be handed over in the staging folder of a location, which goes whatever ends the run."""
+    place = _spark_of(engine, location.target)
+    place.shared = location.staging
+    try:
+        yield
+    finally:
+        place.shared = None
 
 
 def _spark_of(engine: Engine, target: str) -> SparkPlace:

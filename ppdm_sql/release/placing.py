@@ -25,6 +25,7 @@ from ppdm_sql.engine.locations import (
     location_of,
     read_location,
     recorded,
+    shared_folder,
     store_of,
 )
 from ppdm_sql.engine.names import Table, column
@@ -171,6 +172,7 @@ def placing(engine: Engine, to: str | None) -> Iterator[Placing | None]:
     with _noted(engine, location), contextlib.ExitStack() as stack:
         if location.kind == "folder":
             stack.enter_context(staging_folder(location))
+            stack.enter_context(shared_folder(engine, location))
         try:
             yield made
         except BaseException:

@@ -7,7 +7,6 @@ event log. Executors need Python with this package to unpickle it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -44,7 +43,7 @@ class FrameSource(SparkSource):
 
 
 def drawn(source: SparkSource, names: Sequence[str], work: Batches, columns: Sequence[Column]) -> FrameSource:
-    """Let columns of a source pass through a function, and keep the rows that come out until :func:`forget`.
+    """Let columns of a source pass through a function, and keep the rows that come out.
 
     Args:
         source: The source.
@@ -53,10 +52,10 @@ def drawn(source: SparkSource, names: Sequence[str], work: Batches, columns: Seq
         columns: What it gives, with names of the package's own and types of DuckDB.
 
     Raises:
-        PpdmError: A column cannot be read.
+        PpdmError: A column cannot be read, or executors cannot run the function.
 
-    Cost: none yet. The first that asks anything of the rows has the function run once for each record; then
-    the rows are in the memory of the executors, or on their disks.
+    Cost: the function runs once for each record. The rows are in the memory of the executors then, or on
+    their disks, until nobody can ask for them any more.
     """
     source._begin(names)
     values = (alias(source._value(name), f"i{place}") for place, name in enumerate(names))
@@ -65,12 +64,14 @@ def drawn(source: SparkSource, names: Sequence[str], work: Batches, columns: Seq
     place = source.place
 
     def made() -> Any:
-        return source._frame(query, "draw").mapInArrow(work, given).persist()
+        return kept(source._frame(query, "draw").mapInArrow(work, given))
 
     return FrameSource(place, source.shown, place.run("draw", made))
 
 
-def forget(rows: FrameSource) -> None:
-    """Remove the rows that were kept."""
-    with suppress(Exception):  # a server that has gone keeps none
-        rows.frame.unpersist()
+def kept(frame: Any) -> Any:
+    """Have the rows of a frame made, now and once; where an executor is lost, what asks for its rows fails.
+
+    A frame that is merely cached is made again by each statement: they do not see that it is the same.
+    """
+    return frame.localCheckpoint()

@@ -23,6 +23,8 @@ from ppdm_sql.errors import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ppdm_sql.engine.spark.source import SparkSource
     from ppdm_sql.engine.statements import Statement
     from ppdm_sql.progress import Progress
@@ -35,6 +37,10 @@ CONNECT_PORT = 15002
 SECONDS_TO_ANSWER = 10.0
 MOST_RETRIES = 6
 """How often the client asks a server again that has gone: for a minute; by itself it does so for ten."""
+EXACT_TIMES = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+}
 _LOCAL = re.compile(r"local(\[(\*|\d+)\])?")
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 
@@ -50,6 +56,7 @@ class SparkPlace:
         session: The session.
         progress: Told how many tasks of a job are done, if anybody listens.
         tracer: Told each statement.
+        shared: A private folder that this machine and all workers see, while a run has one.
     """
 
     title = "Spark"
@@ -58,6 +65,7 @@ class SparkPlace:
         self.session = session
         self.progress: Progress | None = None
         self.tracer: Callable[[Statement], None] | None = None
+        self.shared: Path | None = None
         self._stop = stop
 
     @property
@@ -104,16 +112,23 @@ class SparkPlace:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """The same for what writes rows; moments keep their zone, which INT96, the default, leaves out."""
-        conf, name = self.session.conf, "spark.sql.parquet.outputTimestampType"
-        with self.guarded("write"):
-            before = conf.get(name)
-            conf.set(name, "TIMESTAMP_MICROS")
-            try:
-                yield
-            finally:
-                with suppress(Exception):
-                    conf.set(name, before)
+        """The same for what writes rows."""
+        with self.guarded("write"), self.exact_times():
+            yield
+
+    @contextmanager
+    def exact_times(self) -> Iterator[None]:
+        """Let times be written as they are, with their zone, which INT96, the default, leaves out."""
+        conf = self.session.conf
+        before = {name: conf.get(name) for name in EXACT_TIMES}
+        try:
+            for name, value in EXACT_TIMES.items():
+                conf.set(name, value)
+            yield
+        finally:
+            with suppress(Exception):  # a session that has gone keeps no settings
+                for name, value in before.items():
+                    conf.set(name, value)
 
     @contextmanager
     def _tagged(self, tag: str) -> Iterator[None]:

@@ -63,18 +63,17 @@ class SparkSource:
     def __init__(self, place: SparkPlace, name: str) -> None:
         self.place, self.shown = place, name
         self._seen: str | None = None
-        fields = self._fields()
+        self._schema: Any = None
+        self._schema = self._fields()
+        fields = list(self._schema.fields)
         self._types = {field.name: mapped(field.dataType.simpleString()) for field in fields}
         self._codes = {field.name: f"c{place}" for place, field in enumerate(fields)}
         _refuse_alike([field.name for field in fields], name)
 
-    def _fields(self) -> list[Any]:
-        def schema() -> list[Any]:
-            return list(self._read().schema.fields)
-
-        def found() -> list[Any]:
+    def _fields(self) -> Any:
+        def found() -> Any:
             try:
-                return schema()
+                return self._read().schema
             except Exception as cause:
                 if self.place.is_missing(cause):
                     raise self.place.unknown(self.shown) from None
@@ -83,9 +82,15 @@ class SparkSource:
         return self.place.run("schema", found)
 
     def _read(self) -> Any:
-        """Give the frame that reads it; whatever asks anything of it sees the files of that moment."""
+        """Give the frame that reads it; whatever asks anything of it sees the files of that moment.
+
+        With the schema that was found at first, Spark need not open files at each look to find it again.
+        """
         session, name = self.place.session, self.shown
-        return session.read.parquet(name) if self._is_path() else session.table(spark_name(name))
+        if not self._is_path():
+            return session.table(spark_name(name))
+        reader = session.read if self._schema is None else session.read.schema(self._schema)
+        return reader.parquet(name)
 
     def columns(self) -> list[Column]:
         """Give its columns in types of DuckDB; those of other types, which cannot be read, as VARCHAR."""
@@ -152,18 +157,23 @@ class SparkSource:
         Cost: one GROUP BY in Spark; each combination is handed over once.
         """
         self._begin([*columns, *([] if count is None else [count])])
-        keys = {self._codes[name]: self._value(name) for name in columns}
         called = _free(RECORDS if count is None else count, columns)
-        query = exp.select(*(alias(value.copy(), code) for code, value in keys.items()))
-        query = query.select(alias(self._records(count), "n")).from_(Table(_HERE).expression())
-        query = query.group_by(*keys.values())
-        if count is not None:
-            query = query.where(column(self._codes[count]) > 0)
+        query = self._combinations(columns, count)
         frame = self.place.run("collapse", lambda: self._frame(query, "collapse"))
         wanted = [self._back(name) for name in columns]
         wanted.append(alias(exp.cast(column("n"), "BIGINT"), called))
         made = handed_over(engine, self.place, frame, wanted, "collapse")
         return CollapsedTable(made.name, made.schema, made.catalog, called)
+
+    def _combinations(self, columns: Sequence[str], count: str | None) -> exp.Select:
+        """Group by the columns as they are; of what comes out, and not of each record, texts are checked."""
+        keys = [column(self._codes[name]) for name in columns]
+        grouped = exp.select(*keys).select(alias(self._records(count), "n"))
+        grouped = grouped.from_(Table(_HERE).expression()).group_by(*keys)
+        if count is not None:
+            grouped = grouped.where(column(self._codes[count]) > 0)
+        values = (alias(self._value(name, "g"), self._codes[name]) for name in columns)
+        return exp.select(*values, column("n", "g")).from_(grouped.subquery("g"))
 
     def aggregate(self, query: Query, *, step: str) -> Rows:
         """Run a query over the source, which it gets under the alias ``s``; it asks for aggregates only."""

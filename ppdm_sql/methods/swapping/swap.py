@@ -20,7 +20,6 @@ from ppdm_sql.audit.swaps import SwapAudit, SwapPromise, accept_swap
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, resolve
 from ppdm_sql.engine.person_columns import check_persons
-from ppdm_sql.engine.records import read_records
 from ppdm_sql.errors import InvalidOption, InvalidSource, said
 from ppdm_sql.methods.base.collapse import Atoms, collapse
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, released_rows
@@ -178,8 +177,9 @@ class SwapRun(Run[Swaps]):
     def _read(self) -> Table:
         """Give the source as method and audit read it."""
         roles = self.roles
-        needed = {*roles.by, *roles.confidential, *roles.kept, *roles.pseudonyms, *roles.person, roles.count}
-        read_records(self.engine, self.table, needed, roles.count)
+        named = {*roles.by, *roles.confidential, *roles.kept, *roles.pseudonyms, *roles.person}
+        counted = set() if roles.count is None else {roles.count}
+        needed = {*named, self.collapsed_elsewhere(named | counted, roles.count)}
         columns = [item for item in self.engine.columns(self.table) if item.name in needed]
         return read_source(self.engine, self.table, columns)
 
@@ -279,6 +279,7 @@ class SwapRun(Run[Swaps]):
             cuts=None,
             measures=(*self._planned_measures(done), *self._correlations(source, after)),
             marginals=marginals,
+            unfolded=self.unfolded,
             accept=lambda rows: self._accepted(rows, done, linked),
         )
 

@@ -140,7 +140,7 @@ def test_keys_stand_in_no_plan(
 ) -> None:
     sent: list[Any] = []
     plans: list[str] = []
-    frame, draw = source.SparkSource._frame, drawing.drawn
+    frame, draw, keep = source.SparkSource._frame, drawing.drawn, drawing.kept
 
     def watched(self: Any, query: Any, step: str) -> Any:
         found = frame(self, query, step)
@@ -149,12 +149,15 @@ def test_keys_stand_in_no_plan(
 
     def drawn(*given: Any) -> Any:
         sent.append(given[2])
-        made = draw(*given)
-        plans.append(made.frame._explain_string(mode="extended"))
-        return made
+        return draw(*given)
+
+    def kept(frame: Any) -> Any:
+        plans.append(frame._explain_string(mode="extended"))
+        return keep(frame)
 
     monkeypatch.setattr(source.SparkSource, "_frame", watched)
     monkeypatch.setattr(drawing, "drawn", drawn)
+    monkeypatch.setattr(drawing, "kept", kept)
     key = tmp_path / "key"
     noise, ranges = {"pay": "gaussian 5000"}, {"pay": (0, 90_000)}
     asked: dict[str, Any] = {"noise": noise, "ranges": ranges, "record": "id", "key_file": key}

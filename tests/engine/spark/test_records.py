@@ -11,11 +11,12 @@ import pytest
 from spark_tables import ODD
 from typer.testing import CliRunner
 
-from ppdm_sql import Database
+from ppdm_sql import Database, Release
 from ppdm_sql.cli import app
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.source import SparkSource
-from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownTable
+from ppdm_sql.engine.spark.staging import FolderOfRows
+from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, UnknownTable
 
 pytestmark = pytest.mark.spark
 Parquet = Callable[[str, str], str]
@@ -42,6 +43,14 @@ def both(ledger: Database, parquet: Parquet) -> tuple[str, str]:
 
 def rows(ledger: Database, table: str) -> list[tuple[Any, ...]]:
     return ledger.engine.query(f"SELECT * FROM {table} ORDER BY ALL", step="test")
+
+
+def records(ledger: Database, release: Release) -> list[tuple[Any, ...]]:
+    """The rows of a release, one for each record where the ledger has them collapsed."""
+    count = release.row().shape("ledger").count
+    if count is None:
+        return rows(ledger, release.name)
+    return rows(ledger, f'(SELECT s.* EXCLUDE ("{count}") FROM {release.name} AS s, range("{count}"))')
 
 
 @pytest.mark.parametrize("record", ["id", "name"])
@@ -139,7 +148,23 @@ def test_swaps_are_the_same(ledger: Database, parquet: Parquet, count: str | Non
         for source, into in zip(both, ("s1", "s2"), strict=True)
     ]
     assert all(item.verify().holds for item in releases)
-    assert rows(ledger, "s1") == rows(ledger, "s2")
+    assert records(ledger, releases[0]) == records(ledger, releases[1])
+    assert releases[0].measures() == releases[1].measures()
+    assert len(rows(ledger, "s2")) < 240  # collapsed, however many records there are
+
+
+def test_swaps_carry_other_columns_and_persons(ledger: Database, both: tuple[str, str]) -> None:
+    asked: dict[str, Any] = {"confidential": ["city"], "by": ["job", "age"], "seed": 3, "proportion": 0.3}
+    named = {"keep": ["risk"], "identifiers": {"id": "pseudonym"}}
+    for place, more in enumerate(({"keep": ["risk"]}, named, {"person": "id"})):
+        here, there = (
+            ledger.swap(source, into=f"s{place}{side}", **asked, **more) for side, source in enumerate(both)
+        )
+        assert there.verify().holds
+        if more is named:  # pseudonyms are other ones in each run, and decide which of equal records move
+            assert len(records(ledger, there)) == 3000
+        else:
+            assert records(ledger, there) == records(ledger, here)
 
 
 def test_repeated_records_and_counts_arrive_as_often_as_they_are(
@@ -173,7 +198,40 @@ def test_noisy_and_swapped_rows_are_written_where_the_records_live(
     for release, folder in zip(made, (noisy, swapped), strict=True):
         assert release.verify().holds
         read = ledger.engine.query(f"SELECT * FROM '{folder}/*.parquet' ORDER BY ALL", step="test")
-        assert read == rows(ledger, release.name) and len(read) == 3000
+        assert read == records(ledger, release) and len(read) == 3000
+    assert len(rows(ledger, "s")) < 3000  # no record by itself in the ledger
+    with duckdb.connect() as con:
+        con.sql(f"FROM '{swapped}/*.parquet'").write_parquet(f"{swapped}/more.parquet")
+    assert not made[1].verify().holds
+
+
+@pytest.mark.parametrize(
+    "fault", ["UPDATE handed SET v0 = v1", "UPDATE handed SET n = n + 1 WHERE place = 1"]
+)
+def test_a_fault_in_swapped_rows_as_they_are_written_is_refused(
+    ledger: Database, both: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    seen = FolderOfRows._seen
+
+    def spoilt(self: FolderOfRows, handed: Path) -> Any:
+        with duckdb.connect() as con:
+            con.execute(f"CREATE TABLE handed AS FROM '{handed}'; {fault}")
+            con.table("handed").write_parquet(str(handed))
+        return seen(self, handed)
+
+    monkeypatch.setattr(FolderOfRows, "_seen", spoilt)
+    with pytest.raises(GuaranteeNotMet, match="not what the audit accepted"):
+        ledger.swap(
+            both[1],
+            into="s",
+            confidential=["city"],
+            by=["job"],
+            proportion=0.3,
+            seed=1,
+            to=f"{tmp_path}/safe",
+        )
+    assert ledger.releases() == [] and not (tmp_path / "safe").exists()
+    assert not list(tmp_path.glob(".ppdm*"))
 
 
 def test_neither_the_key_nor_a_draw_reaches_spark(

@@ -11,6 +11,7 @@ import pytest
 from spark_tables import EDGES
 
 from ppdm_sql import Database
+from ppdm_sql.engine.spark import handover
 from ppdm_sql.engine.spark.session import SparkPlace
 from ppdm_sql.engine.spark.source import SparkSource
 from ppdm_sql.errors import InvalidSource, PpdmError, UnknownTable
@@ -29,10 +30,13 @@ def test_columns_have_the_types_that_duckdb_gives_the_same_files(spark_place: Sp
     assert [tuple(item) for item in SparkSource(spark_place, edges).columns()] == expected
 
 
+@pytest.mark.parametrize("is_shared", [False, True])
 def test_combinations_and_counts_equal_those_of_duckdb(
-    ledger: Database, spark_place: SparkPlace, edges: str
+    ledger: Database, spark_place: SparkPlace, edges: str, tmp_path: Path, is_shared: bool
 ) -> None:
-    source = SparkSource(spark_place, edges)
+    place = SparkPlace(spark_place.session)
+    place.shared = tmp_path if is_shared else None
+    source = SparkSource(place, edges)
     names = [item.name for item in source.columns() if item.name != "n"]
     with ledger.engine.workspace():
         for wanted in (["text"], ["real", "single"], ["exact", "day", "moment"]):
@@ -41,6 +45,48 @@ def test_combinations_and_counts_equal_those_of_duckdb(
         table = source.collapse(ledger.engine, names, "n")
         assert table.count == "n"
         assert collected(ledger, str(table)) == grouped(edges, names, "sum(n)::BIGINT", "n > 0")
+
+
+def test_times_are_handed_over_as_they_are_whatever_the_settings_of_the_session_say(
+    ledger: Database, spark_place: SparkPlace, parquet: Parquet, tmp_path: Path
+) -> None:
+    moments = (
+        "SELECT unnest([TIMESTAMPTZ '1500-01-01 01:02:03.000004+00', '2020-06-01 12:00+00', NULL]) AS moment,"
+        " unnest([DATE '0001-01-01', '1582-10-10', '9999-12-31']) AS day"
+    )
+    folder, name = parquet("moments", moments), "spark.sql.parquet.outputTimestampType"
+    place = SparkPlace(spark_place.session)
+    place.shared = tmp_path
+    before = place.session.conf.get(name)
+    place.session.conf.set(name, "INT96")
+    ledger.engine.connection.execute("SET TimeZone = 'Asia/Kolkata'")
+    try:
+        with ledger.engine.workspace():
+            table = SparkSource(place, folder).collapse(ledger.engine, ["moment", "day"])
+            read = collected(ledger, f"(SELECT epoch_us(moment), day FROM {table})")
+        assert place.session.conf.get(name) == "INT96"
+    finally:
+        place.session.conf.set(name, before)
+    assert read == collected(ledger, f"(SELECT epoch_us(moment), day FROM '{folder}/*.parquet')")
+
+
+def test_what_is_written_to_another_disk_is_missed(
+    ledger: Database, spark_place: SparkPlace, edges: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = SparkPlace(spark_place.session)
+    place.shared = tmp_path / "staging"
+    place.shared.mkdir()
+    written = handover._written
+
+    def partly(place: SparkPlace, frame: Any, folder: Path) -> int:
+        number = written(place, frame.repartition(2), folder)
+        sorted(folder.glob("*.parquet"), key=lambda file: file.stat().st_size)[-1].unlink()
+        return number
+
+    monkeypatch.setattr(handover, "_written", partly)
+    with ledger.engine.workspace(), pytest.raises(PpdmError, match="does not see"):
+        SparkSource(place, edges).collapse(ledger.engine, ["text", "exact"])
+    assert not list(place.shared.iterdir())
 
 
 def test_types_of_the_collapsed_table_are_those_of_the_columns(
