@@ -28,7 +28,7 @@ class SpillFolder:
         self._sweeper = self._start_sweeper() if os.name == "posix" else None
 
     def _start_sweeper(self) -> subprocess.Popen[bytes] | None:
-        script = 'trap "" INT TERM HUP; read -r _; rm -rf -- "$1"'
+        script = 'trap "" INT TERM HUP; read -r _ || rm -rf -- "$1"'
         with contextlib.suppress(OSError):
             return subprocess.Popen(
                 ["/bin/sh", "-c", script, "sh", str(self.path)],
@@ -44,6 +44,9 @@ class SpillFolder:
         shutil.rmtree(self.path, ignore_errors=True)
         if self._sweeper is not None:
             if self._sweeper.stdin is not None:
-                self._sweeper.stdin.close()
+                with contextlib.suppress(OSError):  # it was killed
+                    if not self.path.exists():  # nothing is left to sweep
+                        self._sweeper.stdin.write(b"\n")
+                    self._sweeper.stdin.close()
             self._sweeper.wait()
             self._sweeper = None
