@@ -191,7 +191,11 @@ def test_hostile_names_and_values(
 ) -> None:
     values = """SELECT ['it''s', '"', '`', '${x}', ' trailing ', '', NULL, 'Zoë'][1 + i % 8] AS "a`b "". c",
         'g' AS "rowid", i % 2 AS "n", i % 3 AS "v0" FROM range(160) r(i)"""
-    source, folder = parquet("hostile", values), tmp_path / "it's `odd` {a,b}* [x] 100% dir"
+    source, folder = (
+        parquet("hostile", values),
+        tmp_path / "a *{b,c} [d]%20? dir" / "it's `odd` {a,b}* [x] 100% dir",
+    )
+    folder.parent.mkdir()
     release = db.suppress(
         source,
         ['k >= 5 on "a`b "". c"'],
@@ -388,7 +392,7 @@ class TestWhatAKilledRunLeaves:
         self, db: Database, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         release = made(db, people, tmp_path)
-        monkeypatch.setattr("ppdm_sql.release.release.remove", lambda *_: None)
+        monkeypatch.setattr("ppdm_sql.release.placing.remove", lambda *_: None)
         release.drop()
         assert left(tmp_path) == {"safe"}
         placing.sweep(db.engine)
