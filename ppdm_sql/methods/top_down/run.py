@@ -53,12 +53,7 @@ from ppdm_sql.methods.top_down.remembering import Memory
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.methods.top_down.roles import RefinementRoles, assign_roles, sensitive_columns
 from ppdm_sql.methods.top_down.score import Gains, InformationGain, Rounding, nine_digits
-from ppdm_sql.privacy import (
-    Requirement,
-    parse_all,
-    redundancies,
-    resolve,
-)
+from ppdm_sql.privacy import Requirement, parse_all, redundancies, resolve
 from ppdm_sql.privacy.resolving import refuse_populations
 from ppdm_sql.release import Draft, Release, ReleasedColumn
 from ppdm_sql.release.draft import person_column
