@@ -9,25 +9,32 @@ of all messages of both.
     python benchmarks/integrate.py                     45 thousand records, k = 10, 50, 100; 1 million, k = 10
     python benchmarks/integrate.py --records 45222 --k 10 --repeat 9
     python benchmarks/integrate.py --score-bits 8
+    python benchmarks/integrate.py --records 45222 --against ../released --record
+
+With ``--against`` the other version takes its turns between those of this one, on copies of the same files.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
+from figures import Cell, Row
 from generalize import EVERY, hierarchies
-from harness import CLASS, expand, row
+from harness import CLASS, expand, interpreter
+from rows import Cells, Key, options_of, present
 
 import ppdm_sql as ppdm
 from ppdm_sql.integrate import Credentials, Party, keygen
@@ -35,6 +42,7 @@ from ppdm_sql.methods.two_party.transcripts import transcript
 
 NAMES = ("bank", "card")
 OWNED = (EVERY[0::2], EVERY[1::2])
+TABLE, ALONE = "integrate", "one"
 PLANS = ((45_222, (10, 50, 100)), (1_000_000, (10,)))
 
 
@@ -89,103 +97,169 @@ def told(release: ppdm.Release) -> list[list[Any]]:
     return [[step.attribute, round(step.score or 0.0, 9)] for step in release.steps()]
 
 
-def workers(folder: Path, k: int, bits: int | None) -> list[Any]:
-    """Start a process for each party."""
-    given = [str(folder), str(k), str(bits or "")]
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    commands = [[sys.executable, __file__, "--worker", str(place), *given] for place in (0, 1)]
-    return [subprocess.Popen(command, **pipes) for command in commands]
+def single(folder: Path, k: int) -> None:
+    """Run TDS over the joined table, once for each line that comes in, and say how it went."""
+    for _ in sys.stdin:
+        con = duckdb.connect(str(folder / "whole.duckdb"), config={"threads": len(NAMES)})
+        db = ppdm.open(con)
+        wall, cpu = time.perf_counter(), time.process_time()
+        release = db.generalize(
+            "adult",
+            [ppdm.KAnonymity(k, EVERY)],
+            class_column=CLASS,
+            into="bench",
+            taxonomies=hierarchies(EVERY),
+            identifiers={"ssn": "drop"},
+        )
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        found = {"wall": wall, "cpu": cpu, "steps": told(release)}
+        release.drop()
+        con.close()
+        print(json.dumps(found), flush=True)
 
 
-def both(parties: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Let both parties run at the same time."""
+@dataclass(frozen=True)
+class Turn:
+    """One turn: what one party, and what each of two, took."""
+
+    alone: Mapping[str, Any]
+    parties: Sequence[Mapping[str, Any]]
+
+    @property
+    def wall(self) -> float:
+        """Seconds until both parties are done."""
+        return max(float(party["wall"]) for party in self.parties)
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of CPU time of both."""
+        return sum(float(party["cpu"]) for party in self.parties)
+
+
+class Version:
+    """The processes of one version: both parties, and one party on the joined table.
+
+    Args:
+        python: The interpreter that runs it.
+        folder: The data.
+        k: Of the requirement.
+        bits: Of the scores, or None.
+    """
+
+    def __init__(self, python: str, folder: Path, k: int, bits: int | None) -> None:
+        script = str(Path(__file__).resolve())
+        self.processes = [
+            subprocess.Popen(
+                [python, script, "--worker", place, str(folder), str(k), str(bits or "")],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd=folder,
+            )
+            for place in ("0", "1", ALONE)
+        ]
+        self.turns: list[Turn] = []
+
+    def turn(self) -> None:
+        """Let one party run, then both at the same time."""
+        *parties, alone = self.processes
+        (first,) = _told([alone], 0)
+        self.turns.append(Turn(first, _told(parties, free_port())))
+
+    def end(self) -> None:
+        """Let the processes end."""
+        for process in self.processes:
+            process.communicate()
+
+    def cells(self, records: int) -> Cells:
+        """Give the medians of all turns but the first, which warms up."""
+        turns = self.turns[1:] or self.turns
+        first, second = turns[0].parties
+        sent = int(first["bytes"] + second["bytes"])
+        cells: dict[str, Cell] = {
+            "steps": len(first["steps"]),
+            "same": "yes" if first["steps"] == second["steps"] == turns[0].alone["steps"] else "no",
+            "one, s": _median(turn.alone["wall"] for turn in turns),
+            "two, s": _median(turn.wall for turn in turns),
+            "ratio, wall": _median(turn.wall / turn.alone["wall"] for turn in turns),
+            "ratio, CPU": _median(turn.cpu / turn.alone["cpu"] for turn in turns),
+            "bytes": sent,
+            "a record": round(sent / records, 2),
+        }
+        return cells
+
+
+def _told(processes: Sequence[Any], word: int) -> list[Mapping[str, Any]]:
+    """Let processes begin, and hear how it went."""
+    for process in processes:
+        print(word, file=process.stdin, flush=True)
+    return [json.loads(process.stdout.readline()) for process in processes]
+
+
+def _median(numbers: Iterator[float]) -> float:
+    return round(statistics.median(numbers), 3)
+
+
+def free_port() -> int:
+    """Find a port on which nobody listens."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    for worker in parties:
-        print(port, file=worker.stdin, flush=True)
-    first, second = (json.loads(worker.stdout.readline()) for worker in parties)
-    return first, second
+        return int(free.getsockname()[1])
 
 
-def single(folder: Path, k: int, threads: int) -> dict[str, Any]:
-    """Run TDS over the joined table."""
-    con = duckdb.connect(str(folder / "whole.duckdb"), config={"threads": threads})
-    db = ppdm.open(con)
-    wall, cpu = time.perf_counter(), time.process_time()
-    release = db.generalize(
-        "adult",
-        [ppdm.KAnonymity(k, EVERY)],
-        class_column=CLASS,
-        into="bench",
-        taxonomies=hierarchies(EVERY),
-        identifiers={"ssn": "drop"},
-    )
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    found = {"wall": wall, "cpu": cpu, "steps": told(release)}
-    release.drop()
-    con.close()
-    return found
-
-
-def measure(folder: Path, records: int, k: int, repeat: int, bits: int | None) -> str:
-    """Let one party and two take turns, after one to warm up, and write their line."""
-    alone, pairs, parties = [], [], workers(folder, k, bits)
-    for turn in range(repeat + 1):
-        alone.append(single(folder, k, threads=2))
-        pairs.append(both(parties))
-        if turn == 0:
-            alone.clear(), pairs.clear()
-    for worker in parties:
-        worker.stdin.close()
-        worker.wait()
-    walls = [max(one["wall"], other["wall"]) for one, other in pairs]
-    ratio = statistics.median(wall / one["wall"] for wall, one in zip(walls, alone, strict=True))
-    cpu = [(a["cpu"] + b["cpu"]) / one["cpu"] for (a, b), one in zip(pairs, alone, strict=True)]
-    first, second = pairs[0]
-    sent = first["bytes"] + second["bytes"]
-    same = first["steps"] == second["steps"] == alone[0]["steps"]
-    times = (statistics.median(one["wall"] for one in alone), statistics.median(walls))
-    numbers = (f"{times[0]:.3f}", f"{times[1]:.3f}", f"{ratio:.2f}", f"{statistics.median(cpu):.2f}")
-    return row(records, k, len(first["steps"]), same, *numbers, sent, f"{sent / records:.2f}")
-
-
-def main(options: argparse.Namespace) -> None:
-    """Print one line for each size and k."""
-    if options.worker:
-        place, folder, k, bits = options.worker
-        party(Path(folder), int(place), int(k), int(bits) if bits else None)
-        return
-    heads = (
-        "records",
-        "k",
-        "steps",
-        "same",
-        "one s",
-        "two s",
-        "ratio wall",
-        "ratio CPU",
-        "bytes",
-        "a record",
-    )
-    print(row(*heads))
+def measured(options: argparse.Namespace, before: dict[Key, Cells]) -> Iterator[tuple[Cells, Cells]]:
+    """Give a line for each size and k, and put that of the other version into ``before``."""
     plans: Sequence[tuple[int, Sequence[int]]] = PLANS
     if options.records or options.k:
         plans = [(records, options.k or (10,)) for records in options.records or (45_222,)]
+    pythons = [sys.executable]
+    if options.against is not None:
+        pythons.append(str(interpreter(options.against)))
     for records, demands in plans:
         with tempfile.TemporaryDirectory() as folder:
-            prepare(Path(folder), records)
+            first = Path(folder) / "0"
+            first.mkdir()
+            prepare(first, records)
+            copies = [first] + [
+                Path(shutil.copytree(first, Path(folder) / str(place))) for place in range(1, len(pythons))
+            ]
             for k in demands:
-                print(measure(Path(folder), records, k, options.repeat, options.score_bits), flush=True)
+                versions = [
+                    Version(python, copy, k, options.score_bits)
+                    for python, copy in zip(pythons, copies, strict=True)
+                ]
+                for _ in range(options.repeat + 1):
+                    for version in versions:
+                        version.turn()
+                for version in versions:
+                    version.end()
+                mine, *others = (version.cells(records) for version in versions)
+                of: Cells = {"records": records, "k": k}
+                before |= {Row(TABLE, of, other).key: other for other in others}
+                yield of, mine
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print one line for each size and k."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--records", type=int, nargs="*")
     parser.add_argument("--k", type=int, nargs="*")
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--repeat", type=int, default=5, help="turns after a warm-up")
     parser.add_argument("--score-bits", type=int)
     parser.add_argument("--worker", nargs=4, help=argparse.SUPPRESS)
-    main(parser.parse_args())
+    options = options_of(parser).parse_args()
+    if options.worker:
+        place, folder, k, bits = options.worker
+        if place == ALONE:
+            single(Path(folder), int(k))
+        else:
+            party(Path(folder), int(place), int(k), int(bits) if bits else None)
+        return
+    before: dict[Key, Cells] = {}
+    present(TABLE, options, measured(options, before), before)
+
+
+if __name__ == "__main__":
+    main()

@@ -9,6 +9,7 @@ Everything of one size happens in one process, in turns where it is short.
 
     python benchmarks/perturb.py                                        100 thousand, 1 and 10 million records
     python benchmarks/perturb.py --what training --records 1000000 --modes byclass local --reference
+    python benchmarks/perturb.py --what noise --records 1000000 --against ../released --record
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import duckdb
 import numpy as np
+from figures import Cell
+from rows import Cells, Measured, options_of, present
 
 import ppdm_sql as ppdm
 from ppdm_sql.methods.perturbation.noise import resolve_noise
@@ -56,12 +59,6 @@ def timed(work: Callable[[], object]) -> float:
 def median(work: Callable[[], object], repeat: int) -> float:
     """Give the median of some calls."""
     return statistics.median(timed(work) for _ in range(repeat))
-
-
-def line(records: int, name: str, seconds: float, **ratios: float) -> None:
-    """Print a line of the table."""
-    shown = "  ".join(f"{ratio:6.2f} x {what.replace('_', ' ')}" for what, ratio in ratios.items())
-    print(f"{records:>10}  {name:28}{seconds:9.2f} s   {shown}", flush=True)
 
 
 class Bench:
@@ -104,33 +101,40 @@ class Bench:
         shown = ", ".join(f"{name} + {self.models[name].scale!r} * {draw} AS {name}" for name in DOMAINS)
         self.con.execute(f"CREATE OR REPLACE TABLE insecure AS SELECT {shown}, class FROM people")
 
-    def run_noise(self) -> None:
+    def noise_rows(self) -> Measured:
         """Measure the noise."""
         floor = median(self.insecure, self.options.repeat)
-        line(self.records, "insecure noise", floor)
+        yield self.row("insecure noise", floor)
         seconds = median(lambda: self.secure("noisy"), self.options.repeat)
-        line(self.records, "secure noise", seconds, insecure=seconds / floor)
+        yield self.row("secure noise", seconds, insecure=seconds / floor)
         whole = median(self.randomize, 1)
-        line(self.records, "randomize, whole run", whole, insecure=whole / floor)
+        yield self.row("randomize, whole run", whole, insecure=whole / floor)
+
+    def row(self, what: str, seconds: float, **ratios: float) -> tuple[Cells, Cells]:
+        """Give a line of the table: of what, its seconds, and how many times something else's they are."""
+        cells: dict[str, Cell] = {"seconds": round(seconds, 3)}
+        cells |= {f"of {other.replace('_', '-')}": round(ratio, 2) for other, ratio in ratios.items()}
+        return {"records": self.records, "what": what}, cells
 
     def randomize(self) -> None:
         """Publish a release, and drop it."""
         noise = {name: text.replace(" whole", "") for name, text in self.noise.items()}
         self.db.randomize("people", noise=noise, class_column="class", into="safe", seed=1).drop()
 
-    def run_training(self) -> None:
+    def training_rows(self) -> Measured:
         """Measure the modes, and what they are compared with."""
         learnt = self.scikit_learn() if self.options.scikit_learn else None
         if learnt is not None:
-            line(self.records, f"scikit-learn, depth {self.options.depth}", learnt)
+            yield self.row(f"scikit-learn, depth {self.options.depth}", learnt)
         for mode in self.options.modes:
             seconds = timed(lambda mode=mode: self.train(mode))
-            tree = self.db.model("bench").tree()
+            nodes = len(self.db.model("bench").tree().nodes)
             self.db.model("bench").drop()
             ratios = {} if learnt is None else {"scikit_learn": seconds / learnt}
             if self.options.reference:
                 ratios["numpy"] = seconds / self.reference(mode)
-            line(self.records, f"{mode}, {len(tree.nodes)} nodes", seconds, **ratios)
+            of, cells = self.row(mode, seconds, **ratios)
+            yield of, {**cells, "nodes": nodes}
 
     @property
     def min_split(self) -> int:
@@ -174,8 +178,16 @@ class Bench:
         return timed(grown)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print a line for everything that is measured."""
+def measured(options: argparse.Namespace, what: str) -> Iterator[tuple[Cells, Cells]]:
+    """Give the lines of one table, for each size."""
+    for records in options.records:
+        bench = Bench(records, options)
+        yield from getattr(bench, f"{what}_rows")()
+        bench.con.close()
+
+
+def main() -> None:
+    """Print a table for everything that is measured."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -190,13 +202,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--repeat", type=int, default=3, help="of what is short")
     parser.add_argument("--reference", action="store_true", help="also grow the numpy reference of the tests")
     parser.add_argument("--no-scikit-learn", dest="scikit_learn", action="store_false")
-    options = parser.parse_args(arguments)
+    options = options_of(parser).parse_args()
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
-    for records in options.records:
-        bench = Bench(records, options)
-        for what in options.what:
-            getattr(bench, f"run_{what}")()
-        bench.con.close()
+    for what in options.what:
+        present(what, options, measured(options, what))
 
 
 if __name__ == "__main__":

@@ -175,9 +175,14 @@ def spend(words: Sequence[str], scratch: Path, minutes: float) -> Spent:
         too_long = threading.Event()
         timer = threading.Timer(60 * minutes, lambda: (too_long.set(), process.send_signal(signal.SIGKILL)))
         timer.start()
-        with _watched(Path(folder)) as most:
-            _, status, used = os.wait4(process.pid, 0)
-        timer.cancel()
+        try:
+            with _watched(Path(folder)) as most:
+                _, status, used = os.wait4(process.pid, 0)
+        except BaseException:  # Ctrl-C reaches this process only
+            process.kill()
+            raise
+        finally:
+            timer.cancel()
         wall = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
         ended = ""
@@ -381,7 +386,7 @@ def draw(figures: Sequence[Figure], file: Path) -> None:
         for one in figures
         if not one.ended and one.setting.endswith("parquet")
     ]
-    floors = {one.records: one.floor_cpu for one in figures if "parquet" in one.setting}
+    floors = {one.records: one.floor_cpu for one in figures if one.setting.endswith("parquet")}
     points += [{"records": n, "seconds": cpu, "command": "floor"} for n, cpu in floors.items()]
     log = {"type": "quantitative", "scale": {"type": "log"}}
     axes = {

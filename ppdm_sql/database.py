@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from ppdm_sql.engine import Engine, alone
-from ppdm_sql.engine.locations import has_pending
 from ppdm_sql.engine.names import by_name, listed
 from ppdm_sql.engine.opening import connect
+from ppdm_sql.engine.pending import has_pending
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.engine.watching import interruptible
 from ppdm_sql.errors import PpdmError

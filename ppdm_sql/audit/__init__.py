@@ -1,7 +1,9 @@
 """The audit: what holds on a table, by SQL that shares nothing with the methods."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from ppdm_sql.audit.auditing import THRESHOLDS, audit, findings
-from ppdm_sql.audit.exposure import Exposure, SensitiveExposure, ValueConfidence
 from ppdm_sql.audit.model import (
     ClassSizes,
     Finding,
@@ -11,8 +13,11 @@ from ppdm_sql.audit.model import (
     Inferences,
     Risk,
 )
-from ppdm_sql.audit.profiling import ColumnPair, ColumnProfile, Profile
-from ppdm_sql.audit.report import Audit
+
+if TYPE_CHECKING:
+    from ppdm_sql.audit.exposure import Exposure, SensitiveExposure, ValueConfidence
+    from ppdm_sql.audit.profiling import ColumnPair, ColumnProfile, Profile
+    from ppdm_sql.audit.report import Audit
 
 __all__ = [
     "THRESHOLDS",
@@ -33,3 +38,23 @@ __all__ = [
     "audit",
     "findings",
 ]
+
+_PLACES = {
+    "Audit": "report",
+    "ColumnPair": "profiling",
+    "ColumnProfile": "profiling",
+    "Exposure": "exposure",
+    "Profile": "profiling",
+    "SensitiveExposure": "exposure",
+    "ValueConfidence": "exposure",
+}
+"""Where a name is: its module is imported when the name is first used; publishing needs none of them."""
+
+
+def __getattr__(name: str) -> object:
+    """Import what a name stands for."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    globals()[name] = found
+    return found

@@ -7,19 +7,15 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
+from typing import TYPE_CHECKING
 
 from ppdm_sql.audit.collapsing import Collapsed
-from ppdm_sql.audit.exposure import exposure
 from ppdm_sql.audit.findings import summed_up, worst_groups
 from ppdm_sql.audit.identifiable import identifiable, known_columns
 from ppdm_sql.audit.judging import judge_classes
 from ppdm_sql.audit.model import Finding, Group
-from ppdm_sql.audit.profiling import profile
 from ppdm_sql.audit.questions import Judged, Question, grouping_columns, questions
 from ppdm_sql.audit.recorded_cut import RecordedCut
-from ppdm_sql.audit.repeated_persons import repeated_persons
-from ppdm_sql.audit.report import Audit
-from ppdm_sql.audit.risks import Population, class_sizes, risks
 from ppdm_sql.audit.templates import TemplateGroup, count_inferences, template_groups
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.count_column import count_column
@@ -30,6 +26,10 @@ from ppdm_sql.engine.source import source_of
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy import Asked, Counts, Requirement, requirement_of, resolve_measure
 from ppdm_sql.privacy.absent import unknown_value
+
+if TYPE_CHECKING:
+    from ppdm_sql.audit.report import Audit
+    from ppdm_sql.audit.risks import Population
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Confidences above which inferences are counted unless others are given."""
@@ -158,8 +158,7 @@ def audit(
     if not (requirements or quasi_identifier or confidential or sensitive or by):
         _refuse_population(population)
         _refuse_persons(person)
-        noticed = _noticed(engine, table, count, person, beside=" beside --by or --require")
-        return Audit(profile=profile(engine, table, count), notices=noticed + _not_looked_at(engine, table))
+        return _first_look(engine, table, count)
     with engine.workspace():
         asked, given = _spelled(engine, table, requirements), (confidential, sensitive, by)
         run = _AuditRun(engine, table, asked, quasi_identifier or (), count, given, person)
@@ -171,12 +170,23 @@ def audit(
         return replace(found, notices=_noticed(engine, table, count, person))
 
 
+def _first_look(engine: Engine, table: Table, count: str | None) -> Audit:
+    """Measure what a table looks like of which nothing is asked."""
+    from ppdm_sql.audit.profiling import profile
+    from ppdm_sql.audit.report import Audit
+
+    noticed = _noticed(engine, table, count, (), beside=" beside --by or --require")
+    return Audit(profile=profile(engine, table, count), notices=noticed + _not_looked_at(engine, table))
+
+
 def _noticed(
     engine: Engine, table: Table, count: str | None, person: Sequence[str], beside: str = ""
 ) -> tuple[str, ...]:
     """Tell of a column that seems to say whose a row is, where rows are counted."""
     if person or count is not None:
         return ()
+    from ppdm_sql.audit.repeated_persons import repeated_persons
+
     counted = "rows are counted here"
     return tuple(repeated_persons(engine, table, engine.columns(table), otherwise=counted, beside=beside))
 
@@ -254,6 +264,10 @@ class _AuditRun:
         risk_threshold: float,
     ) -> Audit:
         """Measure all that is asked."""
+        from ppdm_sql.audit.exposure import exposure
+        from ppdm_sql.audit.report import Audit
+        from ppdm_sql.audit.risks import class_sizes, risks
+
         collapsed = self.collapsed
         return Audit(
             findings=tuple(self.findings),
@@ -329,4 +343,6 @@ def _population(engine: Engine, table: Table, run: _AuditRun, count: str | None)
     counted = count_column(count, columns, table=table.name) if count in names else None
     person = run.person if set(run.person) <= set(names) else ()
     collapsed = Collapsed(engine, table, found, counted, person)
+    from ppdm_sql.audit.risks import Population
+
     return Population(table.name, collapsed, dict(zip(wanted, found, strict=True)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ppdm_sql.audit.collapsing import Collapsed
-from ppdm_sql.audit.populations import classes_in_population
 from ppdm_sql.audit.questions import Judged, Question
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import Scalar
@@ -59,6 +58,8 @@ def _groups(collapsed: Collapsed, asked: Requirement, name: str) -> Table:
     if name == "classes":
         return collapsed.classes(asked.attributes)
     if name == "classes_in_population":
+        from ppdm_sql.audit.populations import classes_in_population
+
         return classes_in_population(collapsed, asked)
     (sensitive,) = asked.sensitive_columns
     if name == "value_totals":

@@ -7,12 +7,12 @@ owner gave or the bounds in the labels, and from the labels that the release sho
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from ppdm_sql.audit.fingerprints import TEXT, counted, fingerprint, plain_column, total
 from ppdm_sql.audit.labels import MaskedColumn, ShownColumn, shown_columns
-from ppdm_sql.audit.left_out import LeftOut, kept_rows
 from ppdm_sql.audit.pseudonyms import RECORDS, pseudonym_faults
 from ppdm_sql.audit.trees import misdrawn_nodes
 from ppdm_sql.engine import Column, Engine, Rows
@@ -21,6 +21,9 @@ from ppdm_sql.engine.statements import literal, render, union_all
 from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.taxonomy.building import counted as number_of
+
+if TYPE_CHECKING:
+    from ppdm_sql.audit.left_out import LeftOut
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,8 @@ def _to_show(engine: Engine, source: Table, promise: MaskingPromise) -> tuple[Ta
     """
     if promise.left_out is None:
         return source, None
+    from ppdm_sql.audit.left_out import kept_rows
+
     kept = kept_rows(engine, source, promise.left_out, promise.columns, promise.count)
     return (kept.table(engine), None) if promise.people else (source, kept.lacking)
 

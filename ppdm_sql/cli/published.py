@@ -22,8 +22,7 @@ from ppdm_sql.errors import InvalidOption, PpdmError
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import parse, quote_name
 from ppdm_sql.release import CatalogueRow, Measured, Release, ReleasedColumn
-from ppdm_sql.release.catalogue import SHAPE
-from ppdm_sql.release.placing import LOCATION
+from ppdm_sql.release.catalogue import LOCATION, SHAPE
 from ppdm_sql.starting import INTERRUPTED_EXIT
 
 MEASURES = ("measure", "before", "after")

@@ -14,7 +14,6 @@ from ppdm_sql.engine.duckdb_engine import Engine
 from ppdm_sql.engine.names import Table, parse_table, plain_name
 from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.space import PRIVATE
-from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.lazy_dataclass import dataclass
 
@@ -205,12 +204,6 @@ def _spark_of(engine: Engine, target: str) -> SparkPlace:
             "Add --spark URL, such as --spark sc://localhost:15002.",
         )
     return cast("SparkPlace", engine.spark)
-
-
-def has_pending(engine: Engine) -> bool:
-    """Tell whether a run may have left something outside of the database: the table is there only then."""
-    ((is_pending,),) = engine.look_up(text("release/is_pending"), step="is_pending")
-    return bool(is_pending)
 
 
 def recorded(location: Location, files: Sequence[PlacedFile], unfolded: str | None) -> dict[str, Any]:

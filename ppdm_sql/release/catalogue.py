@@ -24,6 +24,9 @@ NOTICES = "notices"
 READ = "read"
 """Key under which they say how a source is read again that is no table of the file."""
 
+LOCATION = "location"
+"""Key under which they say where the rows of the release stand, where that is outside of the database."""
+
 LEFT_OUT = "records_left_out"
 """Key under which they say how many records were left out, where some might be."""
 

@@ -22,7 +22,6 @@ from ppdm_sql.engine.locations import (
     Location,
     PlacedFile,
     RowStore,
-    has_pending,
     location_of,
     read_location,
     recorded,
@@ -30,15 +29,14 @@ from ppdm_sql.engine.locations import (
     store_of,
 )
 from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.pending import has_pending
 from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.statements import literal, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, PpdmError
 from ppdm_sql.lazy_dataclass import dataclass
+from ppdm_sql.release.catalogue import LOCATION
 from ppdm_sql.release.layout import SCHEMA, Shape
 from ppdm_sql.release.placed_rows import PlacedRows, differing, in_parts
-
-LOCATION = "location"
-"""Key under which ``ppdm.releases.parameters`` says where the rows of a release stand."""
 
 SECONDS_TO_COME = 900
 """For so long after it began, a run whose process was killed may still be written by the server."""

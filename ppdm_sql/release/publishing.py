@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -17,12 +17,14 @@ from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.privacy import Counts, requirement_of
 from ppdm_sql.privacy.quoting import of_persons
 from ppdm_sql.release import ddl as texts
-from ppdm_sql.release.catalogue import NOTICES, READ, SHAPE, ReleasePlace, check_free
+from ppdm_sql.release.catalogue import LOCATION, NOTICES, READ, SHAPE, ReleasePlace, check_free
 from ppdm_sql.release.draft import Draft
 from ppdm_sql.release.layout import Shape
-from ppdm_sql.release.placing import LOCATION, Placing
 from ppdm_sql.release.verification import reading, shown
 from ppdm_sql.version import __version__
+
+if TYPE_CHECKING:
+    from ppdm_sql.release.placing import Placing
 
 
 def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: Placing | None = None) -> None:

@@ -23,13 +23,13 @@ from ppdm_sql.release import ddl as texts
 from ppdm_sql.release.catalogue import CatalogueRow
 from ppdm_sql.release.draft import Draft, Measured
 from ppdm_sql.release.layout import Shape
-from ppdm_sql.release.placing import Placing, location_in, note_removal, remove
 from ppdm_sql.release.publishing import freeze
 from ppdm_sql.release.verification import Verification, reads_release, verify
 from ppdm_sql.reporting import registered_reports
 
 if TYPE_CHECKING:
     from ppdm_sql.release.cut_tree import Node
+    from ppdm_sql.release.placing import Placing
 
 
 @dataclass(frozen=True)
@@ -279,6 +279,8 @@ class Release:
         shape = self._shape()
         own = reads_release(self._engine, shape)
         parts = catalogue.parts(self._engine)
+        from ppdm_sql.release.placing import location_in, note_removal, remove
+
         location = location_in(self.row().parameters)
         with self._engine.transaction():
             for sql in texts.removals(shape, with_view=own, parts=parts):

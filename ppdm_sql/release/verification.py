@@ -17,10 +17,9 @@ from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import parse_all
-from ppdm_sql.release.catalogue import CatalogueRow
+from ppdm_sql.release.catalogue import LOCATION, CatalogueRow
 from ppdm_sql.release.integrity import false_bounds, integrity_faults
 from ppdm_sql.release.layout import Shape
-from ppdm_sql.release.placing import LOCATION, placed_as_published
 
 
 @dataclass(frozen=True)
@@ -76,6 +75,8 @@ def verify(engine: Engine, row: CatalogueRow, shape: Shape, *, everywhere: bool 
         reading(engine, shape),
     ]
     if everywhere and (record := row.parameters.get(LOCATION)) is not None:
+        from ppdm_sql.release.placing import placed_as_published
+
         files, rows = placed_as_published(engine, shape, record)
         checks += [
             Check(f"the files of {record['target']} are those published", files),

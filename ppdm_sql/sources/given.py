@@ -17,7 +17,6 @@ from ppdm_sql.engine.statements import literal
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable
 from ppdm_sql.progress import Progress
 from ppdm_sql.sources.column_types import TypeSaid, resolved_types, typed, types_said
-from ppdm_sql.sources.csv_files import read_csv
 from ppdm_sql.sources.files import (
     alike,
     files_of,
@@ -284,6 +283,8 @@ def _load_files(
     kind, files = files_of(engine, path)
     notices: list[str] = []
     if kind == "csv":
+        from ppdm_sql.sources.csv_files import read_csv
+
         rows, types, notices = read_csv(engine, files, said, name, strict=strict)
     else:
         rows, types = _rows_of(kind, files), dict(said)

@@ -13,8 +13,7 @@ from ppdm_sql.methods.trees.model import DecisionTree
 from ppdm_sql.methods.trees.storing import KEPT, Model, ModelRow, accuracy
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release, ReleasedColumn
-from ppdm_sql.release.catalogue import NOTICES, SHAPE
-from ppdm_sql.release.placing import LOCATION
+from ppdm_sql.release.catalogue import LOCATION, NOTICES, SHAPE
 
 Description = list[tuple[str, object]]
 """Names and values, in the order in which they are shown."""

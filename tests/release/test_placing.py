@@ -392,7 +392,7 @@ class TestWhatAKilledRunLeaves:
         self, db: Database, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         release = made(db, people, tmp_path)
-        monkeypatch.setattr("ppdm_sql.release.release.remove", lambda *_: None)
+        monkeypatch.setattr("ppdm_sql.release.placing.remove", lambda *_: None)
         release.drop()
         assert left(tmp_path) == {"safe"}
         placing.sweep(db.engine)

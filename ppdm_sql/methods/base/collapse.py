@@ -14,6 +14,7 @@ Working tables made here, all temporary:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlglot import exp
@@ -24,8 +25,10 @@ from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Counts
-from ppdm_sql.methods.base.persons import NumberedPersons, numbered_persons
 from ppdm_sql.methods.base.source import check_codes
+
+if TYPE_CHECKING:
+    from ppdm_sql.methods.base.persons import NumberedPersons
 
 
 @dataclass(frozen=True)
@@ -113,7 +116,11 @@ def collapse(
     if count is not None:
         check_counts(engine, source, count)
     dictionaries = coded_columns(engine, source, coded, count, masked=masked, symbol=symbol)
-    people = numbered_persons(engine, source, person) if person else None
+    people = None
+    if person:
+        from ppdm_sql.methods.base.persons import numbered_persons
+
+        people = numbered_persons(engine, source, person)
     atoms = engine.materialize("atoms", _atoms(source, dictionaries, kept, count, people))
     codes = [f"c{position}" for position in range(len(dictionaries))]
     check_codes(engine, atoms, [*codes, *(["person"] if people else [])])

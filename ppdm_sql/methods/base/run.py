@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cached_property
-from typing import ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from sqlglot import exp
 
-from ppdm_sql.audit.repeated_persons import repeated_persons
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, aliased, column
@@ -25,7 +24,9 @@ from ppdm_sql.methods.base.request import Request
 from ppdm_sql.methods.base.roles import Roles
 from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.release import Draft, Release, check_free, publish
-from ppdm_sql.release.placing import Placing, placing
+
+if TYPE_CHECKING:
+    from ppdm_sql.release.placing import Placing
 
 Transformed = TypeVar("Transformed")
 
@@ -130,8 +131,7 @@ class Run(ABC, Generic[Transformed]):
         """
         progress = self.progress
         try:
-            to = self.request.to
-            with self.spare, self.engine.workspace(), placing(self.engine, to) as placed, self.reading():
+            with self.spare, self.engine.workspace(), self._placing() as placed, self.reading():
                 self.placed = placed
                 self.spare.source(self.table)
                 self._notice_persons()
@@ -141,12 +141,22 @@ class Run(ABC, Generic[Transformed]):
         finally:
             progress.stop()
 
+    def _placing(self) -> AbstractContextManager[Placing | None]:
+        """Let the rows be placed outside of the database, too, where that is asked for."""
+        if self.request.to is None:
+            return nullcontext()
+        from ppdm_sql.release.placing import placing
+
+        return placing(self.engine, self.request.to)
+
     def _notice_persons(self) -> None:
         """Tell of a column that seems to say whose a row is, where nobody said so."""
         roles = self.roles
         told = roles.person or roles.count is not None or is_stand_in(self.engine, self.table)
         if self.counts_rows is None or told:
             return
+        from ppdm_sql.audit.repeated_persons import repeated_persons
+
         columns, identifiers = self.engine.columns(self.table), list(roles.identifiers)
         for text in repeated_persons(
             self.engine, self.table, columns, identifiers, otherwise=self.counts_rows

@@ -21,6 +21,17 @@ from ppdm_sql.methods.top_down.score import Gains
 from ppdm_sql.privacy.formula import Columns, Formula, sum_of
 
 
+class _WholeGrouping(CountedGrouping):
+    """A grouping of which all candidates are measured in each state."""
+
+    def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
+        # Where those that specialize need a table of their own, it serves the disclosures too.
+        disjoint = [candidate for candidate in candidates if cuts[candidate[0]].disjoint]
+        if self.is_large and self.needs_table(cuts, disjoint, formulas):
+            return self.after_all(cuts, candidates, formulas)
+        return super().after(cuts, candidates, formulas)
+
+
 class ConditionalEntropy(Gains):
     """Gains by the reduction of H(D | P u Q), in bits per record of the table.
 
@@ -41,7 +52,7 @@ class ConditionalEntropy(Gains):
         counted = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
         self._records = atoms.records
         self._formula = [class_entropy([f"p{j}" for j in range(len(counted))])]
-        found: Grouping = CountedGrouping(engine, atoms, attributes, counted, horizon)
+        found: Grouping = _WholeGrouping(engine, atoms, attributes, counted, horizon)
         self._grouping = found if memory is None else RememberedGrouping(found, counted, memory)
         self._state: list[Codes] = []
         self._known: dict[Candidate, float] = {}

@@ -139,6 +139,20 @@ def count_table_sql(
     return f"SELECT {', '.join([*columns, *counts])} FROM {atoms} GROUP BY {groups}", params
 
 
+def counted_rows_sql(atoms: Table, counted: Sequence[Counted]) -> str:
+    """Write the SELECT of all rows of the collapsed source, ``p0, p1, ...`` beside their codes and ``n``.
+
+    Example:
+        >>> counted_rows_sql(Table("atoms"), [(3, 1)])
+        'SELECT *, CASE WHEN c3 = 1 THEN n ELSE 0 END AS p0 FROM "atoms"'
+    """
+    held = (
+        f", CASE WHEN c{column} = {code} THEN n ELSE 0 END AS p{j}"
+        for j, (column, code) in enumerate(counted)
+    )
+    return f"SELECT *{''.join(held)} FROM {atoms}"
+
+
 def _coded(codes: Mapping[int, Codes | None]) -> tuple[list[str], dict[str, object]]:
     """Write columns of codes, those that change by their new ones, with the parameters."""
     columns, params = [], dict[str, object]()

@@ -141,27 +141,49 @@ def disclosures_sql(counts: Table, keys: Keys, attributes: Sequence[int], formul
           candidate
     """
     counted = needed(formulas)
-    return " ".join((_disclosed(counts, keys, attributes, counted), _numbers_after(keys, counted, formulas)))
+    fine = coded_sql(counts, keys, {"candidate": attributes}, formulas)
+    return " ".join((disclosed(fine, keys, attributes, counted), numbers_after(keys, counted, formulas)))
 
 
-def _disclosed(counts: Table, keys: Keys, attributes: Sequence[int], counted: Sequence[str]) -> str:
+def coded_sql(
+    counts: Table, keys: Keys, split: Mapping[str, Sequence[int]], formulas: Sequence[Formula]
+) -> str:
+    """Write the counts by present group and by what candidates make of each attribute, which are fewer rows.
+
+    ``split`` names the attributes of each sort of candidates: ``$part<i>`` or ``$candidate<i>`` give the
+    number by code.
+
+    Example:
+        >>> from ppdm_sql.privacy import ValueCounts, parse
+        >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
+        >>> coded_sql(Table("counts"), [[0, 1]], {"part": [0]}, [smallest])
+        'SELECT 0::BIGINT + $key0[c0 + 1] + $key1[c1 + 1] AS group0, $part0[c0 + 1] AS part0, \
+sum(n)::BIGINT AS n FROM "counts" GROUP BY group0, part0'
+    """
+    numbered, groups = group_keys(keys)
+    made = [(sort, i) for sort, attributes in split.items() for i in attributes]
+    columns = ", ".join([numbered, *(f"${sort}{i}[c{i} + 1] AS {sort}{i}" for sort, i in made)])
+    by = ", ".join([groups, *(f"{sort}{i}" for sort, i in made)])
+    return f"SELECT {columns}, {sums(needed(formulas))} FROM {counts} GROUP BY {by}"
+
+
+def disclosed(fine: str, keys: Keys, attributes: Sequence[int], counted: Sequence[str]) -> str:
     """Write the common tables: the parts that candidates take out, and the groups that they are in."""
     summed = sums(counted)
-    numbered, groups = group_keys(keys)
-    split = ", ".join(f"$candidate{i}[c{i} + 1] AS candidate{i}" for i in attributes)
+    groups = group_keys(keys)[1]
     candidates = ", ".join(f"candidate{i}" for i in attributes)
     whole = ", ".join(f"sum({c})::BIGINT AS total_{c}" for c in counted)
     listed = f"SELECT {groups}, unnest([{candidates}]) AS candidate, {', '.join(counted)} FROM fine"
     return (
-        f"WITH fine AS MATERIALIZED (SELECT {numbered}, {split}, {summed} FROM {counts} "
-        f"GROUP BY {groups}, {candidates}), "
+        f"WITH fine AS MATERIALIZED ({fine}), "
         f"parts AS (SELECT {groups}, candidate, {summed} FROM ({listed}) WHERE candidate >= 0 "
         f"GROUP BY {groups}, candidate), "
         f"groups AS (SELECT {groups}, {whole} FROM fine GROUP BY {groups})"
     )
 
 
-def _numbers_after(keys: Keys, counted: Sequence[str], formulas: Sequence[Formula]) -> str:
+def numbers_after(keys: Keys, counted: Sequence[str], formulas: Sequence[Formula]) -> str:
+    """Write the numbers of the states after candidates that take parts out, from these and their groups."""
     numbers = ", ".join(taken_out(counted, formula) for formula in formulas)
     unsettled = _unsettled(counted, formulas, "total_{}")
     joined = f"parts JOIN groups USING ({group_keys(keys)[1]})"
@@ -232,10 +254,10 @@ def specializations_sql(counts: Table, keys: Keys, attribute: int, formulas: Seq
         f"SELECT {groups}, $candidate[part + 1] AS candidate, {sums(counted)} "
         f"FROM {coded} GROUP BY {groups}, part"
     )
-    return _after_splits(parts, groups, counted, formulas)
+    return after_splits(parts, groups, counted, formulas)
 
 
-def _after_splits(parts: str, groups: str, counted: Sequence[str], formulas: Sequence[Formula]) -> str:
+def after_splits(parts: str, groups: str, counted: Sequence[str], formulas: Sequence[Formula]) -> str:
     """Write the numbers of the states after candidates, from the parts that they make of each group."""
     names = {c: c for c in counted}
     if any(formula.total == "sum" for formula in formulas):
@@ -324,7 +346,7 @@ def _leaving_sql(counts: Table, keys: Keys, attribute: int, counted: Sequence[st
 
 
 def by_value_sql(
-    counts: Table, keys: Keys, attribute: int, counted: Sequence[str]
+    counts: Table | str, keys: Keys, attribute: int, counted: Sequence[str]
 ) -> tuple[str, Sequence[str]]:
     """Write the groups by the values of an attribute too, and name the columns that make up a group.
 
@@ -339,66 +361,6 @@ FROM "counts" GROUP BY group0, c0'
     by_value = f"$part[c{attribute} + 1] AS part, c{attribute} AS code"
     query = f"SELECT {numbered}, {by_value}, {sums(counted)} FROM {counts} GROUP BY {groups}, c{attribute}"
     return query, groups.split(", ")
-
-
-def by_attribute_sql(
-    counts: Table, keys: Keys, attributes: Sequence[int], formulas: Sequence[Formula]
-) -> str:
-    """Measure the states after candidates of several attributes that split groups of their own, a row each.
-
-    The counts are read once, by group and the parts of all attributes, which leaves fewer rows; then each
-    attribute has an aggregation of its own. ``$part<i>`` numbers the parts of all candidates of an attribute,
-    -1 for none, and ``$candidate`` says whose a part is, whatever its attribute. The keys are of all
-    attributes.
-
-    Example: the smallest class by Job and Country, after candidates of Job; further attributes follow.
-        >>> from ppdm_sql.engine.statements import formatted
-        >>> from ppdm_sql.privacy import ValueCounts, parse
-        >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
-        >>> print(formatted(by_attribute_sql(Table("counts"), [[0, 1]], [0], [smallest])))
-        WITH coded AS MATERIALIZED (
-          SELECT
-            CAST(0 AS BIGINT) + $key0[c0 + 1] + $key1[c1 + 1] AS group0,
-            $part0[c0 + 1] AS part0,
-            CAST(SUM(n) AS BIGINT) AS n
-          FROM "counts"
-          GROUP BY
-            group0,
-            part0
-        )
-        SELECT
-          candidate,
-          MIN(NULLIF(n, 0))
-        FROM (
-          SELECT
-            group0,
-            $candidate[part0 + 1] AS candidate,
-            CAST(SUM(n) AS BIGINT) AS n
-          FROM coded
-          WHERE
-            part0 >= 0
-          GROUP BY
-            group0,
-            part0
-        ) AS parts
-        GROUP BY
-          candidate
-    """
-    counted = needed(formulas)
-    numbered, groups = group_keys(keys)
-    split = ", ".join(f"$part{i}[c{i} + 1] AS part{i}" for i in attributes)
-    by_all = ", ".join([groups, *(f"part{i}" for i in attributes)])
-    coded = (
-        f"WITH coded AS MATERIALIZED (SELECT {numbered}, {split}, {sums(counted)} FROM {counts} "
-        f"GROUP BY {by_all})"
-    )
-    parts = (
-        f"SELECT {groups}, $candidate[part{i} + 1] AS candidate, {sums(counted)} "
-        f"FROM coded WHERE part{i} >= 0 GROUP BY {groups}, part{i}"
-        for i in attributes
-    )
-    each = (_after_splits(part, groups, counted, formulas) for part in parts)
-    return f"{coded} {' UNION ALL '.join(each)}"
 
 
 def sweep_sql(

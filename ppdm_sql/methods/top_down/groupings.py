@@ -16,12 +16,19 @@ from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.boundaries import GroupsByValue
-from ppdm_sql.methods.top_down.count_tables import Counted, CountTable, count_table, count_table_sql
+from ppdm_sql.methods.top_down.coded_candidates import by_attribute_sql, coded_disclosures_sql
+from ppdm_sql.methods.top_down.count_tables import (
+    Counted,
+    CountTable,
+    count_table,
+    count_table_sql,
+    counted_rows_sql,
+)
 from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts
 from ppdm_sql.methods.top_down.grouping_sql import (
-    by_attribute_sql,
     by_value_sql,
     chain_sql,
+    coded_sql,
     disclosures_sql,
     needed,
     path_sql,
@@ -38,7 +45,7 @@ WORTH_SHRINKING, WORTH_PROJECTING = 2000, 20_000
 SHRINK_BELOW, MOST_COMBINATIONS = 0.3, 8
 """Merge values when the product of the live domain sizes falls below this share of what it is, and below so
 many times the rows: a product far above the rows says nothing of them."""
-WORTH_SWEEPING, MOST_SUMS = 100_000, 16
+WORTH_SWEEPING, MOST_SUMS = 5000, 16
 """Rows from which on the candidates of all attributes are asked about at once, and sums with a condition that
 are cheaper than an aggregation for each attribute."""
 
@@ -228,11 +235,10 @@ class CountedGrouping(Grouping):
             text, groups = by_value_sql(counts.table, keys, attribute, counts.counted)
             return GroupsByValue(text, groups, params | {"part": part[starts].tolist()}, starts)
         # The table has merged some of these values for good, so they are read from the atoms this once.
-        merged: dict[int, Codes | None] = {i: cuts[i].parts for i in self.attributes if i != attribute}
-        merged[attribute] = None
-        grid, own = count_table_sql(self._atoms.table, merged, self._counted)
-        groups = [f"c{i}" for i in merged if i != attribute]
-        text = f"SELECT *, $part[c{attribute} + 1] AS part, c{attribute} AS code FROM ({grid}) AS grid"
+        parts = {i: p for i in self.attributes if i != attribute and (p := cuts[i].parts).max() > 0}
+        keys, own = shares_of_keys({i: (p, int(p.max()) + 1) for i, p in parts.items()})
+        rows = counted_rows_sql(self._atoms.table, self._counted)
+        text, groups = by_value_sql(f"({rows})", keys, attribute, self._base.counted)
         return GroupsByValue(text, groups, own | {"part": part.tolist()}, np.arange(len(part)))
 
     def _within(
@@ -248,14 +254,42 @@ class CountedGrouping(Grouping):
 
     def _sweep(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
         """Measure the states after candidates of several attributes; one scan."""
+        if self.needs_table(cuts, candidates, formulas):
+            return self.after_all(cuts, candidates, formulas)
         counts, keys, params, parts = self._swept_parts(cuts, candidates)
-        if sum(len(made) - 1 for _, made in parts) * len(needed(formulas)) <= MOST_SUMS:
-            (row,) = self._engine.query(sweep_sql(counts.table, keys, parts, formulas), params, step="sweep")
-            return np.array(row, dtype=np.float64).reshape(len(candidates), len(formulas))
-        params["candidate"] = [number for number, (_, made) in enumerate(parts) for _ in made]
-        attributes = list(dict.fromkeys(attribute for attribute, _ in candidates))
-        text = by_attribute_sql(counts.table, keys, attributes, formulas)
-        rows = self._engine.query(text, params, step="by_attribute")
+        (row,) = self._engine.query(sweep_sql(counts.table, keys, parts, formulas), params, step="sweep")
+        return np.array(row, dtype=np.float64).reshape(len(candidates), len(formulas))
+
+    def needs_table(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> bool:
+        """Whether candidates of several attributes have too many parts to be measured in one row."""
+        sums = sum(len(cuts[a].split(candidate)) - 1 for a, candidate in candidates) * len(needed(formulas))
+        return sums > MOST_SUMS and len({attribute for attribute, _ in candidates}) > 1
+
+    def after_all(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
+        """Measure the states after candidates of any attributes; one scan, then some of what it leaves."""
+        split = {i: np.full(len(cuts[i].parts), -1) for i, _ in candidates}
+        owner = list[int]()
+        for number, (attribute, candidate) in enumerate(candidates):
+            parts = cuts[attribute].split(candidate)
+            if not cuts[attribute].disjoint:
+                split[attribute][parts[0]] = number
+                continue
+            for codes in parts:
+                split[attribute][codes] = len(owner)
+                owner.append(number)
+        counts, keys, params = self._present(cuts, split)
+        made = {"part" if cuts[i].disjoint else "candidate": list[int]() for i in split}
+        for i, numbers in split.items():
+            sort = "part" if cuts[i].disjoint else "candidate"
+            made[sort].append(i)
+            params[f"{sort}{i}"] = numbers[counts.values[i]].tolist()
+        coded = self._engine.materialize("coded", coded_sql(counts.table, keys, made, formulas), params)
+        text = by_attribute_sql(coded, keys, made["part"], formulas)
+        rows = [*self._engine.query(text, {"candidate": owner}, step="by_attribute")]
+        if "candidate" in made:
+            text = coded_disclosures_sql(coded, keys, made["candidate"], formulas)
+            rows += self._engine.query(text, step="beside")
+        self._engine.discard(coded)
         return by_candidate(rows, len(candidates), len(formulas))
 
     def _swept_parts(
@@ -288,13 +322,7 @@ class CountedGrouping(Grouping):
         by = (i for i in self.attributes if grouped or i not in split)
         here = {i: p for i in by if (p := self._parts([cuts], i)).radix > 1}
         counts = self._smallest_table(sorted({*here, *split}), cuts)
-        keys = packed_keys({i: part.radix for i, part in here.items()})
-        params: dict[str, object] = {}
-        for key in keys:
-            radix = 1
-            for i in key:
-                params[f"key{i}"] = (radix * here[i].of_code).tolist()
-                radix *= here[i].radix
+        keys, params = shares_of_keys({i: (part.of_code, part.radix) for i, part in here.items()})
         return counts, keys, params
 
     # -- the table of counts ----------------------------------------------------------------------
@@ -398,6 +426,19 @@ def packed_keys(radices: dict[int, int]) -> list[list[int]]:
             size = radix
         keys[-1].append(attribute)
     return keys
+
+
+def shares_of_keys(parts: Mapping[int, tuple[Codes, int]]) -> tuple[list[list[int]], dict[str, object]]:
+    """Pack parts, given with their number, into keys; and give the share of each code in them."""
+    keys = packed_keys({i: radix for i, (_, radix) in parts.items()})
+    shares: dict[str, object] = {}
+    for key in keys:
+        size = 1
+        for i in key:
+            of_code, radix = parts[i]
+            shares[f"key{i}"] = (size * of_code).tolist()
+            size *= radix
+    return keys, shares
 
 
 def by_candidate(rows: Rows, candidates: int, formulas: int) -> Floats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,12 +23,13 @@ from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Cut, SuppressionCut
 from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints
-from ppdm_sql.methods.top_down.left_out_measure import AskedGrouping, asked_groupings
-from ppdm_sql.methods.top_down.left_out_rounds import settled
-from ppdm_sql.methods.top_down.left_out_sql import KeyedRules
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.outcome import Move
 from ppdm_sql.methods.top_down.taxonomy_cuts import TaxonomyCut
+
+if TYPE_CHECKING:
+    from ppdm_sql.methods.top_down.left_out_measure import AskedGrouping
+    from ppdm_sql.methods.top_down.left_out_sql import KeyedRules
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,9 @@ def _kept(
     engine: Engine, atoms: Atoms, constraints: AllowedConstraints, cuts: Sequence[Cut]
 ) -> tuple[Table, int]:
     """Give the atoms in good classes, by the codes that they have, and their records."""
+    from ppdm_sql.methods.top_down.left_out_measure import asked_groupings
+    from ppdm_sql.methods.top_down.left_out_rounds import settled
+
     asked = asked_groupings(atoms, constraints.asked)
     columns = [f"k{position}" for position in range(len(atoms.kept))]
     columns += [f"c{position}" for position in range(len(atoms.coded))]
@@ -110,6 +115,7 @@ def _kept(
 
 def _keyed(engine: Engine, atoms: Atoms, rows: Table, asked: AskedGrouping) -> KeyedRules:
     """Give what is asked of the classes of some atoms."""
+    from ppdm_sql.methods.top_down.left_out_sql import KeyedRules
 
     def totals(column: int) -> list[int]:
         query = f"SELECT c{column} AS c, sum(n)::BIGINT AS n FROM {rows} GROUP BY ALL"

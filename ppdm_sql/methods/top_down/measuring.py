@@ -18,7 +18,6 @@ from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.groupings import CountedGrouping, Grouping
 from ppdm_sql.methods.top_down.maskings import Masking
-from ppdm_sql.methods.top_down.population_counts import POPULATION, population_grouping
 from ppdm_sql.methods.top_down.remembering import Memory, RememberedGrouping
 from ppdm_sql.privacy import Counts, Formula, PopulationTable, ValueCounts
 from ppdm_sql.privacy.formula import sum_of
@@ -86,6 +85,8 @@ class GroupingMeasure:
         self, constraints: Sequence[Constraint], positions: list[int], population: PopulationTable
     ) -> None:
         """Measure in a population; its groups are not those of the release, so they tell no information."""
+        from ppdm_sql.methods.top_down.population_counts import POPULATION, population_grouping
+
         attributes = sorted(constraints[0].attributes)
         grouping = population_grouping(
             self._engine, self._atoms, self._maskings, attributes, population, self._horizon

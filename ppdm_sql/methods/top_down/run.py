@@ -34,7 +34,6 @@ from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.interrupt import stop_on_interrupt
 from ppdm_sql.methods.top_down.kept_records import kept_records
 from ppdm_sql.methods.top_down.left_out import Allowance, AllowedConstraints
-from ppdm_sql.methods.top_down.left_out_rounds import allowed_measure
 from ppdm_sql.methods.top_down.linked_persons import linked_persons
 from ppdm_sql.methods.top_down.loop import Refinement, State
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking
@@ -49,18 +48,12 @@ from ppdm_sql.methods.top_down.outcome import (
     top_labels,
     tree_rows,
 )
-from ppdm_sql.methods.top_down.person_counts import PersonMeasure
 from ppdm_sql.methods.top_down.protected_values import check_absent, constraints_of
 from ppdm_sql.methods.top_down.remembering import Memory
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.methods.top_down.roles import RefinementRoles, assign_roles, sensitive_columns
 from ppdm_sql.methods.top_down.score import Gains, InformationGain, Rounding, nine_digits
-from ppdm_sql.privacy import (
-    Requirement,
-    parse_all,
-    redundancies,
-    resolve,
-)
+from ppdm_sql.privacy import Requirement, parse_all, redundancies, resolve
 from ppdm_sql.privacy.resolving import refuse_populations
 from ppdm_sql.release import Draft, Release, ReleasedColumn
 from ppdm_sql.release.draft import person_column
@@ -285,9 +278,15 @@ class RefinementRun(Run[State]):
         """Choose what measures the states; with the position of the class it also measures information."""
         engine, atoms, horizon = self.engine, self.atoms, self.horizon
         if isinstance(self.constraints, AllowedConstraints):
+            from ppdm_sql.methods.top_down.left_out_rounds import allowed_measure
+
             return allowed_measure(engine, atoms, self.constraints, horizon, classes)
         of = engine, atoms, self.constraints, horizon, classes, self.maskings
-        return PersonMeasure(*of) if self.counts_persons else GroupingMeasure(*of, self.memory)
+        if self.counts_persons:
+            from ppdm_sql.methods.top_down.person_counts import PersonMeasure
+
+            return PersonMeasure(*of)
+        return GroupingMeasure(*of, self.memory)
 
     @cached_property
     def horizon(self) -> list[Codes]:

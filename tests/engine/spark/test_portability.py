@@ -22,6 +22,7 @@ from ppdm_sql.engine.spark import dialect
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.session import SparkPlace
 from ppdm_sql.engine.spark.source import SparkSource
+from ppdm_sql.errors import InvalidSource
 
 Parquet = Callable[[str, str], str]
 COLUMNS = ["text", "small", "real", "single", "exact", "day", "moment", "instant", "yes", ODD]
@@ -68,9 +69,13 @@ def releases(db: Database, edges: str, patients: str, folder: Path) -> None:
 def models(db: Database, edges: str, patients: str, folder: Path) -> None:
     """Send what noise, and models of noisy values, send."""
     noisy, ranges = {"real": "uniform 3", "exact": "uniform 2000"}, {"real": (-1, 3), "exact": (0, 100)}
-    drawn = {"noise": {"x": "uniform 3"}, "ranges": {"x": (0, 100)}}
+    drawn: dict[str, Any] = {"noise": {"x": "uniform 3"}, "ranges": {"x": (0, 100)}}
     db.randomize(patients, into="noisy", record="x", keep=["a"], **drawn)
-    db.randomize(patients, into="noisier", record="x", keep=["a"], to=f"{folder}/noisier", **drawn)
+    there: dict[str, Any] = {"record": "x", "keep": ["a"], "to": f"{folder}/noisier"}
+    with pytest.raises(InvalidSource, match="outside"):
+        db.randomize(patients, into="noisier", noise=["x=uniform 3"], ranges={"x": (0, 9)}, **there)
+    drawn["noise"]["patient"], drawn["ranges"]["patient"] = "gaussian 9 rounded", (0, 25)
+    db.randomize(patients, into="noisier", **there, **drawn)
     db.reconstruct(edges, into="d", noise=noisy | {"text": "retain 0.5"}, ranges=ranges, by_class="yes")
     db.train(edges, class_column="yes", into="original", mode="original")
     noise, ranges = {"exact": "uniform 2000"}, {"exact": (0, 100)}
