@@ -9,7 +9,7 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.names import Table, resolve, resolve_all
 from ppdm_sql.engine.statements import bind
-from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn
+from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn, UnknownTable
 from ppdm_sql.evaluation.encoding import Rows, collapsed, count_records
 from ppdm_sql.evaluation.features import Feature, check_families, features
 from ppdm_sql.release import CatalogueRow, Release
@@ -108,7 +108,7 @@ def _label(row: CatalogueRow, shape: Shape, asked: str | None) -> tuple[str, boo
 def _people(engine: Engine, row: CatalogueRow) -> tuple[str, ...]:
     """Find the columns of the source that say whose a row is."""
     try:
-        names = [item.name for item in engine.columns(engine.find(row.source))]
+        names = [item.name for item in engine.columns(_found(engine, row))]
         return resolve_all(row.parameters["person"], names, table=row.source)
     except PpdmError as cause:
         raise _changed(row) from cause
@@ -116,8 +116,8 @@ def _people(engine: Engine, row: CatalogueRow) -> tuple[str, ...]:
 
 def _source(engine: Engine, row: CatalogueRow, shape: Shape, label: str) -> tuple[tuple[Feature, ...], Rows]:
     """Find the source and in it what the release has."""
+    table = _found(engine, row)
     try:
-        table = engine.find(row.source)
         columns = engine.columns(table)
         found = features(shape, binned_types(columns, shape.columns), table=row.source, label=label)
         rows = _rows(table, columns, shape, found, label, shape.count)
@@ -184,6 +184,16 @@ def _check_same(
     records = [count_records(engine, table) for table in tables.values()] if row.left_out else [0, 0]
     if differences or records[0] - records[1] != (row.left_out or 0):
         raise _changed(row)
+
+
+def _found(engine: Engine, row: CatalogueRow) -> Table:
+    try:
+        return engine.find(row.source)
+    except UnknownTable as cause:
+        raise InvalidSource(
+            f"The table {row.source!r}, from which {row.release!r} was made, is not in this database.",
+            "A table that lives elsewhere is first copied here; release and evaluate the copy.",
+        ) from cause
 
 
 def _changed(row: CatalogueRow) -> InvalidSource:

@@ -19,7 +19,7 @@ from ppdm_sql import Database, PpdmError, Release
 from ppdm_sql.engine import folders
 from ppdm_sql.engine.spark import staging
 from ppdm_sql.engine.spark.session import SparkPlace
-from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, NameTaken
+from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, NameTaken
 from ppdm_sql.release import placing, publishing
 
 pytestmark = pytest.mark.spark
@@ -102,13 +102,20 @@ def test_the_rows_are_those_of_a_run_in_duckdb_and_the_ledger_has_them_collapsed
     db.engine.spark = None  # what the ledger keeps needs no Spark
     there.export(tmp_path / "exported.parquet")
     there.report(tmp_path / "page.html")
+    there.report(tmp_path / "public.html", public=True)
+    assert str(tmp_path) in (tmp_path / "page.html").read_text()
+    assert str(tmp_path) not in (tmp_path / "public.html").read_text()
+    compared = {str(row[0]): row[1:] for row in db.compare(["safe", "here_safe"]).tables()[0][2]}
+    assert compared["safe"] == compared["here_safe"]
+    with pytest.raises(InvalidSource, match="'safe' was made, is not in this database"):
+        db.evaluate("safe")
     assert rows(db, f"'{tmp_path}/exported.parquet'") == rows(db, "safe")
     with pytest.raises(InvalidOption, match="--spark"):
         there.verify()
     with pytest.raises(InvalidOption, match="--spark"):
         db.suppress("here", into="other", to=f"{tmp_path}/other", **ASKED)
     there.drop()
-    assert left(tmp_path) == {"exported.parquet", "page.html"}
+    assert left(tmp_path) == {"exported.parquet", "page.html", "public.html"}
 
 
 def test_a_table_takes_the_rows(db: Database, people: str, spark_session: Any, table: str) -> None:
@@ -415,6 +422,14 @@ def test_the_command_line(people: str, tmp_path: Path, spark_url: str) -> None:
     assert not Path(safe).exists()
 
 
+def sweep_until_the_server_is_done(file: Path, folder: Path) -> None:
+    """Open the ledger as the next commands do; a server may go on with a job whose client was killed."""
+    deadline = time.monotonic() + 60
+    while any(folder.glob(".ppdm-*")) and time.monotonic() < deadline:
+        with ppdm_sql.open(file):
+            time.sleep(0.05)
+
+
 @pytest.mark.parametrize("moment", [".ppdm-*/owner", ".ppdm-*/rows", "safe"])
 def test_a_killed_command_leaves_nothing_or_all(
     people: str, tmp_path: Path, spark_url: str, moment: str
@@ -426,12 +441,39 @@ def test_a_killed_command_leaves_nothing_or_all(
         time.sleep(0.002)
     command.kill()
     command.communicate()
+    sweep_until_the_server_is_done(file, tmp_path)
     with ppdm_sql.open(file, spark=spark_url) as db:
         if db.releases():
             assert db.release("safe").verify().holds
             assert left(tmp_path) == {"safe"}
         else:
             assert left(tmp_path) == set()
+
+
+@pytest.mark.parametrize("command", ["apply", "swap"])
+def test_other_commands_that_are_killed_leave_nothing_or_all(
+    people: str, tmp_path: Path, spark_url: str, command: str
+) -> None:
+    file, safe = tmp_path / "ledger.duckdb", tmp_path / "safe"
+    words = [people, "--confidential", "job", "--by", "age", "--proportion", "0.3"]
+    if command == "apply":
+        with ppdm_sql.open(file, create=True) as db:
+            db.engine.connection.execute(f"CREATE TABLE here AS {PEOPLE}")
+            db.suppress("here", into="before", **ASKED)
+        words = ["before", people]
+    else:
+        duckdb.sql(f"FROM ({PEOPLE}) WHERE job IS NOT NULL").write_parquet(f"{people}/rows.parquet")
+    words += ["--spark", spark_url, "--into", "safe", "--to", str(safe)]
+    running = spawn(command, file, *words)
+    while running.poll() is None and not any(tmp_path.glob(".ppdm-*/rows")):
+        time.sleep(0.002)
+    running.kill()
+    told = running.communicate()
+    assert running.returncode in (0, -9), told
+    sweep_until_the_server_is_done(file, tmp_path)
+    with ppdm_sql.open(file) as db:
+        made = {table.name for table in db.engine.tables() if table.schema == "main"} - {"here", "before"}
+        assert (made, left(tmp_path)) in (({"safe"}, {"safe"}), (set(), set()))
 
 
 def test_errors_tell_no_cell(db: Database, people: str, tmp_path: Path, capfd: Any) -> None:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 SECONDS_TO_START = 150
@@ -43,40 +44,104 @@ def home() -> Path:
 
 
 @contextlib.contextmanager
-def served(master: str = "local[2]") -> Iterator[str]:
+def served(master: str = "local[2]", **settings: str) -> Iterator[str]:
     """Run a server for as long as the context lasts, and give its URL.
 
     It is killed with its whole group, and what it wrote is removed.
+
+    Args:
+        master: The master of its Spark.
+        settings: More settings, with ``_`` for each point.
     """
+    port = _free_port()
+    with _folder() as folder, _started("server", _words(master, port, folder, settings), folder) as process:
+        _wait(process, port, folder / "server.log")
+        yield f"sc://127.0.0.1:{port}"
+
+
+class Cluster(NamedTuple):
+    """A standalone cluster on this machine: the URL of its Connect server, and the processes of its workers.
+
+    A worker leads a group of processes, in which its executor is.
+    """
+
+    url: str
+    workers: list[subprocess.Popen[bytes]]
+
+
+@contextlib.contextmanager
+def clustered() -> Iterator[Cluster]:
+    """Run a cluster of two workers with one core each; a job waits until both are there."""
+    port = _free_port()
+    url, start = f"spark://127.0.0.1:{port}", [str(home() / "bin" / "spark-class")]
+    host = ["--host", "127.0.0.1", "--webui-port", "0"]
+    with _folder() as folder, contextlib.ExitStack() as stack:
+        words = [*start, "org.apache.spark.deploy.master.Master", *host, "--port", str(port)]
+        master = stack.enter_context(_started("master", words, folder))
+        _wait(master, port, folder / "master.log")
+        words = [*start, "org.apache.spark.deploy.worker.Worker", *host, "-c", "1", "-m", "1g"]
+        workers = [
+            stack.enter_context(_started(name, [*words, "-d", str(folder / name), url], folder))
+            for name in ("worker1", "worker2")
+        ]
+        yield Cluster(stack.enter_context(served(url, **OF_TWO_WORKERS)), workers)
+
+
+OF_TWO_WORKERS = {
+    "spark_cores_max": "2",
+    "spark_executor_cores": "1",
+    "spark_executor_memory": "512m",
+    "spark_executor_extraJavaOptions": JAVA,
+    "spark_scheduler_minRegisteredResourcesRatio": "1.0",
+    "spark_scheduler_maxRegisteredResourcesWaitingTime": "120s",
+    "spark_shuffle_io_maxRetries": "1",
+    "spark_shuffle_io_retryWait": "100ms",
+}
+"""Both workers are used from the first job on, and one that is gone is not asked for long."""
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="ppdm-spark-", ignore_cleanup_errors=True) as folder:
-        port = _free_port()
-        with (Path(folder) / "log").open("wb") as log:
-            process = subprocess.Popen(
-                _words(master, port, folder),
-                cwd=folder,
-                env=os.environ
-                | {"SPARK_HOME": str(home()), "SPARK_CONNECT_MODE": "0", "PYSPARK_PYTHON": sys.executable},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        try:
-            _wait(process, port, Path(folder) / "log")
-            yield f"sc://127.0.0.1:{port}"
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        yield Path(folder)
 
 
-def _words(master: str, port: int, folder: str) -> list[str]:
+@contextlib.contextmanager
+def _started(name: str, words: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process of Spark that leads a group, and kill the group at the end."""
+    own = {"SPARK_HOME": str(home()), "SPARK_CONNECT_MODE": "0", "SPARK_LOCAL_IP": "127.0.0.1"}
+    own |= {"SPARK_DAEMON_JAVA_OPTS": JAVA, "PYSPARK_PYTHON": sys.executable}
+    with (folder / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen(
+            words,
+            cwd=folder,
+            env=os.environ | own,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        kill(process)
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process and its group at once, as the loss of its machine would."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _words(master: str, port: int, folder: Path, more: dict[str, str]) -> list[str]:
     settings = SETTINGS | {
         "spark.connect.grpc.binding.port": str(port),
         "spark.master": master,
-        "spark.local.dir": folder,
+        "spark.local.dir": str(folder),
         "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={folder} {JAVA}",
     }
+    settings |= {name.replace("_", "."): value for name, value in more.items()}
     given = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
     return [str(home() / "bin" / "spark-submit"), "--class", SERVER, *given, "spark-internal"]
 

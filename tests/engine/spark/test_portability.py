@@ -90,7 +90,8 @@ def edges(parquet: Parquet) -> str:
 @pytest.fixture
 def patients(parquet: Parquet) -> str:
     """Persons with several rows each, and nothing that is NULL."""
-    rows = "SELECT i // 4 AS patient, i % 3 AS a, 'é' || i % 2 AS b, i * 1.0 AS x FROM range(100) r(i)"
+    columns = "i // 4 AS patient, i % 3 AS a, 'é' || i % 2 AS b, i * 1.0 AS x, i * i * 0.5 AS y"
+    rows = f"SELECT {columns} FROM range(100) r(i)"
     return parquet("patients", rows)
 
 
@@ -218,6 +219,8 @@ CHANGED: list[tuple[dialect.Rewrite, str, str]] = [
     (dialect.hashes, "SELECT hash(a) FROM t", "XXHASH64("),
     (dialect.floors, "SELECT floor(a) FROM t", "CAST(FLOOR(a) AS DOUBLE)"),
     (dialect.no_numbers, "SELECT isnan(a) FROM t", "NOT a IS NULL"),
+    (dialect.finite_numbers, "SELECT isfinite(a) FROM t", "DOUBLE('Infinity')"),
+    (dialect.exact_means, "SELECT favg(a) FROM t", " AVG("),
 ]
 """A statement for each rewrite, and what only the rewrite makes of it."""
 

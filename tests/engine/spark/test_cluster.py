@@ -1,0 +1,108 @@
+"""Two workers in processes of their own do what one machine does, and one of them may die on the way."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from spark_server import Cluster, clustered, kill, missing
+
+import ppdm_sql
+from ppdm_sql import Database
+from ppdm_sql.engine.spark import staging
+
+pytestmark = pytest.mark.spark
+
+PEOPLE = """
+    SELECT ['cook', 'clerk', 'boss', NULL][1 + (i * 7) % 4] AS job, 20 + (i * 13) % 50 AS age,
+        if(i % 3 = 0, 'yes', 'no') AS ill, if(i % 5 = 0, 'good', 'bad') AS rating, i % 11 AS kept
+    FROM range(2000) AS r(i)
+"""
+ASKED: dict[str, Any] = {
+    "require": ["k >= 20 on job, age", "job -> ill = yes <= 40%"],
+    "class_column": "rating",
+    "keep": ["kept"],
+}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    if why := missing():
+        pytest.skip(why)
+    with clustered() as started:
+        yield started
+
+
+@pytest.fixture
+def db(cluster: Cluster, tmp_path: Path) -> Iterator[Database]:
+    """A ledger, with the same people in a table of its own; rows are read and written in several parts."""
+    with ppdm_sql.open(tmp_path / "ledger.duckdb", create=True, spark=cluster.url) as opened:
+        opened.engine.connection.execute(f"CREATE TABLE here AS {PEOPLE}")
+        yield opened
+
+
+@pytest.fixture
+def people(tmp_path: Path, parquet: Callable[..., str]) -> str:
+    folder = parquet("people", f"{PEOPLE} ORDER BY ALL LIMIT 1000")
+    rest = Path(parquet("rest", f"FROM ({PEOPLE}) ORDER BY ALL OFFSET 1000")) / "rows.parquet"
+    rest.rename(Path(folder) / "more.parquet")
+    return folder
+
+
+@pytest.fixture
+def in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ppdm_sql.release.placed_rows.RECORDS_OF_A_PART", 300)
+    monkeypatch.setattr("ppdm_sql.release.placed_rows.MOST_OF_ONE", 7)
+
+
+def rows(db: Database, table: str) -> list[tuple[Any, ...]]:
+    return db.engine.connection.execute(f"SELECT * FROM {table} ORDER BY ALL").fetchall()
+
+
+@pytest.mark.usefixtures("in_parts")
+def test_two_workers_do_what_one_machine_does(db: Database, people: str, tmp_path: Path) -> None:
+    assert db.audit(people, ASKED["require"]).findings == db.audit("here", ASKED["require"]).findings
+    for method in ("suppress", "generalize"):
+        here = getattr(db, method)("here", into=f"{method}_here", **ASKED)
+        there = getattr(db, method)(people, into=method, to=f"{tmp_path}/{method}", **ASKED)
+        assert there.steps() == here.steps()
+        assert rows(db, f"'{tmp_path}/{method}/*.parquet'") == rows(db, f"{method}_here")
+    db.apply("generalize", people, into="applied", to=f"{tmp_path}/applied")
+    db.apply("generalize_here", "here", into="applied_here")
+    assert rows(db, f"'{tmp_path}/applied/*.parquet'") == rows(db, "applied_here")
+    assert db.release("generalize").verify().holds
+    assert len(list((tmp_path / "suppress").glob("*.parquet"))) > 1
+
+
+@pytest.mark.usefixtures("in_parts")
+def test_a_worker_that_dies_while_rows_are_written_costs_nothing(
+    db: Database, cluster: Cluster, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are written slowly, so that it has begun to; what is asserted holds at any moment."""
+    in_order, killed = staging._in_order, threading.Event()
+    over = threading.Event()
+
+    def slowly(frame: Any, parts: Any) -> Any:
+        threading.Thread(target=kill_one, daemon=True).start()
+        return in_order(frame, parts).where("reflect('java.lang.Thread', 'sleep', 2L) IS NOT NULL")
+
+    def kill_one() -> None:
+        writing = "rows/_temporary/*/_temporary/attempt_*/*.parquet"
+        while not over.wait(0.005) and not any(tmp_path.glob(f".ppdm-*/{writing}")):
+            pass
+        kill(cluster.workers[0])
+        killed.set()
+
+    monkeypatch.setattr(staging, "_in_order", slowly)
+    try:
+        made = db.generalize(people, into="safe", to=f"{tmp_path}/safe", **ASKED)
+    finally:
+        over.set()
+    assert killed.wait(60)
+    assert made.verify().holds
+    db.generalize("here", into="safe_here", **ASKED)
+    assert rows(db, f"'{tmp_path}/safe/*.parquet'") == rows(db, "safe_here")
+    assert not list(tmp_path.glob(".ppdm-*"))
