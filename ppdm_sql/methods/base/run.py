@@ -15,7 +15,6 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, aliased, column
 from ppdm_sql.engine.source import is_stand_in, source_of
-from ppdm_sql.engine.threads import SpareThreads
 from ppdm_sql.engine.types import without_enum
 from ppdm_sql.methods.base.collapse import Atoms, Kept
 from ppdm_sql.methods.base.pseudonyms import pseudonym
@@ -59,7 +58,6 @@ class Run(ABC, Generic[Transformed]):
     def __init__(self, engine: Engine, source: str, request: Request, progress: Progress) -> None:
         engine.require_autocommit()
         self.engine, self.source, self.request, self.progress = engine, source, request, Heard(progress)
-        self.spare = SpareThreads(engine)
         self.table: Table = engine.find(source)
         self.columns = self.described()
         self.roles = self.assign_roles()
@@ -131,9 +129,8 @@ class Run(ABC, Generic[Transformed]):
         """
         progress = self.progress
         try:
-            with self.spare, self.engine.workspace(), self._placing() as placed, self.reading():
+            with self.engine.workspace(), self._placing() as placed, self.reading():
                 self.placed = placed
-                self.spare.source(self.table)
                 self._notice_persons()
                 transformed = self.transform()
                 progress.start(f"publishing {self.request.into}")

@@ -177,13 +177,11 @@ class RefinementRun(Run[State]):
         """Collapse the source, and refine the most general table."""
         progress = self.progress
         progress.start(f"collapsing {self.source}")
-        atoms = self.read()
-        with self.spare.over(atoms.table):
-            self.prepare(atoms)
-            self._notice_class()
-            progress.start("refining")
-            with stop_on_interrupt(progress.listener) as interrupt:
-                return self.descend(lambda: interrupt.requested)
+        self.prepare(self.read())
+        self._notice_class()
+        progress.start("refining")
+        with stop_on_interrupt(progress.listener) as interrupt:
+            return self.descend(lambda: interrupt.requested)
 
     def _notice_class(self) -> None:
         """Tell of a class that gains are fitted to value by value."""
