@@ -16,7 +16,14 @@ from typing import Any, cast
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.folders import is_in_use, remove_published, remove_staging, staging_folder
+from ppdm_sql.engine.folders import (
+    is_in_use,
+    is_ours,
+    remove_published,
+    remove_staging,
+    settle,
+    staging_folder,
+)
 from ppdm_sql.engine.locations import (
     DrawnRowStore,
     Location,
@@ -132,10 +139,10 @@ class Placing:
         return [PlacedFile(name, *found, records.get(name, 0)) for name, found in sorted(hashes.items())]
 
     def publish(self) -> None:
-        """Give the rows their name, and forget, with the transaction that is open, that they are pending."""
+        """Give the rows their name, and note with the transaction that is open that no sweep may take it."""
         self.is_published = True
         self.store.publish()
-        self.engine.write(text("release/delete_pending"), {"token": self.location.token}, step="placed")
+        self.engine.write(text("release/settle_pending"), {"token": self.location.token}, step="placed")
 
     def take_back(self) -> None:
         """Remove what was written, published or not."""
@@ -235,12 +242,27 @@ def sweep(engine: Engine, *, read_only: bool = False) -> None:
         location = Location(kind, target, token)
         if token in _alive or is_in_use(location):
             continue
-        if (
-            _is_swept(engine, location, settled=purpose == "remove")
-            and seconds > SECONDS_TO_COME
-            and not read_only
-        ):
+        if purpose == "settle":
+            is_done = _is_settled(engine, location)
+        else:
+            is_swept = _is_swept(engine, location, settled=purpose == "remove")
+            is_done = is_swept and seconds > SECONDS_TO_COME
+        if is_done and not read_only:
             _forget(engine, token)
+
+
+def _is_settled(engine: Engine, location: Location) -> bool:
+    """Do what a run that was killed behind its commit left to do; tell whether that could be done here."""
+    if location.kind == "folder":
+        if is_ours(location, settled=True):
+            settle(location)
+        remove_staging(location)
+        return not location.staging.exists()
+    try:
+        store_of(engine, location).settle()
+    except PpdmError:
+        return False
+    return True
 
 
 def _is_swept(engine: Engine, location: Location, *, settled: bool) -> bool:

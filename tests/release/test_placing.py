@@ -385,6 +385,23 @@ class TestWhatAKilledRunLeaves:
         placing.sweep(db.engine)
         assert left(tmp_path) == {"safe"}
 
+    def test_behind_its_commit_is_its_private_folder_alone(
+        self, db: Database, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in ("settle", "_forget"):  # what a run does behind its commit, where it is not killed
+            monkeypatch.setattr(placing if name == "_forget" else staging.FolderOfRows, name, lambda *_: None)
+        monkeypatch.setattr(folders.shutil, "rmtree", lambda *_, **__: None)
+        release = made(db, people, tmp_path)
+        monkeypatch.undo()
+        location = placing.location_in(release.row().parameters)
+        assert location is not None
+        (location.staging / "combinations.parquet").write_bytes(b"cells")
+        assert left(tmp_path) == {"safe", location.staging.name}
+        placing.sweep(db.engine)
+        assert left(tmp_path) == {"safe"} and not pending(db)
+        assert (tmp_path / "safe" / folders.MARK).read_text("utf-8").endswith(folders.SETTLED)
+        assert release.verify().holds
+
     def test_is_forgotten_after_a_while(
         self, db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

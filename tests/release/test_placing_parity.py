@@ -116,10 +116,10 @@ def test_random_tables(
 
 
 def test_an_empty_table_is_refused_alike(ledger: Database, parquet: Parquet, tmp_path: Path) -> None:
-    nobody = parquet("nobody", "SELECT 'x' AS a, 'yes' AS d LIMIT 0")
-    ledger.engine.connection.execute(f"CREATE TABLE nobody AS FROM '{nobody}/*.parquet'")
+    nobody = parquet("no_rows", "SELECT 'x' AS a, 'yes' AS d LIMIT 0")
+    ledger.engine.connection.execute(f"CREATE TABLE no_rows AS FROM '{nobody}/*.parquet'")
     asked: dict[str, Any] = {"require": ["k >= 2 on a"], "class_column": "d"}
-    for name, to in (("nobody", None), (nobody, f"{tmp_path}/safe")):
+    for name, to in (("no_rows", None), (nobody, f"{tmp_path}/safe")):
         with pytest.raises(InvalidSource, match="no records"):
             ledger.audit(name, asked["require"])
         with pytest.raises(InvalidSource, match="no records"):
