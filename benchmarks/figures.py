@@ -15,7 +15,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -159,7 +159,7 @@ def revision(folder: Path) -> str:
     return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
 
-def stamped(line: Line) -> Any:
+def stamped(line: Any) -> Any:
     """Say when, of which revision and on how many cores a line was measured."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return dataclasses.replace(line, date=today, revision=revision(HERE), cores=os.cpu_count() or 1)
@@ -179,8 +179,12 @@ def rows(name: str, file: Path = FILE) -> list[Row]:
 def keep(lines: Sequence[Line], file: Path = FILE) -> None:
     """Put lines in the file, in the place of those that were measured of the same before."""
     every = {line.key: line for line in (*kept(file), *lines)}
-    written = [json.dumps(_rounded(line)) for line in _ordered(list(every.values()))]
-    file.write_text("[\n" + ",\n".join(written) + "\n]\n", encoding="utf-8")
+    write(file, [json.dumps(_rounded(line)) for line in _ordered(list(every.values()))])
+
+
+def write(file: Path, lines: Sequence[str]) -> None:
+    """Write a list of what is JSON already, a line each."""
+    file.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
 
 
 def _ordered(lines: Sequence[Line]) -> list[Line]:
@@ -202,7 +206,7 @@ def table(name: str, lines: Sequence[Line]) -> str:
     figures = [figure for figure in lines if isinstance(figure, Figure) and figure.table == name]
     shown = {field: head for field, head in HEADS.items() if any(_cell(one, field) for one in figures)}
     cells = [[_cell(one, field) for field in shown] for one in figures]
-    return _written(list(shown.values()), cells)
+    return markdown(list(shown.values()), cells)
 
 
 def _table_of_rows(own: Sequence[Row]) -> str:
@@ -218,8 +222,8 @@ def _table_of_rows(own: Sequence[Row]) -> str:
     days = list(dict.fromkeys(row.measured for row in own))
     cells = [[texts[head][place] for head in heads] for place in range(len(own))]
     if len(days) == 1:
-        return _written(heads, cells) + f"\nMeasured {days[0]}.\n"
-    return _written(
+        return markdown(heads, cells) + f"\nMeasured {days[0]}.\n"
+    return markdown(
         [*heads, "measured"], [[*line, row.measured] for line, row in zip(cells, own, strict=True)]
     )
 
@@ -238,7 +242,8 @@ def texts_of(cells: Sequence[Cell]) -> list[str]:
     return [texts[type(cell)](cell) for cell in cells]  # type: ignore[operator]
 
 
-def _written(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+def markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Write a table in Markdown."""
     every = [heads, ["---"] * len(heads), *lines]
     return "".join(f"| {' | '.join(line)} |\n" for line in every)
 
@@ -257,8 +262,13 @@ def _cell(figure: Figure, field: str) -> str:
 
 
 def with_tables(text: str, lines: Sequence[Line]) -> str:
+    """Replace the tables of a text by those of figures and rows."""
+    return replaced(text, lambda name: table(name, lines))
+
+
+def replaced(text: str, written: Callable[[str], str]) -> str:
     """Replace the tables of a text: what stands between the two comments that name and end each."""
-    return TABLE.sub(lambda found: found["begin"] + table(found["table"], lines) + found["end"], text)
+    return TABLE.sub(lambda found: found["begin"] + written(found["table"]) + found["end"], text)
 
 
 if __name__ == "__main__":

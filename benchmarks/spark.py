@@ -37,9 +37,10 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from figures import stamped
 from generalize import EVERY, hierarchies
 from harness import CATEGORICAL, CLASS, expand, peak_memory
-from spark_figures import SparkFigure, keep, stamped
+from spark_figures import SparkFigure, keep
 from sqlglot import exp
 
 import ppdm_sql as ppdm

@@ -10,15 +10,13 @@ with the combinations.
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from figures import HERE, TABLE, revision
+from figures import HERE, markdown, replaced, write
 
 FILE = HERE / "spark_figures.json"
 DOCS = HERE.parent / "docs" / "spark.md"
@@ -101,12 +99,6 @@ GROWTH = ("", "collapse", "write", "read back", "combinations, for ten times the
 PAPER = ("", "combinations", "collapse", "search, in DuckDB", "write", "read back", "together")
 
 
-def stamped(figure: SparkFigure) -> SparkFigure:
-    """Say when, of which revision and on how many cores a figure was measured."""
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return dataclasses.replace(figure, date=today, revision=revision(HERE), cores=os.cpu_count() or 1)
-
-
 def kept(file: Path = FILE) -> list[SparkFigure]:
     """Read the figures, in the order of the tables."""
     listed = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
@@ -116,9 +108,7 @@ def kept(file: Path = FILE) -> list[SparkFigure]:
 def keep(figure: SparkFigure, file: Path = FILE) -> None:
     """Put a figure in the file, in the place of the one that was measured of the same before."""
     every = {one.key: one for one in (*kept(file), figure)}
-    file.write_text(
-        "[\n" + ",\n".join(every[key].line() for key in sorted(every)) + "\n]\n", encoding="utf-8"
-    )
+    write(file, [every[key].line() for key in sorted(every)])
 
 
 @dataclass(frozen=True)
@@ -180,19 +170,15 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "".join(f"| {' | '.join(line)} |\n" for line in (head, ["---"] * len(head), *rows))
-
-
 def with_tables(text: str, figures: Sequence[SparkFigure]) -> str:
-    """Replace the tables of a text: what stands between the two comments that name and end each."""
+    """Replace the tables of a text by those of the figures."""
     grown = growths(figures)
     tables = {
-        "spark": _table(RUNS, [figure.cells() for figure in figures]),
-        "spark-growth": _table(GROWTH, [each.growth_cells() for each in grown]),
-        "spark-billion": _table(PAPER, [each.paper_cells() for each in grown]),
+        "spark": markdown(RUNS, [figure.cells() for figure in figures]),
+        "spark-growth": markdown(GROWTH, [each.growth_cells() for each in grown]),
+        "spark-billion": markdown(PAPER, [each.paper_cells() for each in grown]),
     }
-    return TABLE.sub(lambda found: found["begin"] + tables[found["table"]] + found["end"], text)
+    return replaced(text, tables.__getitem__)
 
 
 if __name__ == "__main__":
