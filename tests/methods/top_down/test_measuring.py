@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
@@ -39,6 +40,13 @@ EVERY_KIND = [
     "t <= 1 of Class on Job, Salary",
     "t <= 1 of Age on Job, Sex",
 ]
+
+
+@pytest.fixture(autouse=True, params=[-1, 1 << 14], ids=["in-database", "in-memory"])
+def held(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Measure all in the database, and what can be in memory."""
+    with mock.patch("ppdm_sql.methods.top_down.held_counts.WORTH_HOLDING", request.param):
+        yield
 
 
 @pytest.fixture
