@@ -49,6 +49,8 @@ many times the rows: a product far above the rows says nothing of them."""
 WORTH_SWEEPING, MOST_SUMS = 5000, 16
 """Rows from which on the candidates of all attributes are asked about at once, and sums with a condition that
 are cheaper than an aggregation for each attribute."""
+WORTH_SEPARATING = 100_000
+"""Rows from which on an aggregation for each attribute is cheaper than one of the parts of all of them."""
 
 
 class Grouping(ABC):
@@ -287,7 +289,8 @@ class CountedGrouping(Grouping):
             made[sort].append(i)
             params[f"{sort}{i}"] = numbers[counts.values[i]].tolist()
         coded = self._engine.materialize("coded", coded_sql(counts.table, keys, made, formulas), params)
-        text = by_attribute_sql(coded, keys, made["part"], formulas)
+        listed = self._base.rows < WORTH_SEPARATING
+        text = by_attribute_sql(coded, keys, made["part"], formulas, listed=listed)
         rows = [*self._engine.query(text, {"candidate": owner}, step="by_attribute")]
         if "candidate" in made:
             text = coded_disclosures_sql(coded, keys, made["candidate"], formulas)

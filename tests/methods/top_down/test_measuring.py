@@ -92,9 +92,12 @@ def states(cuts: Cuts) -> list[Cuts]:
     return found
 
 
-@pytest.mark.parametrize("limit", [64, 1])
-def test_candidates_measure_as_the_states_that_they_lead_to(engine: Engine, limit: int) -> None:
+@pytest.mark.parametrize(("limit", "separating"), [(64, 100_000), (1, 100_000), (1, 0)])
+def test_candidates_measure_as_the_states_that_they_lead_to(
+    engine: Engine, limit: int, separating: int
+) -> None:
     with (
+        mock.patch("ppdm_sql.methods.top_down.groupings.WORTH_SEPARATING", separating),
         mock.patch("ppdm_sql.methods.top_down.interval_cuts.HORIZON", limit),
         mock.patch("ppdm_sql.methods.top_down.interval_cuts.FEW", 0 if limit == 1 else 256),
         mock.patch("ppdm_sql.methods.top_down.groupings.WORTH_SWEEPING", 0 if limit == 1 else 10**6),
