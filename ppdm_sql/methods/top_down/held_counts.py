@@ -109,7 +109,7 @@ class HeldCounts:
 
     @cached_property
     def _columns(self) -> Mapping[str, Codes]:
-        found = self._engine.arrays(f"SELECT * FROM {self.counts.table}", step="counts")
+        found = self._engine.arrays(f"SELECT * FROM {self.counts.table}", step="held_counts")
         return {name: column.astype(np.int64) for name, column in found.items()}
 
     def chain(self, states: Sequence[Mapping[int, Codes]], formulas: Sequence[Formula]) -> Floats:
