@@ -219,7 +219,10 @@ class ExactSearch:
     # -- the plan -------------------------------------------------------------------------------
 
     def _plan(self) -> Solution:
-        """Decide the ties within wider and wider limits, until the plan is within the limit of the bound."""
+        """Decide the ties within wider and wider limits, until the plan is within the limit of the bound.
+
+        What rounded prices leave open grows with the records, and so would the limit: they are levelled first.
+        """
         limit = CLOSE
         while True:
             self.rounds += 1
@@ -235,6 +238,10 @@ class ExactSearch:
                 raise EngineError(
                     "No plan keeps what was asked.", "Give --share 0,1, or another --proportion."
                 )
+            level = self.prices.levelled(self.constraints.demand)
+            if level != self.prices:
+                self.prices = level
+                continue
             known = EVERYTHING if found is None else found.gap + found.gap % 2
             limit = min(known, WIDENING * limit)
         ties = tied(self.engine, self.nested[-1].table, self.candidates.keys, self.prices, limit)
