@@ -221,7 +221,7 @@ class ExactSearch:
     def _plan(self) -> Solution:
         """Decide the ties within wider and wider limits, until the plan is within the limit of the bound.
 
-        What rounded prices leave open grows with the records, and so would the limit: they are levelled first.
+        What rounded prices leave open grows with the records, and the limit with it: they are levelled first.
         """
         limit = CLOSE
         while True:
