@@ -131,7 +131,6 @@ def clustered() -> Iterator[Cluster]:
 
 
 OF_TWO_WORKERS = {
-    **{name.replace(".", "_"): value for name, value in AS_USUAL.items()},
     "spark_cores_max": "2",
     "spark_executor_cores": "1",
     "spark_executor_memory": "512m",
@@ -141,7 +140,7 @@ OF_TWO_WORKERS = {
     "spark_shuffle_io_maxRetries": "1",
     "spark_shuffle_io_retryWait": "100ms",
 }
-"""Plans run as usual; both workers are used from the first job on, and one that is gone is not asked long."""
+"""Both workers are used from the first job on, and one that is gone is not asked for long."""
 
 
 @contextlib.contextmanager

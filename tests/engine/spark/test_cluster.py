@@ -14,7 +14,7 @@ import pytest
 from spark_server import Cluster, clustered, kill, missing
 
 import ppdm_sql
-from ppdm_sql import Database, Release
+from ppdm_sql import Database
 from ppdm_sql.engine.spark import staging
 from ppdm_sql.methods.perturbation import randomize
 
@@ -122,10 +122,14 @@ NOISE: dict[str, Any] = {
 }
 
 
-def test_a_worker_that_dies_while_noise_is_drawn_changes_no_number(
+def test_workers_that_die_while_noise_is_drawn_and_behind_that_change_no_number(
     db: Database, cluster: Cluster, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Noise is handed over when the worker that drew it first is dead; the other one draws it again."""
+    """Noise is handed over when the worker that drew it first is dead; the other one draws it again.
+
+    When all is drawn that one dies, too, and a third one finds what measures and audit ask for.
+    """
+    write = staging.FolderOfRows.write_drawn
     marks, made, over = tmp_path / "marks", randomize.batch_noise, threading.Event()
     marks.mkdir()
     begun, killed = str(marks / "begun"), str(marks / "killed")
@@ -151,6 +155,14 @@ def test_a_worker_that_dies_while_noise_is_drawn_changes_no_number(
         kill(cluster.workers[Path(found).relative_to(cluster.folder).parts[0]])
         Path(killed).touch()
 
+    def without_the_other(self: Any, *given: Any) -> None:
+        assert os.path.exists(killed)
+        (other,) = (worker for worker in cluster.workers.values() if worker.poll() is None)
+        cluster.hire()
+        kill(other)
+        write(self, *given)
+
+    monkeypatch.setattr(staging.FolderOfRows, "write_drawn", without_the_other)
     monkeypatch.setattr(randomize, "batch_noise", waiting)
     killer = threading.Thread(target=kill_who_began, daemon=True)
     killer.start()
@@ -158,29 +170,8 @@ def test_a_worker_that_dies_while_noise_is_drawn_changes_no_number(
         made_there = db.randomize(people, into="noisy", to=f"{tmp_path}/noisy", **NOISE)
     finally:
         over.set()
-    killer.join(60)
-    assert os.path.exists(killed)
+    assert made_there.verify().holds
     monkeypatch.undo()
-    same_as_here(db, made_there, tmp_path)
-
-
-def test_a_worker_that_dies_behind_the_draw_takes_no_number_along(
-    db: Database, cluster: Cluster, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Measures and audit ask for the noisy rows of a worker that is no longer there."""
-    write = staging.FolderOfRows.write_drawn
-
-    def without_it(self: Any, *given: Any) -> None:
-        kill(next(worker for worker in cluster.workers.values() if worker.poll() is None))
-        write(self, *given)
-
-    monkeypatch.setattr(staging.FolderOfRows, "write_drawn", without_it)
-    same_as_here(db, db.randomize(people, into="noisy", to=f"{tmp_path}/noisy", **NOISE), tmp_path)
-
-
-def same_as_here(db: Database, made: Release, folder: Path) -> None:
-    """A release has the numbers of one of DuckDB, and nothing else is left."""
-    assert made.verify().holds
     db.randomize("here", into="noisy_here", **NOISE)
-    assert rows(db, f"'{folder}/noisy/*.parquet'") == rows(db, "noisy_here")
-    assert not list(folder.glob(".ppdm-*"))
+    assert rows(db, f"'{tmp_path}/noisy/*.parquet'") == rows(db, "noisy_here")
+    assert not list(tmp_path.glob(".ppdm-*"))
