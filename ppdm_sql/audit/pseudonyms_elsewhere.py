@@ -29,12 +29,14 @@ class People(NamedTuple):
         number: How many there are.
         records: The sum over what the records of each show unchanged.
         odd: How many have a value that does not look like a pseudonym.
+        known: How many have a value.
         shown: The sum over the digests of their values, or over their pseudonyms.
     """
 
     number: int
     records: int
     odd: int
+    known: int
     shown: int
 
 
@@ -63,7 +65,10 @@ def accept_pseudonyms_elsewhere(
                 f"the pseudonyms of {name!r} are not one for each value and its records",
             ),
             (after.odd, f"{after.odd} values of {name!r} are no pseudonyms"),
-            (before.shown == after.shown, f"pseudonyms of {name!r} can be computed from the values"),
+            (
+                after.known and before.shown == after.shown,
+                f"pseudonyms of {name!r} can be computed from the values",
+            ),
         ]
         faults += [words for wrong, words in found if wrong]
     refuse_pseudonyms(faults)
@@ -80,6 +85,7 @@ def _people(rows: Source, name: str, unchanged: Sequence[Column], is_source: boo
         exp.Count(this=exp.Star()),
         _total([column("n", "r"), column("f", "r")]),
         exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=odd)),
+        exp.Count(this=column("p", "r")),
         _total([digest if is_source else own]),
     ]
 

@@ -32,6 +32,7 @@ PEOPLE = f"""
 SELECT
     i AS id,
     'n' || i AS code,
+    NULL::VARCHAR AS void,
     CASE WHEN i % 50 = 0 THEN NULL ELSE 20 + i * 7919 % 60 END::INTEGER AS age,
     (1000.0 * (i * 104729 % 90) + i % 7)::DECIMAL(12, 2) AS pay,
     CASE WHEN i % 9 = 0 THEN -0.0::DOUBLE ELSE i * 31 % 100 END::DOUBLE AS "{NAME}",
@@ -227,17 +228,19 @@ def test_pseudonyms_are_worked_out_where_the_records_are(
 ) -> None:
     """Neither they, nor identifiers, nor a kept column that is another in each record come to the ledger."""
     noise, ranges = {"pay": "gaussian 5000"}, {"pay": (0, 90_000)}
-    asked: dict[str, Any] = {"noise": noise, "ranges": ranges, "record": "id", "seed": 1, "keep": ["id"]}
-    identifiers = {"code": "pseudonym", "seen": "pseudonym", "job": "pseudonym"}
+    asked: dict[str, Any] = {"noise": noise, "ranges": ranges, "record": "code", "seed": 1, "keep": ["id"]}
+    identifiers = dict.fromkeys(("code", "seen", "job", ODD, "void"), "pseudonym")
     made = ledger.randomize(folder, into="r", identifiers=identifiers, to=str(tmp_path / "noisy"), **asked)
     assert max(handed) < 200 and not stored(ledger)
     assert not any("copied into the ledger" in text for text in made.notices)
     joined = ledger.engine.query(
-        "SELECT h.code, h.seen, h.job, r.code, r.seen, r.job FROM here h JOIN r USING (id)", step="test"
+        f'SELECT h.code, h.seen, h.job, h."{NAME}", h.void, r.code, r.seen, r.job, r."{NAME}", r.void '
+        "FROM here h JOIN r USING (id)",
+        step="test",
     )
     assert len(joined) == 1200
-    for place in range(3):
-        pairs = {(row[place], row[place + 3]) for row in joined}
+    for place in range(5):
+        pairs = {(row[place], row[place + 5]) for row in joined}
         values, pseudonyms = ({pair[side] for pair in pairs} for side in (0, 1))
         assert len(pairs) == len(values) == len(pseudonyms)
         assert all(given is None or re.fullmatch("[0-9a-f]{64}", given) for given in pseudonyms)
