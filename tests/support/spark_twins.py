@@ -36,6 +36,8 @@ PORTABLE = {
     "nulls",
     "outside",
     "pair_estimates",
+    "pseudonyms",
+    "quantiles",
     "record_key",
     "repeated_persons",
 }

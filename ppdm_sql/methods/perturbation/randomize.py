@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from ppdm_sql.audit.pseudonyms import accept_pseudonyms
+from ppdm_sql.audit.pseudonyms_elsewhere import accept_pseudonyms_elsewhere
 from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise, accept_randomized
 from ppdm_sql.audit.randomized_elsewhere import accept_elsewhere
 from ppdm_sql.audit.randomized_persons import OwnedRows
@@ -40,6 +41,7 @@ from ppdm_sql.methods.perturbation.noise_lookup import domains_given
 from ppdm_sql.methods.perturbation.noise_measures import Measure, column_measures, moment_measures
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, noisy_columns
 from ppdm_sql.methods.perturbation.noisy_rows import noisy_rows, ordered_rows, originals
+from ppdm_sql.methods.perturbation.packed_text import packed_text
 from ppdm_sql.methods.perturbation.person_draws import (
     MEASURE,
     PERSON_DRAWS,
@@ -138,6 +140,9 @@ class RandomizeRun(Run[Randomized]):
         self._notice(key, persons, noisy)
         progress.start(f"randomizing {self.source}")
         mixed = self._mixing(noisy) if self.request.correlated else None
+        plain = persons is not None or self.drawn_there  # else the text that is carried is held as numbers
+        texts = [] if plain else self.kept[: len(self.carried)]
+        self.packed = packed_text(engine, self.rows, texts, self.columns, number)
         table = self._noisy_table(noisy, persons, key, mixed)
         self._draw_there(table, noisy, key)
         self._notice_nulls(table, noisy)
@@ -157,12 +162,9 @@ class RandomizeRun(Run[Randomized]):
         self.numbered, roles = not is_stand_in(self.engine, self.table), self.roles
         if self.numbered or self.placed is None:
             return False
-        cut = any(it.kind == "cells" and it.way == "equal-frequency" and not it.edges for it in roles.asked)
         why = {
             "--person": bool(roles.person),
             "--correlated": self.request.correlated,
-            "pseudonyms": bool(roles.pseudonyms),
-            "cells of equal frequency": cut,
             "a --to that is no plain path of a folder": not self.placed.takes_drawn,
         }
         found = [name for name, asked in why.items() if asked]
@@ -187,13 +189,8 @@ class RandomizeRun(Run[Randomized]):
             return self.table
         roles = self.roles
         numbers = {asked.column for asked in roles.asked if asked.kind != "retain"}
-        others = {
-            *(asked.column for asked in roles.asked),
-            *self.carried,
-            *roles.pseudonyms,
-            *roles.person,
-            roles.record,
-        }
+        others = {asked.column for asked in roles.asked} | {roles.record}
+        others |= {*self.carried, *roles.pseudonyms, *roles.person}
         columns = self.engine.columns(self.table)
         return read_source(
             self.engine,
@@ -280,7 +277,8 @@ class RandomizeRun(Run[Randomized]):
     ) -> Table:
         """Draw the noise, for persons or for records or for both, and write the noisy rows."""
         engine, drawn = self.engine, [it for it in noisy if not isinstance(it.noise, Cells)]
-        kept = [alias(item.expression, f"k{place}") for place, item in enumerate(self.kept)]
+        values = [self.packed.get(item.name, item.expression) for item in self.kept]
+        kept = [alias(value, f"k{place}") for place, value in enumerate(values)]
         if not drawn:
             return noisy_rows(engine, self.rows, noisy, kept, None, None, persons)
         records = self._record_key(persons)
@@ -309,7 +307,8 @@ class RandomizeRun(Run[Randomized]):
         drawn = [it for it in noisy if not isinstance(it.noise, Cells)]
         streams = self._streams(drawn, key, None, records.identity, ())
         kept = [alias(item.expression, f"k{place}") for place, item in enumerate(self.kept)]
-        needed = {*(it.column.name for it in noisy), *self.carried, self.roles.record}
+        shown = (*self.carried, *self.roles.pseudonyms)
+        needed = {*(it.column.name for it in noisy), *shown, self.roles.record}
         arriving = [item for item in engine.columns(self.table) if item.name in needed]
         work = batch_noise(engine, self.table, arriving, noisy, kept, records, streams)
         names = [item.name for item in arriving]
@@ -386,7 +385,8 @@ class RandomizeRun(Run[Randomized]):
     def _released(self, name: str, noise: Noise | None) -> ReleasedColumn:
         treatment = self.roles.treatment(name)
         assert treatment is not None
-        return ReleasedColumn(name, treatment, noise=None if noise is None else as_text(noise))
+        shown = None if noise is None else as_text(noise)
+        return ReleasedColumn(name, treatment, name in self.packed, noise=shown)
 
     def _parameters(self, noises: dict[str, Noise], key: Key) -> dict[str, object]:
         roles = self.roles
@@ -457,13 +457,14 @@ class RandomizeRun(Run[Randomized]):
             carried=self.carried,
             owned=self._owned(done),
         )
+        unchanged, pseudonyms = [self.columns[name] for name in self.carried], self.roles.pseudonyms
         if self.drawn_there:
             source = source_of(self.engine, self.table)
             audit = accept_elsewhere(self.engine, source, self.written, promise)
+            accept_pseudonyms_elsewhere(source, self.written, pseudonyms, unchanged)
         else:
             audit = accept_randomized(self.engine, self.rows, rows, promise)
-        unchanged = [self.columns[name] for name in self.carried]
-        accept_pseudonyms(self.engine, self.rows, rows, self.roles.pseudonyms, unchanged)
+            accept_pseudonyms(self.engine, self.rows, rows, pseudonyms, unchanged)
         if audit.unjudged:
             self.progress.notice(
                 f"Fewer than {MANY_FOR_VARIANCE} values, too few to hold the variance of the noise against "
