@@ -21,7 +21,7 @@ def loaded(
 
 @contextlib.contextmanager
 def large_tables_begin_at_one_row() -> Iterator[None]:
-    """Have every small table go through what is meant for large ones: merging, projecting, wide keys."""
+    """Have every small table go through what is meant for large ones: SQL, merging, projecting, wide keys."""
     groupings, loop = "ppdm_sql.methods.top_down.groupings", "ppdm_sql.methods.top_down.loop"
     with (
         mock.patch.multiple(groupings, WORTH_SHRINKING=0, WORTH_PROJECTING=0, SHRINK_BELOW=1),
@@ -32,5 +32,6 @@ def large_tables_begin_at_one_row() -> Iterator[None]:
         mock.patch.multiple(loop, MANY=1, FIRST=1, MORE=2),
         mock.patch.multiple("ppdm_sql.methods.top_down.disclosure_order", FRONT=1, WIDER=2, SOON=0),
         mock.patch("ppdm_sql.methods.top_down.cuts.MOST_SINCE", 1),
+        mock.patch("ppdm_sql.methods.top_down.held_counts.WORTH_HOLDING", -1),
     ):
         yield

@@ -76,7 +76,9 @@ class HeldGrouping(CountedGrouping):
         return numbers
 
     def _serves(self, formulas: Sequence[Formula]) -> bool:
-        return self._base.rows <= WORTH_HOLDING and all(formula.of_counts for formula in formulas)
+        # Who asks to see the statements is to see those of the search too.
+        few = self._base.rows <= WORTH_HOLDING and self._engine.tracer is None
+        return few and all(formula.of_counts for formula in formulas)
 
     def _holding(
         self, states: Sequence[Cuts], formulas: Sequence[Formula], split: Mapping[int, Codes] | None = None

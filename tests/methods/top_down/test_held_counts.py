@@ -104,3 +104,11 @@ def test_a_table_of_more_rows_than_are_held_is_measured_in_the_database() -> Non
         found = numbers(made())
     assert not chain.call_count
     assert [part.tobytes() for part in found] == [part.tobytes() for part in numbers(made())]
+
+
+def test_who_asks_to_see_the_statements_sees_those_of_the_search() -> None:
+    engine, steps = made(), list[str]()
+    engine.tracer = lambda statement: steps.append(statement.step)
+    seen = numbers(engine)
+    assert "measure_path" in steps
+    assert [part.tobytes() for part in seen] == [part.tobytes() for part in numbers(made())]
