@@ -22,22 +22,29 @@ from ppdm_sql.engine.spark.source import SparkSource
 
 PORTABLE = {
     "audit sums",
+    "coded records",
     "collapse",
     "column_pair",
     "column_statistics",
+    "confusion",
     "count values",
     "count_faults",
     "covariances",
     "draw",
     "filter errors",
+    "fine counts",
     "histogram",
     "impossible_numbers",
+    "level counts",
     "moments",
     "nulls",
     "outside",
     "pair_estimates",
     "record_key",
     "repeated_persons",
+    "root records",
+    "training_statistics",
+    "values",
 }
 """The steps that may be sent to Spark; the portability test holds each against DuckDB."""
 NEAR = 0.2

@@ -14,6 +14,7 @@ from sqlglot import exp
 from ppdm_sql.engine.drawing import Batches
 from ppdm_sql.engine.duckdb_engine import Column
 from ppdm_sql.engine.names import Table, alias
+from ppdm_sql.engine.source import Query
 from ppdm_sql.engine.spark.source import _HERE, SparkSource
 from ppdm_sql.engine.spark.types import spark_type
 
@@ -69,9 +70,40 @@ def drawn(source: SparkSource, names: Sequence[str], work: Batches, columns: Seq
     return FrameSource(place, source.shown, place.run("draw", made))
 
 
+def kept_rows(source: SparkSource, query: Query, step: str, number: str | None) -> FrameSource:
+    """Keep the rows that a query gives over a source, in one run of it.
+
+    Args:
+        source: The source.
+        query: Gets it under the alias ``s``; its columns have names of the package's own.
+        step: What is kept, for messages.
+        number: A column with a number of each row, ascending as Spark reads them; None for no such column.
+
+    Raises:
+        PpdmError: A column cannot be read, or Spark refused.
+
+    Cost: one run of the query. The rows are in the memory of the executors then, or on their disks, until
+    nobody can ask for them any more.
+    """
+    tree, place = source._over(query, valid=True), source.place
+
+    def made() -> Any:
+        frame = source._frame(tree, step)
+        if number is not None:
+            frame = frame.selectExpr("*", f"monotonically_increasing_id() AS {number}")
+        return kept(frame)
+
+    return FrameSource(place, source.shown, place.run(step, made))
+
+
 def kept(frame: Any) -> Any:
     """Have the rows of a frame made, now and once; where an executor is lost, what asks for its rows fails.
 
     A frame that is merely cached is made again by each statement: they do not see that it is the same.
     """
-    return frame.localCheckpoint()
+    made, session = frame.localCheckpoint(), frame.sparkSession
+    if made.sparkSession is session:
+        return made
+    # the client looks for it in the session that was opened first, where it is not
+    made._plan._spark_session = session
+    return type(frame)(made._plan, session)
