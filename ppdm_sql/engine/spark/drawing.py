@@ -91,7 +91,7 @@ def kept_rows(source: SparkSource, query: Query, step: str, number: str | None) 
         frame = source._frame(tree, step)
         if number is not None:
             frame = frame.selectExpr("*", f"monotonically_increasing_id() AS {number}")
-        return kept(frame)
+        return checkpointed(frame)
 
     return FrameSource(place, source.shown, place.run(step, made))
 
@@ -101,6 +101,11 @@ def kept(frame: Any) -> Any:
 
     A frame that is merely cached is made again by each statement: they do not see that it is the same.
     """
+    return checkpointed(frame)
+
+
+def checkpointed(frame: Any) -> Any:
+    """Have the rows of a frame made, and left with the executors for what asks for them."""
     made, session = frame.localCheckpoint(), frame.sparkSession
     if made.sparkSession is session:
         return made

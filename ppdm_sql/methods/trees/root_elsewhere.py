@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+import numpy as np
+import sqlglot
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
@@ -23,8 +25,6 @@ from ppdm_sql.methods.trees.sorted_assignment import CellAssignment, Ints
 
 ID = "id"
 """The number of a record."""
-Key = tuple[int, exp.Expression]
-"""From which number on something holds, and what."""
 
 
 def root_elsewhere(
@@ -98,8 +98,17 @@ def records_query(
         >>> print(formatted(query.sql("duckdb")))
         SELECT
           "s"."class" AS "class",
-          COALESCE("d"."cell0", CASE WHEN "s"."bin0" < 13 THEN 0 ELSE 2 END) AS "code0"
+          COALESCE("d"."cell0", "w0"."cell") AS "code0"
         FROM kept AS s
+        JOIN (
+          SELECT
+            UNNEST(GENERATE_SERIES(low, high - 1)) AS bin,
+            cell
+          FROM (VALUES
+            (0, 12, 0),
+            (13, 513, 2)) AS v(low, high, cell)
+        ) AS w0
+          ON "w0"."bin" = "s"."bin0"
         LEFT JOIN (
           SELECT
             id,
@@ -108,8 +117,8 @@ def records_query(
           FROM (
             SELECT
               0 AS "attribute",
-              id,
-              CASE WHEN rank < 2 THEN 1 ELSE 2 END AS "cell"
+              r.id,
+              b.cell
             FROM (
               SELECT
                 id,
@@ -123,8 +132,12 @@ def records_query(
                 FROM kept AS s
                 WHERE
                   "s"."bin0" IN (12)
-              ) AS b
+              ) AS p
             ) AS r
+            JOIN (VALUES
+              (12, 0, 2, 1),
+              (12, 2, 3, 2)) AS b(bin, low, high, cell)
+              ON b.bin = r.bin AND r.rank >= b.low AND r.rank < b.high
           ) AS p
           GROUP BY
             id
@@ -132,18 +145,22 @@ def records_query(
           ON "d"."id" = "s"."id"
     """
     shown: list[exp.Expression] = [alias(column("class", "s"), "class")]
-    divided = list[exp.Expression]()
+    divided, whole = list[exp.Expression](), list[tuple[str, exp.Query, exp.Expression]]()
     for place, feature in enumerate(features):
         if place not in assignments:
             shown.append(alias(column(f"code{place}", "s"), f"code{place}"))
             continue
         assignment, bin = assignments[place], _bin(feature, place, by_class=by_class)
-        cell = _searched(bin, [(first, literal(own)) for first, _, own in _ascending(assignment.whole)])
+        joined = column("bin", f"w{place}")
+        whole.append((f"w{place}", _whole_bins(assignment.whole), exp.EQ(this=joined, expression=bin)))
+        cell: exp.Expression = column("cell", f"w{place}")
         if len(assignment.divided):
             divided.append(_ranked(rows, place, bin, assignment.divided))
             cell = exp.Coalesce(this=column(f"cell{place}", "d"), expressions=[cell])
         shown.append(alias(cell, f"code{place}"))
     query = exp.select(*shown).from_(rows.copy())
+    for name, bins, same_bin in whole:
+        query = query.join(bins.subquery(name), on=same_bin)
     if not divided:
         return query
     cells = [_of_attribute(place) for place in assignments]
@@ -168,12 +185,20 @@ def _bin(feature: TreeFeature, place: int, *, by_class: bool) -> exp.Expression:
     return exp.Add(this=first, expression=bin)
 
 
+def _whole_bins(runs: Ints) -> exp.Query:
+    """Write ``bin, cell`` of the bins whose records all go to one cell."""
+    query = sqlglot.parse_one(
+        "SELECT unnest(generate_series(low, high - 1)) AS bin, cell FROM runs", dialect="duckdb"
+    )
+    query.find(exp.Table).replace(_listed(runs, ["low", "high", "cell"], "v"))  # type: ignore[union-attr]
+    return cast(exp.Query, query)
+
+
 def _ranked(rows: exp.Expression, place: int, bin: exp.Expression, divided: Ints) -> exp.Select:
     """Write ``attribute, id, cell`` of the records in divided bins: the rank by value tells the cell."""
-    parts: dict[int, list[Key]] = {}
-    for number, first, _, own in _ascending(divided):
-        parts.setdefault(number, []).append((first, literal(own)))
-    among = exp.In(this=bin.copy(), expressions=[literal(number) for number in parts])
+    among = exp.In(
+        this=bin.copy(), expressions=[literal(number) for number in np.unique(divided[:, 0]).tolist()]
+    )
     shown = [
         alias(column(ID, "s"), "id"),
         alias(bin.copy(), "bin"),
@@ -186,29 +211,11 @@ def _ranked(rows: exp.Expression, place: int, bin: exp.Expression, divided: Ints
         order=exp.Order(expressions=[exp.Ordered(this=exp.column(name)) for name in ("value", "id")]),
     )
     ranked = exp.select("id", "bin", alias(exp.Sub(this=rank, expression=literal(1)), "rank"))
-    cell = _searched(
-        exp.column("bin"), [(number, _searched(exp.column("rank"), ranks)) for number, ranks in parts.items()]
-    )
-    attribute = alias(literal(place), "attribute")
-    return exp.select(attribute, "id", alias(cell, "cell")).from_(
-        ranked.from_(some.subquery("b")).subquery("r")
-    )
+    parts = _listed(divided, ["bin", "low", "high", "cell"], "b")
+    own = "b.bin = r.bin AND r.rank >= b.low AND r.rank < b.high"
+    found = exp.select(alias(literal(place), "attribute"), "r.id", "b.cell")
+    return found.from_(ranked.from_(some.subquery("p")).subquery("r")).join(parts, on=own)
 
 
-def _ascending(rows: Ints) -> list[list[int]]:
-    return sorted(rows.tolist())
-
-
-def _searched(number: exp.Expression, keys: Sequence[Key]) -> exp.Expression:
-    """Look a number up among ascending keys, in as many steps as their number has digits of two.
-
-    Example:
-        >>> _searched(exp.column("bin"), [(0, literal(7)), (5, literal(8)), (9, literal(9))]).sql("duckdb")
-        'CASE WHEN bin < 5 THEN 7 ELSE CASE WHEN bin < 9 THEN 8 ELSE 9 END END'
-    """
-    if len(keys) == 1:
-        return keys[0][1].copy()
-    middle = len(keys) // 2
-    below = exp.LT(this=number.copy(), expression=literal(keys[middle][0]))
-    lower, upper = _searched(number, keys[:middle]), _searched(number, keys[middle:])
-    return exp.Case(ifs=[exp.If(this=below, true=lower)], default=upper)
+def _listed(rows: Ints, names: Sequence[str], called: str) -> exp.Values:
+    return exp.values([tuple(row) for row in rows.tolist()], alias=called, columns=list(names))
