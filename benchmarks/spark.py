@@ -18,8 +18,7 @@ peak memory is told; Java has another one.
     python benchmarks/spark.py --records 1000000 10000000 50000000 --record
     python benchmarks/spark.py --spark sc://localhost:15002 --data /shared/disk
 
-With ``--record`` the figures are kept in spark_figures.json, of which spark_figures.py makes the tables of
-docs/spark.md.
+``--record`` keeps the rows in figures.json, of which spark_figures.py makes the tables of docs/spark.md.
 """
 
 from __future__ import annotations
@@ -37,10 +36,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from figures import stamped
+from figures import Cell
 from generalize import EVERY, hierarchies
 from harness import CATEGORICAL, CLASS, expand, peak_memory
-from spark_figures import SparkFigure, keep
+from rows import Measured, options_of, present
+from spark_figures import TABLE
 from sqlglot import exp
 
 import ppdm_sql as ppdm
@@ -146,13 +146,14 @@ def written(folder: Path, records: int, width: int, vary: int) -> int:
     return int(found)
 
 
-def embedded(folder: Path, width: int, options: argparse.Namespace) -> dict[str, float]:
+def embedded(folder: Path, width: int, options: argparse.Namespace) -> dict[str, Cell]:
     """Measure the run inside DuckDB."""
     with ppdm.open(folder / "adult.duckdb", threads=options.threads, memory_limit=options.memory_limit) as db:
-        return {"embedded": run(db, "adult", width, None), "embedded_mb": peak_memory()}
+        seconds = run(db, "adult", width, None)
+        return {"DuckDB alone, s": round(seconds, 2), "DuckDB alone, MB": round(peak_memory())}
 
 
-def there(folder: Path, width: int, options: argparse.Namespace) -> dict[str, float]:
+def there(folder: Path, width: int, options: argparse.Namespace) -> dict[str, Cell]:
     """Measure the run over Spark, by phase."""
     watch, spark = Watch(), options.spark or f"local[{options.threads}]"
     if options.spark is None:  # of Java; by itself it takes a gigabyte
@@ -165,30 +166,32 @@ def there(folder: Path, width: int, options: argparse.Namespace) -> dict[str, fl
             run(db, str(folder / "some.parquet"), width, str(folder / f"warm_{turn}"), f"warm_{turn}")
         stack.enter_context(watch.watching())
         whole = run(db, str(folder / "parquet"), width, str(folder / "released"))
-    collapse, write, read_back = (watch.seconds[phase] for phase in ("collapse", "write", "read back"))
+    seconds = {phase: watch.seconds[phase] for phase in ("collapse", "write", "read back")}
+    seconds["search"] = whole - sum(seconds.values())
     return {
         "combinations": watch.combinations,
-        "handed_mb": watch.handed / 1e6,
-        "collapse": collapse,
-        "search": whole - collapse - write - read_back,
-        "write": write,
-        "read_back": read_back,
-        "whole": whole,
-        "peak_mb": peak_memory(),
+        "handed over, MB": round(watch.handed / 1e6, 2),
+        **{f"{phase}, s": round(seconds[phase], 2) for phase in ("collapse", "search", "write", "read back")},
+        "whole, s": round(whole, 2),
+        "client's peak memory, MB": round(peak_memory()),
     }
 
 
-def measured(folder: Path, records: int, width: int, options: argparse.Namespace) -> SparkFigure:
-    """Measure one size and width on both engines."""
-    found = written(folder, records, width, options.vary)
-    told: dict[str, Any] = {}
-    for what in ("there", "embedded"):
-        words = [*sys.argv[1:], "--worker", what, str(folder), str(width)]
-        done = subprocess.run(
-            [sys.executable, __file__, *words], check=True, stdout=subprocess.PIPE, text=True
-        )
-        told |= json.loads(done.stdout.splitlines()[-1])
-    return stamped(SparkFigure(width, records, options.vary, options.threads, found, **told))
+def measured(options: argparse.Namespace) -> Measured:
+    """Measure each size and width on both engines."""
+    for records in options.records:
+        for width in options.columns:
+            with tempfile.TemporaryDirectory(dir=options.data, prefix="ppdm-bench-") as made:
+                found = written(Path(made), records, width, options.vary)
+                cells: dict[str, Cell] = {}
+                for what in ("there", "embedded"):
+                    words = [*sys.argv[1:], "--worker", what, made, str(width)]
+                    done = subprocess.run(
+                        [sys.executable, __file__, *words], check=True, stdout=subprocess.PIPE, text=True
+                    )
+                    cells |= json.loads(done.stdout.splitlines()[-1])
+            of = {"columns": width, "records": found, "varied": options.vary, "threads": options.threads}
+            yield of, cells
 
 
 def arguments() -> argparse.Namespace:
@@ -204,9 +207,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--memory-limit", default="1GB", help="of DuckDB, in both runs; default 1GB")
     parser.add_argument("--spark-memory", default="4g", help="of a Spark started here; default 4g")
     parser.add_argument("--data", help="where tables are written; a disk that Spark sees as well")
-    parser.add_argument("--record", action="store_true", help="keep the figures in spark_figures.json")
     parser.add_argument("--worker", nargs=3, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    return options_of(parser).parse_args()
 
 
 def main() -> None:
@@ -217,13 +219,7 @@ def main() -> None:
         work = there if what == "there" else embedded
         print(json.dumps(work(Path(folder), int(width), options)))
         return
-    for records in options.records:
-        for width in options.columns:
-            with tempfile.TemporaryDirectory(dir=options.data, prefix="ppdm-bench-") as made:
-                found = measured(Path(made), records, width, options)
-            print(found.line(), flush=True)
-            if options.record:
-                keep(found)
+    present(TABLE, options, measured(options))
 
 
 if __name__ == "__main__":

@@ -92,7 +92,6 @@ class Refinement:
         self._refused = [~alive for alive in self._alive]  # not valid in this state, and yet not dead
         (root,) = measure.chain([cuts])
         self.state = State(cuts, root, kept_from=self._kept_from(root, 0, 0))
-        self._usable = [alive.copy() for alive in self._alive]
         # Of what is not measured yet only this is known: no state is better than the most general one.
         self._bounds = [np.tile(root, (size, 1)) for size in sizes]
         self._measured, self._candidates, self._at_first = MeasuredAhead(), 0, 0
@@ -133,9 +132,10 @@ class Refinement:
     def best(self, interrupted: Callable[[], bool]) -> RefinementStep | None:
         """Find the best valid candidate of the present state, measured in it; None if there is none."""
         if self._constraints.repairable:
+            self._reopen()
             while self._measure_all():  # a boundary that fell may have others in its place
                 pass
-            self._choose_usable()
+            self._refuse_broken()
         while True:
             if self._decided and not interrupted():
                 return self._decided[0][0]
@@ -259,18 +259,13 @@ class Refinement:
             number *= MORE
         return None
 
-    def _open(self, attribute: int, cut: Cut, *, unmeasured: bool = False) -> tuple[Codes, Codes]:
-        """List the candidates that may be valid, with the records of the smallest part of each.
-
-        Where a limit can be repaired, those are left out that break one now, but for ``unmeasured`` ones.
-        """
+    def _open(self, attribute: int, cut: Cut) -> tuple[Codes, Codes]:
+        """List the candidates that may be valid, with the records of the smallest part of each."""
         smallest = cut.smallest
         # No class is larger than a part of it, so a part below k needs no measurement to be refused.
         possible = self._open_now(attribute)[cut.candidates] & (
             smallest >= self._constraints.least[attribute]
         )
-        if self._constraints.repairable and not unmeasured:
-            possible &= self._usable[attribute][cut.candidates]
         room = self._wishes.have_room(attribute, cut)
         possible = possible if room is None else possible & room
         return np.asarray(cut.candidates[possible]), np.asarray(smallest[possible])
@@ -337,20 +332,21 @@ class Refinement:
         for attribute, refused in enumerate(self._refused):
             if refused.any():
                 refused[:] = False
-                cuts = list(self.state.cuts)
-                cuts[attribute] = cuts[attribute].reopened(self._alive[attribute])
-                self.state = replace(self.state, cuts=tuple(cuts))
+                if not self._constraints.monotone:  # others may stand in the place of those
+                    cuts = list(self.state.cuts)
+                    cuts[attribute] = cuts[attribute].reopened(self._alive[attribute])
+                    self.state = replace(self.state, cuts=tuple(cuts))
 
-    def _choose_usable(self) -> None:
-        """Choose the candidates that keep all limits; if none does, and this state does not, any."""
+    def _refuse_broken(self) -> None:
+        """Refuse for now what breaks a limit; where all do, and the state too, what nothing mends."""
         numbers = self._measured.numbers
         valid = {c for c, after in numbers.items() if self._constraints.valid(after)}
         if not valid and not self._constraints.valid(self.state.measured):
             valid = {c for c, after in numbers.items() if self._constraints.possible(after)}
-        for usable in self._usable:
-            usable[:] = False
+        for refused in self._refused:
+            refused[:] = True
         for attribute, candidate in valid:
-            self._usable[attribute][candidate] = True
+            self._refused[attribute][candidate] = False
 
     # -- what is measured next --------------------------------------------------------------------
 
@@ -361,7 +357,7 @@ class Refinement:
             Whether there were any to measure.
         """
         cuts = self.state.cuts
-        ids = [self._open(attribute, cut, unmeasured=True)[0] for attribute, cut in enumerate(cuts)]
+        ids = [self._open(attribute, cut)[0] for attribute, cut in enumerate(cuts)]
         every = [(a, int(candidate)) for a, candidates in enumerate(ids) for candidate in candidates]
         every = [candidate for candidate in every if candidate not in self._measured.numbers]
         if every:

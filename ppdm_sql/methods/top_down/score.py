@@ -132,7 +132,9 @@ def _of_chosen(cut: Cut, chosen: Codes) -> Floats:
     """Pick the gains of some candidates of a cut, in its order; most often they are all."""
     if len(chosen) == len(cut.candidates):
         return cut.gains
-    return np.asarray(cut.gains[np.isin(cut.candidates, chosen)])
+    marked = np.zeros(int(cut.candidates.max(initial=-1)) + 1, dtype=bool)
+    marked[chosen] = True
+    return np.asarray(cut.gains[marked[cut.candidates]])
 
 
 # -- what is lost ---------------------------------------------------------------------------------
