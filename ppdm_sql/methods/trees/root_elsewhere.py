@@ -85,20 +85,18 @@ def records_query(
 ) -> exp.Expression:
     """Write the SELECT that gives each record the cell of its bin, or of its rank in a bin that is divided.
 
-    Example: three cells; bin 12 is divided between the last two.
-        >>> import numpy as np
+    Example: whole bins of the first and the last of three cells.
         >>> from ppdm_sql.engine.statements import formatted
         >>> from ppdm_sql.methods.perturbation.noise import Domain, Uniform
         >>> from ppdm_sql.methods.perturbation.transition_matrices import Grid
         >>> from ppdm_sql.methods.trees.coded_records import numeric_feature
         >>> age = numeric_feature("Age", Grid(0, 25, 4), Uniform(25.0, Domain(0, 100)))
-        >>> whole, divided = np.array([[0, 12, 0], [13, 513, 2]]), np.array([[12, 0, 2, 1], [12, 2, 3, 2]])
-        >>> rows = exp.table_("kept", alias="s")
-        >>> query = records_query(rows, [age], {0: CellAssignment(whole, divided)}, by_class=False)
+        >>> cells = CellAssignment(np.array([[0, 12, 0], [12, 513, 2]]), np.empty((0, 4)))
+        >>> query = records_query(exp.table_("kept", alias="s"), [age], {0: cells}, by_class=False)
         >>> print(formatted(query.sql("duckdb")))
         SELECT
           "s"."class" AS "class",
-          COALESCE("d"."cell0", "w0"."cell") AS "code0"
+          "w0"."cell" AS "code0"
         FROM kept AS s
         JOIN (
           SELECT
@@ -106,43 +104,9 @@ def records_query(
             cell
           FROM (VALUES
             (0, 12, 0),
-            (13, 513, 2)) AS v(low, high, cell)
+            (12, 513, 2)) AS v(low, high, cell)
         ) AS w0
           ON "w0"."bin" = "s"."bin0"
-        LEFT JOIN (
-          SELECT
-            id,
-            MAX(cell) FILTER(WHERE
-              attribute = 0) AS "cell0"
-          FROM (
-            SELECT
-              0 AS "attribute",
-              r.id,
-              b.cell
-            FROM (
-              SELECT
-                id,
-                bin,
-                ROW_NUMBER() OVER (PARTITION BY bin ORDER BY value, id) - 1 AS "rank"
-              FROM (
-                SELECT
-                  "s"."id" AS "id",
-                  "s"."bin0" AS "bin",
-                  "s"."value0" AS "value"
-                FROM kept AS s
-                WHERE
-                  "s"."bin0" IN (12)
-              ) AS p
-            ) AS r
-            JOIN (VALUES
-              (12, 0, 2, 1),
-              (12, 2, 3, 2)) AS b(bin, low, high, cell)
-              ON b.bin = r.bin AND r.rank >= b.low AND r.rank < b.high
-          ) AS p
-          GROUP BY
-            id
-        ) AS d
-          ON "d"."id" = "s"."id"
     """
     shown: list[exp.Expression] = [alias(column("class", "s"), "class")]
     divided, whole = list[exp.Expression](), list[tuple[str, exp.Query, exp.Expression]]()
