@@ -36,6 +36,7 @@ PORTABLE = {
     "histogram",
     "impossible_numbers",
     "level counts",
+    "level records",
     "moments",
     "nulls",
     "outside",

@@ -1,19 +1,19 @@
 """Grows a tree from a table that lives elsewhere: each level is counted there, and only counts come here.
 
-The codes of the records are kept there (see :mod:`~ppdm_sql.methods.trees.coded_records`). The position of a
-record's node in the level, a column in DuckDB, is an expression here: the splits above it decide.
+The codes of the records are kept there (see :mod:`~ppdm_sql.methods.trees.coded_records`), with the position
+of each record's node in the level.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import sqlglot
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.drawing import kept_elsewhere
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.source import Query, Source
 from ppdm_sql.engine.statements import literal
@@ -24,9 +24,6 @@ from ppdm_sql.methods.trees.model import TreeNode
 from ppdm_sql.methods.trees.partitioning import Partition
 from ppdm_sql.methods.trees.sorted_assignment import CellAssignment
 from ppdm_sql.methods.trees.values_elsewhere import RECORDS, VALUE
-
-MOST_NODES = 256
-"""Nodes whose place one statement tells; each level is read once for so many."""
 
 
 def check_mode(mode: str, source: str) -> None:
@@ -69,9 +66,9 @@ def class_counts(engine: Engine, listed: Table, classes: Sequence[str]) -> list[
 
 
 def coded(label: Column, classes: Sequence[str], features: Sequence[TreeFeature]) -> Query:
-    """Write what gives ``class`` and ``code0, ...`` of each record, or ``bin0, value0`` where there is noise.
+    """Write what gives ``node``, ``class`` and ``code0, ...`` of each record, at the root.
 
-    Records without a class are left out.
+    Where there is noise, ``bin0`` and ``value0`` stand for a code. Records without a class are left out.
 
     Example: of an age and a job.
         >>> from ppdm_sql.engine.statements import formatted
@@ -81,6 +78,7 @@ def coded(label: Column, classes: Sequence[str], features: Sequence[TreeFeature]
         >>> query = coded(Column("Risk", "INTEGER"), ["0", "1"], jobs)
         >>> print(formatted(query(exp.table_("people", alias="s")).sql("duckdb")))
         SELECT
+          0 AS "node",
           class,
           CASE v0 WHEN 'nurse' THEN 0 WHEN 'clerk' THEN 1 ELSE 2 END AS "code0"
         FROM (
@@ -92,7 +90,7 @@ def coded(label: Column, classes: Sequence[str], features: Sequence[TreeFeature]
             NOT "s"."Risk" IS NULL
         ) AS v
     """
-    codes = [_sql("class")]
+    codes = [alias(literal(0), "node"), _sql("class")]
     for place, feature in enumerate(features):
         codes += _codes(feature, place)
 
@@ -144,24 +142,17 @@ def _sql(text: str) -> exp.Expression:
 # -- counts -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
 class RecordsElsewhere:
-    """The records of a tree where they live: nothing is written for a level, each is counted from the root.
+    """The records of the level where they live: those of the next level are kept there in their place.
 
     Args:
         engine: Where counts arrive.
-        kept: Has ``class, code0, ...`` of each record.
+        kept: Has ``node`` (0), ``class, code0, ...`` of each record of the root.
         features: The attributes.
     """
 
-    engine: Engine
-    kept: Source
-    features: Sequence[TreeFeature]
-
-    @property
-    def most_nodes(self) -> int:
-        """How many nodes one statement tells apart."""
-        return MOST_NODES
+    def __init__(self, engine: Engine, kept: Source, features: Sequence[TreeFeature]) -> None:
+        self.engine, self.kept, self.features = engine, kept, features
 
     def counted(self, nodes: Sequence[TreeNode], some: Mapping[int, int], *, whole: bool) -> CodeCounts:
         """Count the records of some nodes in one statement there.
@@ -169,11 +160,12 @@ class RecordsElsewhere:
         Raises:
             InvalidSource: The records are not those that were counted before.
         """
-        node = node_of(nodes, some, self.features)
+        places = list(some.values())
+        among = None if whole else range(places[0], places[-1] + 1)
         found = grouped_counts(
             self.engine,
             self.kept,
-            lambda rows: counting(rows, node, len(self.features)),
+            lambda rows: counting(rows, len(self.features), among),
             ("attribute", "node", "code", "class", "records"),
             step="level counts",
         )
@@ -191,7 +183,10 @@ class RecordsElsewhere:
                 )
 
     def partition(self, partition: Partition, cells: CellAssignment) -> None:
-        """Do nothing: where records go is told by the tree."""
+        """Keep the records of the next level, and let those of this one go."""
+        self.kept = kept_elsewhere(
+            self.kept, lambda rows: moved(rows, partition, len(self.features)), step="level records"
+        )
 
 
 def grouped_counts(
@@ -205,13 +200,13 @@ def grouped_counts(
     return found
 
 
-def counting(rows: exp.Expression, node: exp.Expression, attributes: int) -> exp.Expression:
-    """Count coded records by attribute, node, code and class; those without a node are left out.
+def counting(rows: exp.Expression, attributes: int, nodes: range | None = None) -> exp.Expression:
+    """Count the records of a level, or of some nodes of it, by attribute, node, code and class.
 
     Example:
         >>> from ppdm_sql.engine.statements import formatted
         >>> kept = exp.table_("kept", alias="s")
-        >>> print(formatted(counting(kept, exp.convert(0), 2).sql("duckdb")))
+        >>> print(formatted(counting(kept, 2, range(5)).sql("duckdb")))
         SELECT
           CASE WHEN NOT code0 IS NULL THEN 0 WHEN NOT code1 IS NULL THEN 1 END AS attribute,
           node,
@@ -220,14 +215,14 @@ def counting(rows: exp.Expression, node: exp.Expression, attributes: int) -> exp
           COUNT(*) AS records
         FROM (
           SELECT
+            "s"."node" AS "node",
             "s"."class" AS "class",
             "s"."code0" AS "code0",
-            "s"."code1" AS "code1",
-            0 AS "node"
+            "s"."code1" AS "code1"
           FROM kept AS s
         ) AS r
         WHERE
-          NOT node IS NULL
+          node >= 0 AND node < 5
         GROUP BY
           GROUPING SETS (
             (node, class, code0),
@@ -237,73 +232,63 @@ def counting(rows: exp.Expression, node: exp.Expression, attributes: int) -> exp
     codes = [f"code{place}" for place in range(attributes)]
     which = " ".join(f"WHEN {code} IS NOT NULL THEN {place}" for place, code in enumerate(codes))
     sets = ", ".join(f"(node, class, {code})" for code in codes)
+    some = "" if nodes is None else f"WHERE node >= {nodes.start} AND node < {nodes.stop} "
     query = _sql(
         f"SELECT CASE {which} END AS attribute, node, coalesce({', '.join(codes)}) AS code, class, "
-        f"count(*) AS records FROM r WHERE node IS NOT NULL GROUP BY GROUPING SETS ({sets})"
+        f"count(*) AS records FROM r {some}GROUP BY GROUPING SETS ({sets})"
     )
-    shown = [alias(column(name, "s"), name) for name in ("class", *codes)]
-    placed = exp.select(*shown, alias(node.copy(), "node")).from_(rows)
-    query.find(exp.Table).replace(placed.subquery("r"))  # type: ignore[union-attr]
+    shown = [alias(column(name, "s"), name) for name in ("node", "class", *codes)]
+    query.find(exp.Table).replace(exp.select(*shown).from_(rows).subquery("r"))  # type: ignore[union-attr]
     return query
 
 
-# -- the node of a record ---------------------------------------------------------------------------
+def moved(rows: exp.Expression, partition: Partition, attributes: int) -> exp.Expression:
+    """Send each record to a child by the cell of the attribute that splits its node; those of leaves go.
 
-
-def node_of(
-    nodes: Sequence[TreeNode], some: Mapping[int, int], features: Sequence[TreeFeature]
-) -> exp.Expression:
-    """Write which of some nodes a record is in, as their position, from its codes; NULL if in none.
-
-    A CASE follows the larger subtree and nests the smaller ones, as that of a prediction does.
-
-    Example: the right child of a root that is split by age, where NULL goes left.
-        >>> from ppdm_sql.methods.perturbation.transition_matrices import Grid
-        >>> from ppdm_sql.methods.trees.coded_records import numeric_feature
-        >>> root = TreeNode(0, None, None, 0, (2, 3), "age", 40.0, null_left=True)
-        >>> nodes = root, TreeNode(1, 0, "left", 1, (2, 0)), TreeNode(2, 0, "right", 1, (0, 3))
-        >>> node_of(nodes, {2: 0}, [numeric_feature("age", Grid(0.0, 20.0, 4))]).sql("duckdb")
-        'CASE WHEN s.code0 < 2 OR s.code0 = 4 THEN NULL ELSE 0 END'
+    Example: a node that is split by its second attribute; cell 1 and NULL go to a leaf.
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> level = Partition([0], [1], [0], [0], [(0, 1, 0, True)], 3)
+        >>> print(formatted(moved(exp.table_("kept", alias="s"), level, 2).sql("duckdb")))
+        SELECT
+          c.node,
+          p.class,
+          p.code0,
+          p.code1
+        FROM (
+          SELECT
+            "s"."class" AS "class",
+            "s"."code0" AS "code0",
+            "s"."code1" AS "code1",
+            k.first_place + CASE k.attribute WHEN 0 THEN "s"."code0" WHEN 1 THEN "s"."code1" END AS "place"
+          FROM kept AS s
+          JOIN (VALUES
+            (0, 1, 0)) AS k(node, attribute, first_place)
+            ON k.node = "s"."node"
+        ) AS p
+        JOIN (
+          SELECT
+            UNNEST(GENERATE_SERIES(low, high - 1)) AS place,
+            node
+          FROM (VALUES
+            (0, 1, 0)) AS v(low, high, node)
+        ) AS c
+          ON c.place = p.place
     """
-    places = {feature.attribute.name: place for place, feature in enumerate(features)}
-    below: dict[int, list[TreeNode]] = {}
-    sizes = dict.fromkeys(some, 1)
-    for node in reversed(nodes):
-        if node.id in sizes and node.parent is not None:
-            below.setdefault(node.parent, []).append(node)
-            sizes[node.parent] = sizes.get(node.parent, 1) + sizes[node.id]
-
-    def written(node: TreeNode) -> exp.Expression:
-        whens = []
-        while node.id not in some:
-            place = places[node.column or ""]
-            smaller, *larger = sorted(below[node.id], key=lambda child: sizes[child.id])
-            if larger:
-                whens.append(
-                    exp.If(
-                        this=_goes(node, smaller.side == "left", features[place], place),
-                        true=written(smaller),
-                    )
-                )
-                (node,) = larger
-            else:
-                away = _goes(node, smaller.side != "left", features[place], place)
-                whens.append(exp.If(this=away, true=exp.null()))
-                node = smaller
-        last = literal(some[node.id])
-        return exp.Case(ifs=whens, default=last) if whens else last
-
-    return written(nodes[0])
+    codes = [f"code{place}" for place in range(attributes)]
+    splits = list(zip(partition.nodes, partition.attributes, partition.first_places, strict=True))
+    runs = [(first, last, node) for first, last, node, _ in partition.children]
+    whens = [exp.If(this=literal(place), true=column(code, "s")) for place, code in enumerate(codes)]
+    cell = exp.Case(this=exp.column("attribute", "k"), ifs=whens)
+    place = alias(exp.Add(this=exp.column("first_place", "k"), expression=cell), "place")
+    shown = [alias(column(name, "s"), name) for name in ("class", *codes)]
+    of_node = exp.EQ(this=exp.column("node", "k"), expression=column("node", "s"))
+    placed = exp.select(*shown, place).from_(rows)
+    placed = placed.join(_listed(splits, ["node", "attribute", "first_place"], "k"), on=of_node)
+    children = _sql("SELECT unnest(generate_series(low, high - 1)) AS place, node FROM runs")
+    children.find(exp.Table).replace(_listed(runs, ["low", "high", "node"], "v"))  # type: ignore[union-attr]
+    query = exp.select("c.node", "p.class", *(f"p.{code}" for code in codes)).from_(placed.subquery("p"))
+    return query.join(cast(exp.Query, children).subquery("c"), on="c.place = p.place")
 
 
-def _goes(node: TreeNode, left: bool, feature: TreeFeature, place: int) -> exp.Expression:
-    """Write when a record goes to one side of a split, by the code of the attribute."""
-    attribute, code = feature.attribute, f"s.code{place}"
-    if node.cut is None:
-        positions = {value: position for position, value in enumerate(attribute.values)}
-        listed = ", ".join(str(positions[value]) for value in node.values)
-        return _sql(f"{code} {'' if left else 'NOT '}IN ({listed})")
-    cell, null = attribute.cuts.index(node.cut) + 1, feature.cells
-    if left:
-        return _sql(f"{code} < {cell}" + (f" OR {code} = {null}" if node.null_left else ""))
-    return _sql(f"{code} >= {cell}" + (f" AND {code} < {null}" if node.null_left else ""))
+def _listed(rows: Sequence[tuple[int, ...]], names: Sequence[str], called: str) -> exp.Values:
+    return exp.values(list(rows), alias=called, columns=list(names))

@@ -20,10 +20,6 @@ CodeCounts = Mapping[str, NDArray[Any]]
 class LevelRecords(Protocol):
     """The records of the level that is being split."""
 
-    @property
-    def most_nodes(self) -> int | None:
-        """How many nodes one statement can count; None where that does not matter."""
-
     def counted(self, nodes: Sequence[TreeNode], some: Mapping[int, int], *, whole: bool) -> CodeCounts:
         """Count the records of some nodes of the level by attribute, code and class.
 
@@ -47,8 +43,6 @@ class RecordsHere:
         coded: Where the noisy values are, if nodes reconstruct distributions of their own (Local).
         offsets: For each attribute its first code of a settled cell.
     """
-
-    most_nodes = None
 
     def __init__(self, engine: Engine, records: Table, coded: Table | None, offsets: Sequence[int]) -> None:
         self._engine, self._records, self._coded, self._offsets = engine, records, coded, offsets

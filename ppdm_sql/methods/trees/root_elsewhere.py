@@ -95,6 +95,7 @@ def records_query(
         >>> query = records_query(exp.table_("kept", alias="s"), [age], {0: cells}, by_class=False)
         >>> print(formatted(query.sql("duckdb")))
         SELECT
+          "s"."node" AS "node",
           "s"."class" AS "class",
           "w0"."cell" AS "code0"
         FROM kept AS s
@@ -108,7 +109,7 @@ def records_query(
         ) AS w0
           ON "w0"."bin" = "s"."bin0"
     """
-    shown: list[exp.Expression] = [alias(column("class", "s"), "class")]
+    shown = [alias(column(name, "s"), name) for name in ("node", "class")]
     divided, whole = list[exp.Expression](), list[tuple[str, exp.Query, exp.Expression]]()
     for place, feature in enumerate(features):
         if place not in assignments:

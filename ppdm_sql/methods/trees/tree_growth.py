@@ -113,7 +113,6 @@ class TreeGrowth:
         """Split the nodes of a level, add their children, and give those that may be split again."""
         below, classes = _NextLevel(), len(level[0].node.counts)
         block = max(MOST_COUNTS // (sum(self.widths) * classes), 1)
-        block = min(block, self.records.most_nodes or block)
         for first in range(0, len(level), block):
             part = level[first : first + block]
             some = {item.node.id: first + place for place, item in enumerate(part)}

@@ -13,7 +13,7 @@ from ppdm_sql import Database
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.spark import source as sources
 from ppdm_sql.errors import InvalidOption, InvalidSource
-from ppdm_sql.methods.trees import elsewhere
+from ppdm_sql.methods.trees import elsewhere, tree_growth
 
 pytestmark = pytest.mark.spark
 Parquet = Callable[[str, str], str]
@@ -53,7 +53,7 @@ def test_trees_are_the_same(
     ledger: Database, both: tuple[str, str], mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Equal values of noise, too, go to the same cells where Spark reads the rows in the order of DuckDB."""
-    monkeypatch.setattr(elsewhere, "MOST_NODES", 3)  # a level is counted in several statements
+    monkeypatch.setattr(tree_growth, "MOST_COUNTS", 1000)  # a level is counted in several statements
     asked: dict[str, Any] = {"class_column": "risk", "mode": mode, "columns": COLUMNS, "max_depth": 4}
     if mode != "original":
         asked |= NOISE
