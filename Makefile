@@ -22,7 +22,7 @@ test: lint ## Check style, types and layers, then run all tests.
 test-spark: $(SPARK_STAMP) ## Run the tests on Spark, which make test leaves out (needs Java 17).
 	@command -v "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" > /dev/null || \
 	    { echo "Java is needed to test on Spark, and there is none. Install Java 17, or set JAVA_HOME." >&2; exit 1; }
-	@$(BIN)/python -m pytest -m spark --numprocesses 0 tests
+	@$(BIN)/python -m pytest -m spark --numprocesses 2 --dist loadfile --no-loadscope-reorder tests
 
 lint: $(TEST_STAMP) ## Check style, types and layers.
 	@$(BIN)/ruff check --quiet .

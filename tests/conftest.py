@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
-from spark_fixtures import ledger, parquet, spark_place, spark_session, spark_url  # noqa: F401
-from spark_server import missing
+from spark_fixtures import (  # noqa: F401
+    ledger,
+    parquet,
+    plans_as_usual,
+    spark_place,
+    spark_session,
+    spark_url,
+)
+from spark_server import SHARED, missing, shared
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup ignores it, for all child processes too
 
@@ -31,6 +39,17 @@ def adult_csv() -> list[str]:
     if not all(file.exists() for file in files):
         pytest.skip(f"no Adult data in {folder}; set PPDM_SHARED_DATA to the folder that holds adult/")
     return [str(file) for file in files]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Start one server for all processes that tests on Spark are spread over, before there are any."""
+    config = session.config
+    spread = config.getoption("numprocesses", None) and not hasattr(config, "workerinput")
+    if spread and config.getoption("markexpr") == "spark" and not missing() and SHARED not in os.environ:
+        running = ExitStack()
+        config.add_cleanup(running.close)
+        running.enter_context(shared())
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -49,6 +49,15 @@ def accept_pseudonyms(
         before = _rows(exp.select().from_(aliased(source, "s")), names, unchanged, count)
         after = _rows(exp.select().from_(released.subquery("s")), names, unchanged, count)
         faults = pseudonym_faults(engine, before, after, names)
+    refuse_pseudonyms(faults)
+
+
+def refuse_pseudonyms(faults: Sequence[str]) -> None:
+    """Refuse pseudonyms with faults.
+
+    Raises:
+        GuaranteeNotMet: There are some.
+    """
     if faults:
         raise GuaranteeNotMet(
             f"The pseudonyms are not what was promised: {'; '.join(faults)}; nothing was published.",

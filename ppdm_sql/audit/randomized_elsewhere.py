@@ -6,7 +6,7 @@ holds both tables, since no two engines have the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlglot import exp
@@ -76,9 +76,8 @@ def _side(
         for name, model in models.items()
         if model.kind == "cells"
     ]
-    carried = [_known(promise.columns[name]) for name in promise.carried]
-    # a hash may pass over NULL, so that the same values in other columns would have the same
-    missing = [column(name, "s").is_(exp.null()) for name in (*promise.noises, *promise.carried)]
+    carried = known_values([promise.columns[name] for name in promise.carried])
+    missing = [column(name, "s").is_(exp.null()) for name in promise.noises]
     added = [name for name, model in models.items() if model.added]
     measures = [exp.Count(this=exp.Star()), _total([*missing, *carried, *labels])]
     measures += [measure for name in added for measure in _measures(name)]
@@ -102,6 +101,15 @@ def _measures(name: str) -> list[exp.Expression]:
 
 def _total(values: list[exp.Expression]) -> exp.Expression:
     return total(exp.cast(fingerprint(values), WIDE))
+
+
+def known_values(columns: Sequence[Column]) -> list[exp.Expression]:
+    """Give what a fingerprint is made of where columns are released as they are.
+
+    A hash may pass over NULL, so that the same values in other columns would have the same.
+    """
+    missing = [column(item.name, "s").is_(exp.null()) for item in columns]
+    return [*missing, *map(_known, columns)]
 
 
 def _known(item: Column) -> exp.Expression:

@@ -134,6 +134,58 @@ def test_a_table_takes_the_rows(db: Database, people: str, spark_session: Any, t
     assert not [item for item in spark_session.catalog.listTables() if item.name.startswith("ppdm_")]
 
 
+def test_a_table_takes_rows_in_batches_that_end_in_the_order_of_their_values(
+    db: Database, people: str, spark_session: Any, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(staging, "TOGETHER", 150)
+    monkeypatch.setattr("ppdm_sql.release.placed_rows.RECORDS_OF_A_PART", 300)
+    monkeypatch.setattr("ppdm_sql.release.placed_rows.MOST_OF_ONE", 7)
+    handed: list[int] = []
+    in_order = staging._in_order
+
+    def watched(frame: Any, parts: Any) -> Any:
+        handed.append(frame.count())
+        return in_order(frame, parts)
+
+    monkeypatch.setattr(staging, "_in_order", watched)
+    release = db.generalize(people, into="safe", to=table, **ASKED)
+    assert len(handed) > 3 and max(handed) <= 150
+    db.generalize("here", into="here_safe", **ASKED)
+    columns = RELEASED.split(", ")
+    read = spark_session.table(table).selectExpr("input_file_name() AS file", *columns).collect()
+    expected = db.engine.connection.execute(f"FROM here_safe SELECT {RELEASED}").fetchall()
+    assert sorted(map(repr, (tuple(row)[1:] for row in read))) == sorted(map(repr, expected))
+    files = {row["file"] for row in read}
+    assert len(files) >= len(handed)
+    for file in files:  # as they stand in the table of DuckDB
+        rows_of_file = [tuple(row)[1:] for row in read if row["file"] == file]
+        places = [expected.index(row) for row in rows_of_file]
+        assert places == sorted(places)
+    assert release.verify().holds
+
+
+def test_a_table_whose_rows_cannot_all_be_written_is_not_there(
+    db: Database, people: str, spark_session: Any, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The third of several batches is refused; the table is gone with the two that stand in it."""
+    monkeypatch.setattr(staging, "TOGETHER", 20)
+    in_order, handed = staging._in_order, list[Any]()
+
+    def failing(frame: Any, parts: Any) -> Any:
+        handed.append(frame)
+        written = in_order(frame, parts)
+        return written.where("raise_error('clerk') IS NULL") if len(handed) == 3 else written
+
+    monkeypatch.setattr(staging, "_in_order", failing)
+    with pytest.raises(PpdmError) as refused:
+        db.suppress(people, into="safe", to=table, **ASKED)
+    assert len(handed) == 3 and "clerk" not in str(refused.value)
+    assert not [
+        it.name for it in spark_session.catalog.listTables() if it.name.startswith(("ppdm_", "safe_"))
+    ]
+    assert not db.releases() and not pending(db)
+
+
 def test_pseudonyms_link_the_records_of_a_person_and_their_key_is_in_no_plan(
     db: Database, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -128,7 +128,7 @@ def test_an_empty_table_is_refused_alike(ledger: Database, parquet: Parquet, tmp
 
 
 @pytest.fixture
-def adult(ledger: Database, parquet: Parquet, adult_csv: list[str]) -> str:
+def adult(ledger: Database, parquet: Parquet, adult_csv: list[str], plans_as_usual: None) -> str:
     """Adult as a table of DuckDB, and as Parquet; each record has a number."""
     rows = "SELECT row_number() OVER () AS id, * FROM read_csv($files)"
     ledger.engine.connection.execute(f"CREATE TABLE adult AS {rows}", {"files": adult_csv})

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from spark_server import missing, served
+from spark_server import AS_USUAL, SHARED, missing, served
 from spark_twins import PORTABLE, noted
 
 import ppdm_sql
@@ -21,8 +21,8 @@ from ppdm_sql.engine.spark.session import SparkPlace, connect
 def spark_url() -> Iterator[str]:
     if why := missing():
         pytest.skip(why)
-    if url := os.environ.get("PPDM_TEST_SPARK"):
-        yield url  # one that runs already, while tests are written
+    if url := os.environ.get(SHARED):
+        yield url  # one for several processes, or one that runs already while tests are written
         return
     with served() as url:
         yield url
@@ -41,6 +41,17 @@ def spark_place(spark_url: str) -> Iterator[SparkPlace]:
 @pytest.fixture
 def spark_session(spark_place: SparkPlace) -> Any:
     return spark_place.session
+
+
+@pytest.fixture
+def plans_as_usual(spark_session: Any) -> Iterator[None]:
+    """Let plans be compiled and planned anew, as Spark does where nobody says otherwise."""
+    before = {name: spark_session.conf.get(name) for name in AS_USUAL}
+    for name, value in AS_USUAL.items():
+        spark_session.conf.set(name, value)
+    yield
+    for name, value in before.items():
+        spark_session.conf.set(name, value)
 
 
 @pytest.fixture

@@ -11,15 +11,18 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 SECONDS_TO_START = 150
 JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Compiles quickly rather than well: a test's job is over before Java would have made it fast."""
 SETTINGS = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -28,6 +31,15 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.driver.memory": "1g",
 }
+"""A plan is neither compiled nor planned anew on the way, which takes longer than to run it over few rows."""
+AS_USUAL = {
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+}
+"""What a server does where nobody says otherwise, for tests that are about it, as statements are."""
+SHARED = "PPDM_TEST_SPARK"
+"""Names the server of all tests, where one runs already."""
 
 
 def missing() -> str:
@@ -41,6 +53,17 @@ def home() -> Path:
     spec = find_spec("pyspark")
     assert spec is not None and spec.origin is not None
     return Path(spec.origin).parent
+
+
+@contextlib.contextmanager
+def shared() -> Iterator[None]:
+    """Run a server for all processes that tests are spread over."""
+    with served() as url:
+        os.environ[SHARED] = url
+        try:
+            yield
+        finally:
+            del os.environ[SHARED]
 
 
 @contextlib.contextmanager
@@ -59,32 +82,52 @@ def served(master: str = "local[2]", **settings: str) -> Iterator[str]:
         yield f"sc://127.0.0.1:{port}"
 
 
-class Cluster(NamedTuple):
-    """A standalone cluster on this machine: the URL of its Connect server, and the processes of its workers.
+@dataclass
+class Cluster:
+    """A standalone cluster on this machine.
 
-    A worker leads a group of processes, in which its executor is.
+    Args:
+        folder: Where its processes write, each worker below a folder of its own name.
+        master: The URL of its master.
+        stack: Ends its processes.
+        workers: The processes of its workers by name. A worker leads a group, in which its executor is.
+        url: Of its Connect server.
     """
 
-    url: str
-    workers: list[subprocess.Popen[bytes]]
+    folder: Path
+    master: str
+    stack: contextlib.ExitStack
+    workers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    url: str = ""
+
+    def hire(self) -> None:
+        """Start workers with one core each until two are there."""
+        while sum(worker.poll() is None for worker in self.workers.values()) < 2:
+            name = f"worker{len(self.workers) + 1}"
+            words = [*_LOCAL_PROCESS, "-c", "1", "-m", "1g", "-d", str(self.folder / name), self.master]
+            words = [_spark_class(), "org.apache.spark.deploy.worker.Worker", *words]
+            self.workers[name] = self.stack.enter_context(_started(name, words, self.folder))
+
+
+_LOCAL_PROCESS = ["--host", "127.0.0.1", "--webui-port", "0"]
+
+
+def _spark_class() -> str:
+    return str(home() / "bin" / "spark-class")
 
 
 @contextlib.contextmanager
 def clustered() -> Iterator[Cluster]:
-    """Run a cluster of two workers with one core each; a job waits until both are there."""
+    """Run a cluster of two workers; a job waits until both are there."""
     port = _free_port()
-    url, start = f"spark://127.0.0.1:{port}", [str(home() / "bin" / "spark-class")]
-    host = ["--host", "127.0.0.1", "--webui-port", "0"]
     with _folder() as folder, contextlib.ExitStack() as stack:
-        words = [*start, "org.apache.spark.deploy.master.Master", *host, "--port", str(port)]
-        master = stack.enter_context(_started("master", words, folder))
+        words = [_spark_class(), "org.apache.spark.deploy.master.Master", *_LOCAL_PROCESS]
+        master = stack.enter_context(_started("master", [*words, "--port", str(port)], folder))
         _wait(master, port, folder / "master.log")
-        words = [*start, "org.apache.spark.deploy.worker.Worker", *host, "-c", "1", "-m", "1g"]
-        workers = [
-            stack.enter_context(_started(name, [*words, "-d", str(folder / name), url], folder))
-            for name in ("worker1", "worker2")
-        ]
-        yield Cluster(stack.enter_context(served(url, **OF_TWO_WORKERS)), workers)
+        cluster = Cluster(folder, f"spark://127.0.0.1:{port}", stack)
+        cluster.hire()
+        cluster.url = stack.enter_context(served(cluster.master, **OF_TWO_WORKERS))
+        yield cluster
 
 
 OF_TWO_WORKERS = {

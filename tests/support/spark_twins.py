@@ -41,6 +41,8 @@ PORTABLE = {
     "nulls",
     "outside",
     "pair_estimates",
+    "pseudonyms",
+    "quantiles",
     "record_key",
     "repeated_persons",
     "root records",

@@ -6,7 +6,9 @@ event log. Executors need Python with this package to unpickle it.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -15,6 +17,7 @@ from ppdm_sql.engine.drawing import Batches
 from ppdm_sql.engine.duckdb_engine import Column
 from ppdm_sql.engine.names import Table, alias
 from ppdm_sql.engine.source import Query
+from ppdm_sql.engine.spark.handover import file_uri, unseen, written
 from ppdm_sql.engine.spark.source import _HERE, SparkSource
 from ppdm_sql.engine.spark.types import spark_type
 
@@ -55,8 +58,7 @@ def drawn(source: SparkSource, names: Sequence[str], work: Batches, columns: Seq
     Raises:
         PpdmError: A column cannot be read, or executors cannot run the function.
 
-    Cost: the function runs once for each record. The rows are in the memory of the executors then, or on
-    their disks, until nobody can ask for them any more.
+    Cost: the function runs once for each record. What comes out is written once and read by each question.
     """
     source._begin(names)
     values = (alias(source._value(name), f"i{place}") for place, name in enumerate(names))
@@ -65,7 +67,7 @@ def drawn(source: SparkSource, names: Sequence[str], work: Batches, columns: Seq
     place = source.place
 
     def made() -> Any:
-        return kept(source._frame(query, "draw").mapInArrow(work, given))
+        return kept(place, source._frame(query, "draw").mapInArrow(work, given), given)
 
     return FrameSource(place, source.shown, place.run("draw", made))
 
@@ -96,12 +98,30 @@ def kept_rows(source: SparkSource, query: Query, step: str, number: str | None) 
     return FrameSource(place, source.shown, place.run(step, made))
 
 
-def kept(frame: Any) -> Any:
-    """Have the rows of a frame made, now and once; where an executor is lost, what asks for its rows fails.
+def kept(place: SparkPlace, frame: Any, schema: str) -> Any:
+    """Have the rows of a frame made, now and once.
 
-    A frame that is merely cached is made again by each statement: they do not see that it is the same.
+    They stand in the private folder of a run where it has one, so that an executor that is lost later takes
+    nothing along: a part that was lost on the way is made again, of the same records with the same keys. A
+    frame that is merely cached would be made again by each statement: they do not see that it is the same.
+
+    Args:
+        place: The Spark.
+        frame: A ``DataFrame`` of Spark.
+        schema: Its columns with their types of Spark.
+
+    Raises:
+        EngineError: Some of what was written cannot be seen here.
     """
-    return checkpointed(frame)
+    if place.shared is None:  # a trial run, which writes nothing
+        return checkpointed(frame)
+    from pyarrow.parquet import read_metadata  # type: ignore[import-untyped]
+
+    folder = Path(tempfile.mkdtemp(prefix="ppdm-spark-", dir=place.shared)) / "drawn"
+    number = written(place, frame, folder)
+    if sum(read_metadata(file).num_rows for file in folder.glob("*.parquet")) != number:
+        raise unseen(place.shared)
+    return place.session.read.schema(schema).parquet(file_uri(folder))
 
 
 def checkpointed(frame: Any) -> Any:

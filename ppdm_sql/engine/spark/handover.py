@@ -75,7 +75,7 @@ def _by_parquet(place: SparkPlace, frame: Any) -> Iterator[tuple[exp.Expression,
     """Let the engine read what Spark writes into a private folder; give the number of rows besides."""
     folder = Path(tempfile.mkdtemp(prefix="ppdm-spark-", dir=place.shared))
     try:
-        number = _written(place, frame, folder / "rows")
+        number = written(place, frame, folder / "rows")
         files = sorted(str(file) for file in (folder / "rows").glob("*.parquet"))
         if not files:
             raise unseen(place.shared)
@@ -85,7 +85,7 @@ def _by_parquet(place: SparkPlace, frame: Any) -> Iterator[tuple[exp.Expression,
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _written(place: SparkPlace, frame: Any, folder: Path) -> int:
+def written(place: SparkPlace, frame: Any, folder: Path) -> int:
     """Let Spark write a frame, and tell how many rows: some may be on a disk that is not seen here."""
     if place.is_connect:
         from pyspark.sql.connect import functions, observation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from ppdm_sql.engine.spark.session import SparkPlace
 
 _GLOB = re.compile(r"[*?{}\[\]\\]")
+TOGETHER = 250_000
+"""Rows that are handed over together where they go into a table."""
 PROPERTY = "ppdm.release"
 """The property of a table that holds the token of its publication; Spark hides one that is called token."""
 
@@ -118,17 +120,24 @@ class TableOfRows:
         self._place, self._session, self._location = place, place.session, location
 
     def write(self, engine: Engine, rows: RowsInParts) -> None:
-        """Make the table empty first, so that dropping it removes its files whenever a run is cut short."""
-        handed = engine.relation(rows.sql).to_arrow_table()
+        """Hand the rows over in batches, and let Spark write out one after the other.
+
+        The table is made empty first, so that dropping it removes its files whenever a run is cut short.
+        """
         staged = spark_name(self._location.staged_table)
         with self._place.writing():
-            written = _in_order(self._session.createDataFrame(handed), rows)
-            fields = ", ".join(
-                f"{quoted(field.name)} {field.dataType.simpleString()}" for field in written.schema.fields
-            )
-            owned = f"TBLPROPERTIES ('{PROPERTY}' = '{self._location.token}')"
-            self._session.sql(f"CREATE TABLE {staged} ({fields}) {owned}")
-            written.write.insertInto(staged)
+            for place, handed in enumerate(_batches(engine, rows)):
+                found = handed.column("part")
+                parts = found[-1].as_py() - found[0].as_py() + 1 if len(handed) else 1
+                written = _in_order(self._session.createDataFrame(handed), rows._replace(parts=parts))
+                if not place:
+                    self._create(staged, written.schema)
+                written.write.insertInto(staged)
+
+    def _create(self, staged: str, schema: Any) -> None:
+        fields = ", ".join(f"{quoted(field.name)} {field.dataType.simpleString()}" for field in schema.fields)
+        owned = f"TBLPROPERTIES ('{PROPERTY}' = '{self._location.token}')"
+        self._session.sql(f"CREATE TABLE {staged} ({fields}) {owned}")
 
     def read(self, engine: Engine, names: Sequence[str], *, published: bool) -> Table | None:
         """Count the rows of the table by one GROUP BY."""
@@ -233,6 +242,17 @@ def quoted(name: str) -> str:
 def spark_name(table: Table) -> str:
     """Write a table's name as Spark quotes it."""
     return ".".join(quoted(part) for part in (table.catalog, table.schema, table.name) if part is not None)
+
+
+def _batches(engine: Engine, rows: RowsInParts) -> Iterator[Any]:
+    """Read rows in their order as tables of Arrow; where there are none, an empty one."""
+    import pyarrow as pa  # type: ignore[import-untyped]
+
+    reader = engine.relation(f"FROM ({rows.sql}) ORDER BY place").to_arrow_reader(TOGETHER)
+    first = next(reader, None)
+    yield reader.schema.empty_table() if first is None else pa.Table.from_batches([first])
+    for batch in reader:
+        yield pa.Table.from_batches([batch])
 
 
 def _in_order(frame: Any, rows: RowsInParts) -> Any:

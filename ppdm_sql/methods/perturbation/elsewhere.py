@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.source import source_of
 from ppdm_sql.engine.types import double
 from ppdm_sql.methods.perturbation.column_statistics import as_double
@@ -40,6 +41,45 @@ def strangers_elsewhere(engine: Engine, table: Table, name: str, listed: Sequenc
     """Count the records whose value is none of those listed."""
     found, known = marginal_elsewhere(engine, table, name), set(listed)
     return sum(records for value, records in found.items() if value not in known)
+
+
+def quantiles_elsewhere(
+    engine: Engine, table: Table, name: str, shares: Sequence[float], values: int
+) -> list[float]:
+    """Give the values at which shares of all values are reached, as DuckDB's ``quantile_disc`` does.
+
+    Args:
+        engine: Where the stand-in is.
+        table: The table that lives elsewhere.
+        name: A column of finite numbers.
+        shares: From 0 to 1, ascending.
+        values: Its records that have a value.
+
+    Cost: one GROUP BY of the column where it lives, and a sort of its distinct values.
+    """
+    if not values:
+        return []
+    places = [max(1, values - math.floor(values - values * share)) for share in shares]
+    number = alias(exp.Count(this=exp.Star()), "n")
+    grouped = exp.select(alias(as_double(name), "v"), number).group_by(as_double(name))
+    given = exp.Not(this=exp.Is(this=column(name, "s"), expression=exp.null()))
+    ascending = exp.Order(expressions=[exp.Ordered(this=column("v", "g"))])
+    running = exp.Window(this=exp.Sum(this=column("n", "g")), order=ascending)
+    least = [
+        exp.Filter(
+            this=exp.Min(this=column("v", "c")),
+            expression=exp.Where(this=exp.GTE(this=column("reached", "c"), expression=exp.convert(place))),
+        )
+        for place in places
+    ]
+
+    def query(rows: exp.Expression) -> exp.Expression:
+        counts = grouped.copy().from_(rows).where(given).subquery("g")
+        reached = exp.select(column("v", "g"), alias(exp.cast(running, "BIGINT"), "reached")).from_(counts)
+        return exp.select(*least).from_(reached.subquery("c"))
+
+    (found,) = source_of(engine, table).aggregate(query, step="quantiles")
+    return [float(edge) for edge in found]
 
 
 def record_counts(engine: Engine, table: Table, name: str) -> tuple[int, int, int]:

@@ -13,7 +13,11 @@ from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import is_number
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.column_statistics import ColumnStatistics, statistics_of
-from ppdm_sql.methods.perturbation.elsewhere import outside_elsewhere, strangers_elsewhere
+from ppdm_sql.methods.perturbation.elsewhere import (
+    outside_elsewhere,
+    quantiles_elsewhere,
+    strangers_elsewhere,
+)
 from ppdm_sql.methods.perturbation.noise import (
     AdditiveNoise,
     Cells,
@@ -211,20 +215,25 @@ class _NoiseChoice:
     def _cells(self, asked: NoiseSpec, item: Column, statistics: ColumnStatistics) -> Cells:
         domain = None if asked.edges else self._domain(asked, item, statistics)
         if domain is not None and asked.way == "equal-frequency":
-            noise: Noise = Cells(self._quantiles(item, int(asked.amount), domain))
+            noise: Noise = Cells(self._quantiles(item, int(asked.amount), domain, statistics))
         else:
             noise = resolve_noise(asked, domain)
         assert isinstance(noise, Cells)
         self._refuse_outside(item, noise.edges[0], noise.edges[-1], statistics)
         return noise
 
-    def _quantiles(self, item: Column, cells: int, domain: Domain) -> tuple[float, ...]:
+    def _quantiles(
+        self, item: Column, cells: int, domain: Domain, statistics: ColumnStatistics
+    ) -> tuple[float, ...]:
         """Cut the values into cells of about equal numbers of records; a value is never split."""
         self.progress.notice(
             f"The edges of the cells of {item.name} are taken from the data: values that belong to somebody."
         )
         shares = [cell / cells for cell in range(1, cells)]
-        ((found,),) = self._measured("quantiles", item, {"shares": shares})
+        if is_stand_in(self.engine, self.table):
+            found = quantiles_elsewhere(self.engine, self.table, item.name, shares, statistics.values)
+        else:
+            ((found,),) = self._measured("quantiles", item, {"shares": shares})
         inner = sorted({edge for edge in found or [] if domain.lower < edge < domain.upper})
         if not inner:
             raise InvalidSource(

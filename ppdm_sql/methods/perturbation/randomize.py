@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from ppdm_sql.audit.pseudonyms import accept_pseudonyms
+from ppdm_sql.audit.pseudonyms_elsewhere import accept_pseudonyms_elsewhere
 from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise, accept_randomized
 from ppdm_sql.audit.randomized_elsewhere import accept_elsewhere
 from ppdm_sql.audit.randomized_persons import OwnedRows
@@ -157,12 +158,9 @@ class RandomizeRun(Run[Randomized]):
         self.numbered, roles = not is_stand_in(self.engine, self.table), self.roles
         if self.numbered or self.placed is None:
             return False
-        cut = any(it.kind == "cells" and it.way == "equal-frequency" and not it.edges for it in roles.asked)
         why = {
             "--person": bool(roles.person),
             "--correlated": self.request.correlated,
-            "pseudonyms": bool(roles.pseudonyms),
-            "cells of equal frequency": cut,
             "a --to that is no plain path of a folder": not self.placed.takes_drawn,
         }
         found = [name for name, asked in why.items() if asked]
@@ -309,7 +307,8 @@ class RandomizeRun(Run[Randomized]):
         drawn = [it for it in noisy if not isinstance(it.noise, Cells)]
         streams = self._streams(drawn, key, None, records.identity, ())
         kept = [alias(item.expression, f"k{place}") for place, item in enumerate(self.kept)]
-        needed = {*(it.column.name for it in noisy), *self.carried, self.roles.record}
+        shown = (*self.carried, *self.roles.pseudonyms)
+        needed = {*(it.column.name for it in noisy), *shown, self.roles.record}
         arriving = [item for item in engine.columns(self.table) if item.name in needed]
         work = batch_noise(engine, self.table, arriving, noisy, kept, records, streams)
         names = [item.name for item in arriving]
@@ -457,13 +456,14 @@ class RandomizeRun(Run[Randomized]):
             carried=self.carried,
             owned=self._owned(done),
         )
+        unchanged, pseudonyms = [self.columns[name] for name in self.carried], self.roles.pseudonyms
         if self.drawn_there:
             source = source_of(self.engine, self.table)
             audit = accept_elsewhere(self.engine, source, self.written, promise)
+            accept_pseudonyms_elsewhere(source, self.written, pseudonyms, unchanged)
         else:
             audit = accept_randomized(self.engine, self.rows, rows, promise)
-        unchanged = [self.columns[name] for name in self.carried]
-        accept_pseudonyms(self.engine, self.rows, rows, self.roles.pseudonyms, unchanged)
+            accept_pseudonyms(self.engine, self.rows, rows, pseudonyms, unchanged)
         if audit.unjudged:
             self.progress.notice(
                 f"Fewer than {MANY_FOR_VARIANCE} values, too few to hold the variance of the noise against "

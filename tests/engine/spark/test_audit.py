@@ -111,6 +111,7 @@ def test_the_command_reads_spark_beside_a_ledger(spark_url: str, parquet: Parque
     assert typed.exit_code == 2 and "--types is for files" in typed.output
 
 
+@pytest.mark.usefixtures("plans_as_usual")
 def test_jobs_tell_how_far_they_are(ledger: Database, spark_session: Any) -> None:
     told: list[dict[str, object]] = []
 

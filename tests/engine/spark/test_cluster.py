@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,12 +16,13 @@ from spark_server import Cluster, clustered, kill, missing
 import ppdm_sql
 from ppdm_sql import Database
 from ppdm_sql.engine.spark import staging
+from ppdm_sql.methods.perturbation import randomize
 
 pytestmark = pytest.mark.spark
 
 PEOPLE = """
     SELECT ['cook', 'clerk', 'boss', NULL][1 + (i * 7) % 4] AS job, 20 + (i * 13) % 50 AS age,
-        if(i % 3 = 0, 'yes', 'no') AS ill, if(i % 5 = 0, 'good', 'bad') AS rating, i % 11 AS kept
+        if(i % 3 = 0, 'yes', 'no') AS ill, if(i % 5 = 0, 'good', 'bad') AS rating, i % 11 AS kept, i AS id
     FROM range(2000) AS r(i)
 """
 ASKED: dict[str, Any] = {
@@ -38,7 +42,8 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def db(cluster: Cluster, tmp_path: Path) -> Iterator[Database]:
-    """A ledger, with the same people in a table of its own; rows are read and written in several parts."""
+    """A ledger, with the same people in a table of its own; there are two workers."""
+    cluster.hire()
     with ppdm_sql.open(tmp_path / "ledger.duckdb", create=True, spark=cluster.url) as opened:
         opened.engine.connection.execute(f"CREATE TABLE here AS {PEOPLE}")
         yield opened
@@ -93,7 +98,7 @@ def test_a_worker_that_dies_while_rows_are_written_costs_nothing(
         writing = "rows/_temporary/*/_temporary/attempt_*/*.parquet"
         while not over.wait(0.005) and not any(tmp_path.glob(f".ppdm-*/{writing}")):
             pass
-        kill(cluster.workers[0])
+        kill(next(worker for worker in cluster.workers.values() if worker.poll() is None))
         killed.set()
 
     monkeypatch.setattr(staging, "_in_order", slowly)
@@ -105,4 +110,68 @@ def test_a_worker_that_dies_while_rows_are_written_costs_nothing(
     assert made.verify().holds
     db.generalize("here", into="safe_here", **ASKED)
     assert rows(db, f"'{tmp_path}/safe/*.parquet'") == rows(db, "safe_here")
+    assert not list(tmp_path.glob(".ppdm-*"))
+
+
+NOISE: dict[str, Any] = {
+    "noise": {"age": "gaussian 10", "job": "retain 0.7 of cook,clerk,boss"},
+    "ranges": {"age": (20, 70)},
+    "record": "id",
+    "seed": 7,
+    "keep": ["id"],
+}
+
+
+def test_workers_that_die_while_noise_is_drawn_and_behind_that_change_no_number(
+    db: Database, cluster: Cluster, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise is handed over when the worker that drew it first is dead; the other one draws it again.
+
+    When all is drawn that one dies, too, and a third one finds what measures and audit ask for.
+    """
+    write = staging.FolderOfRows.write_drawn
+    marks, made, over = tmp_path / "marks", randomize.batch_noise, threading.Event()
+    marks.mkdir()
+    begun, killed = str(marks / "begun"), str(marks / "killed")
+
+    def waiting(*given: Any) -> Any:
+        work = made(*given)
+
+        def drawn(batches: Iterator[Any]) -> Iterator[Any]:
+            for batch in work(batches):
+                with contextlib.suppress(FileExistsError), open(begun, "x") as mark:
+                    mark.write(os.getcwd())
+                deadline = time.monotonic() + 60
+                while not os.path.exists(killed) and time.monotonic() < deadline:
+                    time.sleep(0.02)
+                yield batch
+
+        return drawn
+
+    def kill_who_began() -> None:
+        found = ""
+        while not found and not over.wait(0.02):
+            found = Path(begun).read_text() if os.path.exists(begun) else ""
+        kill(cluster.workers[Path(found).relative_to(cluster.folder).parts[0]])
+        Path(killed).touch()
+
+    def without_the_other(self: Any, *given: Any) -> None:
+        assert os.path.exists(killed)
+        (other,) = (worker for worker in cluster.workers.values() if worker.poll() is None)
+        cluster.hire()
+        kill(other)
+        write(self, *given)
+
+    monkeypatch.setattr(staging.FolderOfRows, "write_drawn", without_the_other)
+    monkeypatch.setattr(randomize, "batch_noise", waiting)
+    killer = threading.Thread(target=kill_who_began, daemon=True)
+    killer.start()
+    try:
+        made_there = db.randomize(people, into="noisy", to=f"{tmp_path}/noisy", **NOISE)
+    finally:
+        over.set()
+    assert made_there.verify().holds
+    monkeypatch.undo()
+    db.randomize("here", into="noisy_here", **NOISE)
+    assert rows(db, f"'{tmp_path}/noisy/*.parquet'") == rows(db, "noisy_here")
     assert not list(tmp_path.glob(".ppdm-*"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 import traceback
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from spark_server import JAVA
 
 import ppdm_sql
 from ppdm_sql import Database
@@ -97,13 +99,24 @@ def test_a_session_of_the_caller_stays_open(spark_session: Any) -> None:
 
 @pytest.mark.spark
 def test_ctrl_c_ends_the_job_in_spark(spark_url: str) -> None:
-    """The run is stopped while Spark counts for minutes; afterwards the server is free at once."""
+    """The run is stopped when Spark tells that it counts, for minutes; the server is free at once."""
     code = f"""
-import _thread, threading, ppdm_sql
+import _thread, ppdm_sql
+from ppdm_sql.progress import SilentProgress
+
+class Stopping(SilentProgress):
+    waits = True
+
+    def update(self, **measures):
+        if self.waits and "tasks" in measures:
+            self.waits = False
+            _thread.interrupt_main()
+
 db = ppdm_sql.open(":memory:", spark={spark_url!r})
 slow = "SELECT a.id % 7 AS a FROM range(3000000) a CROSS JOIN range(3000000) b"
 db.engine.spark.session.sql("CREATE TEMP VIEW slow AS " + slow)
-threading.Timer(6, _thread.interrupt_main).start()
+db.engine.spark.session.conf.set("spark.connect.progress.reportInterval", "100ms")
+db.progress = Stopping()
 try:
     db.audit("slow", ["k on a"])
 except KeyboardInterrupt:
@@ -173,6 +186,7 @@ with ppdm_sql.open(":memory:", spark="local[1]") as db:
     except ppdm_sql.PpdmError as error:
         print(type(error).__name__)
 """
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=170)
+    quick = os.environ | {"JDK_JAVA_OPTIONS": JAVA}
+    run = subprocess.run([sys.executable, "-c", code], env=quick, capture_output=True, text=True, timeout=170)
     assert run.stdout.split() == ["9.0", "3.0", "EngineError"], run.stderr[-500:]
     assert CELL not in run.stdout + run.stderr and "WARN" not in run.stderr

@@ -75,7 +75,8 @@ def models(db: Database, edges: str, patients: str, folder: Path) -> None:
     with pytest.raises(InvalidSource, match="outside"):
         db.randomize(patients, into="noisier", noise=["x=uniform 3"], ranges={"x": (0, 9)}, **there)
     drawn["noise"]["patient"], drawn["ranges"]["patient"] = "gaussian 9 rounded", (0, 25)
-    db.randomize(patients, into="noisier", **there, **drawn)
+    drawn["noise"]["y"] = "cells 4 equal-frequency"
+    db.randomize(patients, into="noisier", identifiers={"b": "pseudonym"}, **there, **drawn)
     db.reconstruct(edges, into="d", noise=noisy | {"text": "retain 0.5"}, ranges=ranges, by_class="yes")
     db.train(edges, class_column="yes", into="original", mode="original", min_split=2)
     noise, ranges = {"exact": "uniform 2000"}, {"exact": (0, 100)}
@@ -99,6 +100,7 @@ def patients(parquet: Parquet) -> str:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("plans_as_usual")
 def test_every_statement_that_is_sent_gives_the_same_in_both(
     ledger: Database, edges: str, patients: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +158,7 @@ def test_statements_reach_spark_in_one_place() -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("plans_as_usual")
 def test_rows_of_odd_values_are_written_as_duckdb_writes_them(
     ledger: Database, edges: str, tmp_path: Path
 ) -> None:

@@ -76,14 +76,14 @@ def test_what_is_written_to_another_disk_is_missed(
     place = SparkPlace(spark_place.session)
     place.shared = tmp_path / "staging"
     place.shared.mkdir()
-    written = handover._written
+    written = handover.written
 
     def partly(place: SparkPlace, frame: Any, folder: Path) -> int:
         number = written(place, frame.repartition(2), folder)
         sorted(folder.glob("*.parquet"), key=lambda file: file.stat().st_size)[-1].unlink()
         return number
 
-    monkeypatch.setattr(handover, "_written", partly)
+    monkeypatch.setattr(handover, "written", partly)
     with ledger.engine.workspace(), pytest.raises(PpdmError, match="does not see"):
         SparkSource(place, edges).collapse(ledger.engine, ["text", "exact"])
     assert not list(place.shared.iterdir())
