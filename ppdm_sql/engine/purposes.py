@@ -67,6 +67,7 @@ COMPOSED = {
     "grid": "Counts records, and those with a protected value, by the attributes that the requirements name.",
     "grid_rows": "Counts the rows of the table of counts.",
     "groups": "Counts the groups by confidential value.",
+    "held_counts": "Reads a small table of counts; the requirements are then measured on it in memory.",
     "histogram": "Counts the values by cell or category, and by class.",
     "identifiable": "Finds the records whose pattern occurs with one confidential value only.",
     "interval_nodes": "Finds for each value the narrowest interval that holds it.",

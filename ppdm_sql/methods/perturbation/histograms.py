@@ -173,11 +173,11 @@ def _counted(
     if isinstance(bins, Grid):
         value, cell = cell_steps(_number(name, types[name], of), bins), _within(column("value"), bins)
     else:
-        value, cell = exp.cast(column(name, of), "TEXT"), _position(column("value"), bins)
+        value, cell = exp.cast(column(name, of), exp.DataType.Type.TEXT), _position(column("value"), bins)
     counts = exp.Count(this=exp.Star()) if records is None else records
     items = [*classes, alias(value, "value"), alias(counts, "records")]
     counted = _grouped(items, rows).subquery("counted")
-    sums = alias(exp.cast(exp.Sum(this=column("records")), "BIGINT"), "records")
+    sums = alias(exp.cast(exp.Sum(this=column("records")), exp.DataType.Type.BIGINT), "records")
     known = [] if by is None else [column("class")]
     return _grouped([alias(literal(number), "attribute"), *known, alias(cell, "cell"), sums], counted)
 
@@ -193,7 +193,7 @@ def _number(name: str, type_text: str, of: str | None) -> exp.Expression:
             f"Give the table with {name!r} as a number, or name another column.",
         )
     value = column(name, of)
-    return value if type_text == "DOUBLE" else exp.cast(value, "DOUBLE")
+    return value if type_text == "DOUBLE" else exp.cast(value, exp.DataType.Type.DOUBLE)
 
 
 def cell_steps(value: exp.Expression, grid: Grid) -> exp.Expression:
@@ -212,7 +212,7 @@ def cell_steps(value: exp.Expression, grid: Grid) -> exp.Expression:
 def _within(steps: exp.Expression, grid: Grid) -> exp.Expression:
     """Give the cell of a number of steps: -1 or the number of cells beyond the ends, NULL for NaN."""
     held = exp.func("greatest", exp.func("least", steps, literal(grid.cells)), literal(-1))
-    return exp.case().when(exp.Not(this=exp.IsNan(this=steps.copy())), exp.cast(held, "INTEGER"))
+    return exp.case().when(exp.Not(this=exp.IsNan(this=steps.copy())), exp.cast(held, exp.DataType.Type.INT))
 
 
 def _position(value: exp.Expression, values: tuple[str, ...]) -> exp.Expression:
@@ -220,7 +220,9 @@ def _position(value: exp.Expression, values: tuple[str, ...]) -> exp.Expression:
     listed = exp.Array(expressions=[literal(text) for text in values])
     from_one = exp.func("coalesce", exp.func("list_position", listed, value), literal(0))
     there = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
-    return exp.cast(exp.case().when(there, exp.Sub(this=from_one, expression=literal(1))), "INTEGER")
+    return exp.cast(
+        exp.case().when(there, exp.Sub(this=from_one, expression=literal(1))), exp.DataType.Type.INT
+    )
 
 
 class _Counts:

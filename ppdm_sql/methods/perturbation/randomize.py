@@ -41,6 +41,7 @@ from ppdm_sql.methods.perturbation.noise_lookup import domains_given
 from ppdm_sql.methods.perturbation.noise_measures import Measure, column_measures, moment_measures
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, noisy_columns
 from ppdm_sql.methods.perturbation.noisy_rows import noisy_rows, ordered_rows, originals
+from ppdm_sql.methods.perturbation.packed_text import packed_text
 from ppdm_sql.methods.perturbation.person_draws import (
     MEASURE,
     PERSON_DRAWS,
@@ -139,6 +140,9 @@ class RandomizeRun(Run[Randomized]):
         self._notice(key, persons, noisy)
         progress.start(f"randomizing {self.source}")
         mixed = self._mixing(noisy) if self.request.correlated else None
+        plain = persons is not None or self.drawn_there  # else the text that is carried is held as numbers
+        texts = [] if plain else self.kept[: len(self.carried)]
+        self.packed = packed_text(engine, self.rows, texts, self.columns, number)
         table = self._noisy_table(noisy, persons, key, mixed)
         self._draw_there(table, noisy, key)
         self._notice_nulls(table, noisy)
@@ -185,13 +189,8 @@ class RandomizeRun(Run[Randomized]):
             return self.table
         roles = self.roles
         numbers = {asked.column for asked in roles.asked if asked.kind != "retain"}
-        others = {
-            *(asked.column for asked in roles.asked),
-            *self.carried,
-            *roles.pseudonyms,
-            *roles.person,
-            roles.record,
-        }
+        others = {asked.column for asked in roles.asked} | {roles.record}
+        others |= {*self.carried, *roles.pseudonyms, *roles.person}
         columns = self.engine.columns(self.table)
         return read_source(
             self.engine,
@@ -278,7 +277,8 @@ class RandomizeRun(Run[Randomized]):
     ) -> Table:
         """Draw the noise, for persons or for records or for both, and write the noisy rows."""
         engine, drawn = self.engine, [it for it in noisy if not isinstance(it.noise, Cells)]
-        kept = [alias(item.expression, f"k{place}") for place, item in enumerate(self.kept)]
+        values = [self.packed.get(item.name, item.expression) for item in self.kept]
+        kept = [alias(value, f"k{place}") for place, value in enumerate(values)]
         if not drawn:
             return noisy_rows(engine, self.rows, noisy, kept, None, None, persons)
         records = self._record_key(persons)
@@ -385,7 +385,8 @@ class RandomizeRun(Run[Randomized]):
     def _released(self, name: str, noise: Noise | None) -> ReleasedColumn:
         treatment = self.roles.treatment(name)
         assert treatment is not None
-        return ReleasedColumn(name, treatment, noise=None if noise is None else as_text(noise))
+        shown = None if noise is None else as_text(noise)
+        return ReleasedColumn(name, treatment, name in self.packed, noise=shown)
 
     def _parameters(self, noises: dict[str, Noise], key: Key) -> dict[str, object]:
         roles = self.roles

@@ -123,13 +123,9 @@ def _chosen(engine: Engine, candidates: Candidates, ties: Table, moved: Counts, 
     classes, categories = np.nonzero(moved[:, : candidates.categories])
     records = moved[classes, categories]
     # of a class, the first records enter one category, the next ones another
-    last = [np.cumsum(records[classes == one]) for one in np.unique(classes)]
-    quotas = {
-        "classes": classes,
-        "categories": categories,
-        "last": np.concatenate(last) if last else records,
-        "records": records,
-    }
+    summed, begins = np.cumsum(records), np.searchsorted(classes, classes)
+    last = summed - (summed - records)[begins]
+    quotas = {"classes": classes, "categories": categories, "last": last, "records": records}
     keys = ", ".join(candidates.keys)
     order = f"{keyed_hash(seed, candidates.keys, 'tie')}, {keys}"
     return engine.materialize(

@@ -37,6 +37,7 @@ from ppdm_sql.methods.swapping.record_classes import (
     tied,
 )
 from ppdm_sql.methods.swapping.restricted_program import PriceStep, RestrictedProgram
+from ppdm_sql.methods.swapping.two_values import ChangeCosts, prices_of_two_values
 
 logger = logging.getLogger("ppdm_sql")
 SAMPLE = 40_000
@@ -202,25 +203,26 @@ class ExactSearch:
 
     def _prices_of_two_values(self) -> None:
         """Let the cheapest records move: with two values it is known how many of either."""
-        demand, net = self.constraints.demand, self.constraints.net
-        gain = int(demand.grouped[1] - demand.grouped[0]) if net is None else -int(net[0])
-        first = min(max((demand.changes + gain) // 2, int(demand.low[0])), int(demand.high[0]))
-        query = statements.bind(
-            "swapping/costliest_changes",
-            tables={"candidates": self.candidates.table},
-            values={"first": first, "second": demand.changes - first},
-        )
-        costliest: dict[int, int] = dict(self.engine.query(query, step="costliest_changes"))
-        self.rounds += 1
-        least = min(costliest.values(), default=0)
-        first_cost, second_cost = costliest.get(0, least), costliest.get(1, least)
-        half = (first_cost - second_cost) // 2
-        self.prices = Prices((0, half), (first_cost - half, second_cost + half))
+
+        def costs(first: int) -> ChangeCosts:
+            self.rounds += 1
+            query = statements.bind(
+                "swapping/costliest_changes",
+                tables={"candidates": self.candidates.table},
+                values={"first": first, "second": self.constraints.demand.changes - first},
+            )
+            rows = self.engine.query(query, step="costliest_changes")
+            return ChangeCosts({(kind, place): cost for kind, place, cost in rows})
+
+        self.prices = prices_of_two_values(self.constraints, costs)
 
     # -- the plan -------------------------------------------------------------------------------
 
     def _plan(self) -> Solution:
-        """Decide the ties within wider and wider limits, until the plan is within the limit of the bound."""
+        """Decide the ties within wider and wider limits, until the plan is within the limit of the bound.
+
+        What rounded prices leave open grows with the records, and the limit with it: they are levelled first.
+        """
         limit = CLOSE
         while True:
             self.rounds += 1
@@ -236,6 +238,10 @@ class ExactSearch:
                 raise EngineError(
                     "No plan keeps what was asked.", "Give --share 0,1, or another --proportion."
                 )
+            level = self.prices.levelled(self.constraints.demand)
+            if level != self.prices:
+                self.prices = level
+                continue
             known = EVERYTHING if found is None else found.gap + found.gap % 2
             limit = min(known, WIDENING * limit)
         ties = tied(self.engine, self.nested[-1].table, self.candidates.keys, self.prices, limit)

@@ -23,6 +23,8 @@ from ppdm_sql.methods.swapping.posteriors import NEVER, SCALE
 
 FORBIDDEN = 2 * NEVER["BIGINT"]
 """What staying is worth to a record that must change."""
+ROUNDED = 2
+"""By how much prices that are one may differ: each is the sum of two rounded ones."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,21 @@ class Prices:
             tuple(price + step for price, step in zip(self.enter, enter, strict=True)),
             tuple(price + step for price, step in zip(self.leave, leave, strict=True)),
         )
+
+    def levelled(self, demand: Demand) -> Prices:
+        """Give the same price to leaving all categories whose prices differ by rounding alone.
+
+        Of two such categories as many records as can be would leave the cheaper one, so that a bound may be
+        lower by a unit for each of them.
+
+        Example:
+            >>> none, records = np.zeros(3, dtype=np.int64), np.full(3, 8)
+            >>> Prices((0, 5, 7), (31, 30, 90)).levelled(Demand(records, none, 12, none, records)).leave
+            (31, 31, 90)
+        """
+        marginal = cheapest_leaving(self, demand)[1]
+        leave = (marginal if abs(price - marginal) <= ROUNDED else price for price in self.leave)
+        return Prices(self.enter, tuple(leave))
 
 
 @dataclass(frozen=True)

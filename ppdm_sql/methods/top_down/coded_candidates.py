@@ -22,43 +22,60 @@ from ppdm_sql.methods.top_down.grouping_sql import (
 from ppdm_sql.privacy import Formula
 
 
-def by_attribute_sql(coded: Table, keys: Keys, attributes: Sequence[int], formulas: Sequence[Formula]) -> str:
+def by_attribute_sql(
+    coded: Table, keys: Keys, attributes: Sequence[int], formulas: Sequence[Formula], *, listed: bool
+) -> str:
     """Measure the states after candidates of several attributes that split groups of their own, a row each.
 
-    Each attribute has an aggregation of its own, of a table of :func:`coded_sql`, whose ``part<i>`` numbers
-    the parts of all candidates of an attribute, -1 for none. ``$candidate`` says whose a part is. The keys
-    are of all attributes.
+    It reads a table of :func:`coded_sql`, whose ``part<i>`` numbers the parts of all candidates, -1 for none.
+    ``$candidate`` says whose a part is. The keys are of all attributes. Each attribute has an aggregation of
+    its own, which is planned by itself; where the parts of a row are ``listed`` under each other there is one
+    of them all.
 
-    Example: the smallest class by Job and Country, after candidates of Job; further attributes follow.
+    Example: the smallest class by Job and Country, after candidates of both.
         >>> from ppdm_sql.engine.statements import formatted
         >>> from ppdm_sql.privacy import ValueCounts, parse
         >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
-        >>> print(formatted(by_attribute_sql(Table("coded"), [[0, 1]], [0], [smallest])))
+        >>> print(formatted(by_attribute_sql(Table("coded"), [[0, 1]], [0, 1], [smallest], listed=True)))
         SELECT
           candidate,
           MIN(NULLIF(n, 0))
         FROM (
           SELECT
             group0,
-            $candidate[part0 + 1] AS candidate,
+            $candidate[part + 1] AS candidate,
             CAST(SUM(n) AS BIGINT) AS n
-          FROM "coded"
+          FROM (
+            SELECT
+              group0,
+              UNNEST([part0, part1]) AS part,
+              n
+            FROM "coded"
+          )
           WHERE
-            part0 >= 0
+            part >= 0
           GROUP BY
             group0,
-            part0
+            part
         ) AS parts
         GROUP BY
           candidate
     """
     counted, groups = needed(formulas), group_keys(keys)[1]
-    parts = (
-        f"SELECT {groups}, $candidate[part{i} + 1] AS candidate, {sums(counted)} "
-        f"FROM {coded} WHERE part{i} >= 0 GROUP BY {groups}, part{i}"
-        for i in attributes
+    if listed:
+        together = ", ".join(f"part{i}" for i in attributes)
+        rows = f"(SELECT {groups}, unnest([{together}]) AS part, {', '.join(counted)} FROM {coded})"
+        return after_splits(_parts(rows, groups, "part", counted), groups, counted, formulas)
+    parts = " UNION ALL ".join(_parts(coded, groups, f"part{i}", counted) for i in attributes)
+    return after_splits(parts, groups, counted, formulas)
+
+
+def _parts(rows: Table | str, groups: str, part: str, counted: Sequence[str]) -> str:
+    """Write the parts that candidates make of each group."""
+    return (
+        f"SELECT {groups}, $candidate[{part} + 1] AS candidate, {sums(counted)} "
+        f"FROM {rows} WHERE {part} >= 0 GROUP BY {groups}, {part}"
     )
-    return " UNION ALL ".join(after_splits(part, groups, counted, formulas) for part in parts)
 
 
 def coded_disclosures_sql(

@@ -346,19 +346,19 @@ def _leaving_sql(counts: Table, keys: Keys, attribute: int, counted: Sequence[st
 
 
 def by_value_sql(
-    counts: Table | str, keys: Keys, attribute: int, counted: Sequence[str]
+    counts: Table | str, keys: Keys, attribute: int, part: str, counted: Sequence[str]
 ) -> tuple[str, Sequence[str]]:
     """Write the groups by the values of an attribute too, and name the columns that make up a group.
 
-    ``$part`` gives the interval of each code, -1 where it is not asked about.
+    ``part`` is the SQL of the interval of each code, -1 where it is not asked about.
 
     Example:
-        >>> by_value_sql(Table("counts"), [[1]], 0, ["n"])[0]
+        >>> by_value_sql(Table("counts"), [[1]], 0, "$part[c0 + 1]", ["n"])[0]
         'SELECT 0::BIGINT + $key1[c1 + 1] AS group0, $part[c0 + 1] AS part, c0 AS code, sum(n)::BIGINT AS n \
 FROM "counts" GROUP BY group0, c0'
     """
     numbered, groups = group_keys(keys)
-    by_value = f"$part[c{attribute} + 1] AS part, c{attribute} AS code"
+    by_value = f"{part} AS part, c{attribute} AS code"
     query = f"SELECT {numbered}, {by_value}, {sums(counted)} FROM {counts} GROUP BY {groups}, c{attribute}"
     return query, groups.split(", ")
 

@@ -14,6 +14,7 @@ import numpy as np
 from ppdm_sql.engine import Engine, Rows
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Floats
+from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.boundaries import GroupsByValue
 from ppdm_sql.methods.top_down.coded_candidates import by_attribute_sql, coded_disclosures_sql
@@ -48,6 +49,8 @@ many times the rows: a product far above the rows says nothing of them."""
 WORTH_SWEEPING, MOST_SUMS = 5000, 16
 """Rows from which on the candidates of all attributes are asked about at once, and sums with a condition that
 are cheaper than an aggregation for each attribute."""
+WORTH_SEPARATING = 100_000
+"""Rows from which on an aggregation for each attribute is cheaper than one of the parts of all of them."""
 
 
 class Grouping(ABC):
@@ -232,14 +235,16 @@ class CountedGrouping(Grouping):
         starts, codes = counts.values[attribute], counts.codes[attribute]
         in_order = bool((np.diff(codes) >= 0).all())
         if in_order and bool((codes[boundaries] > codes[boundaries - 1]).all()):
-            text, groups = by_value_sql(counts.table, keys, attribute, counts.counted)
-            return GroupsByValue(text, groups, params | {"part": part[starts].tolist()}, starts)
+            coded, own = recoded(f"c{attribute}", part[starts], "part", "INTEGER")
+            text, groups = by_value_sql(counts.table, keys, attribute, coded, counts.counted)
+            return GroupsByValue(text, groups, params | own, starts)
         # The table has merged some of these values for good, so they are read from the atoms this once.
         parts = {i: p for i in self.attributes if i != attribute and (p := cuts[i].parts).max() > 0}
-        keys, own = shares_of_keys({i: (p, int(p.max()) + 1) for i, p in parts.items()})
+        keys, params = shares_of_keys({i: (p, int(p.max()) + 1) for i, p in parts.items()})
+        coded, own = recoded(f"c{attribute}", part, "part", "INTEGER")
         rows = counted_rows_sql(self._atoms.table, self._counted)
-        text, groups = by_value_sql(f"({rows})", keys, attribute, self._base.counted)
-        return GroupsByValue(text, groups, own | {"part": part.tolist()}, np.arange(len(part)))
+        text, groups = by_value_sql(f"({rows})", keys, attribute, coded, self._base.counted)
+        return GroupsByValue(text, groups, params | own, np.arange(len(part)))
 
     def _within(
         self, cuts: Cuts, attribute: int, candidates: Sequence[int], formulas: Sequence[Formula]
@@ -284,7 +289,8 @@ class CountedGrouping(Grouping):
             made[sort].append(i)
             params[f"{sort}{i}"] = numbers[counts.values[i]].tolist()
         coded = self._engine.materialize("coded", coded_sql(counts.table, keys, made, formulas), params)
-        text = by_attribute_sql(coded, keys, made["part"], formulas)
+        listed = self._base.rows < WORTH_SEPARATING
+        text = by_attribute_sql(coded, keys, made["part"], formulas, listed=listed)
         rows = [*self._engine.query(text, {"candidate": owner}, step="by_attribute")]
         if "candidate" in made:
             text = coded_disclosures_sql(coded, keys, made["candidate"], formulas)

@@ -16,7 +16,8 @@ from ppdm_sql.methods.top_down.conditional_entropy import class_entropy
 from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
-from ppdm_sql.methods.top_down.groupings import CountedGrouping, Grouping
+from ppdm_sql.methods.top_down.groupings import Grouping
+from ppdm_sql.methods.top_down.held_counts import HeldGrouping
 from ppdm_sql.methods.top_down.maskings import Masking
 from ppdm_sql.methods.top_down.remembering import Memory, RememberedGrouping
 from ppdm_sql.privacy import Counts, Formula, PopulationTable, ValueCounts
@@ -123,7 +124,7 @@ class GroupingMeasure:
 
     def grouping(self, attributes: Sequence[int], counted: Sequence[Counted]) -> Grouping:
         """Make what measures the groups of some attributes."""
-        found = CountedGrouping(self._engine, self._atoms, attributes, counted, self._horizon)
+        found = HeldGrouping(self._engine, self._atoms, attributes, counted, self._horizon)
         return found if self._memory is None else RememberedGrouping(found, counted, self._memory)
 
     @property

@@ -86,7 +86,7 @@ class KAnonymity(ClassRequirement):
 
     def formula(self, values: ValueCounts) -> Formula:
         """The records of the smallest class."""
-        return Formula(self.worst, ("n",), lambda c: f"nullif({c['n']}, 0)")
+        return Formula(self.worst, ("n",), lambda c: f"nullif({c['n']}, 0)", of_counts=lambda c: c["n"])
 
     def search_limit(self, records: int) -> float:
         return float(min(self.k, MOST_RECORDS))

@@ -133,7 +133,12 @@ class Template(Requirement):
     def formula(self, values: ValueCounts) -> Formula:
         """The highest share of the protected value in a group."""
         (protected,) = values.columns
-        return Formula(self.worst, ("n", protected), lambda c: f"{c[protected]} / nullif({c['n']}, 0)")
+        return Formula(
+            self.worst,
+            ("n", protected),
+            lambda c: f"{c[protected]} / nullif({c['n']}, 0)",
+            of_counts=lambda c: c[protected] / c["n"],
+        )
 
     def search_limit(self, records: int) -> float:
         return float(at_most(self.threshold, max(FINEST, records)))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import duckdb
 import numpy as np
@@ -680,3 +681,26 @@ def test_what_is_only_in_cells_draws_nothing_and_tells_of_no_key(
 ) -> None:
     text = told(con, "age=cells 0,50,100", key_file=tmp_path / "key")
     assert text == ""
+
+
+# -- text that is carried ---------------------------------------------------------------------------
+
+
+def test_text_is_carried_as_numbers_in_large_tables_and_reads_the_same(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    con.execute(
+        'CREATE TABLE w AS SELECT id, age, if(id % 9 = 0, NULL, job) AS "a ""b", NULL::VARCHAR AS none, '
+        "if(id % 2 = 0, 'B', 'a') AS \"case\", name FROM t"
+    )
+    carried = {"keep": ["id", 'a "b', "none", "case", "name"], "class_column": None}
+    randomize(con, {"age": "gaussian 5"}, "w", into="plain", **carried)
+    with mock.patch.multiple("ppdm_sql.methods.base.released_rows", WORTH_PACKING=0, MOST_PACKED=100):
+        release = randomize(con, {"age": "gaussian 5"}, "w", into="packed", **carried)
+    types = dict(row[:2] for row in con.execute("DESCRIBE ppdm.release_packed").fetchall())
+    assert types['a "b'] == "ENUM('clerk', 'cook', 'nurse')"
+    assert types["case"] == "ENUM('B', 'a')"
+    assert types["none"] == types["name"] == "VARCHAR"  # no values, and too many
+    assert con.execute("FROM packed").fetchall() == con.execute("FROM plain").fetchall()
+    assert con.execute("DESCRIBE packed").fetchall() == con.execute("DESCRIBE plain").fetchall()
+    assert release.verify().holds

@@ -205,6 +205,21 @@ def test_two_values_need_an_even_number_of_changes() -> None:
     assert "even number" in " ".join(told.notices)
 
 
+def test_a_marginal_that_cannot_be_kept_takes_no_more_looks() -> None:
+    counts = {(a, b): 1 + a * a % 5 for a in range(12) for b in range(12)}
+    rows: list[Row] = [
+        (f"{a}.{i // 2}", str(b), "yn"[(a * 5 + b * i) % 3 == 0])
+        for (a, b), n in counts.items()
+        for i in range(n)
+    ]
+    unique = sum(status == "U" for status in statuses(rows).values())
+    for share in (None, (Fraction(1, 10), Fraction(6, 10))):
+        plan = planned(rows, proportion=Fraction(unique // 5, unique), share=share, seed=b"s")[0]
+        assert plan.deviation
+        assert plan.gap == 0
+        assert plan.rounds == 2
+
+
 def test_without_a_seed_ties_fall_otherwise_each_time() -> None:
     rows: list[Row] = [(str(i), "ab"[i % 2]) for i in range(40)]
     first, second = (planned(rows, proportion=HALF)[1] for _ in range(2))

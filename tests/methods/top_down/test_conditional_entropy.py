@@ -7,9 +7,13 @@ from unittest import mock
 
 import duckdb
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.methods.base.arrays import Codes, Floats
+from ppdm_sql.methods.top_down.coded_candidates import by_attribute_sql
+from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.generalize import generalize
 from ppdm_sql.methods.top_down.groupings import CountedGrouping
@@ -43,3 +47,51 @@ def test_a_gain_is_measured_once_a_state_though_boundaries_fall_in_it() -> None:
             generalize(Engine(connection), "people", request, SilentProgress())
     assert len(asked) > 3
     assert len(asked) == len(set(asked))
+
+
+@pytest.mark.parametrize("separating", [0, 100_000])
+def test_gains_of_all_columns_measured_together_are_those_measured_column_by_column(separating: int) -> None:
+    groupings = "ppdm_sql.methods.top_down.groupings"
+    with mock.patch(f"{groupings}.WORTH_SWEEPING", 10**6):
+        expected = gains()
+    with (
+        mock.patch(f"{groupings}.WORTH_SWEEPING", 0),
+        mock.patch(f"{groupings}.MOST_SUMS", 0),
+        mock.patch(f"{groupings}.WORTH_SEPARATING", separating),
+        mock.patch(f"{groupings}.by_attribute_sql", side_effect=by_attribute_sql) as together,
+    ):
+        found = gains()
+    assert len(both := found.keys() & expected.keys()) > 30
+    assert [found[key] for key in both] == [expected[key] for key in both]
+    assert together.call_count > 3
+    assert max(len(attributes) for (_, _, attributes, _), _ in together.call_args_list) == 3
+    assert all(named == {"listed": separating > 0} for _, named in together.call_args_list)
+
+
+def gains() -> dict[tuple[bytes, Candidate], float]:
+    """Give all gains that a run over four columns asks for, one suppressed, by state and candidate."""
+    found = dict[tuple[bytes, Candidate], float]()
+    measured = ConditionalEntropy.of
+
+    def recorded(self: ConditionalEntropy, cuts: Cuts, candidates: Sequence[Codes]) -> Sequence[Floats]:
+        gained = measured(self, cuts, candidates)
+        state = b"|".join(cut.parts.tobytes() for cut in cuts)
+        for attribute, (ids, each) in enumerate(zip(candidates, gained, strict=True)):
+            found.update(zip([(state, (attribute, int(c))) for c in ids], each.tolist(), strict=True))
+        return gained
+
+    with duckdb.connect(config={"threads": 1}) as connection:
+        connection.execute(
+            "CREATE TABLE people AS SELECT (hash(i) % 30)::INTEGER AS Age, "
+            "(hash(i, 1) % 20)::INTEGER AS Hours, "
+            "(hash(i, 2) % 9)::INTEGER AS Gain, 's' || i % 3 AS Shift, i % 2 AS Night, "
+            "CASE WHEN hash(i) % 30 < 10 OR hash(i, 1) % 20 < 5 THEN 'Y' ELSE 'N' END AS Class "
+            "FROM range(400) AS r(i)"
+        )
+        request = GeneralizeRequest(
+            into="r", require=["k >= 6 on Age, Hours, Gain, Shift"], class_column="Class", method="hce-tdr",
+            condition=["Night"], suppress=["Shift"],
+        )  # fmt: skip
+        with mock.patch.object(ConditionalEntropy, "of", recorded):
+            generalize(Engine(connection), "people", request, SilentProgress())
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from unittest import mock
 
 import duckdb
 import pytest
@@ -32,6 +33,13 @@ REQUIREMENTS = [
     "entropy l >= 1.2 of Bankruptcy on Sex",
     "t <= 0.6 of Bankruptcy on Job",
 ]
+
+
+@pytest.fixture(autouse=True)
+def measured_in_database() -> Iterator[None]:
+    """Hold no table of counts in memory, however small it is."""
+    with mock.patch("ppdm_sql.methods.top_down.held_counts.WORTH_HOLDING", -1):
+        yield
 
 
 @pytest.fixture
