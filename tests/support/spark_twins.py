@@ -22,16 +22,21 @@ from ppdm_sql.engine.spark.source import SparkSource
 
 PORTABLE = {
     "audit sums",
+    "coded records",
     "collapse",
     "column_pair",
     "column_statistics",
+    "confusion",
     "count values",
     "count_faults",
     "covariances",
     "draw",
     "filter errors",
+    "fine counts",
     "histogram",
     "impossible_numbers",
+    "level counts",
+    "level records",
     "moments",
     "nulls",
     "outside",
@@ -40,6 +45,9 @@ PORTABLE = {
     "quantiles",
     "record_key",
     "repeated_persons",
+    "root records",
+    "training_statistics",
+    "values",
 }
 """The steps that may be sent to Spark; the portability test holds each against DuckDB."""
 NEAR = 0.2

@@ -130,6 +130,16 @@ def exact_means(node: exp.Expression) -> exp.Expression:
     return node
 
 
+def letters(node: exp.Expression) -> exp.Expression:
+    """Compare texts letter by letter without a word: columns whose texts compare otherwise are refused.
+
+    Example:
+        >>> to_spark("SELECT a COLLATE C FROM t")
+        'SELECT a FROM t'
+    """
+    return node.this if isinstance(node, exp.Collate) and node.expression.name == "C" else node
+
+
 REWRITES: tuple[Rewrite, ...] = (
     whole_numbers,
     attempts,
@@ -140,6 +150,7 @@ REWRITES: tuple[Rewrite, ...] = (
     no_numbers,
     finite_numbers,
     exact_means,
+    letters,
 )
 """All rewrites; each takes a node of the tree and gives the one that stands in its place."""
 

@@ -16,6 +16,7 @@ from sqlglot import exp
 from ppdm_sql.engine.drawing import Batches
 from ppdm_sql.engine.duckdb_engine import Column
 from ppdm_sql.engine.names import Table, alias
+from ppdm_sql.engine.source import Query
 from ppdm_sql.engine.spark.handover import file_uri, unseen, written
 from ppdm_sql.engine.spark.source import _HERE, SparkSource
 from ppdm_sql.engine.spark.types import spark_type
@@ -71,6 +72,32 @@ def drawn(source: SparkSource, names: Sequence[str], work: Batches, columns: Seq
     return FrameSource(place, source.shown, place.run("draw", made))
 
 
+def kept_rows(source: SparkSource, query: Query, step: str, number: str | None) -> FrameSource:
+    """Keep the rows that a query gives over a source, in one run of it.
+
+    Args:
+        source: The source.
+        query: Gets it under the alias ``s``; its columns have names of the package's own.
+        step: What is kept, for messages.
+        number: A column with a number of each row, ascending as Spark reads them; None for no such column.
+
+    Raises:
+        PpdmError: A column cannot be read, or Spark refused.
+
+    Cost: one run of the query. The rows are in the memory of the executors then, or on their disks, until
+    nobody can ask for them any more.
+    """
+    tree, place = source._over(query, valid=True), source.place
+
+    def made() -> Any:
+        frame = source._frame(tree, step)
+        if number is not None:
+            frame = frame.selectExpr("*", f"monotonically_increasing_id() AS {number}")
+        return checkpointed(frame)
+
+    return FrameSource(place, source.shown, place.run(step, made))
+
+
 def kept(place: SparkPlace, frame: Any, schema: str) -> Any:
     """Have the rows of a frame made, now and once.
 
@@ -87,7 +114,7 @@ def kept(place: SparkPlace, frame: Any, schema: str) -> Any:
         EngineError: Some of what was written cannot be seen here.
     """
     if place.shared is None:  # a trial run, which writes nothing
-        return frame.localCheckpoint()
+        return checkpointed(frame)
     from pyarrow.parquet import read_metadata  # type: ignore[import-untyped]
 
     folder = Path(tempfile.mkdtemp(prefix="ppdm-spark-", dir=place.shared)) / "drawn"
@@ -95,3 +122,13 @@ def kept(place: SparkPlace, frame: Any, schema: str) -> Any:
     if sum(read_metadata(file).num_rows for file in folder.glob("*.parquet")) != number:
         raise unseen(place.shared)
     return place.session.read.schema(schema).parquet(file_uri(folder))
+
+
+def checkpointed(frame: Any) -> Any:
+    """Have the rows of a frame made, and left with the executors for what asks for them."""
+    made, session = frame.localCheckpoint(), frame.sparkSession
+    if made.sparkSession is session:
+        return made
+    # the client looks for it in the session that was opened first, where it is not
+    made._plan._spark_session = session
+    return type(frame)(made._plan, session)

@@ -181,13 +181,18 @@ def _number_codes(feature: TreeFeature, place: int) -> list[str]:
     value = f"v{place}"
     if feature.noise is None:
         assert feature.grid is not None
-        return [f"{_cell(value, feature.grid)}::{feature.code_type} AS code{place}"]
+        return [f"{cell_of(value, feature.grid)}::{feature.code_type} AS code{place}"]
+    return [f"{bin_of(value, feature)}::USMALLINT AS bin{place}", f"{value} AS value{place}"]
+
+
+def bin_of(value: str, feature: TreeFeature) -> str:
+    """Give SQL for the fine bin of a noisy value."""
     lower, width = f"{feature.observed.lower!r}::DOUBLE", f"{feature.observed.width!r}::DOUBLE"
     step = f"floor(({value} - {lower}) * {feature.fine} / {width})"
-    return [f"{_within(value, step, feature.bins)}::USMALLINT AS bin{place}", f"{value} AS value{place}"]
+    return _within(value, step, feature.bins)
 
 
-def _cell(value: str, grid: Grid) -> str:
+def cell_of(value: str, grid: Grid) -> str:
     """Give SQL for the cell of a value: the one whose edges, computed as the grid does, hold it."""
     lower, width = f"{grid.lower!r}::DOUBLE", f"{grid.width!r}::DOUBLE"
     step = f"floor(({value} - {lower}) / {width})"

@@ -11,10 +11,11 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, column, resolve, resolve_all
-from ppdm_sql.engine.statements import bind, render
+from ppdm_sql.engine.source import is_stand_in, source_of
+from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import Kind, is_number, kind_of, plain_type
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource
-from ppdm_sql.methods.perturbation.column_statistics import as_double, source_rows
+from ppdm_sql.methods.perturbation.column_statistics import as_double
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, Domain, Noise, Uniform
 from ppdm_sql.methods.perturbation.noise_lookup import distinct_texts, domains_given, is_whole, noise_of
 from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for
@@ -26,6 +27,7 @@ from ppdm_sql.methods.trees.coded_records import (
 )
 from ppdm_sql.methods.trees.model import RECONSTRUCTED
 from ppdm_sql.methods.trees.request import TrainRequest
+from ppdm_sql.methods.trees.values_elsewhere import VALUE, values_elsewhere
 from ppdm_sql.progress import Progress
 
 MOST_VALUES = 256
@@ -64,7 +66,8 @@ def features(
             f"Column {label!r} is the class and cannot be split too.", "Leave it out of --columns."
         )
     texts = [item for item in columns.values() if item.name == label or item.type == "VARCHAR"]
-    rows = exact_table(engine, table, texts)
+    # elsewhere, equal values have equal texts once they are grouped, and other collations are refused
+    rows = table if is_stand_in(engine, table) else exact_table(engine, table, texts)
     noise = _noise(engine, source, request)
     domains = domains_given(request.ranges, list(columns.values()), table=source)
     names = [name for name in columns if name in chosen or (not chosen and name != label)]
@@ -88,14 +91,18 @@ def features(
     return rows, label, found
 
 
-def classes_of(engine: Engine, table: Table, label: str) -> tuple[str, ...]:
+def classes_of(engine: Engine, table: Table, label: str, held_in: str | None = None) -> tuple[str, ...]:
     """Give the classes as text, in the order of the column's values; one GROUP BY of the column.
+
+    ``held_in`` is what the table calls the class column, if that is not its name.
 
     Raises:
         InvalidSource: There are too many.
     """
     values = {"most": MOST_VALUES + 1}
-    listing = bind("trees/classes", tables={"source": table}, columns={"class": [label]}, values=values)
+    listing = bind(
+        "trees/classes", tables={"source": table}, columns={"class": [held_in or label]}, values=values
+    )
     found = tuple(dict.fromkeys(text for (text,) in engine.query(listing, step="classes")))
     if len(found) > MOST_VALUES:
         raise InvalidSource(
@@ -118,8 +125,8 @@ def _statistics(engine: Engine, table: Table, label: str, numbers: Sequence[str]
             items.append(
                 exp.Filter(this=bound(this=as_double(name)), expression=exp.Where(this=usable.copy()))
             )
-    query = exp.select(*items).from_(source_rows(table))
-    (row,) = engine.query(render(query), step="training_statistics")
+    source = source_of(engine, table)
+    (row,) = source.aggregate(lambda rows: exp.select(*items).from_(rows), step="training_statistics")
     bounds = zip(row[2::2], row[3::2], strict=True)
     return TrainingStatistics(row[1], row[0] - row[1], dict(zip(numbers, bounds, strict=True)))
 
@@ -150,7 +157,7 @@ class _FeatureChoice:
             return numeric_feature(item.name, self._grid(item))
         if kind_of(item.type) not in (Kind.TEXT, Kind.BOOLEAN, Kind.ENUM):
             raise _unusable(item, "Make it a number or a text in a view, or leave it out of --columns.")
-        values = distinct_texts(self.engine, self.table, item.name, MOST_VALUES + 1)
+        values = self._texts(item)
         if not values:
             raise InvalidSource(f"Column {item.name!r} has no values.", "Leave it out of --columns.")
         if len(values) > MOST_VALUES:
@@ -159,6 +166,13 @@ class _FeatureChoice:
                 "Put them in groups in a view, or leave it out of --columns.",
             )
         return categorical_feature(item.name, values)
+
+    def _texts(self, item: Column) -> tuple[str, ...]:
+        """List the different texts of a column, one more than a tree takes at most."""
+        if not is_stand_in(self.engine, self.table):
+            return distinct_texts(self.engine, self.table, item.name, MOST_VALUES + 1)
+        listed = values_elsewhere(self.engine, self.table, item, MOST_VALUES + 1)
+        return distinct_texts(self.engine, listed, VALUE, MOST_VALUES + 1)
 
     def _grid(self, item: Column) -> Grid:
         """Divide the given or the observed range of a number into cells."""

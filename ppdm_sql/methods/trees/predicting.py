@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column, quoted, resolve, resolve_all
+from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import bind, literal, render
-from ppdm_sql.engine.types import double
+from ppdm_sql.engine.types import Kind, double, kind_of
 from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, choices
 from ppdm_sql.methods.trees.model import DecisionTree, Side, TreeNode
 from ppdm_sql.release.catalogue import check_free
@@ -119,12 +120,8 @@ def confusion(engine: Engine, tree: DecisionTree, test: str) -> list[tuple[int, 
     """Count, for each class, the records of a table by predicted class; see :meth:`Model.confusion`."""
     table = engine.find(test)
     names = columns_for(engine, tree, table, (tree.class_column,))
-    predicted = decision(tree, lambda name: column(names[name], "t"), literal)
-    actual = _by_letters(exp.cast(column(names[tree.class_column], "t"), "VARCHAR"))
-    each = exp.select(alias(actual, "actual"), alias(predicted, "predicted")).from_(aliased(table, "t"))
-    counted = exp.select("actual", "predicted", "count(*)").from_(each.subquery("r")).group_by("1", "2")
     with engine.workspace():
-        found = engine.query(render(counted), step="confusion")
+        found = engine.query(render(_confusion(engine, tree, table, names)), step="confusion")
     if not found:
         raise InvalidSource(f"Table {table.name} has no records.", "Name a table that has some.")
     unknown = sum(records for actual, _, records in found if actual not in tree.classes)
@@ -137,6 +134,41 @@ def confusion(engine: Engine, tree: DecisionTree, test: str) -> list[tuple[int, 
     for actual, label, records in found:
         matrix[tree.classes.index(actual)][label] = records
     return [tuple(row) for row in matrix]
+
+
+def _confusion(engine: Engine, tree: DecisionTree, table: Table, names: Mapping[str, str]) -> exp.Select:
+    """Write what counts records by class, as text, and predicted class; elsewhere they are counted first."""
+    label = names[tree.class_column]
+
+    def counted(rows: exp.Expression, actual: exp.Expression) -> exp.Select:
+        predicted = decision(tree, lambda name: column(names[name], "s"), literal)
+        each = exp.select(alias(actual, "actual"), alias(predicted, "predicted")).from_(rows)
+        shown = "actual", "predicted", alias(exp.Count(this=exp.Star()), "records")
+        return exp.select(*shown).from_(each.subquery("r")).group_by("actual", "predicted")
+
+    if not is_stand_in(engine, table):
+        return counted(aliased(table, "s"), _by_letters(exp.cast(column(label, "s"), "VARCHAR")))
+    types = {item.name: item.type for item in engine.columns(table)}
+    _check_texts(tree, names, types)
+    columns = [Column("actual", types[label]), Column("predicted", "BIGINT"), Column("records", "BIGINT")]
+    few = source_of(engine, table).grouped(
+        engine, lambda rows: counted(rows, column(label, "s")), columns, step="confusion"
+    )
+    text = exp.cast(column("actual"), "VARCHAR")
+    return exp.select(text, "predicted", exp.cast(column("records"), "BIGINT")).from_(few.expression())
+
+
+def _check_texts(tree: DecisionTree, names: Mapping[str, str], types: Mapping[str, str]) -> None:
+    """Refuse numbers and times where the tree compares texts, which other places write otherwise."""
+    for name in tree.used:
+        if tree.attribute(name).type == "VARCHAR" and kind_of(types[names[name]]) not in (
+            Kind.TEXT,
+            Kind.BOOLEAN,
+        ):
+            raise InvalidSource(
+                f"The model takes texts in {name!r}, and that column of the table holds something else.",
+                "Make it a text in a view there.",
+            )
 
 
 def predict(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
@@ -51,7 +53,7 @@ def root_records(
     noisy = {place: feature for place, feature in enumerate(features) if feature.noise is not None}
     group = "r.class" if by_class else "0"
     assignments = {
-        place: _assigned(noisy[place], counts)
+        place: assigned(noisy[place], counts)
         for place, counts in _fine_counts(engine, coded, noisy, group, classes if by_class else 1).items()
     }
     cells = {place: write_whole_bins(engine, assignment) for place, assignment in assignments.items()}
@@ -127,7 +129,13 @@ def _fine_counts(
         f"count(*) AS records FROM {coded} AS r GROUP BY ALL"
         for place in noisy
     ]
-    rows = engine.arrays(" UNION ALL ".join(parts), step="fine_counts")
+    return by_attribute(engine.arrays(" UNION ALL ".join(parts), step="fine_counts"), noisy, groups)
+
+
+def by_attribute(
+    rows: Mapping[str, NDArray[Any]], noisy: Mapping[int, TreeFeature], groups: int
+) -> dict[int, Ints]:
+    """Put counts of fine bins into a matrix for each attribute, with a row a group; NULL is left out."""
     found = {}
     for place, feature in noisy.items():
         mine = rows["attribute"] == place
@@ -137,7 +145,7 @@ def _fine_counts(
     return found
 
 
-def _assigned(feature: TreeFeature, counts: Ints) -> CellAssignment:
+def assigned(feature: TreeFeature, counts: Ints) -> CellAssignment:
     """Assign the fine bins of an attribute to cells; every bin gets a row, for an inner join to find."""
     observed = counts.reshape(len(counts), feature.observed.cells, feature.fine).sum(axis=2)
     first_bins = np.arange(len(counts)) * (feature.bins + 1)

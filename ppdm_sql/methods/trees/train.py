@@ -5,22 +5,32 @@ Source: Agrawal, Srikant 2000, "Privacy-Preserving Data Mining", SIGMOD, section
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, resolve, resolve_all
-from ppdm_sql.engine.records import read_records
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import InvalidOption, said
-from ppdm_sql.methods.trees.coded_records import coded_records
-from ppdm_sql.methods.trees.features import class_type, classes_of, features
+from ppdm_sql.methods.trees.coded_records import TreeFeature, coded_records
+from ppdm_sql.methods.trees.elsewhere import (
+    check_class,
+    check_mode,
+    class_counts,
+    coded,
+)
+from ppdm_sql.methods.trees.features import MOST_VALUES, class_type, classes_of, features
+from ppdm_sql.methods.trees.level_records import LevelRecords, RecordsHere
 from ppdm_sql.methods.trees.model import MODES, RECONSTRUCTED, DecisionTree, Mode
-from ppdm_sql.methods.trees.predicting import columns_for, confusion
+from ppdm_sql.methods.trees.predicting import confusion
 from ppdm_sql.methods.trees.pruning import numbered, pruned
 from ppdm_sql.methods.trees.request import TrainRequest
+from ppdm_sql.methods.trees.root_elsewhere import root_elsewhere
 from ppdm_sql.methods.trees.root_records import SMALL, root_records
 from ppdm_sql.methods.trees.storing import Model, check_model_name, store_model
-from ppdm_sql.methods.trees.tree_growth import Limits, TreeGrowth
+from ppdm_sql.methods.trees.tree_growth import Limits, TreeGrowth, code_offsets
+from ppdm_sql.methods.trees.values_elsewhere import VALUE, values_elsewhere
 from ppdm_sql.progress import Progress, warn
 
 __all__ = ["TrainRequest", "train"]
@@ -49,7 +59,6 @@ def train(engine: Engine, source: str, request: TrainRequest, progress: Progress
             matrix = None
             if request.test is not None:
                 progress.start(f"testing on {request.test}")
-                _read_test(engine, tree, request.test)
                 matrix = confusion(engine, tree, request.test)
             return store_model(
                 engine,
@@ -67,38 +76,75 @@ def train(engine: Engine, source: str, request: TrainRequest, progress: Progress
 def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progress) -> DecisionTree:
     progress.start(f"reading {source}")
     table, mode = engine.find(source), cast(Mode, request.mode)
-    read_records(engine, table, _columns_read(engine, source, table, request))
+    given = is_stand_in(engine, table)
+    if given:
+        check_mode(mode, source)
     read, label, found = features(engine, source, table, request, progress)
-    classes = classes_of(engine, read, label)
-    coded = coded_records(engine, read, label, classes, found)
-    counts = _class_counts(engine, coded, len(classes))
-    if mode == "local" and sum(counts) < SMALL:
-        warn(progress, f"With fewer than {SMALL} records, the mode local does what byclass does.")
-    local = mode == "local" and sum(counts) >= SMALL
-    progress.start(f"growing a tree ({mode})")
-    if any(feature.noise is not None for feature in found):
-        records = root_records(engine, coded, found, len(classes), by_class=mode != "global", local=local)
-    else:
-        records = engine.materialize("records", bind("trees/root_as_coded", tables={"coded": coded}))
+    prepared = _prepared_elsewhere if given else _prepared
+    classes, counts, records, offsets = prepared(engine, source, read, label, found, mode, progress)
     limits = _limits(request, sum(counts))
-    nodes = TreeGrowth(engine, records, coded if local else None, found, limits, progress).grow(counts)
+    nodes = TreeGrowth(records, found, offsets, limits, progress).grow(counts)
     attributes = tuple(feature.attribute for feature in found)
     kept = pruned(nodes, attributes) if request.prune else numbered(nodes)
     return DecisionTree(mode, label, class_type(engine, table, label), classes, attributes, kept)
 
 
-def _columns_read(engine: Engine, source: str, table: Table, request: TrainRequest) -> set[str] | None:
-    """Give the columns that are read of a table; None for all."""
-    names = [item.name for item in engine.columns(table)]
-    label = resolve(request.class_column, names, table=source)
-    chosen = resolve_all(request.columns, names, table=source)
-    return {label, *chosen} if chosen else None
+Prepared = tuple[tuple[str, ...], list[int], LevelRecords, list[int]]
+"""The classes, the records of each, those of the root, and the first settled code of each attribute."""
 
 
-def _read_test(engine: Engine, tree: DecisionTree, test: str) -> None:
-    """Read the columns that the test needs, where its table lives elsewhere."""
-    table = engine.find(test)
-    read_records(engine, table, columns_for(engine, tree, table, (tree.class_column,)).values())
+def _prepared(
+    engine: Engine,
+    source: str,
+    table: Table,
+    label: str,
+    found: Sequence[TreeFeature],
+    mode: Mode,
+    progress: Progress,
+) -> Prepared:
+    """Write the records of the root as codes."""
+    classes = classes_of(engine, table, label)
+    coded_table = coded_records(engine, table, label, classes, found)
+    counts = _class_counts(engine, coded_table, len(classes))
+    if mode == "local" and sum(counts) < SMALL:
+        warn(progress, f"With fewer than {SMALL} records, the mode local does what byclass does.")
+    local = mode == "local" and sum(counts) >= SMALL
+    progress.start(f"growing a tree ({mode})")
+    if any(feature.noise is not None for feature in found):
+        records = root_records(
+            engine, coded_table, found, len(classes), by_class=mode != "global", local=local
+        )
+    else:
+        records = engine.materialize("records", bind("trees/root_as_coded", tables={"coded": coded_table}))
+    offsets = code_offsets(found, local=local)
+    return classes, counts, RecordsHere(engine, records, coded_table if local else None, offsets), offsets
+
+
+def _prepared_elsewhere(
+    engine: Engine,
+    source: str,
+    table: Table,
+    label: str,
+    found: Sequence[TreeFeature],
+    mode: Mode,
+    progress: Progress,
+) -> Prepared:
+    """Let the records of the root be coded where they live."""
+    (item,) = (item for item in engine.columns(table) if item.name == label)
+    check_class(item, source)
+    listed = values_elsewhere(engine, table, item, MOST_VALUES + 1)
+    classes = classes_of(engine, listed, label, VALUE)
+    counts = class_counts(engine, listed, classes)
+    progress.start(f"growing a tree ({mode})")
+    records = root_elsewhere(
+        engine,
+        source_of(engine, table),
+        coded(item, classes, found),
+        found,
+        len(classes),
+        by_class=mode != "global",
+    )
+    return classes, counts, records, code_offsets(found, local=False)
 
 
 def _class_counts(engine: Engine, coded: Table, classes: int) -> list[int]:

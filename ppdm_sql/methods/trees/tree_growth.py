@@ -20,12 +20,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.trees.coded_records import TreeFeature
 from ppdm_sql.methods.trees.gini_splits import Split, best_splits
+from ppdm_sql.methods.trees.level_records import CodeCounts, LevelRecords
 from ppdm_sql.methods.trees.model import Side, TreeNode
-from ppdm_sql.methods.trees.partitioning import ChildNode, LocalCells, Partition, partition_records
+from ppdm_sql.methods.trees.partitioning import ChildNode, Partition
 from ppdm_sql.methods.trees.root_records import SMALL, reconstructed_ends
 from ppdm_sql.methods.trees.sorted_assignment import (
     NO_BINS,
@@ -71,27 +70,29 @@ class _NextLevel:
     assignments: list[CellAssignment] = field(default_factory=lambda: [NO_BINS])
 
 
+def code_offsets(features: Sequence[TreeFeature], *, local: bool) -> list[int]:
+    """Give for each attribute its first code of a settled cell; 0 unless nodes reconstruct it (Local)."""
+    return [f.observed.cells if local and f.noise is not None else 0 for f in features]
+
+
 class TreeGrowth:
     """One tree while it grows.
 
-    ``coded`` is where the noisy values are, if nodes reconstruct distributions of their own (Local).
+    The records are those of the root at first; ``offsets`` are those of :func:`code_offsets`.
     """
 
     def __init__(
         self,
-        engine: Engine,
-        records: Table,
-        coded: Table | None,
+        records: LevelRecords,
         features: Sequence[TreeFeature],
+        offsets: Sequence[int],
         limits: Limits,
         progress: Progress,
     ) -> None:
-        self.engine, self.records, self.coded = engine, records, coded
-        self.features, self.limits, self.progress = features, limits, progress
-        local = coded is not None
-        self.offsets = [f.observed.cells if local and f.noise is not None else 0 for f in features]
-        self.widths = [o + f.cells + 1 for o, f in zip(self.offsets, features, strict=True)]
-        self.reconstructing = frozenset(place for place, offset in enumerate(self.offsets) if offset)
+        self.records, self.features, self.offsets = records, features, offsets
+        self.limits, self.progress = limits, progress
+        self.widths = [o + f.cells + 1 for o, f in zip(offsets, features, strict=True)]
+        self.reconstructing = frozenset(place for place, offset in enumerate(offsets) if offset)
 
     def grow(self, counts: Sequence[int]) -> list[TreeNode]:
         """Give the nodes, parents before children, numbered in this order, from the records by class."""
@@ -114,7 +115,9 @@ class TreeGrowth:
         block = max(MOST_COUNTS // (sum(self.widths) * classes), 1)
         for first in range(0, len(level), block):
             part = level[first : first + block]
-            counts = self._counts(first, len(part), classes, whole=len(part) == len(level))
+            some = {item.node.id: first + place for place, item in enumerate(part)}
+            found = self.records.counted(nodes, some, whole=len(part) == len(level))
+            counts = self._counts(found, first, len(part), classes)
             ends = self._reconstruct(part, counts)
             for position, split in enumerate(self._splits(counts)):
                 if split is not None:
@@ -123,8 +126,7 @@ class TreeGrowth:
                     children = self._divide(part[position], split, nodes)
                     self._send(first + position, split, children, own, own_ends, below)
         if below.nodes:
-            local = None if self.coded is None else LocalCells(self.coded, concatenated(below.assignments))
-            self.records = partition_records(self.engine, self.records, below.partition, self.offsets, local)
+            self.records.partition(below.partition, concatenated(below.assignments))
         return below.nodes
 
     def _send(
@@ -156,10 +158,8 @@ class TreeGrowth:
         tables = [found[:, offset:] for found, offset in zip(counts, self.offsets, strict=True)]
         return best_splits(tables, [feature.nominal for feature in self.features])
 
-    def _counts(self, first: int, nodes: int, classes: int, *, whole: bool) -> list[Ints]:
-        """Count the records of some nodes of the level by attribute, code and class."""
-        some = None if whole else range(first, first + nodes)
-        rows = self.engine.arrays(counting_query(self.records, len(self.features), some), step="counts")
+    def _counts(self, rows: CodeCounts, first: int, nodes: int, classes: int) -> list[Ints]:
+        """Put the counts of some nodes of the level into a matrix for each attribute and node."""
         sizes = [nodes * width * classes for width in self.widths]
         starts, widths = np.cumsum([0, *sizes]), np.array(self.widths)
         attribute = rows["attribute"]
@@ -212,45 +212,3 @@ class TreeGrowth:
             found[own, offset : offset + feature.cells] = cells.transpose(0, 2, 1)
             ends |= {(position, place): of_nodes[number] for number, position in enumerate(own)}
         return ends
-
-
-def counting_query(records: Table, attributes: int, nodes: range | None = None) -> str:
-    """Write the SELECT that counts the records of a level, or of some nodes of it.
-
-    Example:
-        >>> from ppdm_sql.engine.statements import formatted
-        >>> print(formatted(counting_query(Table("records"), 2, range(0, 5))))
-        SELECT
-          CAST(0 AS USMALLINT) AS attribute,
-          node,
-          code0 AS code,
-          class,
-          COUNT(*) AS records
-        FROM "records"
-        WHERE
-          node >= 0 AND node < 5
-        GROUP BY
-          node,
-          code0,
-          class
-        UNION ALL
-        SELECT
-          CAST(1 AS USMALLINT) AS attribute,
-          node,
-          code1 AS code,
-          class,
-          COUNT(*) AS records
-        FROM "records"
-        WHERE
-          node >= 0 AND node < 5
-        GROUP BY
-          node,
-          code1,
-          class
-    """
-    some = "" if nodes is None else f"WHERE node >= {nodes.start} AND node < {nodes.stop} "
-    return " UNION ALL ".join(
-        f"SELECT {place}::USMALLINT AS attribute, node, code{place} AS code, class, count(*) AS records "
-        f"FROM {records} {some}GROUP BY node, code{place}, class"
-        for place in range(attributes)
-    )

@@ -78,9 +78,12 @@ def models(db: Database, edges: str, patients: str, folder: Path) -> None:
     drawn["noise"]["y"] = "cells 4 equal-frequency"
     db.randomize(patients, into="noisier", identifiers={"b": "pseudonym"}, **there, **drawn)
     db.reconstruct(edges, into="d", noise=noisy | {"text": "retain 0.5"}, ranges=ranges, by_class="yes")
-    db.train(edges, class_column="yes", into="original", mode="original")
+    db.train(edges, class_column="yes", into="original", mode="original", min_split=2)
     noise, ranges = {"exact": "uniform 2000"}, {"exact": (0, 100)}
     db.train(edges, class_column="yes", into="byclass", columns=["exact"], noise=noise, ranges=ranges)
+    grown: dict[str, Any] = {"columns": ["a", "x"], "noise": {"x": "uniform 30"}, "ranges": {"x": (0, 99)}}
+    for mode in ("global", "byclass"):
+        db.train(patients, class_column="b", into=mode + "_x", mode=mode, min_split=2, test=patients, **grown)
 
 
 @pytest.fixture
@@ -224,6 +227,7 @@ CHANGED: list[tuple[dialect.Rewrite, str, str]] = [
     (dialect.no_numbers, "SELECT isnan(a) FROM t", "NOT a IS NULL"),
     (dialect.finite_numbers, "SELECT isfinite(a) FROM t", "DOUBLE('Infinity')"),
     (dialect.exact_means, "SELECT favg(a) FROM t", " AVG("),
+    (dialect.letters, "SELECT a COLLATE C FROM t", "SELECT a FROM"),
 ]
 """A statement for each rewrite, and what only the rewrite makes of it."""
 

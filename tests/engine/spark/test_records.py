@@ -97,40 +97,6 @@ def test_records_must_be_told_apart(ledger: Database, both: tuple[str, str]) -> 
         ledger.randomize(both[1], into="r", noise={"age": "uniform 20"}, seed=1, person="city")
 
 
-@pytest.mark.parametrize("mode", ["original", "randomized", "byclass", "global", "local"])
-def test_trees_are_the_same(ledger: Database, both: tuple[str, str], mode: str) -> None:
-    trees = []
-    for source, into in zip(both, ("m1", "m2"), strict=True):
-        noise = {} if mode == "original" else {"age": "uniform 15"}
-        made = ledger.train(
-            source,
-            class_column="risk",
-            into=into,
-            mode=mode,
-            columns=["age", "job", "city"],
-            noise=noise,
-            ranges={} if mode == "original" else {"age": (20, 80)},
-            test=source,
-        )
-        trees.append((made.tree(), made.row().confusion))
-    if mode in ("original", "randomized"):
-        assert trees[0] == trees[1]
-    else:  # equal values of noise are told apart by the order of rows, of which Spark has none
-        assert trees[0][0].root.counts == trees[1][0].root.counts
-    assert len(trees[1][0].nodes) > 1
-
-
-def test_a_tree_reads_what_it_can(ledger: Database, spark_session: Any) -> None:
-    spark_session.sql(
-        "CREATE OR REPLACE TEMP VIEW odd_ones AS"
-        " SELECT id % 2 = 0 AS good, id AS x, array(1) AS odd FROM range(400)"
-    )
-    made = ledger.train("odd_ones", class_column="good", into="m", mode="original")
-    assert made.tree().root.records == 400
-    with pytest.raises(InvalidSource, match="'odd' of odd_ones has the type array"):
-        ledger.train("odd_ones", class_column="good", into="n", columns=["odd"], mode="original")
-
-
 @pytest.mark.parametrize("count", [None, "n"])
 def test_swaps_are_the_same(ledger: Database, parquet: Parquet, count: str | None) -> None:
     number = "" if count is None else ", i % 3 AS n"
@@ -165,17 +131,6 @@ def test_swaps_carry_other_columns_and_persons(ledger: Database, both: tuple[str
             assert len(records(ledger, there)) == 3000
         else:
             assert records(ledger, there) == records(ledger, here)
-
-
-def test_repeated_records_and_counts_arrive_as_often_as_they_are(
-    ledger: Database, spark_session: Any
-) -> None:
-    spark_session.sql(
-        "CREATE OR REPLACE TEMP VIEW counted AS SELECT * FROM VALUES"
-        " ('a', 'x', 3), ('a', 'x', 2), ('b', 'y', 4), ('b', 'x', 0), (NULL, 'y', 1) AS t(g, c, n)"
-    )
-    made = ledger.train("counted", class_column="c", into="m", mode="original", columns=["g"])
-    assert made.tree().root.records == 5
 
 
 def test_what_does_not_take_tables_of_spark_says_so(ledger: Database, both: tuple[str, str]) -> None:
@@ -258,8 +213,6 @@ def test_an_empty_table_is_refused_as_in_duckdb(ledger: Database, parquet: Parqu
     nobody = parquet("nobody", f"FROM ({PEOPLE}) LIMIT 0")
     with pytest.raises(InvalidSource, match="has no records"):
         ledger.randomize(nobody, into="r", noise={"pay": "gaussian 5000"}, record="id", seed=1)
-    with pytest.raises(InvalidSource, match="no record with a class"):
-        ledger.train(nobody, class_column="risk", into="m", mode="original")
     with pytest.raises(InvalidSource):
         ledger.swap(nobody, into="s", confidential=["city"], by=["job"], proportion=0.3)
     assert ledger.releases() == []

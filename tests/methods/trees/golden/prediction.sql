@@ -1,16 +1,16 @@
 SELECT
   actual,
   predicted,
-  COUNT(*)
+  COUNT(*) AS "records"
 FROM (
   SELECT
-    CAST("t"."risk" AS TEXT) COLLATE C AS "actual",
-    CASE WHEN CAST("t"."job" AS TEXT) COLLATE C IN ('clerk') THEN 0 ELSE 1 END AS "predicted"
-  FROM "memory"."main"."people" AS t
+    CAST("s"."risk" AS TEXT) COLLATE C AS "actual",
+    CASE WHEN CAST("s"."job" AS TEXT) COLLATE C IN ('clerk') THEN 0 ELSE 1 END AS "predicted"
+  FROM "memory"."main"."people" AS s
 ) AS r
 GROUP BY
-  1,
-  2;
+  actual,
+  predicted;
 
 BEGIN;
 
