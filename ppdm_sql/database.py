@@ -1074,7 +1074,7 @@ class Database:
         )
         return train(self.engine, table, request, progress or WarningProgress())
 
-    @takes_sources("table")
+    @takes_sources("table", elsewhere=True)
     @alone
     def predict(
         self,
@@ -1085,6 +1085,7 @@ class Database:
         keep: Sequence[str] | None = None,
         column: str = "predicted",
         types: Mapping[str, str] | None = None,
+        to: str | None = None,
     ) -> Predicted:
         """Make a table of the records of another with the class that a model predicts for each.
 
@@ -1098,6 +1099,7 @@ class Database:
             keep: The columns to take over; by default all.
             column: The column with the predicted class, in the type of the training table's.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            to: Folder of Spark where the rows are written; of a table there, ``into`` is a view of them.
 
         Returns:
             The records by predicted class.
@@ -1122,7 +1124,8 @@ class Database:
         from ppdm_sql.methods.trees.storing import Model
 
         found = model if isinstance(model, Model) else self.model(model)
-        return found.predict(table, into=into, keep=None if keep is None else listed(keep), column=column)
+        shown = None if keep is None else listed(keep)
+        return found.predict(table, into=into, keep=shown, column=column, to=to)
 
     @alone
     def install(self, *, short_names: bool = True) -> Installed:

@@ -9,6 +9,7 @@ from ppdm_sql.cli.parameters import Common, Given, takes
 EXAMPLES = (
     "ppdm predict people.duckdb people_model new_people --into new_classes",
     "ppdm predict people.duckdb people_model new_people --keep id --column class --into new_classes",
+    "ppdm predict people.duckdb people_model /data/new --spark sc://host:15002 --into new --to /data/classes",
 )
 
 
@@ -23,4 +24,7 @@ def run(database: DatabasePath, given: Given, common: Common) -> None:
         made = db.predict(**given)
     if not common.sql:
         print_tables([("", (made.column, "records"), list(made.classes.items()))], common.form)
-        notice(f"Made table {given['into']}: {sum(made.classes.values())} rows.", quiet=common.quiet)
+        rows, kind = sum(made.classes.values()), "view" if made.is_view else "table"
+        notice(f"Made {kind} {made.into}: {rows} rows.", quiet=common.quiet)
+        if made.to is not None:
+            notice(f"Wrote {made.to}: {rows} rows.", quiet=common.quiet)

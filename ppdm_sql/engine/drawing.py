@@ -45,6 +45,19 @@ def drawn_elsewhere(
         engine.sources.pop(made, None)
 
 
+def selected_elsewhere(source: Source, query: Query, *, step: str) -> Source:
+    """Give the rows that a query gives over a table that lives elsewhere; nothing is read yet.
+
+    Args:
+        source: The table.
+        query: Gets it under the alias ``s``; its columns have names of the package's own.
+        step: What is selected, for messages.
+    """
+    from ppdm_sql.engine.spark.drawing import selected_rows
+
+    return selected_rows(cast("SparkSource", source), query, step)
+
+
 def kept_elsewhere(source: Source, query: Query, *, step: str, number: str | None = None) -> Source:
     """Let the rows that a query gives over a table that lives elsewhere be kept there for as long as needed.
 

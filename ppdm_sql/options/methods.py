@@ -310,7 +310,7 @@ _PREDICT = (
         metavar="NAME",
         default="predicted",
     ),
-    TYPES,
+    *(TYPES, TO),
 )
 _APPLY = (
     *(RELEASE, TABLE, NEW_TABLE),

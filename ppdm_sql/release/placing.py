@@ -78,21 +78,20 @@ class Placing:
         """Whether rows that are drawn elsewhere can be written here, and be read by the database in place."""
         return self.location.kind == "folder" and not set(self.target) & set("*?[]{}\\")
 
-    def write_drawn(self, engine: Engine, rows: Table, columns: Mapping[str, str]) -> Source:
+    def write_drawn(self, rows: Source, columns: Mapping[str, str]) -> Source:
         """Let rows be written aside where they were drawn; none of them passes through here.
 
         Args:
-            engine: The database.
-            rows: Stands in for the rows.
+            rows: The rows.
             columns: What each column is called in the release, and what in the rows.
 
         Returns:
             What was written, for the audit.
         """
         store = cast(DrawnRowStore, self.store)
-        if engine.dry:
-            return engine.sources[rows]
-        store.write_drawn(engine.sources[rows], columns)
+        if self.engine.dry:
+            return rows
+        store.write_drawn(rows, columns)
         self.files = self._written()
         return store.written()
 

@@ -98,6 +98,21 @@ def kept_rows(source: SparkSource, query: Query, step: str, number: str | None) 
     return FrameSource(place, source.shown, place.run(step, made))
 
 
+def selected_rows(source: SparkSource, query: Query, step: str) -> FrameSource:
+    """Give the rows that a query gives over a source; it runs whenever something reads them.
+
+    Args:
+        source: The source.
+        query: Gets it under the alias ``s``; its columns have names of the package's own.
+        step: What is selected, for messages.
+
+    Raises:
+        PpdmError: A column cannot be read, or Spark refused.
+    """
+    tree, place = source._over(query, valid=True), source.place
+    return FrameSource(place, source.shown, place.run(step, lambda: source._frame(tree, step)))
+
+
 def kept(place: SparkPlace, frame: Any, schema: str) -> Any:
     """Have the rows of a frame made, now and once.
 

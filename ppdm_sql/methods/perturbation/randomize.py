@@ -314,7 +314,7 @@ class RandomizeRun(Run[Randomized]):
         names = [item.name for item in arriving]
         self.elsewhere.enter_context(drawn_elsewhere(engine, self.table, names, work, table))
         outputs = {name: working for working, name in self._outputs(noisy)}
-        self.written = self.placed.write_drawn(engine, table, outputs)
+        self.written = self.placed.write_drawn(source_of(engine, table), outputs)
 
     def _outputs(self, noisy: Sequence[NoisyColumn]) -> list[tuple[str, str]]:
         """Give the working name and the released name of each column."""

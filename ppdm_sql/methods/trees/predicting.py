@@ -15,6 +15,8 @@ from ppdm_sql.engine.types import Kind, double, kind_of
 from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, choices
 from ppdm_sql.methods.trees.model import DecisionTree, Side, TreeNode
 from ppdm_sql.release.catalogue import check_free
+from ppdm_sql.release.placed_rows import PlacedRows
+from ppdm_sql.release.placing import placing
 
 ColumnOf = Callable[[str], exp.Expression]
 """Gives the column, or the parameter, that holds an attribute."""
@@ -30,6 +32,8 @@ class Predicted:
     into: str
     column: str  # its column with the predicted class
     classes: dict[str, int]  # records by predicted class
+    to: str | None = None  # where the rows stand outside of the database, if they do
+    is_view: bool = False  # whether they stand there alone, and a view reads them in place
 
 
 # -- the expression ---------------------------------------------------------------------------------
@@ -172,12 +176,21 @@ def _check_texts(tree: DecisionTree, names: Mapping[str, str], types: Mapping[st
 
 
 def predict(
-    engine: Engine, tree: DecisionTree, table: str, *, into: str, keep: Sequence[str] | None, name: str
+    engine: Engine,
+    tree: DecisionTree,
+    table: str,
+    *,
+    into: str,
+    keep: Sequence[str] | None,
+    name: str,
+    to: str | None,
 ) -> Predicted:
     """Make a table of the records of another with the predicted class; see :meth:`ppdm_sql.Database.predict`.
 
     Cost: one scan of the table, which is written.
     """
+    from ppdm_sql.methods.trees.predicting_elsewhere import check_place, place_predictions
+
     engine.require_autocommit()
     source, place = engine.find(table), check_free(engine, into)
     names = columns_for(engine, tree, source)
@@ -188,11 +201,21 @@ def predict(
             f"Column {name!r} of {source.name} is called as that of the prediction.",
             "Give another name with --column.",
         )
-    predicted = alias(class_of(tree, lambda used: column(names[used], "t")), name)
-    rows = exp.select(*(column(other, "t") for other in shown), predicted).from_(aliased(source, "t"))
-    target = Table(into, place.schema, place.catalog)
-    with engine.workspace(), engine.transaction():
-        engine.write(f"CREATE TABLE {target} AS {render(rows)}", step="predict")
+    target, elsewhere = Table(into, place.schema, place.catalog), is_stand_in(engine, source)
+    if elsewhere:
+        _check_texts(tree, names, {item.name: item.type for item in engine.columns(source)})
+    with engine.workspace(), placing(engine, to) as placed, engine.transaction():
+        if elsewhere:
+            rows = source_of(engine, source)
+            place_predictions(engine, tree, rows, names, shown, name, target, check_place(rows, placed))
+        else:
+            predicted = alias(class_of(tree, lambda used: column(names[used], "t")), name)
+            copied = exp.select(*(column(other, "t") for other in shown), predicted)
+            select = render(copied.from_(aliased(source, "t")))
+            engine.write(f"CREATE TABLE {target} AS {select}", step="predict")
+            if placed is not None and not engine.dry:
+                placed.write_rows(PlacedRows.of_table(target, [*shown, name], None))
+                placed.publish()
         counting = bind("trees/predicted_classes", tables={"target": target}, columns={"predicted": [name]})
         counts = [] if engine.dry else engine.query(counting, step="predicted_classes")
-    return Predicted(into, name, dict(counts))
+    return Predicted(into, name, dict(counts), None if placed is None else placed.target, elsewhere)

@@ -92,10 +92,16 @@ class Model:
         return tuple(confusion(self._engine, self.tree(), test))
 
     def predict(
-        self, table: str, *, into: str, keep: Sequence[str] | None = None, column: str = "predicted"
+        self,
+        table: str,
+        *,
+        into: str,
+        keep: Sequence[str] | None = None,
+        column: str = "predicted",
+        to: str | None = None,
     ) -> Predicted:
         """Make a table of the records of another with the predicted class; see ``Database.predict``."""
-        return predict(self._engine, self.tree(), table, into=into, keep=keep, name=column)
+        return predict(self._engine, self.tree(), table, into=into, keep=keep, name=column, to=to)
 
     def report(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write a page on the model, with its tree drawn; it is the owner's.

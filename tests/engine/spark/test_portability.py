@@ -78,7 +78,8 @@ def models(db: Database, edges: str, patients: str, folder: Path) -> None:
     drawn["noise"]["y"] = "cells 4 equal-frequency"
     db.randomize(patients, into="noisier", identifiers={"b": "pseudonym"}, **there, **drawn)
     db.reconstruct(edges, into="d", noise=noisy | {"text": "retain 0.5"}, ranges=ranges, by_class="yes")
-    db.train(edges, class_column="yes", into="original", mode="original", min_split=2)
+    model = db.train(edges, class_column="yes", into="original", mode="original", min_split=2)
+    db.predict(model, edges, into="predicted", to=f"{folder}/predicted")
     noise, ranges = {"exact": "uniform 2000"}, {"exact": (0, 100)}
     db.train(edges, class_column="yes", into="byclass", columns=["exact"], noise=noise, ranges=ranges)
     grown: dict[str, Any] = {"columns": ["a", "x"], "noise": {"x": "uniform 30"}, "ranges": {"x": (0, 99)}}
