@@ -56,7 +56,7 @@ ALONE = {
     "show": {"--partitions", "--step", "--limit", "--test", "--all"},
     "suppress": {"--accept-partial", "--export", "--force", "--spark"},
     "generalize": {"--accept-partial", "--export", "--force", "--spark"},
-    **dict.fromkeys(("apply", "verify", "drop", "reconstruct", "train"), {"--spark"}),
+    **dict.fromkeys(("apply", "verify", "drop", "reconstruct", "train", "predict"), {"--spark"}),
     "swap": {"--export", "--force", "--spark"},
     "randomize": {"--export", "--force", "--spark"},
     "integrate": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ppdm_sql.cli.options import DatabasePath
 from ppdm_sql.cli.output import notice, print_tables
-from ppdm_sql.cli.parameters import Common, Given, takes
+from ppdm_sql.cli.parameters import CommonOfSpark, Given, takes
 
 EXAMPLES = (
     "ppdm predict people.duckdb people_model new_people --into new_classes",
@@ -14,7 +14,7 @@ EXAMPLES = (
 
 
 @takes("predict")
-def run(database: DatabasePath, given: Given, common: Common) -> None:
+def run(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
     """Copy a table and add the class that a model predicts.
 
     All columns are taken over, or those of --keep. Give records as they are: a model that was trained on

@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 from spark_tables import ODD
+from typer.testing import CliRunner
 
 from ppdm_sql import Database
+from ppdm_sql import open as ppdm_open
+from ppdm_sql.cli.app import app
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, NameTaken
 from ppdm_sql.methods.trees.storing import Model
 from ppdm_sql.release.placing import Placing
@@ -130,3 +133,15 @@ def test_a_number_where_the_model_takes_texts_is_refused(
     numbers = parquet("numbers", f'SELECT 30 AS age, 5.0::DOUBLE AS pay, 7 AS "{QUOTED}"')
     with pytest.raises(InvalidSource, match="something else"):
         ledger.predict(model, numbers, into="p", to=str(tmp_path / "out"))
+
+
+def test_the_command_says_where_the_rows_are(people: str, spark_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "models.duckdb"
+    with ppdm_open(file, create=True) as db:
+        db.train(f"{people}/*.parquet", class_column="risk", mode="original", columns=["age"], into="m")
+    words = ["predict", str(file), "m", people, "--spark", spark_url, "--keep", "id", "--into", "classes"]
+    done = CliRunner().invoke(app, [*words, "--to", str(tmp_path / "classes")])
+    assert done.exit_code == 0, done.output
+    assert f"Made view classes: 800 rows.\nWrote {tmp_path / 'classes'}: 800 rows." in done.output
+    refused = CliRunner().invoke(app, [*words[:-1], "others"])
+    assert refused.exit_code == 2 and "nothing says where their classes go" in refused.output
