@@ -159,7 +159,7 @@ def revision(folder: Path) -> str:
     return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
 
-def stamped(line: Any) -> Any:
+def stamped(line: Line) -> Any:
     """Say when, of which revision and on how many cores a line was measured."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return dataclasses.replace(line, date=today, revision=revision(HERE), cores=os.cpu_count() or 1)
@@ -179,12 +179,8 @@ def rows(name: str, file: Path = FILE) -> list[Row]:
 def keep(lines: Sequence[Line], file: Path = FILE) -> None:
     """Put lines in the file, in the place of those that were measured of the same before."""
     every = {line.key: line for line in (*kept(file), *lines)}
-    write(file, [json.dumps(_rounded(line)) for line in _ordered(list(every.values()))])
-
-
-def write(file: Path, lines: Sequence[str]) -> None:
-    """Write a list of what is JSON already, a line each."""
-    file.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")
+    written = [json.dumps(_rounded(line)) for line in _ordered(list(every.values()))]
+    file.write_text("[\n" + ",\n".join(written) + "\n]\n", encoding="utf-8")
 
 
 def _ordered(lines: Sequence[Line]) -> list[Line]:

@@ -101,13 +101,18 @@ def pseudonym_faults(
             faults += [f"{name!r} is not one number for each person and the own records"] * (first != second)
             continue
         odd, open_ = engine.query(render(_given_away(before, after, own)), step="pseudonyms")[0]
-        found = [
-            (first != second, f"the pseudonyms of {name!r} are not one for each value and its records"),
-            (odd, f"{odd} values of {name!r} are no pseudonyms"),
-            (open_, f"pseudonyms of {name!r} can be computed from the values"),
-        ]
-        faults += [words for wrong, words in found if wrong]
+        faults += worded(name, differ=first != second, odd=odd, computable=open_)
     return faults
+
+
+def worded(name: str, *, differ: bool, odd: int, computable: bool) -> list[str]:
+    """Say in words what was found wrong with the pseudonyms of a column."""
+    found = [
+        (differ, f"the pseudonyms of {name!r} are not one for each value and its records"),
+        (odd, f"{odd} values of {name!r} are no pseudonyms"),
+        (computable, f"pseudonyms of {name!r} can be computed from the values"),
+    ]
+    return [words for wrong, words in found if wrong]
 
 
 def _people(rows: exp.Select, own: exp.Column) -> exp.Select:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from ppdm_sql.audit.fingerprints import TEXT, fingerprint, total
-from ppdm_sql.audit.pseudonyms import SHAPE, refuse_pseudonyms
+from ppdm_sql.audit.pseudonyms import SHAPE, refuse_pseudonyms, worded
 from ppdm_sql.audit.randomized_elsewhere import WIDE, known_values
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import alias, column
@@ -59,18 +59,12 @@ def accept_pseudonyms_elsewhere(
     faults: list[str] = []
     for name in names:
         before, after = (_people(rows, name, unchanged, rows is source) for rows in (source, released))
-        found = [
-            (
-                before[:2] != after[:2],
-                f"the pseudonyms of {name!r} are not one for each value and its records",
-            ),
-            (after.odd, f"{after.odd} values of {name!r} are no pseudonyms"),
-            (
-                after.known and before.shown == after.shown,
-                f"pseudonyms of {name!r} can be computed from the values",
-            ),
-        ]
-        faults += [words for wrong, words in found if wrong]
+        faults += worded(
+            name,
+            differ=before[:2] != after[:2],
+            odd=after.odd,
+            computable=bool(after.known and before.shown == after.shown),
+        )
     refuse_pseudonyms(faults)
 
 

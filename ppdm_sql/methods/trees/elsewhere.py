@@ -283,12 +283,18 @@ def moved(rows: exp.Expression, partition: Partition, attributes: int) -> exp.Ex
     shown = [alias(column(name, "s"), name) for name in ("class", *codes)]
     of_node = exp.EQ(this=exp.column("node", "k"), expression=column("node", "s"))
     placed = exp.select(*shown, place).from_(rows)
-    placed = placed.join(_listed(splits, ["node", "attribute", "first_place"], "k"), on=of_node)
-    children = _sql("SELECT unnest(generate_series(low, high - 1)) AS place, node FROM runs")
-    children.find(exp.Table).replace(_listed(runs, ["low", "high", "node"], "v"))  # type: ignore[union-attr]
+    placed = placed.join(listed(splits, ["node", "attribute", "first_place"], "k"), on=of_node)
     query = exp.select("c.node", "p.class", *(f"p.{code}" for code in codes)).from_(placed.subquery("p"))
-    return query.join(cast(exp.Query, children).subquery("c"), on="c.place = p.place")
+    return query.join(unfolded_runs(runs, "place", "node").subquery("c"), on="c.place = p.place")
 
 
-def _listed(rows: Sequence[tuple[int, ...]], names: Sequence[str], called: str) -> exp.Values:
+def unfolded_runs(runs: Sequence[tuple[int, ...]], number: str, value: str) -> exp.Query:
+    """Write a row for each number of runs: each has the first, the one behind the last, and their value."""
+    query = _sql(f"SELECT unnest(generate_series(low, high - 1)) AS {number}, {value} FROM runs")
+    query.find(exp.Table).replace(listed(runs, ["low", "high", value], "v"))  # type: ignore[union-attr]
+    return cast(exp.Query, query)
+
+
+def listed(rows: Sequence[tuple[int, ...]], names: Sequence[str], called: str) -> exp.Values:
+    """Write rows of numbers as a table."""
     return exp.values(list(rows), alias=called, columns=list(names))

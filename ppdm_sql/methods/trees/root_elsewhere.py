@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
-import sqlglot
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
@@ -19,7 +18,7 @@ from ppdm_sql.engine.names import alias, column
 from ppdm_sql.engine.source import Query, Source
 from ppdm_sql.engine.statements import literal, union_all
 from ppdm_sql.methods.trees.coded_records import TreeFeature
-from ppdm_sql.methods.trees.elsewhere import RecordsElsewhere, grouped_counts
+from ppdm_sql.methods.trees.elsewhere import RecordsElsewhere, grouped_counts, listed, unfolded_runs
 from ppdm_sql.methods.trees.root_records import assigned, by_attribute
 from ppdm_sql.methods.trees.sorted_assignment import CellAssignment, Ints
 
@@ -116,8 +115,8 @@ def records_query(
             shown.append(alias(column(f"code{place}", "s"), f"code{place}"))
             continue
         assignment, bin = assignments[place], _bin(feature, place, by_class=by_class)
-        joined = column("bin", f"w{place}")
-        whole.append((f"w{place}", _whole_bins(assignment.whole), exp.EQ(this=joined, expression=bin)))
+        bins = unfolded_runs(_tuples(assignment.whole), "bin", "cell")
+        whole.append((f"w{place}", bins, exp.EQ(this=column("bin", f"w{place}"), expression=bin)))
         cell: exp.Expression = column("cell", f"w{place}")
         if len(assignment.divided):
             divided.append(_ranked(rows, place, bin, assignment.divided))
@@ -150,15 +149,6 @@ def _bin(feature: TreeFeature, place: int, *, by_class: bool) -> exp.Expression:
     return exp.Add(this=first, expression=bin)
 
 
-def _whole_bins(runs: Ints) -> exp.Query:
-    """Write ``bin, cell`` of the bins whose records all go to one cell."""
-    query = sqlglot.parse_one(
-        "SELECT unnest(generate_series(low, high - 1)) AS bin, cell FROM runs", dialect="duckdb"
-    )
-    query.find(exp.Table).replace(_listed(runs, ["low", "high", "cell"], "v"))  # type: ignore[union-attr]
-    return cast(exp.Query, query)
-
-
 def _ranked(rows: exp.Expression, place: int, bin: exp.Expression, divided: Ints) -> exp.Select:
     """Write ``attribute, id, cell`` of the records in divided bins: the rank by value tells the cell."""
     among = exp.In(
@@ -176,11 +166,11 @@ def _ranked(rows: exp.Expression, place: int, bin: exp.Expression, divided: Ints
         order=exp.Order(expressions=[exp.Ordered(this=exp.column(name)) for name in ("value", "id")]),
     )
     ranked = exp.select("id", "bin", alias(exp.Sub(this=rank, expression=literal(1)), "rank"))
-    parts = _listed(divided, ["bin", "low", "high", "cell"], "b")
+    parts = listed(_tuples(divided), ["bin", "low", "high", "cell"], "b")
     own = "b.bin = r.bin AND r.rank >= b.low AND r.rank < b.high"
     found = exp.select(alias(literal(place), "attribute"), "r.id", "b.cell")
     return found.from_(ranked.from_(some.subquery("p")).subquery("r")).join(parts, on=own)
 
 
-def _listed(rows: Ints, names: Sequence[str], called: str) -> exp.Values:
-    return exp.values([tuple(row) for row in rows.tolist()], alias=called, columns=list(names))
+def _tuples(rows: Ints) -> list[tuple[int, ...]]:
+    return [tuple(row) for row in rows.tolist()]
