@@ -133,10 +133,15 @@ def test_swaps_carry_other_columns_and_persons(ledger: Database, both: tuple[str
             assert records(ledger, there) == records(ledger, here)
 
 
-def test_what_does_not_take_tables_of_spark_says_so(ledger: Database, both: tuple[str, str]) -> None:
+def test_predict_of_a_table_in_spark_says_that_it_needs_a_folder(
+    ledger: Database, both: tuple[str, str]
+) -> None:
     ledger.train(both[0], class_column="risk", into="m", mode="original", columns=["age"])
-    with pytest.raises((InvalidSource, UnknownTable), match="lives elsewhere"):
+    with pytest.raises(InvalidOption, match="stay where they live") as refused:
         ledger.predict("m", both[1], into="p")
+    assert "--to" in str(refused.value)
+    with pytest.raises(UnknownTable):
+        ledger.audit("p", ["age"])
 
 
 def test_noisy_and_swapped_rows_are_written_where_the_records_live(
