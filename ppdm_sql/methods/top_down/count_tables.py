@@ -30,6 +30,7 @@ class CountTable:
     Args:
         table: Its name.
         rows: How many it has.
+        records: How many it counts, all rows together.
         values: For each attribute in it, an original value code for each code of the table.
         codes: For each attribute in it, the code of the table for each original value code.
         counted: Names of the counted columns: ``n, p0, p1, ...``.
@@ -37,6 +38,7 @@ class CountTable:
 
     table: Table
     rows: int
+    records: int
     values: Mapping[int, Codes]
     codes: Mapping[int, Codes]
     counted: Sequence[str]
@@ -75,10 +77,10 @@ def sums(counted: Iterable[str]) -> str:
     return ", ".join(f"sum({name})::BIGINT AS {name}" for name in counted)
 
 
-def _made(engine: Engine, query: str, params: Mapping[str, object]) -> tuple[Table, int]:
+def _made(engine: Engine, query: str, params: Mapping[str, object]) -> tuple[Table, int, int]:
     table = engine.materialize("grid", query, params)
-    ((rows,),) = engine.query(bind("top_down/grid_rows", tables={"grid": table}), step="grid_rows")
-    return table, rows
+    ((rows, records),) = engine.query(bind("top_down/grid_rows", tables={"grid": table}), step="grid_rows")
+    return table, rows, records
 
 
 def count_table(
@@ -121,14 +123,14 @@ def count_table_sql(
         >>> print(formatted(text), params)
         SELECT
           c0 AS c0,
-          CAST($code1 AS UINTEGER[])[c1 + 1] AS c1,
+          CAST(CASE WHEN c1 < 1 THEN 0 ELSE CASE WHEN c1 < 2 THEN 1 ELSE 2 END END AS UINTEGER) AS c1,
           CAST(SUM(n) AS BIGINT) AS n,
           CAST(COALESCE(SUM(n) FILTER(WHERE
             c3 = 1), 0) AS BIGINT) AS p0
         FROM "atoms"
         GROUP BY
           1,
-          2 {'code1': [0, 1, 2, 2]}
+          2 {}
     """
     counts = ["sum(n)::BIGINT AS n"]
     for j, (column, code) in enumerate(counted):
