@@ -58,7 +58,7 @@ class CountTable:
         columns = ", ".join(f"c{i}" for i in attributes)
         query = f"SELECT {columns}, {sums(self.counted)} FROM {self.table} GROUP BY {columns}"
         values, codes = ({i: some[i] for i in attributes} for some in (self.values, self.codes))
-        return CountTable(*_made(engine, query, {}), values, codes, self.counted)
+        return CountTable(*_made(engine, query, {}), self.records, values, codes, self.counted)
 
     def merge(self, engine: Engine, parts: Sequence[Codes]) -> CountTable:
         """Give a smaller table in which values of the same part have one code; one scan of this one."""
@@ -69,7 +69,7 @@ class CountTable:
             merged[i] = inverse.ravel()
         columns, params = _coded(merged)
         query = f"SELECT {', '.join([*columns, sums(self.counted)])} FROM {self.table} GROUP BY ALL"
-        return CountTable(*_made(engine, query, params), values, codes, self.counted)
+        return CountTable(*_made(engine, query, params), self.records, values, codes, self.counted)
 
 
 def sums(counted: Iterable[str]) -> str:
@@ -77,10 +77,10 @@ def sums(counted: Iterable[str]) -> str:
     return ", ".join(f"sum({name})::BIGINT AS {name}" for name in counted)
 
 
-def _made(engine: Engine, query: str, params: Mapping[str, object]) -> tuple[Table, int, int]:
+def _made(engine: Engine, query: str, params: Mapping[str, object]) -> tuple[Table, int]:
     table = engine.materialize("grid", query, params)
-    ((rows, records),) = engine.query(bind("top_down/grid_rows", tables={"grid": table}), step="grid_rows")
-    return table, rows, records
+    ((rows,),) = engine.query(bind("top_down/grid_rows", tables={"grid": table}), step="grid_rows")
+    return table, rows
 
 
 def count_table(
@@ -103,7 +103,8 @@ def count_table(
             values[i], codes[i] = first, inverse.ravel()
     names = ["n", *(f"p{j}" for j in range(len(counted)))]
     merged = {i: None if part is None else codes[i] for i, part in parts.items()}
-    return CountTable(*_made(engine, *count_table_sql(atoms.table, merged, counted)), values, codes, names)
+    made = _made(engine, *count_table_sql(atoms.table, merged, counted))
+    return CountTable(*made, atoms.records, values, codes, names)
 
 
 def count_table_sql(

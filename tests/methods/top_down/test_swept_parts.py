@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
+from unittest import mock
 
 import duckdb
 import numpy as np
 import pytest
 
+import ppdm_sql
 from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.top_down import groupings, loop
 from ppdm_sql.methods.top_down.swept_parts import SweptParts, sweep_sql
 from ppdm_sql.privacy import ValueCounts, parse
 
@@ -54,3 +57,22 @@ def test_each_candidate_is_measured_as_if_it_were_alone(most: int) -> None:
             held[place] = held.get(place, 0) + p0
         wanted += [min(sizes.values()), max(held[place] / sizes[place] for place in sizes)]
     assert list(row or ()) == wanted
+
+
+def test_counts_of_a_population_that_is_larger_than_the_table_do_not_run_over() -> None:
+    steps = []
+    for least in (0, 10**9):
+        with (
+            duckdb.connect() as connection,
+            mock.patch.object(groupings, "WORTH_SWEEPING", least),
+            mock.patch.object(loop, "SHORTEST", 10**9),  # the candidates are measured, no way ahead of them
+        ):
+            people = "SELECT i % 10 AS x, i % 7 AS y, i % 10 < 5 AND i % 7 < 4 AS c FROM range({}) AS r(i)"
+            connection.execute(f"CREATE TABLE t AS {people.format(60)}")
+            connection.execute(f"CREATE TABLE p AS {people.format(50_000)}")
+            asked = ["k-map >= 4000 on x, y in p", "k >= 2 on x, y"]
+            release = ppdm_sql.open(connection).generalize("t", asked, class_column="c", into="r")
+            steps.append([(step.attribute, step.children, step.score) for step in release.steps()])
+            assert release.verify().holds
+    assert steps[0] == steps[1]
+    assert len(steps[0]) > 1
