@@ -2,6 +2,7 @@
 
 States and candidates travel as parameters, lists that are looked up by code: ``$part<i>`` gives the part of
 attribute ``i`` that a code is in, ``$key<i>`` its share in the key of a group, a mixed-radix number.
+Candidates of several attributes at once: :mod:`~ppdm_sql.methods.top_down.swept_parts`.
 The examples are of the papers' bank customers by Job (``c0``) and Country (``c1``), under the template that
 nobody may be inferred to be discharged; ``p0`` counts those who are.
 """
