@@ -25,14 +25,13 @@ from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.person_columns import check_persons
 from ppdm_sql.engine.records import read_records
 from ppdm_sql.engine.source import Source, is_stand_in, source_of
-from ppdm_sql.engine.statements import bind, render
+from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import is_stable, read_source
 from ppdm_sql.methods.perturbation.batch_noise import batch_noise
 from ppdm_sql.methods.perturbation.column_statistics import moments_of, source_rows
 from ppdm_sql.methods.perturbation.correlated_noise import mixing_matrix
-from ppdm_sql.methods.perturbation.elsewhere import marginal_elsewhere
 from ppdm_sql.methods.perturbation.key_reuse import key_notices, repeated_notices
 from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, as_json, as_text
 from ppdm_sql.methods.perturbation.noise_draws import Identity, NoiseDrawer, Stream, registered
@@ -60,6 +59,7 @@ from ppdm_sql.methods.perturbation.record_key import (
 )
 from ppdm_sql.methods.perturbation.request import RandomizeRequest
 from ppdm_sql.methods.perturbation.roles import RandomizeRoles, assign_randomize_roles
+from ppdm_sql.methods.perturbation.source_counts import value_counts
 from ppdm_sql.methods.perturbation.spectral_attack import deviation, filter_attack
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn
@@ -405,16 +405,11 @@ class RandomizeRun(Run[Randomized]):
 
     def _marginals(self, table: Table, noisy: Sequence[NoisyColumn]) -> dict[str, dict[str, int]]:
         """Count the released categories and cells."""
-        found: dict[str, dict[str, int]] = {}
-        for place, it in enumerate(noisy):
-            if isinstance(it.noise, Cells | Retain):
-                if self.drawn_there:
-                    found[it.column.name] = marginal_elsewhere(self.engine, table, f"r{place}")
-                    continue
-                tables, columns = {"noisy": table}, {"attribute": [f"r{place}"]}
-                counting = bind("perturbation/marginal", tables=tables, columns=columns)
-                found[it.column.name] = dict(self.engine.query(counting, step="marginal"))
-        return found
+        return {
+            it.column.name: value_counts(self.engine, table, f"r{place}")
+            for place, it in enumerate(noisy)
+            if isinstance(it.noise, Cells | Retain)
+        }
 
     def _moments(self, table: Table, noisy: Sequence[NoisyColumn]) -> dict[str, Moments]:
         places = {it.column.name: f"r{place}" for place, it in enumerate(noisy) if it.added is not None}
