@@ -10,6 +10,7 @@ Source: Huang, Du, Chen 2005, "Deriving Private Information from Randomized Data
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
@@ -20,7 +21,6 @@ from sqlglot import exp
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.source import source_of
-from ppdm_sql.engine.statements import render
 
 Matrix = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ LEAST_EIGENVALUE = 1e-6
 """Columns that follow from each other are moved so far from doing so."""
 
 DIGITS = 6
-"""Sums that threads share differ in their last digits, so correlations are rounded."""
+"""Sums that threads share differ in their last digits, so what is made of them is rounded."""
 
 MOST_STEPS, SMALLEST_GAIN = 1_000, 1e-7
 """The climb to the best correlations stops at either; it ends well above those of the data in any case."""
@@ -119,7 +119,7 @@ def joint_moments(engine: Engine, table: Table, columns: Sequence[exp.Expression
     """Measure means and covariances, pair by pair over the records where neither is NULL, in one scan."""
     size = len(columns)
     source = source_of(engine, table)
-    ((records, *row),) = source.aggregate(lambda rows: _moments(rows, columns), step="covariances")
+    ((records, *row),) = source.aggregate(partial(moments_query, columns=columns), step="covariances")
     found = np.array([0.0 if number is None else number for number in row], dtype=np.float64)
     covariances = np.zeros((size, size))
     for (i, j), number in zip(_pairs(size), found[size:], strict=True):
@@ -127,12 +127,13 @@ def joint_moments(engine: Engine, table: Table, columns: Sequence[exp.Expression
     return JointMoments(records, found[:size], covariances)
 
 
-def moments_query(table: Table, columns: Sequence[exp.Expression]) -> str:
+def moments_query(rows: exp.Expression, columns: Sequence[exp.Expression]) -> exp.Select:
     """Write the SELECT of number of records, means, and covariances.
 
     Example:
-        >>> from ppdm_sql.engine.statements import formatted
-        >>> print(formatted(moments_query(Table("people"), [column("age"), column("pay")])))
+        >>> from ppdm_sql.engine.statements import formatted, render
+        >>> people = Table("people").expression()
+        >>> print(formatted(render(moments_query(people, [column("age"), column("pay")]))))
         SELECT
           COUNT(*),
           AVG("y0"),
@@ -147,10 +148,6 @@ def moments_query(table: Table, columns: Sequence[exp.Expression]) -> str:
           FROM "people"
         ) AS v
     """
-    return render(_moments(table.expression(), columns))
-
-
-def _moments(rows: exp.Expression, columns: Sequence[exp.Expression]) -> exp.Select:
     size = len(columns)
     means = [exp.func("avg", column(f"y{i}")) for i in range(size)]
     products = [exp.func("covar_pop", column(f"y{i}"), column(f"y{j}")) for i, j in _pairs(size)]

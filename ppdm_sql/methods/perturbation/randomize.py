@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlglot import exp
 
 from ppdm_sql.audit.pseudonyms import accept_pseudonyms
@@ -21,7 +20,7 @@ from ppdm_sql.audit.randomized_elsewhere import accept_elsewhere
 from ppdm_sql.audit.randomized_persons import OwnedRows
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.drawing import drawn_elsewhere
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.person_columns import check_persons
 from ppdm_sql.engine.records import read_records
 from ppdm_sql.engine.source import Source, is_stand_in, source_of
@@ -30,8 +29,8 @@ from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import is_stable, read_source
 from ppdm_sql.methods.perturbation.batch_noise import batch_noise
-from ppdm_sql.methods.perturbation.column_statistics import moments_of, source_rows
-from ppdm_sql.methods.perturbation.correlated_noise import mixing_matrix
+from ppdm_sql.methods.perturbation.column_statistics import moments_of
+from ppdm_sql.methods.perturbation.correlated_noise import Matrix, mixing_matrix
 from ppdm_sql.methods.perturbation.key_reuse import key_notices, repeated_notices
 from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, as_json, as_text
 from ppdm_sql.methods.perturbation.noise_draws import Identity, NoiseDrawer, Stream, registered
@@ -63,8 +62,6 @@ from ppdm_sql.methods.perturbation.source_counts import value_counts
 from ppdm_sql.methods.perturbation.spectral_attack import deviation, filter_attack
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn
-
-Matrix = NDArray[np.float64]
 
 
 def randomize(engine: Engine, source: str, request: RandomizeRequest, progress: Progress) -> Release:
@@ -266,7 +263,7 @@ class RandomizeRun(Run[Randomized]):
         """Give the matrix by which the draws of a record depend on each other as its values do."""
         numbers = [it for it in noisy if it.added is not None]
         table = self.engine.materialize(
-            "numbers", exp.select(*originals(numbers)).from_(source_rows(self.rows))
+            "numbers", exp.select(*originals(numbers)).from_(aliased(self.rows, "s"))
         )
         values = [column(f"x{place}") for place in range(len(numbers))]
         found = mixing_matrix(self.engine, table, values, [deviation(it.added) for it in numbers if it.added])

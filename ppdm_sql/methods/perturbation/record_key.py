@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.names import Table, aliased, column
 from ppdm_sql.engine.source import source_of
 from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
-from ppdm_sql.methods.perturbation.column_statistics import source_rows
 from ppdm_sql.methods.perturbation.noise_draws import Identity
 
 _NUMBER = re.compile(r"U?(TINY|SMALL)INT|U?INTEGER|BIGINT")
@@ -28,7 +27,7 @@ class RecordKey:
 
 def records_by_row(engine: Engine, table: Table, columns: list[Column], source: str) -> RecordKey:
     """Know records by their rows; refuse what is no table of this engine, or hides the rows' numbers."""
-    query = exp.select(column("rowid", "s")).from_(source_rows(table)).limit(0)
+    query = exp.select(column("rowid", "s")).from_(aliased(table, "s")).limit(0)
     hidden = any(item.name.lower() == "rowid" for item in columns)
     try:
         if not hidden:

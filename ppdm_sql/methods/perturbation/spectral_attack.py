@@ -9,11 +9,11 @@ Data", SIGMOD, sections 4 to 6.
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 
 import numpy as np
 from sqlglot import exp
@@ -21,16 +21,18 @@ from sqlglot import exp
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.source import source_of
-from ppdm_sql.engine.statements import render
 from ppdm_sql.engine.types import double
-from ppdm_sql.methods.perturbation.correlated_noise import JointMoments, Matrix, as_doubles, joint_moments
+from ppdm_sql.methods.perturbation.correlated_noise import (
+    DIGITS,
+    JointMoments,
+    Matrix,
+    as_doubles,
+    joint_moments,
+)
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Noise, Uniform
 
 THRESHOLD = 0.25
 """A warning is given where all columns remove so much of the noise that one column alone leaves."""
-
-DIGITS = 6
-"""Sums that threads share differ in their last digits, so measures are rounded."""
 
 
 @dataclass(frozen=True)
@@ -160,25 +162,26 @@ def _measured(
 ) -> list[Matrix]:
     """Measure the mean squared errors of estimates; a missing value is taken for the mean."""
     source = source_of(engine, table)
-    (found,) = source.aggregate(lambda rows: _errors(rows, noisy, true, means, filters), step="filter errors")
+    query = partial(errors_query, noisy=noisy, true=true, means=means, filters=filters)
+    (found,) = source.aggregate(query, step="filter errors")
     squared = np.array([0.0 if error is None else error for error in found], dtype=np.float64)
     return list(squared.reshape(len(filters), len(noisy)))
 
 
 def errors_query(
-    table: Table,
+    rows: exp.Expression,
     noisy: Sequence[exp.Expression],
     true: Sequence[exp.Expression],
     means: Matrix,
     filters: Sequence[Matrix],
-) -> str:
+) -> exp.Select:
     """Write the SELECT of the mean squared error of each filter and column.
 
     Example: half of what an age deviates from the mean of 40 is taken for data.
-        >>> from ppdm_sql.engine.statements import formatted
-        >>> halved = np.array([[0.5]])
+        >>> from ppdm_sql.engine.statements import formatted, render
+        >>> people, halved = Table("people").expression(), np.array([[0.5]])
         >>> noisy, true = [column("noisy_age")], [column("age")]
-        >>> print(formatted(errors_query(Table("people"), noisy, true, np.array([40.0]), [halved])))
+        >>> print(formatted(render(errors_query(people, noisy, true, np.array([40.0]), [halved]))))
         SELECT
           AVG(
             POWER((
@@ -202,16 +205,6 @@ def errors_query(
           ) AS v
         ) AS c
     """
-    return render(_errors(table.expression(), noisy, true, means, filters))
-
-
-def _errors(
-    rows: exp.Expression,
-    noisy: Sequence[exp.Expression],
-    true: Sequence[exp.Expression],
-    means: Matrix,
-    filters: Sequence[Matrix],
-) -> exp.Select:
     size = len(noisy)
     values = exp.select(*as_doubles(noisy, "y"), *as_doubles(true, "x")).from_(rows)
     centred = [
@@ -231,7 +224,7 @@ def _errors(
 def _estimate(weights: Matrix) -> exp.Expression:
     """Write a weighted sum of the centred columns."""
     terms = [column(f"z{i}") * double(weight) for i, weight in enumerate(weights) if weight]
-    return exp.paren(functools.reduce(operator.add, terms)) if terms else double(0)
+    return exp.paren(reduce(operator.add, terms)) if terms else double(0)
 
 
 def _removed(names: Sequence[str], errors: Matrix, deviations: Matrix) -> dict[str, float]:
