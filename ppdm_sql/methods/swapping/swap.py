@@ -162,12 +162,13 @@ class SwapRun(Run[Swaps]):
         notice_correlations(self.engine, source, self.roles.confidential, progress)
         if self.request.seed is not None:
             progress.notice("Whoever knows the seed can find out which records were changed.")
-        key, atoms, done = master_key(self.request.seed), source, list[Swapped]()
+        master, atoms, done = master_key(self.request.seed), source, list[Swapped]()
         for name in self.roles.confidential:
             progress.start(f"swapping {name}")
-            found = self._planned(source, by, name, attribute_key(key, name))
+            key = attribute_key(master, name)
+            found = self._planned(source, by, name, key)
             if found.plan is not None:
-                atoms = self._swapped(atoms, found.identified, found.plan)
+                atoms = self._swapped(atoms, found.identified, found.plan, key)
             done.append(found)
         if persons is None:
             return Swaps(source, atoms, atoms, done, None)
@@ -243,10 +244,10 @@ class SwapRun(Run[Swaps]):
         plan = swap_plan(self.engine, identified, options, self.progress)
         return Swapped(name, proportion, identified, plan)
 
-    def _swapped(self, atoms: Atoms, identified: IdentifiableRecords, plan: Plan) -> Atoms:
+    def _swapped(self, atoms: Atoms, identified: IdentifiableRecords, plan: Plan, key: bytes) -> Atoms:
         """Carry a plan out; the rows of an only column are read but once, when they are released."""
         only = len(self.roles.confidential) == 1 and not self.roles.person
-        secret = attribute_key(plan.seed, "records")
+        secret = attribute_key(key, "records")
         return swapped(
             self.engine, atoms, identified, plan.moves, secret, one_each=plan.one_each, read_once=only
         )
