@@ -11,7 +11,11 @@ from ppdm_sql.comparison.model import ReleaseNumbers
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
+from ppdm_sql.evaluation.evaluating import BASELINES, SE, EvaluateOptions, errors_of
 from ppdm_sql.privacy import Counts, Requirement
+from ppdm_sql.progress import Progress
+from ppdm_sql.release import CatalogueRow, ReleasedColumn
+from ppdm_sql.release.layout import Shape
 
 LOSSES = ("generalized information loss", "suppressed cells")
 """The measures that say how much of the masked columns is lost, of which a release has one."""
@@ -60,6 +64,25 @@ def measured_rows(
 def _average(sizes: Sequence[tuple[int, int, int]]) -> float:
     """Give the expected share of the records that are found: classes by records."""
     return sum(classes for _, classes, _ in sizes) / sum(records for *_, records in sizes)
+
+
+def classifier_error(
+    engine: Engine, row: CatalogueRow, shape: Shape, baseline: dict[str, float], progress: Progress
+) -> float:
+    """Measure the error of a classifier on rows; the first time also those that go into ``baseline``.
+
+    Raises:
+        PpdmError: The source cannot be read, or the rows cannot be evaluated.
+    """
+    wanted = (SE,) if baseline else (SE, *BASELINES)
+    found = errors_of(engine, row, shape, EvaluateOptions(seeds=1), wanted, progress)
+    baseline |= {name: found[name] for name in found if name != SE}
+    return found[SE]
+
+
+def class_of(columns: Iterable[ReleasedColumn]) -> str | None:
+    """Find the class column, if there is one."""
+    return next((item.name for item in columns if item.treatment == "class"), None)
 
 
 def loss_in(measures: Iterable[tuple[str, float | None, float | None]]) -> float | None:

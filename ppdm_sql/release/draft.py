@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from sqlglot import exp
 
 from ppdm_sql.audit.moments import Moments
-from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.names import Table, free_name
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import Requirement
 
@@ -126,7 +126,4 @@ def person_column(released: Iterable[str]) -> str:
         >>> person_column(["zip"]), person_column(["Person_Number"])
         ('person_number', 'person_number_')
     """
-    taken, name = {other.lower() for other in released}, "person_number"
-    while name in taken:
-        name += "_"
-    return name
+    return free_name("person_number", released)

@@ -12,7 +12,7 @@ from ppdm_sql.report.charts import AFTER, BEFORE
 from ppdm_sql.report.page import Block, Numbers, Picture
 from ppdm_sql.report.sides import MOST_LISTED, Bar, CountedSide, ValueCount
 from ppdm_sql.report.subject import MOST_BARS, Subject
-from ppdm_sql.report.words import Cell, Number, beside, count, listed, measure, several, share
+from ppdm_sql.report.words import NONE, Cell, Number, beside, count, listed, measure, several, share
 
 MOST_COLUMNS = 24
 """Columns whose values are drawn at most."""
@@ -190,21 +190,21 @@ def _drawn(place: float, moments: bool) -> float | str:
 
 def information(subject: Subject, measures: Sequence[Measured]) -> Block:
     """Show what each column tells of the class, before and after; the owner's."""
-    found = [m for m in measures if m.measure.startswith(_INFORMATION)]
+    found = class_information(measures)
     if not found:
         return Block()
     rows = [
-        {"label": m.measure.removeprefix(_INFORMATION), "side": side, "amount": amount}
-        for m in found
+        {"label": name, "side": side, "amount": amount}
+        for name, m in found.items()
         for side, amount in ((BEFORE, m.before), (AFTER, m.after))
     ]
     cells: list[list[Cell]] = [
         [
-            m.measure.removeprefix(_INFORMATION),
+            name,
             *(measure(m.before), measure(m.after)),
-            share(m.after / m.before) if m.before and m.after is not None else Number("–"),
+            share(m.after / m.before) if m.before and m.after is not None else NONE,
         ]
-        for m in found
+        for name, m in found.items()
     ]
     picture = Picture(
         "What a column tells of the class",
@@ -213,6 +213,18 @@ def information(subject: Subject, measures: Sequence[Measured]) -> Block:
         Numbers(["column", "bits before", "bits after", "kept"], cells),
     )
     return Block("Information about the class", pictures=[picture])
+
+
+def class_information(measures: Sequence[Measured]) -> dict[str, Measured]:
+    """Find what each column tells of the class, by its name."""
+    found = [m for m in measures if m.measure.startswith(_INFORMATION)]
+    return {m.measure.removeprefix(_INFORMATION): m for m in found}
+
+
+def measure_table(measures: Sequence[Measured]) -> Numbers:
+    """List what a run measured."""
+    rows: list[list[Cell]] = [[m.measure, measure(m.before), measure(m.after)] for m in measures]
+    return Numbers(["measure", "before", "after"], rows)
 
 
 def classifier(found: Evaluation | None) -> Block:
