@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.methods.perturbation.reconstruction import reconstruct_batch
+from ppdm_sql.methods.perturbation.reconstruction import reconstruct_distributions
 from ppdm_sql.methods.perturbation.transition_matrices import Array
 from ppdm_sql.methods.trees.coded_records import TreeFeature
 from ppdm_sql.methods.trees.sorted_assignment import (
@@ -29,7 +29,7 @@ SMALL = 1000
 
 def reconstructed_ends(counts: Ints, kernel: Array) -> Ints:
     """Reconstruct the distribution of each row of counts, and give the rank at which each cell ends."""
-    return cell_ends(reconstruct_batch(counts, kernel).probabilities, counts.sum(axis=1))
+    return cell_ends(reconstruct_distributions(counts, kernel).probabilities, counts.sum(axis=1))
 
 
 def root_records(
