@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.conditional_privacy import conditional_privacy
 from ppdm_sql.methods.perturbation.histograms import Bins, histograms
 from ppdm_sql.methods.perturbation.noise import (
@@ -81,7 +79,7 @@ def column_measures(
     measures: list[Measure] = []
     for it, (working, grid) in zip(noisy, bins.items(), strict=True):
         measures += noise_measures(it.column.name, it.noise)
-        counts: NDArray[np.float64] = found[working][0].counts
+        counts: Floats = found[working][0].counts
         if counts.sum() > 0:
             measures += _remaining(it, grid if isinstance(grid, Grid) else None, counts)
     return measures
@@ -91,7 +89,7 @@ def _bins(noise: Noise, records: int) -> Bins:
     return grid_for(noise, records) if isinstance(noise, AdditiveNoise) else shown_values(noise)
 
 
-def _remaining(it: NoisyColumn, grid: Grid | None, counts: NDArray[np.float64]) -> list[Measure]:
+def _remaining(it: NoisyColumn, grid: Grid | None, counts: Floats) -> list[Measure]:
     left, name = conditional_privacy(it.noise, grid, counts), it.column.name
     measures: list[Measure] = [
         (f"entropy-based privacy: {name}", left.before, left.after),

@@ -26,11 +26,12 @@ from ppdm_sql.engine.records import read_records
 from ppdm_sql.engine.source import Source, is_stand_in, source_of
 from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import is_stable, read_source
 from ppdm_sql.methods.perturbation.batch_noise import batch_noise
 from ppdm_sql.methods.perturbation.column_statistics import moments_of
-from ppdm_sql.methods.perturbation.correlated_noise import Matrix, mixing_matrix
+from ppdm_sql.methods.perturbation.correlated_noise import mixing_matrix
 from ppdm_sql.methods.perturbation.key_reuse import key_notices, repeated_notices
 from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, as_json, as_text
 from ppdm_sql.methods.perturbation.noise_draws import Identity, NoiseDrawer, Stream, registered
@@ -259,7 +260,7 @@ class RandomizeRun(Run[Randomized]):
                 f"NULL stays NULL, so that it is known who has no value: {', '.join(found)}."
             )
 
-    def _mixing(self, noisy: Sequence[NoisyColumn]) -> Matrix:
+    def _mixing(self, noisy: Sequence[NoisyColumn]) -> Floats:
         """Give the matrix by which the draws of a record depend on each other as its values do."""
         numbers = [it for it in noisy if it.added is not None]
         table = self.engine.materialize(
@@ -270,7 +271,7 @@ class RandomizeRun(Run[Randomized]):
         return np.round(found, 9)
 
     def _noisy_table(
-        self, noisy: Sequence[NoisyColumn], persons: DrawnPersons | None, key: Key, mixed: Matrix | None
+        self, noisy: Sequence[NoisyColumn], persons: DrawnPersons | None, key: Key, mixed: Floats | None
     ) -> Table:
         """Draw the noise, for persons or for records or for both, and write the noisy rows."""
         engine, drawn = self.engine, [it for it in noisy if not isinstance(it.noise, Cells)]
@@ -329,7 +330,7 @@ class RandomizeRun(Run[Randomized]):
         self,
         drawn: Sequence[NoisyColumn],
         key: Key,
-        mixed: Matrix | None,
+        mixed: Floats | None,
         identity: Identity,
         unit: Sequence[str],
     ) -> list[Stream]:
@@ -416,7 +417,7 @@ class RandomizeRun(Run[Randomized]):
     # -- measures and the audit -----------------------------------------------------------------
 
     def _measures(
-        self, table: Table, noisy: Sequence[NoisyColumn], records: int, mixed: Matrix | None
+        self, table: Table, noisy: Sequence[NoisyColumn], records: int, mixed: Floats | None
     ) -> list[Measure]:
         measures = column_measures(self.engine, table, noisy, records)
         numbers = {it.column.name: (f"r{i}", f"x{i}", it.noise) for i, it in enumerate(noisy) if it.added}

@@ -16,6 +16,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, resolve, resolve_all
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
+from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.conditional_privacy import conditional_privacy
 from ppdm_sql.methods.perturbation.distributions import Distribution, Reconstruction, write_table
 from ppdm_sql.methods.perturbation.histograms import Bins, Histogram, Histograms, count_values, histograms
@@ -36,14 +37,7 @@ from ppdm_sql.methods.perturbation.reconstruction import (
     invert_randomization,
     reconstruct_distributions,
 )
-from ppdm_sql.methods.perturbation.transition_matrices import (
-    Array,
-    Form,
-    Grid,
-    grid_for,
-    kernel,
-    observed_grid,
-)
+from ppdm_sql.methods.perturbation.transition_matrices import Form, Grid, grid_for, kernel, observed_grid
 from ppdm_sql.progress import Progress, warn
 from ppdm_sql.release import check_free
 
@@ -212,7 +206,7 @@ class ReconstructRun:
         if not values:
             raise InvalidSource(f"Column {name!r} of {self.source} has no values.", "Name another column.")
 
-    def _estimated(self, noise: Noise, grid: Grid | None, counts: Array) -> tuple[Reconstructed, Array]:
+    def _estimated(self, noise: Noise, grid: Grid | None, counts: Floats) -> tuple[Reconstructed, Floats]:
         """Estimate the distributions, a row each, and count the categories estimated below 0."""
         options = self.options
         none = np.zeros(len(counts))
@@ -231,7 +225,7 @@ class ReconstructRun:
         ), none
 
 
-def _edges(noise: Noise, grid: Grid | None) -> Array | None:
+def _edges(noise: Noise, grid: Grid | None) -> Floats | None:
     """Give the edges of the intervals; around whole numbers the last one ends where the domain does."""
     if isinstance(noise, Cells):
         return np.array(noise.edges)
@@ -243,7 +237,7 @@ def _edges(noise: Noise, grid: Grid | None) -> Array | None:
     return edges
 
 
-def _exact(probabilities: Array) -> Reconstructed:
+def _exact(probabilities: Floats) -> Reconstructed:
     """Give distributions that no iteration was needed for."""
     size = len(probabilities)
     return Reconstructed(probabilities, np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.bool_))

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.noise import Retain
-from ppdm_sql.methods.perturbation.transition_matrices import Array
 
 logger = logging.getLogger("ppdm_sql")
 FRACTION, CAP = 0.01, 10_000
@@ -29,14 +29,14 @@ BLOCK = 512
 class Reconstructed:
     """Distributions that were found, a row each."""
 
-    probabilities: Array  # of each cell of the original value (columns); rows sum to 1
+    probabilities: Floats  # of each cell of the original value (columns); rows sum to 1
     iterations: NDArray[np.int64]  # steps that were made for each
     # for each, whether the chi-square criterion stopped the iteration, not the cap
     converged: NDArray[np.bool_]
 
 
 def reconstruct_distributions(
-    counts: ArrayLike, kernel: Array, *, fraction: float = FRACTION, cap: int = CAP
+    counts: ArrayLike, kernel: Floats, *, fraction: float = FRACTION, cap: int = CAP
 ) -> Reconstructed:
     """Find the distributions over the original cells that explain noisy counts, by one kernel.
 
@@ -79,9 +79,9 @@ def reconstruct_distributions(
 
 
 def _iterate(
-    rows: Array,
-    records: Array,
-    kernel: Array,
+    rows: Floats,
+    records: Floats,
+    kernel: Floats,
     limit: float,
     cap: int,
     found: Reconstructed,
@@ -113,7 +113,7 @@ def _iterate(
             return
 
 
-def bayes_step(shares: Array, kernel: Array, current: Array) -> Array:
+def bayes_step(shares: Floats, kernel: Floats, current: Floats) -> Floats:
     """Give the next estimates: the mean posterior of the original cell over the noisy values.
 
     Source: section 3, equation 3 with its denominator shared.
@@ -130,12 +130,12 @@ def bayes_step(shares: Array, kernel: Array, current: Array) -> Array:
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
-def _change(before: Array, after: Array) -> Array:
+def _change(before: Floats, after: Floats) -> Floats:
     """Give the sum of (p' - p)^2 / p for each row; where p is 0, so is p'."""
     return np.asarray(((after - before) ** 2 / np.maximum(before, TINY)).sum(axis=1))
 
 
-def fold_unreachable(counts: ArrayLike, kernel: Array) -> Array:
+def fold_unreachable(counts: ArrayLike, kernel: Floats) -> Floats:
     """Move counts of cells that no original value reaches inwards, to the nearest cell that some reaches."""
     moved = np.array(counts, dtype=np.float64)
     reached = kernel.max(axis=1) > 0
@@ -164,7 +164,7 @@ def _check(fraction: float, cap: int) -> None:
 # -- categories -------------------------------------------------------------------------------
 
 
-def category_kernel(noise: Retain) -> Array:
+def category_kernel(noise: Retain) -> Floats:
     """Give the probability of each released value (rows) under each original one (columns).
 
     Example:
@@ -175,7 +175,7 @@ def category_kernel(noise: Retain) -> Array:
     return np.asarray(noise.probability * np.eye(size) + (1 - noise.probability) / size)
 
 
-def invert_randomization(counts: ArrayLike, noise: Retain) -> tuple[Array, NDArray[np.bool_]]:
+def invert_randomization(counts: ArrayLike, noise: Retain) -> tuple[Floats, NDArray[np.bool_]]:
     """Find the distribution of the categories by inverting the matrix of the randomization.
 
     Returns:

@@ -22,13 +22,8 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.source import source_of
 from ppdm_sql.engine.types import double
-from ppdm_sql.methods.perturbation.correlated_noise import (
-    DIGITS,
-    JointMoments,
-    Matrix,
-    as_doubles,
-    joint_moments,
-)
+from ppdm_sql.methods.base.arrays import Floats
+from ppdm_sql.methods.perturbation.correlated_noise import DIGITS, JointMoments, as_doubles, joint_moments
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Noise, Uniform
 
 THRESHOLD = 0.25
@@ -82,7 +77,7 @@ def filter_attack(
     noises: Mapping[str, Noise],
     released: Mapping[str, exp.Expression],
     original: Mapping[str, exp.Expression] | None = None,
-    mixing: Matrix | None = None,
+    mixing: Floats | None = None,
 ) -> Attack | None:
     """Filter the noise out of all noisy columns together, as an attacker would, and measure what is left.
 
@@ -126,7 +121,7 @@ def deviation(noise: AdditiveNoise) -> float:
     return math.sqrt(variance + (1 / 12 if noise.rounded and noise.domain.whole else 0))
 
 
-def _linear_filter(covariances: Matrix, factor: Matrix, records: int) -> tuple[Matrix, Matrix]:
+def _linear_filter(covariances: Floats, factor: Floats, records: int) -> tuple[Floats, Floats]:
     """Find the weights of the best linear estimate of the true values, and its mean squared errors.
 
     The noise has covariances F F', with F the factor. In the coordinates in which its variance is 1
@@ -142,7 +137,7 @@ def _linear_filter(covariances: Matrix, factor: Matrix, records: int) -> tuple[M
     return (axes * shares) @ vectors.T @ inverse, axes**2 @ shares
 
 
-def _filter_each(found: JointMoments, deviations: Matrix) -> tuple[Matrix, Matrix]:
+def _filter_each(found: JointMoments, deviations: Floats) -> tuple[Floats, Floats]:
     """Give what :func:`_linear_filter` does for each column by itself."""
     variances = np.diag(found.covariances)
     each = [
@@ -157,9 +152,9 @@ def _measured(
     table: Table,
     noisy: Sequence[exp.Expression],
     true: Sequence[exp.Expression],
-    means: Matrix,
-    filters: Sequence[Matrix],
-) -> list[Matrix]:
+    means: Floats,
+    filters: Sequence[Floats],
+) -> list[Floats]:
     """Measure the mean squared errors of estimates; a missing value is taken for the mean."""
     source = source_of(engine, table)
     query = partial(errors_query, noisy=noisy, true=true, means=means, filters=filters)
@@ -172,8 +167,8 @@ def errors_query(
     rows: exp.Expression,
     noisy: Sequence[exp.Expression],
     true: Sequence[exp.Expression],
-    means: Matrix,
-    filters: Sequence[Matrix],
+    means: Floats,
+    filters: Sequence[Floats],
 ) -> exp.Select:
     """Write the SELECT of the mean squared error of each filter and column.
 
@@ -221,13 +216,13 @@ def errors_query(
     return exp.select(*errors).from_(each.subquery("c"))
 
 
-def _estimate(weights: Matrix) -> exp.Expression:
+def _estimate(weights: Floats) -> exp.Expression:
     """Write a weighted sum of the centred columns."""
     terms = [column(f"z{i}") * double(weight) for i, weight in enumerate(weights) if weight]
     return exp.paren(reduce(operator.add, terms)) if terms else double(0)
 
 
-def _removed(names: Sequence[str], errors: Matrix, deviations: Matrix) -> dict[str, float]:
+def _removed(names: Sequence[str], errors: Floats, deviations: Floats) -> dict[str, float]:
     """Give the share of the noise that is gone, at least 0, by column."""
     shares = np.clip(1 - np.sqrt(errors) / deviations, 0.0, 1.0)
     return {name: round(float(share), DIGITS) for name, share in zip(names, shares, strict=True)}

@@ -8,8 +8,8 @@ import numpy as np
 
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.swapping.gumbel_noise import keyed_hash
-from ppdm_sql.methods.swapping.identification import Counts
 from ppdm_sql.methods.swapping.lagrangian_prices import Prices, entered, priced_choices
 from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates, by_code
 

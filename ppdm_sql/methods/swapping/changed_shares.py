@@ -16,7 +16,7 @@ from math import ceil, floor
 import numpy as np
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.methods.swapping.identification import Counts
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.swapping.linear_programs import solve, whole_values
 from ppdm_sql.methods.swapping.marginal_deviation import Demand, JointProgram, least_deviation
 

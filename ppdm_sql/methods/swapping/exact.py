@@ -23,7 +23,7 @@ import numpy as np
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError
-from ppdm_sql.methods.swapping.identification import Counts
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.swapping.lagrangian_prices import FixedFlows, Prices, SwapConstraints
 from ppdm_sql.methods.swapping.marginal_deviation import Demand
 from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates, kind_counts

@@ -12,6 +12,7 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError, InvalidOption
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.swapping.assignment import RecordAssignment, assign
 from ppdm_sql.methods.swapping.changed_shares import (
     Share,
@@ -22,7 +23,7 @@ from ppdm_sql.methods.swapping.changed_shares import (
 )
 from ppdm_sql.methods.swapping.exact import ExactSearch, Solution
 from ppdm_sql.methods.swapping.greedy import greedy
-from ppdm_sql.methods.swapping.identification import Counts, IdentifiableRecords
+from ppdm_sql.methods.swapping.identification import IdentifiableRecords
 from ppdm_sql.methods.swapping.lagrangian_prices import SwapConstraints
 from ppdm_sql.methods.swapping.marginal_deviation import (
     Demand,

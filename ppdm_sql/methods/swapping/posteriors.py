@@ -21,9 +21,10 @@ import numpy as np
 
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.base.collapse import value_counts
 from ppdm_sql.methods.swapping.gumbel_noise import gumbel_noise
-from ppdm_sql.methods.swapping.identification import Counts, IdentifiableRecords
+from ppdm_sql.methods.swapping.identification import IdentifiableRecords
 from ppdm_sql.methods.swapping.packed_patterns import Pack
 
 SCALE = 10**9
