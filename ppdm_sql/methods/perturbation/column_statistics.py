@@ -65,15 +65,16 @@ def statistics_query(rows: exp.Expression, names: Sequence[str]) -> exp.Select:
         fraction = exp.NEQ(this=value.copy(), expression=exp.Floor(this=value.copy()))
         measures += [
             exp.Count(this=column(name, "s")),
-            _where(exp.Count(this=exp.Star()), exp.Not(this=finite)),
-            _where(exp.Count(this=exp.Star()), exp.And(this=finite.copy(), expression=fraction)),
-            _where(exp.Min(this=value.copy()), finite.copy()),
-            _where(exp.Max(this=value.copy()), finite.copy()),
+            filtered(exp.Count(this=exp.Star()), exp.Not(this=finite)),
+            filtered(exp.Count(this=exp.Star()), exp.And(this=finite.copy(), expression=fraction)),
+            filtered(exp.Min(this=value.copy()), finite.copy()),
+            filtered(exp.Max(this=value.copy()), finite.copy()),
         ]
     return exp.select(*measures).from_(rows)
 
 
-def _where(aggregate: exp.Expression, condition: exp.Expression) -> exp.Expression:
+def filtered(aggregate: exp.Expression, condition: exp.Expression | exp.Condition) -> exp.Expression:
+    """Aggregate those rows only that meet a condition."""
     return exp.Filter(this=aggregate, expression=exp.Where(this=condition))
 
 

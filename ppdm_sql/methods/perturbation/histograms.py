@@ -220,7 +220,7 @@ def _position(value: exp.Expression, values: tuple[str, ...]) -> exp.Expression:
     """Give the position of a value in a list, -1 for one that is not there, NULL for NULL."""
     listed = exp.Array(expressions=[literal(text) for text in values])
     from_one = exp.func("coalesce", exp.func("list_position", listed, value), literal(0))
-    there = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
+    there = value.is_(exp.null()).not_()
     return exp.cast(
         exp.case().when(there, exp.Sub(this=from_one, expression=literal(1))), exp.DataType.Type.INT
     )

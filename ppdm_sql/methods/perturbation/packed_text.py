@@ -51,8 +51,8 @@ def packed_text(
 
 def _type_of(engine: Engine, table: Table, value: exp.Expression) -> Table:
     """Make the type of the values that occur, in their order."""
-    there = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
-    values = exp.select(value.copy()).distinct().from_(aliased(table, "s")).where(there)
+    values = exp.select(value.copy()).distinct().from_(aliased(table, "s"))
+    values = values.where(value.is_(exp.null()).not_())
     return engine.enumerate_values(f"{render(values)} ORDER BY ALL")
 
 

@@ -12,7 +12,7 @@ from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import bind, render
 from ppdm_sql.engine.types import double
-from ppdm_sql.methods.perturbation.column_statistics import as_double
+from ppdm_sql.methods.perturbation.column_statistics import as_double, filtered
 
 
 def value_counts(engine: Engine, table: Table, name: str) -> dict[str, int]:
@@ -73,9 +73,9 @@ def _quantiles_elsewhere(
     ascending = exp.Order(expressions=[exp.Ordered(this=column("v", "g"))])
     running = exp.Window(this=exp.Sum(this=column("n", "g")), order=ascending)
     least = [
-        exp.Filter(
-            this=exp.Min(this=column("v", "c")),
-            expression=exp.Where(this=exp.GTE(this=column("reached", "c"), expression=exp.convert(place))),
+        filtered(
+            exp.Min(this=column("v", "c")),
+            exp.GTE(this=column("reached", "c"), expression=exp.convert(place)),
         )
         for place in places
     ]
