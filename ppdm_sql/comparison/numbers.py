@@ -15,6 +15,7 @@ from ppdm_sql.evaluation.evaluating import BASELINES, SE, EvaluateOptions, error
 from ppdm_sql.privacy import Counts, Requirement
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, ReleasedColumn
+from ppdm_sql.release.draft import MeasureRow
 from ppdm_sql.release.layout import Shape
 
 LOSSES = ("generalized information loss", "suppressed cells")
@@ -85,7 +86,7 @@ def class_of(columns: Iterable[ReleasedColumn]) -> str | None:
     return next((item.name for item in columns if item.treatment == "class"), None)
 
 
-def loss_in(measures: Iterable[tuple[str, float | None, float | None]]) -> float | None:
+def loss_in(measures: Iterable[MeasureRow]) -> float | None:
     """Find the loss among the measures of a release; None where its method measures none."""
     found = {name: after for name, _, after in measures}
     return next((found[name] for name in LOSSES if name in found), None)

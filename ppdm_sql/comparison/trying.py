@@ -58,8 +58,8 @@ class CollapsedSuppression(CollapsedRows, SuppressionRun):
     """A suppression that is measured only."""
 
 
-class OncePhases(SilentProgress):
-    """Passes phases and numbers on under the name of the setting; what is said of settings is said once."""
+class SettingProgress(SilentProgress):
+    """The progress of one setting after the other: each is a phase, and no notice is given twice."""
 
     def __init__(self, listener: Progress) -> None:
         self._listener, self._of, self._said = listener, "", set[str]()
@@ -95,7 +95,7 @@ class GridRun:
 
     def __init__(self, engine: Engine, source: str, options: CompareOptions, progress: Progress) -> None:
         self._engine, self._source, self._options = engine, source, options
-        self._progress = OncePhases(progress)
+        self._progress = SettingProgress(progress)
         self._settings = settings(options, options.into or f"comparison_{secrets.token_hex(8)}")
         self._shared: Shared = {}
         self._baseline: dict[str, float] = {}

@@ -37,7 +37,7 @@ from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, 
 from ppdm_sql.methods.perturbation.noise_draws import Identity, NoiseDrawer, Stream, registered
 from ppdm_sql.methods.perturbation.noise_key import Key, run_key
 from ppdm_sql.methods.perturbation.noise_lookup import domains_given
-from ppdm_sql.methods.perturbation.noise_measures import Measure, column_measures, moment_measures
+from ppdm_sql.methods.perturbation.noise_measures import column_measures, moment_measures
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, noisy_columns
 from ppdm_sql.methods.perturbation.noisy_rows import noisy_rows, ordered_rows, originals
 from ppdm_sql.methods.perturbation.packed_text import packed_text
@@ -63,6 +63,7 @@ from ppdm_sql.methods.perturbation.source_counts import value_counts
 from ppdm_sql.methods.perturbation.spectral_attack import deviation, filter_attack
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn
+from ppdm_sql.release.draft import MeasureRow
 
 
 def randomize(engine: Engine, source: str, request: RandomizeRequest, progress: Progress) -> Release:
@@ -86,7 +87,7 @@ class Randomized:
     records: int
     noisy: Sequence[NoisyColumn]  # the randomized columns
     key: Key  # of the noise
-    measures: Sequence[Measure]  # what the noise hides, and what an attack by correlations gets back
+    measures: Sequence[MeasureRow]  # what the noise hides, and what an attack by correlations gets back
     marginals: Mapping[str, Mapping[str, int]]
     moments: Mapping[str, Moments]
     persons: DrawnPersons | None  # where a person gets one draw
@@ -230,7 +231,9 @@ class RandomizeRun(Run[Randomized]):
             refuse_correlated(persons, noisy)
         return persons
 
-    def _averaged(self, table: Table, persons: DrawnPersons, noisy: Sequence[NoisyColumn]) -> list[Measure]:
+    def _averaged(
+        self, table: Table, persons: DrawnPersons, noisy: Sequence[NoisyColumn]
+    ) -> list[MeasureRow]:
         """Measure what the mean of a person's rows tells, and say what they tell together."""
         removed = averaging_attack(self.engine, table, noisy)
         for text in person_notices(persons, noisy, removed):
@@ -418,7 +421,7 @@ class RandomizeRun(Run[Randomized]):
 
     def _measures(
         self, table: Table, noisy: Sequence[NoisyColumn], records: int, mixed: Floats | None
-    ) -> list[Measure]:
+    ) -> list[MeasureRow]:
         measures = column_measures(self.engine, table, noisy, records)
         numbers = {it.column.name: (f"r{i}", f"x{i}", it.noise) for i, it in enumerate(noisy) if it.added}
         attack = filter_attack(
@@ -441,7 +444,7 @@ class RandomizeRun(Run[Randomized]):
         released: Sequence[ReleasedColumn],
         parameters: Mapping[str, Any],
         done: Randomized,
-    ) -> list[Measure]:
+    ) -> list[MeasureRow]:
         """Let the audit compare source and release, and give the moments that it found."""
         promise = RandomizedPromise(
             noises={item.name: item.noise for item in released if item.noise is not None},

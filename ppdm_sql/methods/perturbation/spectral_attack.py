@@ -25,6 +25,7 @@ from ppdm_sql.engine.types import double
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.correlated_noise import DIGITS, JointMoments, as_doubles, joint_moments
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Noise, Uniform
+from ppdm_sql.release.draft import MeasureRow
 
 THRESHOLD = 0.25
 """A warning is given where all columns remove so much of the noise that one column alone leaves."""
@@ -44,7 +45,7 @@ class Attack:
     correlated: bool = False  # whether the noise is correlated
 
     @property
-    def measures(self) -> tuple[tuple[str, float | None, float | None], ...]:
+    def measures(self) -> tuple[MeasureRow, ...]:
         """The shares, as measures of a release."""
         by = (("a column alone", self.alone), ("all noisy columns", self.together))
         return tuple(

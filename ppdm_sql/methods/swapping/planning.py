@@ -36,6 +36,7 @@ from ppdm_sql.methods.swapping.marginal_deviation import (
 from ppdm_sql.methods.swapping.modelling_attacker import attacker_share
 from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates, candidates
 from ppdm_sql.progress import Progress, warn
+from ppdm_sql.release.draft import MeasureRow
 
 Method = Literal["exact", "greedy"]
 PhaseOne = Literal["joint", "separate"]
@@ -84,7 +85,7 @@ class Plan:
     """
 
     moves: Table
-    measures: Sequence[tuple[str, float | None, float | None]]
+    measures: Sequence[MeasureRow]
     flows: Counts
     deviation: int
     share: tuple[float, float]
@@ -220,7 +221,7 @@ def _plan(
     unique, proved = assignment.unique.sum(axis=1), solution.bound
     held = demand.unique > 0
     reached, fewest, most = (part[held] / demand.unique[held] for part in (unique, demand.low, demand.high))
-    measures: list[tuple[str, float | None, float | None]] = [("objective", None, assignment.objective)]
+    measures: list[MeasureRow] = [("objective", None, assignment.objective)]
     if proved is not None and found.blurred:
         measures.append(("objective with noise", None, solution.objective / SCALE))
     measures += [

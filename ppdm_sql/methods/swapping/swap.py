@@ -45,8 +45,7 @@ from ppdm_sql.methods.swapping.safeguards import check_categories, check_unique,
 from ppdm_sql.methods.swapping.swapped_rows import swapped
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release, ReleasedColumn
-
-Measure = tuple[str, float | None, float | None]
+from ppdm_sql.release.draft import MeasureRow
 
 COUNTED = (
     "uniquely identifiable records",
@@ -343,7 +342,7 @@ class SwapRun(Run[Swaps]):
         """Name a measure of a column; with persons it is one of persons."""
         return f"{as_persons(measure) if self.roles.person else measure}: {name}"
 
-    def _planned_measures(self, done: Sequence[Swapped]) -> list[Measure]:
+    def _planned_measures(self, done: Sequence[Swapped]) -> list[MeasureRow]:
         return [
             (self._named(measure, found.name), before, after)
             for found in done
@@ -352,7 +351,7 @@ class SwapRun(Run[Swaps]):
             if measure not in COUNTED
         ]
 
-    def _correlations(self, source: Atoms, atoms: Atoms) -> list[Measure]:
+    def _correlations(self, source: Atoms, atoms: Atoms) -> list[MeasureRow]:
         pairs = combinations(self.roles.confidential, 2)
         return [
             (
@@ -365,7 +364,7 @@ class SwapRun(Run[Swaps]):
 
     def _accepted(
         self, rows: exp.Select, done: Sequence[Swapped], linked: LinkedRows | None
-    ) -> list[Measure]:
+    ) -> list[MeasureRow]:
         """Let the audit compare source and release, and give what it counted."""
         roles, engine = self.roles, self.engine
         unchanged = [self.columns[name] for name in (*roles.by, *roles.kept)]
@@ -392,7 +391,7 @@ class SwapRun(Run[Swaps]):
             unit=self.unit,
         )
 
-    def _counted(self, name: str, audit: SwapAudit) -> list[Measure]:
+    def _counted(self, name: str, audit: SwapAudit) -> list[MeasureRow]:
         """Give what the audit of a column counted, by the names that measures have."""
         if audit.always_true:
             self.progress.notice(

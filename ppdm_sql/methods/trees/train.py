@@ -76,13 +76,13 @@ def train(engine: Engine, source: str, request: TrainRequest, progress: Progress
 def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progress) -> DecisionTree:
     progress.start(f"reading {source}")
     table, mode = engine.find(source), cast(Mode, request.mode)
-    given = is_stand_in(engine, table)
-    if given:
+    elsewhere = is_stand_in(engine, table)
+    if elsewhere:
         check_mode(mode, source)
     read, label, found = features(engine, source, table, request, progress)
-    if given:
+    if elsewhere:
         check_class(dict(engine.columns(read))[label], label, source)
-    prepared = _prepared_elsewhere if given else _prepared
+    prepared = _prepared_elsewhere if elsewhere else _prepared
     classes, counts, records, offsets = prepared(engine, read, label, found, mode, progress)
     limits = _limits(request, sum(counts))
     nodes = TreeGrowth(records, found, offsets, limits, progress).grow(counts)
