@@ -57,6 +57,7 @@ class SwapOptions:
         blur: Scale of the noise on the costs, in units of probability, in [0, 10].
         smoothing: Added to every count of the posteriors, at least 0.
         seed: What random choices are derived from; None for the operating system's.
+        column: Name of the confidential column, for notices.
     """
 
     proportion: Fraction
@@ -67,6 +68,7 @@ class SwapOptions:
     blur: float = 0.0
     smoothing: float = 0.0
     seed: bytes | None = None
+    column: str = "the column"
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ def swap_plan(
         solution, deviation = ExactSearch(engine, found, constraints).solve(), constraints.deviation
     assignment = assign(engine, found, solution.prices, solution.ties, solution.moved, seed)
     _check(assignment, demand, deviation)
-    feasible = _feasible(demand, deviation, progress)
+    feasible = _feasible(demand, deviation, options.column, progress)
     settled = attacker_share(engine, found, assignment.moves)
     engine.discard(found.table)
     return _plan(found, assignment, solution, demand, share, deviation, feasible, settled, seed)
@@ -199,8 +201,8 @@ def _demand(found: Candidates, options: SwapOptions, progress: Progress) -> tupl
     band = default_band(options.proportion, free)
     if not band.narrow and options.phase1 == "joint":
         progress.notice(
-            "To keep the marginal distribution, the changed share of a value's records is let vary from "
-            f"{float(band.share[0]):.3f} to {float(band.share[1]):.3f}."
+            f"To keep the marginal distribution of {options.column}, the changed share of a value's records "
+            f"is let vary from {float(band.share[0]):.3f} to {float(band.share[1]):.3f}."
         )
     return replace(free, low=band.low, high=band.high), band.share
 
@@ -211,7 +213,7 @@ def _constraints(demand: Demand, phase1: Flows | None) -> SwapConstraints:
     return SwapConstraints(demand, least_deviation(demand)[0], None)
 
 
-def _feasible(demand: Demand, deviation: int, progress: Progress) -> tuple[float, float] | None:
+def _feasible(demand: Demand, deviation: int, name: str, progress: Progress) -> tuple[float, float] | None:
     """Say under which proportions the marginal could be kept, where it is not."""
     if not deviation:
         return None
@@ -231,8 +233,8 @@ def _feasible(demand: Demand, deviation: int, progress: Progress) -> tuple[float
         )
     warn(
         progress,
-        f"The marginal distribution cannot be kept: the counts of the values change by {deviation} in all. "
-        + advice,
+        f"The marginal distribution of {name} cannot be kept: the counts of its values change by {deviation} "
+        f"in all. {advice}",
     )
     return feasible
 
