@@ -79,17 +79,19 @@ def kept_rows(
 
     Cost: two scans of the source, and the audit of its labelled combinations for each round.
     """
-    columns = list(
-        dict.fromkeys(n for r in promise.requirements for n in (*r.attributes, *r.sensitive_columns))
-    )
+    # no class breaks by itself what counts classes; who is left out is told by the columns of all others
+    asked = [item for item in promise.requirements if item.counts is not Counts.GROUPS]
+    columns = list(dict.fromkeys(n for r in asked for n in (*r.attributes, *r.sensitive_columns)))
     labelled, values = _labelled(engine, source, promise, columns)
+    rows = labelled.select(*(column(name, "s") for name in dict.fromkeys(needed)))
+    if not columns:
+        return KeptRows(source, None, lambda: rows)
     every = engine.materialize("labelled", _collapsed(labelled, values, count))
-    kept = _settled(engine, every, promise.requirements, columns)
+    kept = _settled(engine, every, asked, columns)
     whole, left = _records(engine, every), _records(engine, kept)
     names = [column(_name(place), "k") for place in range(len(columns))]
     codes = exp.select(fingerprint(names)).from_(exp.alias_(kept.expression(), "k", table=True))
     there = exp.In(this=fingerprint(values), query=codes.subquery())
-    rows = labelled.select(*(column(name, "s") for name in dict.fromkeys(needed)))
     if whole == left:
         return KeptRows(source, None, lambda: rows)
     if (whole - left) * promise.share.denominator > promise.share.numerator * whole:
@@ -153,10 +155,9 @@ def _settled(
             tuple(place[name] for name in requirement.sensitive_columns),
         )
         for requirement in requirements
-        if requirement.counts is not Counts.GROUPS  # which no class breaks alone
     ]
     kept = every
-    while asked:
+    while True:
         before = _records(engine, kept)
         kept = _without_bad(engine, kept, asked, list(place.values())) if before else kept
         if _records(engine, kept) == before:

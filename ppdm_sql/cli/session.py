@@ -11,7 +11,7 @@ import typer
 from ppdm_sql.cli.output import Format, Titled, notice, print_tables
 from ppdm_sql.errors import DatabaseUnavailable, EngineError, PpdmError
 from ppdm_sql.sql_calls.registering import Interrupted, Registration
-from ppdm_sql.sql_calls.script_reader import with_into
+from ppdm_sql.sql_calls.script_reader import with_quoted_arguments
 from ppdm_sql.sql_calls.transactions import open_transaction
 
 _TOLD = (
@@ -66,7 +66,7 @@ class Session:
             PpdmError: A statement failed.
             KeyboardInterrupt: Ctrl-C stopped one.
         """
-        for statement in self._statements(with_into(sql)):
+        for statement in self._statements(with_quoted_arguments(sql)):
             self._registration.note()
             try:
                 self._print(statement, self.connection.execute(statement), most)
@@ -110,6 +110,8 @@ class Session:
             return open_transaction()
         if "read-only mode" in text:
             return DatabaseUnavailable("The database is open read-only.", "Give --write to change it.")
+        if isinstance(error, duckdb.InvalidInputException) and (said := _own_words(text)):
+            return UserStatementError(*said)
         if isinstance(error, _TOLD) and "constraint" not in text.lower():
             return UserStatementError(text)
         refused = EngineError(
@@ -118,6 +120,12 @@ class Session:
         )
         refused.engine_text = text
         return refused
+
+
+def _own_words(text: str) -> tuple[str, str] | None:
+    from ppdm_sql.cli.said import own_words  # only an error needs it
+
+    return own_words(text)
 
 
 def join(words: Sequence[str]) -> str:

@@ -33,9 +33,15 @@ def in_known_classes(
     for number, names in enumerate(asked):
         if not set(names) <= set(there):
             continue
-        same = [exp.NullSafeEQ(this=column(n, f"k{number}"), expression=column(n, "r")) for n in names]
+        same = [_alike(column(n, f"k{number}"), column(n, "r"), n in shape.masked) for n in names]
         known = exp.select(*(column(name, "x") for name in names)).distinct()
         known = known.from_(shape.rows().subquery("x"))
         known_rows = exp.alias_(known.subquery(), f"k{number}", table=True)
         query.append("joins", exp.Join(this=known_rows, kind="SEMI", on=exp.and_(*same)))
     return query
+
+
+def _alike(known: exp.Column, new: exp.Column, masked: bool) -> exp.NullSafeEQ:
+    """Compare a released value with a new one; labels as texts, since one side may be of values alone."""
+    sides = [exp.cast(side, "TEXT") for side in (known, new)] if masked else [known, new]
+    return exp.NullSafeEQ(this=sides[0], expression=sides[1])

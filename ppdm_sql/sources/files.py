@@ -113,8 +113,13 @@ def refuse_other(text: str) -> None:
     """Say what a file or folder is that holds no records as they can be read.
 
     Raises:
-        InvalidSource: There is a file or folder of that name: a database, a spreadsheet, or another file.
+        InvalidSource: The name is empty, or there is a file or folder of that name: a database, a
+            spreadsheet, or another file.
     """
+    if not text.strip():
+        raise InvalidSource(
+            "The name of the table is empty.", "Give that of a table, or of a file such as visits.csv."
+        )
     file = Path(text)
     try:
         if file.is_dir():

@@ -15,11 +15,12 @@ class Unfit(Exception):
     """A value that is not of the form that an argument takes."""
 
 
-RESERVED = ("into",)
+RESERVED = ("column", "into", "limit", "to")
+"""Names of arguments that are reserved words of SQL, which stand in quotes."""
 
 
 def sql_name(option: Option) -> str:
-    """Give the name of an argument as SQL wants it: INTO is a reserved word."""
+    """Give the name of an argument as SQL wants it."""
     return f'"{option.argument}"' if option.argument in RESERVED else option.argument
 
 

@@ -19,6 +19,9 @@ from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.mapping import Mapped, mapped
 from ppdm_sql.sql_calls.row_functions import RowFunction
 
+UNTYPED = '"NULL"'
+"""The type of a bare NULL."""
+
 Asked = tuple[str, str, str, str, str]
 """Current database and schema, release, column, and type of the value."""
 
@@ -141,6 +144,8 @@ def _mapped(engine: Engine, row: CatalogueRow, shape: Shape, source: Table, foun
 def _asked(type_text: str) -> str:
     """Write the rows to map: each text, and its value."""
     unnested = exp.Unnest(expressions=[exp.cast(exp.Parameter(this=exp.var("texts")), "TEXT[]")])
+    if type_text == UNTYPED:
+        type_text = "VARCHAR"
     value = exp.Cast(this=column("text"), to=plain_type(type_text))
     inner = exp.select(alias(unnested, "text")).subquery("given")
     return render(exp.select(column("text"), alias(value, "value")).from_(inner))

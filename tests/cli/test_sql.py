@@ -16,7 +16,7 @@ import commands
 import pytest
 from commands import assert_explained, ppdm, spawn
 
-from ppdm_sql.sql_calls.script_reader import is_complete, with_into
+from ppdm_sql.sql_calls.script_reader import is_complete, with_quoted_arguments
 
 CALL = """CALL ppdm_suppress('customers', into := 'safe', class := 'Rating', count := 'n',
     require := ['Job, Country -> Bankruptcy = Discharged <= 50%'])"""
@@ -39,7 +39,7 @@ def test_a_statement_is_printed_in_every_format(bank: Path) -> None:
     assert "nothing" in ppdm("sql", bank, query).stdout
 
 
-def test_a_call_with_into_makes_a_release(bank: Path) -> None:
+def test_a_call_with_quoted_arguments_makes_a_release(bank: Path) -> None:
     (made,) = rows(ppdm("sql", bank, "--write", CALL, "--format", "json"))
     assert (made["release"], made["verdict"]) == ("safe", "verified")
     assert commands.execute(bank, "SELECT sum(n) FROM safe") == [(24,)]
@@ -92,6 +92,10 @@ def test_a_file_is_read_only_without_write(bank: Path) -> None:
         ("CALL ppdm_export('nothing', 'x.csv')", 2, "There is no release 'nothing'."),
         ("SELECT ppdm_parse_requirement('k > 3 on a')", 2, "Example: k >= 4"),
         ("SELECT Job::INTEGER FROM customers", 3, "refused the statement (ConversionException)"),
+        ("SELECT error('One ' || Job) FROM customers", 3, "refused the statement (InvalidInputException)"),
+        ("FROM ppdm_risk('customers', [])", 2, "No column is in qi."),
+        ("FROM ppdm_risk('customers', ['Job', 'job'])", 2, "A column is in qi twice."),
+        ("SELECT ppdm_gaussian_noise(1, -2, 1, 'k')", 2, "The scale of noise is below 0"),
     ],
 )
 def test_errors_have_the_exit_codes_of_their_kind(bank: Path, sql: str, code: int, problem: str) -> None:
@@ -133,6 +137,11 @@ def test_a_plan_is_readable(bank: Path) -> None:
     [
         ("f(into := 1)", 'f("into" := 1)'),
         ("f(INTO=>1)", 'f("into"=>1)'),
+        (
+            "f(limit := {'a': 2}, to := 'x', column := 'y')",
+            "f(\"limit\" := {'a': 2}, \"to\" := 'x', \"column\" := 'y')",
+        ),
+        ("SELECT columns FROM t ORDER BY to_date LIMIT 3", None),
         ("INSERT INTO t SELECT 1", None),
         (
             "SELECT 'into := 1', \"into := 2\", $$ into := $$, E'\\' into := ' -- into := 3\n/* into := 4 */",
@@ -141,8 +150,8 @@ def test_a_plan_is_readable(bank: Path) -> None:
         ("f($a$ ' $a$, into := 'x''into := ')", "f($a$ ' $a$, \"into\" := 'x''into := ')"),
     ],
 )
-def test_into_is_quoted_where_it_names_an_argument(written: str, read: str | None) -> None:
-    assert with_into(written) == (read or written)
+def test_reserved_words_are_quoted_where_they_name_an_argument(written: str, read: str | None) -> None:
+    assert with_quoted_arguments(written) == (read or written)
 
 
 @pytest.mark.parametrize(

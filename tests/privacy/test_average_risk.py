@@ -108,6 +108,17 @@ def test_it_stands_beside_k_and_the_harder_one_decides() -> None:
     assert min(held.total() for held in class_counts(records_of(release, "x, y, cls"))) >= 2
 
 
+@pytest.mark.parametrize("others", [[], ["k >= 2 on x"]])
+def test_records_are_left_out_beside_it_though_it_names_columns_of_its_own(others: list[str]) -> None:
+    rows = [*table_of(1), ("alone", "x", "flu")]
+    db = opened([(*row, row[0]) for row in rows], ("x", "y", "s", "cls"))
+    asked = ["average risk <= 15% on x, y", *others]
+    release = db.suppress("t", asked, class_column="cls", into="r", suppress_records="5%")
+    assert average(records_of(release, "x, y, cls")) <= Fraction(15, 100)
+    assert len(release.relation()) == len(rows) - len(others)
+    assert release.verify().holds
+
+
 def test_a_run_that_cannot_meet_it_says_what_would_help() -> None:
     db = opened([(*row, row[0]) for row in table_of(1)], ("x", "y", "s", "cls"))
     with pytest.raises(GuaranteeNotMet, match=r"average risk is still 7\.5%\. Ask for .* at least 7\.5%,"):

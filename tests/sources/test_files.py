@@ -79,6 +79,7 @@ def test_a_damaged_file_is_an_error_without_a_cell(db: Database, tmp_path: Path)
         ("sub/visit", "Files here: sub/visits.parquet."),
         ("*.tsv", "There is no file '*.tsv'."),
         ("sub", "'sub' is a folder. Name the files in it, such as 'sub/*.parquet'."),
+        ("", "The name of the table is empty."),
         ("other.duckdb", "--attach 'other.duckdb AS other'"),
         ("table.xlsx", "is a spreadsheet. Save it as CSV"),
         ("table.dat", "a file whose suffix does not say"),

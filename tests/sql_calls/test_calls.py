@@ -13,6 +13,7 @@ from ppdm_sql import examples
 from ppdm_sql.cli.app import COMMANDS
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import quoted
+from ppdm_sql.sql_calls.arguments import RESERVED
 from ppdm_sql.sql_calls.calls import CALLS
 
 TEMPLATE = "Job, Country -> Bankruptcy = Discharged <= 50%"
@@ -34,6 +35,17 @@ def asked(con: Con, sql: str) -> list[dict[str, Any]]:
     found = con.execute(sql)
     names = [item[0] for item in found.description]
     return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+
+def test_names_that_stand_in_quotes_are_those_that_sql_reserves(con: Con) -> None:
+    refused = set()
+    for name in {option.argument for call in CALLS for option in call.arguments}:
+        con.execute(f"CREATE OR REPLACE TEMP MACRO given({quoted(name)} := NULL) AS {quoted(name)}")
+        try:
+            con.execute(f"SELECT given({name} := 1)").fetchall()
+        except duckdb.ParserException:
+            refused.add(name)
+    assert refused == set(RESERVED)
 
 
 def test_every_command_on_data_is_a_call() -> None:

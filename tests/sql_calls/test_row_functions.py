@@ -212,6 +212,19 @@ def test_several_columns_and_null_in_one_statement(released: duckdb.DuckDBPyConn
 
 
 @pytest.mark.parametrize(
+    ("column", "type_text"), [("age", "INTEGER"), (HOSTILE, "VARCHAR"), ("born", "DATE")]
+)
+def test_a_bare_null_has_a_label_too(
+    released: duckdb.DuckDBPyConnection, column: str, type_text: str
+) -> None:
+    bare, typed = (
+        value(released, f"ppdm_generalize_value('it''s safe', '{column}', {null})")
+        for null in ("NULL", f"NULL::{type_text}")
+    )
+    assert bare == typed
+
+
+@pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ("'nothing', 'age', 1", "There is no release 'nothing'"),

@@ -74,6 +74,13 @@ def test_infinite_dates_have_no_day() -> None:
     assert derived("dates", ["infinity", "2020-01-01", "2020-01-02"], "DATE").leaves == (1, 2)
 
 
+def test_a_column_with_null_has_prefixes_too() -> None:
+    paths = derived("prefixes", ["A0", None, "A1", "B1"], "VARCHAR").paths()
+    assert paths == [("A0", "A*", "*"), ("A1", "A*", "*"), ("B1", "*")]
+    with pytest.raises(InvalidSource, match="holds no value"):
+        derived("prefixes", [None], "VARCHAR")
+
+
 @given(st.sets(st.text("A01.", max_size=5), min_size=1, max_size=12))
 def test_codes_are_grouped_by_their_prefixes(codes: set[str]) -> None:
     taxonomy = derived("prefixes", list(codes), "VARCHAR")

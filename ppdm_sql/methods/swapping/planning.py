@@ -56,6 +56,7 @@ class SwapOptions:
         blur: Scale of the noise on the costs, in units of probability, in [0, 10].
         smoothing: Added to every count of the posteriors, at least 0.
         seed: What random choices are derived from; a secret.
+        column: Name of the confidential column, for notices.
     """
 
     proportion: Fraction
@@ -66,6 +67,7 @@ class SwapOptions:
     share: Share | None = None
     blur: float = 0.0
     smoothing: float = 0.0
+    column: str = "the column"
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def swap_plan(
     assignment = assign(engine, found, solution.prices, solution.ties, solution.moved, options.seed)
     _check(assignment, demand, deviation)
     if deviation:
-        warn(progress, _marginal_not_kept(demand, deviation))
+        warn(progress, _marginal_not_kept(demand, deviation, options.column))
     settled = attacker_share(engine, found, assignment.moves)
     engine.discard(found.table)
     return _plan(found, assignment, solution, demand, share, deviation, settled)
@@ -163,8 +165,8 @@ def _demand(found: Candidates, options: SwapOptions, progress: Progress) -> tupl
     band = default_band(options.proportion, free)
     if not band.narrow and options.phase1 == "joint":
         progress.notice(
-            "To keep the marginal distribution, the changed share of a value's records is let vary from "
-            f"{float(band.share[0]):.3f} to {float(band.share[1]):.3f}."
+            f"To keep the marginal distribution of {options.column}, the changed share of a value's records "
+            f"is let vary from {float(band.share[0]):.3f} to {float(band.share[1]):.3f}."
         )
     return replace(free, low=band.low, high=band.high), band.share
 
@@ -175,7 +177,7 @@ def _constraints(demand: Demand, phase1: Flows | None) -> SwapConstraints:
     return SwapConstraints(demand, least_deviation(demand)[0], None)
 
 
-def _marginal_not_kept(demand: Demand, deviation: int) -> str:
+def _marginal_not_kept(demand: Demand, deviation: int, name: str) -> str:
     """Say that the marginal cannot be kept, and under which proportions it could."""
     feasible = feasible_proportions(demand.unique, demand.grouped)
     records = max(1, int(demand.unique.sum()))
@@ -191,8 +193,8 @@ def _marginal_not_kept(demand: Demand, deviation: int) -> str:
         advice = (
             f"It can be kept with --proportion from {low:.4g} to {high:.4g}, if the other options let it."
         )
-    problem = "The marginal distribution cannot be kept"
-    return f"{problem}: the counts of the values change by {deviation} in all. {advice}"
+    problem = f"The marginal distribution of {name} cannot be kept"
+    return f"{problem}: the counts of its values change by {deviation} in all. {advice}"
 
 
 def _check(assignment: RecordAssignment, demand: Demand, deviation: int) -> None:

@@ -239,6 +239,7 @@ class SwapRun(Run[Swaps]):
             blur=self.request.blur,
             smoothing=self.request.smoothing,
             seed=key,
+            column=name,
         )
         plan = swap_plan(self.engine, identified, options, self.progress)
         return Swapped(name, proportion, identified, plan)

@@ -6,6 +6,7 @@ Fung, Dong 2005, slides 11 to 17; "Anonymizing classification data using rough s
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -189,9 +190,10 @@ class GeneralizationRun(RefinementRun):
         ]
         if bare:
             each = "each" if len(bare) > 1 else "the column"
+            example = shlex.quote(f"{bare[0]}=LOW,HIGH")
             self.progress.notice(
                 f"The outermost bounds of {', '.join(map(repr, bare))} are the smallest and the largest "
-                f"value of {each}, real people's; give others with --range {bare[0]}=LOW,HIGH."
+                f"value of {each}, real people's; give others with --range {example}."
             )
 
     def _grows(self, name: str) -> bool:

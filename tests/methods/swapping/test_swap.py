@@ -383,6 +383,14 @@ def test_two_values_changed_in_most_records_are_warned_of(con: duckdb.DuckDBPyCo
     assert any("the opposite" in text for text in heard.notices)
 
 
+def test_a_marginal_that_cannot_be_kept_is_told_with_its_column() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT i AS age, i < 3 AS good FROM range(30) AS r (i)")
+    heard = Heard()
+    ppdm_sql.open(con).swap("t", confidential="good", by=["age"], proportion=0.5, into="s", progress=heard)
+    assert any("marginal distribution of good cannot be kept" in text for text in heard.notices)
+
+
 # -- the audit --------------------------------------------------------------------------------------
 
 

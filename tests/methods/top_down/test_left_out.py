@@ -263,6 +263,17 @@ def test_the_audit_counts_by_itself_how_many_are_left_out(connection: duckdb.Duc
 # -- what is made of it ---------------------------------------------------------------------------
 
 
+def test_numbers_that_are_all_disclosed_are_found_again_beside_the_symbol() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT i % 5 AS x, i % 2 AS y, i % 2 AS label FROM range(300) r(i)")
+    connection.execute("INSERT INTO t VALUES (99, 0, 0), (99, 1, 1)")
+    db = ppdm_sql.open(connection)
+    release = db.suppress("t", ["k >= 5 on x, y"], class_column="label", into="r", suppress_records="5%")
+    assert str(release.relation().types[0]) == "BIGINT"
+    applied = db.apply(release, "t", into="again")
+    assert (applied.rows, release.row().rows) == (300, 300)
+
+
 def test_new_records_of_unknown_classes_are_left_out_and_counted(
     connection: duckdb.DuckDBPyConnection,
 ) -> None:

@@ -264,6 +264,13 @@ def test_true_extremes_in_labels_are_told_and_a_range_is_offered(people: ppdm_sq
     assert ranged.notices == ()
 
 
+def test_the_range_offered_for_a_name_with_a_blank_can_be_typed() -> None:
+    connection = duckdb.connect()
+    connection.execute('CREATE TABLE t AS SELECT i AS "mean age" FROM range(9) r(i)')
+    with pytest.warns(ppdm_sql.PpdmWarning, match="--range 'mean age=LOW,HIGH'"):
+        ppdm_sql.open(connection).generalize("t", ['k >= 2 on "mean age"'], into="safe")
+
+
 def test_a_category_holds_its_codes_though_they_are_longer() -> None:
     connection = duckdb.connect()
     codes = ["A00", "A00.1", "A00.11", "A01.0", "B20"]
