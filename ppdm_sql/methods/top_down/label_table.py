@@ -48,7 +48,7 @@ def label_table(
     if grown:  # it takes as long to plan as the rest of the outcome, however few intervals there are
         params |= as_lists([f"interval_{name}" for name in names], grown)
         intervals = bind("top_down/interval_labels", tables={"texts": texts})
-        query = Statement(f"{query}\nUNION ALL (\n{intervals}\n)", file=query.file)
+        query = Statement(f"{query}\nUNION ALL (\n{intervals}\n)", file="top_down/labels")
     return engine.materialize("labels", query, params)
 
 
