@@ -97,7 +97,8 @@ class Placing:
 
     def stored_rows(self, names: Sequence[str]) -> exp.Select:
         """Select rows that were written by :meth:`write_drawn`, from their files, in their order."""
-        folder = Path(self.target) if self.is_published else self.location.rows
+        final = self.is_published or self.engine.dry  # what is shown reads where a run would leave the rows
+        folder = Path(self.target) if final else self.location.rows
         files = [str(folder / file.name) for file in self.files] or [str(folder / "*.parquet")]
         listed = exp.Array(expressions=[literal(file) for file in files])
         read = exp.Table(this=exp.Anonymous(this="read_parquet", expressions=[listed]))

@@ -98,6 +98,11 @@ def _known(step: str, condition: str, text: str) -> EngineError | None:
             "Spark cannot read the files of the table as Parquet.",
             "Give the path of Parquet files, or a table or view of Spark that reads the others.",
         )
+    if condition == "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND":
+        return EngineError(
+            f"An executor was lost in the step {step!r}, with records that were kept there for the run.",
+            "Nothing was stored; run it again.",
+        )
     if condition.startswith(("FILE_NOT_EXIST", "FAILED_READ_FILE.FILE_NOT_EXIST")):
         return EngineError(
             f"A file of the table went away during the step {step!r}.", "Run it again when nobody writes."

@@ -16,7 +16,9 @@ from spark_server import Cluster, clustered, kill, missing
 import ppdm_sql
 from ppdm_sql import Database
 from ppdm_sql.engine.spark import staging
+from ppdm_sql.errors import EngineError
 from ppdm_sql.methods.perturbation import randomize
+from ppdm_sql.methods.trees.elsewhere import RecordsElsewhere
 
 pytestmark = pytest.mark.spark
 
@@ -175,3 +177,23 @@ def test_workers_that_die_while_noise_is_drawn_and_behind_that_change_no_number(
     db.randomize("here", into="noisy_here", **NOISE)
     assert rows(db, f"'{tmp_path}/noisy/*.parquet'") == rows(db, "noisy_here")
     assert not list(tmp_path.glob(".ppdm-*"))
+
+
+def test_train_ends_in_words_where_the_records_of_a_level_are_lost_and_stores_nothing(
+    db: Database, cluster: Cluster, people: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted = RecordsElsewhere.counted
+
+    def after_all_workers_died(self: RecordsElsewhere, *given: Any, **named: Any) -> Any:
+        monkeypatch.undo()
+        for worker in cluster.workers.values():
+            kill(worker)
+        cluster.hire()
+        return counted(self, *given, **named)
+
+    monkeypatch.setattr(RecordsElsewhere, "counted", after_all_workers_died)
+    asked: dict[str, Any] = {"class_column": "rating", "mode": "original", "columns": ["job"]}
+    with pytest.raises(EngineError, match="An executor was lost in the step 'level counts'.*run it again"):
+        db.train(people, into="tree", **asked)
+    assert db.models() == []
+    assert db.train(people, into="tree", **asked).tree() == db.train("here", into="t", **asked).tree()

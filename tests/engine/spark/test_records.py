@@ -11,6 +11,7 @@ import pytest
 from spark_tables import ODD
 from typer.testing import CliRunner
 
+import ppdm_sql
 from ppdm_sql import Database, Release
 from ppdm_sql.cli import app
 from ppdm_sql.engine.spark.dialect import to_spark
@@ -255,3 +256,23 @@ def test_the_commands_take_spark_and_show_their_statements(
         assert done.exit_code == 0, done.output
     with duckdb.connect(file, read_only=True) as con:
         assert con.sql("SELECT count(*) FROM r").fetchall() == [(3000,)]
+
+
+def test_shown_views_read_the_folder_that_the_rows_would_get(
+    spark_url: str, both: tuple[str, str], tmp_path: Path
+) -> None:
+    file, folder = str(tmp_path / "ledger.duckdb"), tmp_path / "out"
+    common = ["--spark", spark_url, "--quiet"]
+    with ppdm_sql.open(file, spark=spark_url, create=True) as db:
+        db.train(both[1], class_column="risk", into="m", mode="original", columns=["age"])
+    calls = [
+        ["predict", file, "m", both[1], "--into", "p"],
+        ["randomize", file, both[1], "--noise", "age=uniform 5", "--range", "age=20,80", "--record", "id"]
+        + ["--into", "r", "--seed", "1"],
+    ]
+    for call in calls:
+        shown = CliRunner().invoke(app, [*call, *common, "--to", str(folder), "--sql"])
+        assert shown.exit_code == 0, shown.output
+        (view,) = [text for text in shown.output.split("\n-- ") if "VIEW" in text and "*.parquet" in text]
+        assert f"{folder}/*.parquet" in view
+        assert not list(tmp_path.glob("*out*"))
