@@ -209,8 +209,8 @@ class Party:
         from ppdm_sql.methods.two_party.client import connect_to
 
         place = Address.parse("--peer", peer)
-        opened = partial(connect_to, place, credentials, peer_name)
-        return self._run(partial(opened, timeout=_positive(timeout)), resume, transcript)
+        opened = partial(connect_to, place, credentials, peer_name, timeout=_positive(timeout))
+        return self._run(opened, resume, transcript)
 
     def _run(self, opened: Opened, resume: bool, transcript: PathLike | None) -> Release:
         from ppdm_sql.methods.two_party.session import Session

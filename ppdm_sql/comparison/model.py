@@ -127,7 +127,7 @@ class Comparison:
     def tables(self) -> list[Titled]:
         """Give the table for printing: title, column names, rows; numbers that nobody has are left out."""
         choices = list(dict.fromkeys(name for row in self.rows for name in row.choices))
-        first = ("setting" if self.of else "release", *choices) if self.of else ("release", "method")
+        first = ("setting", *choices) if self.of else ("release", "method")
         numbers = self.measured
         timed = any(row.seconds is not None for row in self.rows)
         unmet = any(row.problem for row in self.rows)

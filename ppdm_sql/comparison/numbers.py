@@ -11,7 +11,12 @@ from ppdm_sql.comparison.model import ReleaseNumbers
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
+from ppdm_sql.evaluation.evaluating import BASELINES, SE, EvaluateOptions, errors_of
 from ppdm_sql.privacy import Counts, Requirement
+from ppdm_sql.progress import Progress
+from ppdm_sql.release import CatalogueRow, ReleasedColumn
+from ppdm_sql.release.draft import MeasureRow
+from ppdm_sql.release.layout import Shape
 
 LOSSES = ("generalized information loss", "suppressed cells")
 """The measures that say how much of the masked columns is lost, of which a release has one."""
@@ -62,7 +67,26 @@ def _average(sizes: Sequence[tuple[int, int, int]]) -> float:
     return sum(classes for _, classes, _ in sizes) / sum(records for *_, records in sizes)
 
 
-def loss_in(measures: Iterable[tuple[str, float | None, float | None]]) -> float | None:
+def classifier_error(
+    engine: Engine, row: CatalogueRow, shape: Shape, baseline: dict[str, float], progress: Progress
+) -> float:
+    """Measure the error of a classifier on rows; the first time also those that go into ``baseline``.
+
+    Raises:
+        PpdmError: The source cannot be read, or the rows cannot be evaluated.
+    """
+    wanted = (SE,) if baseline else (SE, *BASELINES)
+    found = errors_of(engine, row, shape, EvaluateOptions(seeds=1), wanted, progress)
+    baseline |= {name: found[name] for name in found if name != SE}
+    return found[SE]
+
+
+def class_of(columns: Iterable[ReleasedColumn]) -> str | None:
+    """Find the class column, if there is one."""
+    return next((item.name for item in columns if item.treatment == "class"), None)
+
+
+def loss_in(measures: Iterable[MeasureRow]) -> float | None:
     """Find the loss among the measures of a release; None where its method measures none."""
     found = {name: after for name, _, after in measures}
     return next((found[name] for name in LOSSES if name in found), None)

@@ -19,16 +19,6 @@ RISKS = {
     "highest_risk": "highest risk of a record",
     "confidence": "highest confidence of a template",
 }
-HEADS = {
-    "smallest_class": "smallest class",
-    "highest_risk": "highest risk",
-    "average_risk": "average risk",
-    "confidence": "confidence",
-    "loss": "loss",
-    "entropy": "entropy",
-    "error": "error",
-    "left_out": "left out",
-}
 MEANINGS = {
     "smallest_class": "The records of the smallest equivalence class.",
     "highest_risk": "How likely somebody who knows the columns finds the right record: one over the class.",
@@ -56,7 +46,7 @@ def write_comparison(engine: Engine, comparison: Comparison, path: Path, *, forc
 def comparison_page(comparison: Comparison) -> Page:
     """Make the page of a comparison; the owner's, as it tells of rows that are not released."""
     every = "All settings" if comparison.of else "All releases"
-    words = [(f"{HEADS[name].capitalize()}.", MEANINGS[name]) for name in comparison.measured]
+    words = [(f"{_head(name).capitalize()}.", MEANINGS[name]) for name in comparison.measured]
     chapters = [
         Chapter("frontier", "Risk against loss", [Block(pictures=pictures(comparison, Drawing()))]),
         Chapter("rows", every, [Block(tables=[table(comparison)])]),
@@ -105,7 +95,7 @@ def table(comparison: Comparison) -> Numbers:
     shown = comparison.measured
     timed = any(row.seconds is not None for row in comparison.rows)
     first = ["setting"] if comparison.of else ["release", "method"]
-    heads = [*first, *(HEADS[name] for name in shown), *(["seconds"] if timed else []), "frontier"]
+    heads = [*first, *map(_head, shown), *(["seconds"] if timed else []), "frontier"]
     rows: list[list[Cell]] = []
     for row in comparison.rows:
         named: list[Cell] = [row.name] if comparison.of else [row.name, row.method]
@@ -115,6 +105,10 @@ def table(comparison: Comparison) -> Numbers:
         mark = "cannot be met" if unmet else "yes" if row.at_frontier else ""
         rows.append([*named, *cells, *seconds, mark])
     return Numbers(heads, rows)
+
+
+def _head(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _written(name: str, number: float | None) -> Number:
@@ -168,7 +162,7 @@ def _scatter(
         f"{risk.capitalize()} against {title.removesuffix(', in %')}",
         drawing.draw("scatter", points, across=risk, up=title, format=form, **_scales(points)),
         f"{several(len(points), 'point')}; the table gives each.",
-        Numbers(["setting" if comparison.of else "release", HEADS[comparison.risk], HEADS[name]], cells),
+        Numbers(["setting" if comparison.of else "release", _head(comparison.risk), _head(name)], cells),
         note + "Down and to the left is better.",
         wide=True,
     )

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ppdm_sql.comparison.model import ComparedRow, Comparison
-from ppdm_sql.comparison.numbers import grouped_by, loss_in, measured_rows
+from ppdm_sql.comparison.numbers import class_of, classifier_error, grouped_by, loss_in, measured_rows
 from ppdm_sql.comparison.settings import CompareOptions
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import resolve_all
 from ppdm_sql.errors import PpdmError
-from ppdm_sql.evaluation.evaluating import BASELINES, SE, EvaluateOptions, errors_of
 from ppdm_sql.privacy import Requirement, parse_all
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release
@@ -60,7 +59,7 @@ def _row(
             engine.overlay(shape.owned_rows()),
             requirements=requirements,
             quasi_identifiers=_known(row, shape, requirements, options),
-            class_column=next((item.name for item in shape.columns if item.treatment == "class"), None),
+            class_column=class_of(shape.columns),
             count=shape.count,
             person=shape.people,
         )
@@ -72,14 +71,12 @@ def _row(
     )
     if not options.evaluate:
         return found
-    wanted = (SE,) if baseline else (SE, *BASELINES)
     try:
         with read_again(engine, row.source, row.parameters.get(READ, {}), row.release):
-            errors = errors_of(engine, row, shape, EvaluateOptions(seeds=1), wanted, progress)
-    except PpdmError as error:
-        return replace(found, problem=f"Not evaluated: {error.problem}")
-    baseline |= {name: rate for name, rate in errors.items() if name != SE}
-    return replace(found, numbers=replace(found.numbers, error=errors[SE]))
+            error = classifier_error(engine, row, shape, baseline, progress)
+    except PpdmError as refused:
+        return replace(found, problem=f"Not evaluated: {refused.problem}")
+    return replace(found, numbers=replace(found.numbers, error=error))
 
 
 def _known(

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlglot import exp
-
 from ppdm_sql.comparison.model import ComparedRow, Comparison, ReleaseNumbers
-from ppdm_sql.comparison.numbers import grouped_by, loss_in, measured_rows
+from ppdm_sql.comparison.numbers import class_of, classifier_error, grouped_by, loss_in, measured_rows
 from ppdm_sql.comparison.settings import CompareOptions, TriedSetting, settings
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.names import Table, free_name
 from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, InvalidOption, PpdmError
-from ppdm_sql.evaluation.evaluating import BASELINES, SE, EvaluateOptions, errors_of
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.top_down.generalize import GeneralizationRun
@@ -36,20 +32,6 @@ Shared = dict[tuple[object, ...], tuple[Atoms, Table, Memory]]
 """The collapsed source, the source as it was read, and what was measured, by what they depend on."""
 
 
-@dataclass(frozen=True)
-class DraftShape(Shape):
-    """A release that is not published: its rows are in a working table."""
-
-    table: Table | None = field(default=None, kw_only=True)
-
-    def stored(self) -> exp.Table:
-        """Give the working table under the alias ``f``."""
-        assert self.table is not None
-        found = self.table.expression()
-        found.set("alias", exp.TableAlias(this=exp.to_identifier("f")))
-        return found
-
-
 class CollapsedRows(RefinementRun):
     """A run whose rows stay collapsed, since nobody reads them but what measures them."""
 
@@ -61,10 +43,7 @@ class CollapsedRows(RefinementRun):
     @property
     def records_column(self) -> str:
         """What the number of records is called; no column of the source is called so."""
-        name = "records"
-        while name.lower() in {other.lower() for other in self.columns}:
-            name += "_"
-        return name
+        return free_name("records", self.columns)
 
     def draft(self, transformed: State) -> Draft:
         """Name the number of records as the count."""
@@ -79,8 +58,8 @@ class CollapsedSuppression(CollapsedRows, SuppressionRun):
     """A suppression that is measured only."""
 
 
-class OncePhases(SilentProgress):
-    """Passes phases and numbers on under the name of the setting; what is said of settings is said once."""
+class SettingProgress(SilentProgress):
+    """The progress of one setting after the other: each is a phase, and no notice is given twice."""
 
     def __init__(self, listener: Progress) -> None:
         self._listener, self._of, self._said = listener, "", set[str]()
@@ -116,7 +95,7 @@ class GridRun:
 
     def __init__(self, engine: Engine, source: str, options: CompareOptions, progress: Progress) -> None:
         self._engine, self._source, self._options = engine, source, options
-        self._progress = OncePhases(progress)
+        self._progress = SettingProgress(progress)
         self._settings = settings(options, options.into or f"comparison_{secrets.token_hex(8)}")
         self._shared: Shared = {}
         self._baseline: dict[str, float] = {}
@@ -192,29 +171,20 @@ class GridRun:
             rows,
             requirements=draft.requirements,
             quasi_identifiers=grouped_by(draft.requirements),
-            class_column=self._class(draft),
+            class_column=class_of(draft.columns),
             count=draft.count,
             person=() if draft.person is None else (draft.person,),
         )
         left_out = records - (found.records or 0)
         return replace(found, left_out=left_out, loss=loss_in(draft.measures))
 
-    def _class(self, draft: Draft) -> str | None:
-        return next((item.name for item in draft.columns if item.treatment == "class"), None)
-
     def _error(self, draft: Draft, rows: Table) -> float:
-        """Measure the error of a classifier on the rows; once that on the source, too."""
+        """Measure the error of a classifier on rows that are not published."""
         catalog, schema = self._engine.current()
-        plain = Shape.of_draft(draft, catalog, schema)
-        named = draft.name, catalog, schema, draft.columns, draft.count, draft.symbol
-        changed = plain.stepwise, plain.marginals, plain.moments
-        shape = DraftShape(*named, *changed, person=draft.person, table=rows)
-        parameters: dict[str, Any] = {**draft.parameters, SHAPE: plain.record()}
+        shape = replace(Shape.of_draft(draft, catalog, schema), working=rows)
+        parameters: dict[str, Any] = {**draft.parameters, SHAPE: shape.record()}
         row = CatalogueRow(
             *(draft.name, draft.method, draft.source, tuple(map(str, draft.requirements)), parameters),
             *(draft.rows, True, draft.stopped, datetime.now(UTC), __version__),
         )
-        wanted: Sequence[str] = (SE,) if self._baseline else (SE, *BASELINES)
-        found = errors_of(self._engine, row, shape, EvaluateOptions(seeds=1), wanted, self._progress)
-        self._baseline |= {name: found[name] for name in found if name != SE}
-        return found[SE]
+        return classifier_error(self._engine, row, shape, self._baseline, self._progress)

@@ -67,11 +67,24 @@ class Table:
         return ".".join(quoted(part) for part in parts if part is not None)
 
 
-def aliased(table: Table, name: str) -> exp.Expression:
+def aliased(table: Table, name: str) -> exp.Table:
     """Give a table under an alias of our own."""
     named = table.expression()
     named.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
     return named
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """Give a name that is not taken in any spelling of case, with underscores behind it where it is.
+
+    Example:
+        >>> free_name("records", ["Records", "n"]), free_name("records", ["n"])
+        ('records_', 'records')
+    """
+    lowered = {other.lower() for other in taken}
+    while name.lower() in lowered:
+        name += "_"
+    return name
 
 
 def parse_table(text: str) -> Table:

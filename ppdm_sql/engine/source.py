@@ -13,7 +13,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
-from ppdm_sql.engine.names import Table, alias, aliased
+from ppdm_sql.engine.names import Table, alias, aliased, free_name
 from ppdm_sql.engine.statements import Statement, bind, render
 from ppdm_sql.errors import PpdmError, UnknownTable
 from ppdm_sql.lazy_dataclass import dataclass
@@ -206,10 +206,7 @@ def _is_here(engine: Engine, name: str) -> bool:
 
 def stand_in(engine: Engine, source: Source) -> Table:
     """Make the stand-in of a source; it lasts as long as the engine's workspace."""
-    in_use = {table.name.lower() for table in (*engine.tables(), *engine.given.values())}
-    free = source.shown
-    while free.lower() in in_use:
-        free += "_"
+    free = free_name(source.shown, [table.name for table in (*engine.tables(), *engine.given.values())])
     nothing = (
         alias(exp.Cast(this=exp.null(), to=exp.DataType.build(item.type, dialect="duckdb")), item.name)
         for item in source.columns()

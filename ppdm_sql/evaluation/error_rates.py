@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
-from typing import Any
 
+from ppdm_sql.audit.model import Titled
 from ppdm_sql.notebook import in_html
-
-Titled = tuple[str, Sequence[str], Sequence[Sequence[Any]]]
-"""A table for printing: title, column names, rows."""
 
 COLUMNS = ("error", "of", "per_cent", "deviation", "lowest", "highest")
 

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from sqlglot import exp
 
 from ppdm_sql.audit.moments import Moments
-from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.names import Table, free_name
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import Requirement
 
@@ -17,6 +17,8 @@ Bound = Literal["lower bound", "upper bound"]
 Changed = Literal["suppressed", "generalized", "swapped", "randomized", "discretized", "pseudonym"]
 Treatment = Changed | Literal["sensitive", "class", "kept", "count"] | Bound
 Stopped = Literal["complete", "max-steps", "interrupted"]
+MeasureRow = tuple[str, float | None, float | None]
+"""A number that is told of a release: its name, before, and after; None where it means nothing."""
 
 
 class ReleasedColumn(NamedTuple):
@@ -107,11 +109,11 @@ class Draft:
     rows: int
     steps: Table | None
     cuts: Table | None
-    measures: tuple[tuple[str, float | None, float | None], ...] = ()
+    measures: tuple[MeasureRow, ...] = ()
     taxonomies: Table | None = None
     marginals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     moments: Mapping[str, Moments] = field(default_factory=dict)
-    accept: Callable[[exp.Select], Sequence[tuple[str, float | None, float | None]]] | None = None
+    accept: Callable[[exp.Select], Sequence[MeasureRow]] | None = None
     person: str | None = None
     persons: int | None = None
     first: int = 0
@@ -126,7 +128,4 @@ def person_column(released: Iterable[str]) -> str:
         >>> person_column(["zip"]), person_column(["Person_Number"])
         ('person_number', 'person_number_')
     """
-    taken, name = {other.lower() for other in released}, "person_number"
-    while name in taken:
-        name += "_"
-    return name
+    return free_name("person_number", released)

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from ppdm_sql.audit.moments import Moments
 from ppdm_sql.audit.recorded_cut import RecordedCut
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.release.draft import Draft, ReleasedColumn
 
@@ -39,6 +39,7 @@ class Shape:
         first: The first step whose state keeps the requirements.
         outside: Whether the rows stand outside of the database alone; a view is in the place of the frozen
             table then, and reads their files.
+        working: The working table that holds the rows while nothing is published; None for the frozen table.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Shape:
     persons: int | None = None
     first: int = 0
     outside: bool = False
+    working: Table | None = None
 
     @classmethod
     def of_draft(cls, draft: Draft, catalog: str, schema: str) -> Shape:
@@ -144,10 +146,11 @@ class Shape:
         return self.cut(Table("cuts", SCHEMA), Table("taxonomies", SCHEMA), self.name)
 
     def stored(self) -> exp.Table:
-        """Give the frozen table under the alias ``f``, without the database, which may be renamed."""
-        table = Table(self.frozen.name, SCHEMA).expression()
-        table.set("alias", exp.TableAlias(this=exp.to_identifier("f")))
-        return table
+        """Give the table of the rows under the alias ``f``; the frozen one without the database.
+
+        Databases may be renamed.
+        """
+        return aliased(self.working or Table(self.frozen.name, SCHEMA), "f")
 
     def rows(self) -> exp.Select:
         """Select the released columns from the frozen table, in their stored order."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from ppdm_sql.engine.names import alias, column
+from ppdm_sql.engine.names import alias, column, free_name
 from ppdm_sql.engine.statements import literal
 from ppdm_sql.privacy import Requirement, Value
 from ppdm_sql.release.draft import ReleasedColumn
@@ -54,10 +54,10 @@ def partitions(
     """
     rows = shape.rows() if step is None else state(shape, step)
     query = exp.select(*(column(name, "p") for name in shape.masked)).from_(rows.subquery("p"))
-    query = query.select(alias(shape.records("p"), _free_name("records", shape.masked)))
+    query = query.select(alias(shape.records("p"), free_name("records", shape.masked)))
     for number, (sensitive, value) in enumerate(protected, start=1):
         held = exp.NullSafeEQ(this=column(sensitive, "p"), expression=literal(value))
-        name = _free_name(f"protected_{number}", shape.masked)
+        name = free_name(f"protected_{number}", shape.masked)
         query = query.select(alias(shape.records("p", where=held), name))
     return in_order(query.group_by(*_ordinals(range(1, len(shape.masked) + 1))))
 
@@ -104,10 +104,3 @@ def _from_first(step: exp.Expression, first: int) -> exp.Expression:
 
 def _ordinals(numbers: Iterable[int]) -> list[exp.Expression]:
     return [exp.Literal.number(number) for number in numbers]
-
-
-def _free_name(name: str, taken: Iterable[str]) -> str:
-    lowered = {other.lower() for other in taken}
-    while name in lowered:
-        name += "_"
-    return name

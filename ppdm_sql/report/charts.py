@@ -25,33 +25,16 @@ SVG = "http://www.w3.org/2000/svg"
 VEGA_LITE = "v5.21"
 _DRAWN = frozenset(
     (
-        "svg",
-        "g",
-        "path",
-        "line",
-        "rect",
-        "text",
-        "tspan",
-        "defs",
-        "clipPath",
-        "linearGradient",
-        "stop",
-        "circle",
+        *("svg", "g", "path", "line", "rect", "circle", "text", "tspan"),
+        *("defs", "clipPath", "linearGradient", "stop"),
     )
 )
 _KEPT = frozenset(
     (
         *("d", "x", "y", "x1", "x2", "y1", "y2", "r", "cx", "cy", "dx", "dy", "width", "height", "viewBox"),
         *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "opacity"),
-        *(
-            "stroke-linecap",
-            "stroke-miterlimit",
-            "stroke-linejoin",
-            "text-anchor",
-            "font-family",
-            "transform",
-        ),
-        *("font-size", "font-weight", "font-style", "clip-path", "id", "offset", "stop-color"),
+        *("stroke-linecap", "stroke-miterlimit", "stroke-linejoin", "text-anchor", "transform", "clip-path"),
+        *("font-family", "font-size", "font-weight", "font-style", "id", "offset", "stop-color"),
     )
 )
 _REFERENCE = re.compile(r"url\(#([\w-]+)\)")

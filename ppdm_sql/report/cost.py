@@ -12,7 +12,7 @@ from ppdm_sql.report.charts import AFTER, BEFORE
 from ppdm_sql.report.page import Block, Numbers, Picture
 from ppdm_sql.report.sides import MOST_LISTED, Bar, CountedSide, ValueCount
 from ppdm_sql.report.subject import MOST_BARS, Subject
-from ppdm_sql.report.words import Cell, Number, beside, count, listed, measure, several, share
+from ppdm_sql.report.words import NONE, Cell, Number, beside, count, listed, measure, several, share
 
 MOST_COLUMNS = 24
 """Columns whose values are drawn at most."""
@@ -37,7 +37,7 @@ def values(subject: Subject) -> Block:
 def _column(subject: Subject, item: ReleasedColumn) -> list[Picture]:
     """Draw one column: intervals to scale, values side by side, or labels beside the values behind them."""
     after = subject.after.counts(item.name)
-    intervals = [interval(one, _moments(subject, item)) for one in after.listed]
+    intervals = [interval(one, _are_dates(subject, item)) for one in after.listed]
     if item.treatment == "generalized" and sum(one is not None for one in intervals) > 1:
         return [_intervals(subject, item, after.listed, intervals)]
     before = subject.before
@@ -95,26 +95,26 @@ def _label(value: str | None) -> str:
 # -- intervals --------------------------------------------------------------------------------
 
 
-def interval(one: ValueCount, moments: bool) -> Bar | None:
+def interval(one: ValueCount, dates: bool) -> Bar | None:
     """Read the bounds out of the label of an interval; None for every other label."""
     found = _INTERVAL.fullmatch(one.value or "")
     if found is None:
         return None
-    lower, upper = (_place(found[bound], moments) for bound in ("lower", "upper"))
+    lower, upper = (_place(found[bound], dates) for bound in ("lower", "upper"))
     return None if lower is None or upper is None or upper < lower else Bar(lower, upper, one.records)
 
 
-def _place(text: str, moments: bool) -> float | None:
+def _place(text: str, dates: bool) -> float | None:
     try:
-        if not moments:
+        if not dates:
             return float(text)
-        moment = datetime.fromisoformat(text)
+        date = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return 1000 * (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return 1000 * (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 
-def _moments(subject: Subject, item: ReleasedColumn) -> bool:
+def _are_dates(subject: Subject, item: ReleasedColumn) -> bool:
     """Tell whether a column's intervals are of dates; the labels say so where the source is not looked at."""
     first = next((one.value for one in subject.after.counts(item.name).listed if one.value), "")
     found = _INTERVAL.fullmatch(first)
@@ -125,7 +125,7 @@ def _intervals(
     subject: Subject, item: ReleasedColumn, labels: Sequence[ValueCount], found: Sequence[Bar | None]
 ) -> Picture:
     """Draw the intervals of a column to scale, over the numbers that they stand for."""
-    moments = _moments(subject, item)
+    dates = _are_dates(subject, item)
     shown = sorted(
         ((one, bar) for one, bar in zip(labels, found, strict=True) if bar), key=lambda pair: pair[1].lower
     )
@@ -140,7 +140,7 @@ def _intervals(
     said = [f"{_label(one.value)}: {several(one.records, 'record')}." for one in others[:3]]
     return Picture(
         item.name,
-        histogram(subject, item.name, bars, moments=moments),
+        histogram(subject, item.name, bars, dates=dates),
         f"{item.name} in {several(len(shown), 'interval')}, drawn to scale.",
         Numbers([item.name, "records"], cells),
         " ".join(said),
@@ -152,14 +152,14 @@ def _wide(bar: Bar) -> Bar:
     return bar if bar.upper > bar.lower else Bar(bar.lower, bar.lower + 1, bar.records)
 
 
-def histogram(subject: Subject, name: str, bars: dict[str, list[Bar]], *, moments: bool = False) -> str:
+def histogram(subject: Subject, name: str, bars: dict[str, list[Bar]], *, dates: bool = False) -> str:
     """Draw bars whose areas are the records."""
     sides = tuple(bars)
-    unit = 86_400_000.0 if moments else 1.0
+    unit = 86_400_000.0 if dates else 1.0
     rows = [
         {
-            "lower": _drawn(bar.lower, moments),
-            "upper": _drawn(bar.upper, moments),
+            "lower": _drawn(bar.lower, dates),
+            "upper": _drawn(bar.upper, dates),
             "amount": bar.records * unit / (bar.upper - bar.lower),
             "side": side,
         }
@@ -171,16 +171,16 @@ def histogram(subject: Subject, name: str, bars: dict[str, list[Bar]], *, moment
         *("histogram", rows),
         sides=sides,
         title=name,
-        up="records a day" if moments else "records a unit",
-        kind="temporal" if moments else "quantitative",
+        up="records a day" if dates else "records a unit",
+        kind="temporal" if dates else "quantitative",
         format="~s",
         outlines=(["var(--paper)", "var(--accent)"] if both else ["var(--paper)"]),
         opacities=([0.7, 0.25] if both else [0.8]),
     )
 
 
-def _drawn(place: float, moments: bool) -> float | str:
-    if not moments:
+def _drawn(place: float, dates: bool) -> float | str:
+    if not dates:
         return place
     return datetime.fromtimestamp(place / 1000, UTC).replace(tzinfo=None).isoformat()
 
@@ -190,21 +190,21 @@ def _drawn(place: float, moments: bool) -> float | str:
 
 def information(subject: Subject, measures: Sequence[Measured]) -> Block:
     """Show what each column tells of the class, before and after; the owner's."""
-    found = [m for m in measures if m.measure.startswith(_INFORMATION)]
+    found = class_information(measures)
     if not found:
         return Block()
     rows = [
-        {"label": m.measure.removeprefix(_INFORMATION), "side": side, "amount": amount}
-        for m in found
+        {"label": name, "side": side, "amount": amount}
+        for name, m in found.items()
         for side, amount in ((BEFORE, m.before), (AFTER, m.after))
     ]
     cells: list[list[Cell]] = [
         [
-            m.measure.removeprefix(_INFORMATION),
+            name,
             *(measure(m.before), measure(m.after)),
-            share(m.after / m.before) if m.before and m.after is not None else Number("–"),
+            share(m.after / m.before) if m.before and m.after is not None else NONE,
         ]
-        for m in found
+        for name, m in found.items()
     ]
     picture = Picture(
         "What a column tells of the class",
@@ -213,6 +213,18 @@ def information(subject: Subject, measures: Sequence[Measured]) -> Block:
         Numbers(["column", "bits before", "bits after", "kept"], cells),
     )
     return Block("Information about the class", pictures=[picture])
+
+
+def class_information(measures: Sequence[Measured]) -> dict[str, Measured]:
+    """Find what each column tells of the class, by its name."""
+    found = [m for m in measures if m.measure.startswith(_INFORMATION)]
+    return {m.measure.removeprefix(_INFORMATION): m for m in found}
+
+
+def measure_table(measures: Sequence[Measured]) -> Numbers:
+    """List what a run measured."""
+    rows: list[list[Cell]] = [[m.measure, measure(m.before), measure(m.after)] for m in measures]
+    return Numbers(["measure", "before", "after"], rows)
 
 
 def classifier(found: Evaluation | None) -> Block:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from ppdm_sql.audit import findings
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import alias, column, free_name
 from ppdm_sql.engine.statements import render
 from ppdm_sql.privacy.requirement import Counts, Requirement
 from ppdm_sql.release import Release, ReleasedColumn, Step
@@ -160,39 +159,24 @@ def _worst(subject: Subject, steps: int) -> list[Picture]:
     ]
 
 
-@dataclass(frozen=True)
-class CollapsedShape(Shape):
-    """A release with fewer columns, whose equal rows are one, so that its earlier states are soon audited."""
+def _collapsed(subject: Subject, wanted: Sequence[Requirement]) -> Shape:
+    """Collapse the release over its masked columns and those of the requirements; one scan of it.
 
-    table: Table | None = None
-
-    def stored(self) -> exp.Table:
-        """Give the collapsed table under the alias ``f``."""
-        assert self.table is not None
-        table = self.table.expression()
-        table.set("alias", exp.TableAlias(this=exp.to_identifier("f")))
-        return table
-
-
-def _collapsed(subject: Subject, wanted: Sequence[Requirement]) -> CollapsedShape:
-    """Collapse the release over its masked columns and those of the requirements; one scan of it."""
+    With fewer columns many rows are equal, so that earlier states are soon audited.
+    """
     shape = subject.shape
     named = {name for one in wanted for name in (*one.attributes, *one.sensitive_columns)} | {*shape.masked}
     kept = [item for item in shape.columns if item.name in named]
-    count_column = "records"
-    while count_column.lower() in {name.lower() for name in shape.names}:
-        count_column += "_"
+    count_column = free_name("records", shape.names)
     query = exp.select(*(column(item.name, "f") for item in kept)).from_(shape.stored())
     query = query.select(alias(shape.records("f"), count_column))
     query = query.group_by(*(exp.Literal.number(place) for place in range(1, len(kept) + 1)))
     table = subject.engine.materialize("collapsed", query)
     columns = (*kept, ReleasedColumn(count_column, "count"))
-    return CollapsedShape(
-        shape.name, shape.catalog, shape.schema, columns, count_column, shape.symbol, table=table
-    )
+    return Shape(shape.name, shape.catalog, shape.schema, columns, count_column, shape.symbol, working=table)
 
 
-def _rows(subject: Subject, shape: CollapsedShape) -> int:
+def _rows(subject: Subject, shape: Shape) -> int:
     query = exp.select(exp.Count(this=exp.Star())).from_(shape.stored())
     ((rows,),) = subject.engine.query(render(query), step="rows")
     return int(rows)

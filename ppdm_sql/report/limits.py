@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 Point = tuple[str, str]
 """What a point is about, perhaps nothing, and the rest of it."""
-_POINT = re.compile(r"(?:\*\*(?P<about>.*?)\*\* )?(?P<rest>.*)", re.DOTALL)
 
 
 def _points(text: str) -> tuple[Point, ...]:
@@ -16,8 +13,9 @@ def _points(text: str) -> tuple[Point, ...]:
         >>> _points("**Uneven.** Some change more often.")
         (('Uneven.', 'Some change more often.'),)
     """
-    found = (_POINT.fullmatch(" ".join(part.split())) for part in text.strip().split("\n\n"))
-    return tuple((one["about"] or "", one["rest"]) for one in found if one)
+    parts = (" ".join(part.split()) for part in text.strip().split("\n\n"))
+    found = (part.removeprefix("**").rpartition("** ") for part in parts)
+    return tuple((about, rest) for about, _, rest in found)
 
 
 _TEMPLATES = _points("""

@@ -20,6 +20,7 @@ from ppdm_sql.report.words import Cell, Number, count, measure
 
 DENSITY_POINTS = 80
 TRUE, NOISY = "true", "released"
+TREATED = ("randomized", "discretized")
 
 
 def noise(subject: Subject, models: Mapping[str, NoiseModel]) -> Chapter:
@@ -37,9 +38,6 @@ def noise(subject: Subject, models: Mapping[str, NoiseModel]) -> Chapter:
     )
     blocks = [Block(sentences=[said], pictures=pictures)] if pictures else []
     return Chapter("noise", "Noise and what shows through it", blocks)
-
-
-TREATED = ("randomized", "discretized")
 
 
 def _reconstructed(subject: Subject, models: Mapping[str, NoiseModel]) -> dict[str, Distribution]:

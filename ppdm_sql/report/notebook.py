@@ -6,7 +6,7 @@ What is shown is what the object itself gives, and nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import singledispatch
 from html import escape
 from itertools import pairwise
@@ -20,9 +20,10 @@ from ppdm_sql.methods.perturbation.distributions import Distribution, Reconstruc
 from ppdm_sql.methods.trees.storing import Model
 from ppdm_sql.release import Release
 from ppdm_sql.report.charts import AFTER, BEFORE, COLOURS, Drawing
+from ppdm_sql.report.cost import class_information, measure_table
 from ppdm_sql.report.page import Numbers, Picture
 from ppdm_sql.report.trees import drawn_tree, model_facts
-from ppdm_sql.report.words import Cell, Number, count, measure, several
+from ppdm_sql.report.words import Cell, Number, count, measure, several, span
 
 STYLE = (
     "--ink:currentColor;--quiet:#7b8691;--line:#a9b3bc66;--accent:#2a86ad;--before:#8b949e;"
@@ -47,17 +48,16 @@ def _release(result: Release) -> str:
     named += [("requirement", text) for text in row.requirements]
     named += [("records", count(row.rows)), *(("notice", text) for text in row.notices)]
     facts: list[list[Cell]] = [[name, str(text)] for name, text in named]
-    listed: list[list[Cell]] = [[m.measure, measure(m.before), measure(m.after)] for m in measures]
-    about = "class information: "
-    informed = {
-        m.measure.removeprefix(about): (m.before or 0.0, m.after or 0.0)
-        for m in measures
-        if m.measure.startswith(about)
-    }
     tables = [("", Numbers(["release", row.release], facts))]
-    if listed:
-        tables.append(("Measures", Numbers(["measure", "before", "after"], listed)))
-    return with_pictures([], tables, lambda drawing: _informed(drawing, informed))
+    if measures:
+        tables.append(("Measures", measure_table(measures)))
+    found = class_information(measures)
+    before = {name: m.before or 0.0 for name, m in found.items()}
+    after = {name: m.after or 0.0 for name, m in found.items()}
+    title, sides = "What a column tells of the class", {BEFORE: before, AFTER: after}
+    return with_pictures(
+        [], tables, lambda drawing: [bars(drawing, title, sides, "bits", ".2~f")] if found else []
+    )
 
 
 @html_of.register
@@ -149,19 +149,11 @@ def bars(
 def class_sizes(drawing: Drawing, sizes: ClassSizes, counted: Counted) -> Picture:
     """Draw how many records or persons are in classes of which size."""
     rows = [
-        {"label": f"{low}" if low == high else f"{low}–{high}", "side": AFTER, "amount": records}
-        for low, high, _, records in sizes.ranges
+        {"label": span(low, high), "side": AFTER, "amount": records} for low, high, _, records in sizes.ranges
     ]
     look = {"title": f"{counted} in the class", "up": counted, "format": "~s", "angle": -40}
     title = f"Class sizes on {', '.join(sizes.quasi_identifier)}"
     return Picture(title, drawing.draw("columns", rows, **look, **_sides([AFTER])), title, NONE)
-
-
-def _informed(drawing: Drawing, found: dict[str, tuple[float, float]]) -> Iterator[Picture]:
-    if found:
-        before, after = ({name: pair[side] for name, pair in found.items()} for side in (0, 1))
-        title = "What a column tells of the class"
-        yield bars(drawing, title, {BEFORE: before, AFTER: after}, "bits", ".2~f")
 
 
 def _distribution(drawing: Drawing, found: Distribution) -> Picture:
@@ -189,7 +181,7 @@ def _sides(sides: list[str]) -> dict[str, Any]:
 def with_pictures(
     sentences: Sequence[str],
     tables: Sequence[tuple[str, Numbers]],
-    draw: Callable[[Drawing], Iterator[Picture] | Sequence[Picture]],
+    draw: Callable[[Drawing], Sequence[Picture]],
 ) -> str:
     """Write sentences, tables and, where the library that draws is there, pictures."""
     try:

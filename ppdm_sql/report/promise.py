@@ -11,7 +11,7 @@ from ppdm_sql.report.charts import AFTER, BEFORE
 from ppdm_sql.report.measuring import BARS, Measurements, Reached
 from ppdm_sql.report.page import Block, Chapter, Numbers, Picture
 from ppdm_sql.report.subject import Subject
-from ppdm_sql.report.words import Cell, Number, beside, count, measure, share
+from ppdm_sql.report.words import Cell, Number, beside, count, measure, share, span
 
 RISKS = (1.0, 1 / 2, 1 / 3, 1 / 5, 1 / 10, 1 / 20, 1 / 50, 1 / 100)
 """Risks of a record or person for which the share of those with at least as much is listed."""
@@ -66,7 +66,7 @@ def _sizes(subject: Subject, place: int) -> Picture:
     """Draw how many records or persons are in classes of which size."""
     found = {side: measured.sizes[place] for side, measured in _of_sides(subject)}
     ranges = sorted({(low, high) for sizes in found.values() for low, high, *_ in sizes.ranges})
-    label = {low: f"{low}" if low == high else f"{low}–{high}" for low, high in ranges}
+    label = {low: span(low, high) for low, high in ranges}
     records = {
         side: {low: (classes, n) for low, _, classes, n in sizes.ranges} for side, sizes in found.items()
     }

@@ -8,12 +8,12 @@ from sqlglot import exp
 
 from ppdm_sql.audit import Identifiable, audit
 from ppdm_sql.engine.names import Table
-from ppdm_sql.release import Measured, Release
+from ppdm_sql.release import Release
 from ppdm_sql.release.bins import in_bins
 from ppdm_sql.report.charts import AFTER, BEFORE
 from ppdm_sql.report.page import Block, Chapter, Numbers, Picture
 from ppdm_sql.report.subject import Subject
-from ppdm_sql.report.words import Cell, count, listed, measure
+from ppdm_sql.report.words import Cell, count, listed
 
 STATUSES = ("uniquely", "collectively", "not identifiable")
 
@@ -69,11 +69,3 @@ def _statuses(subject: Subject, name: str, before: Identifiable | None, after: I
         f"Records that are uniquely, collectively or not identifiable in {name}.",
         Numbers(["identifiable", *sides], cells),
     )
-
-
-def measures(found: Sequence[Measured]) -> Block:
-    """List what the run measured."""
-    if not found:
-        return Block()
-    rows: list[list[Cell]] = [[m.measure, measure(m.before), measure(m.after)] for m in found]
-    return Block("What the run measured", tables=[Numbers(["measure", "before", "after"], rows)])

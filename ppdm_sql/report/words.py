@@ -97,6 +97,16 @@ def beside(said: Mapping[str, str]) -> str:
     return ", ".join(f"{text} {side}" for side, text in said.items())
 
 
+def span(low: int, high: int) -> str:
+    """Write a range of whole numbers.
+
+    Example:
+        >>> span(2, 2), span(3, 5)
+        ('2', '3–5')
+    """
+    return f"{low}" if low == high else f"{low}–{high}"
+
+
 def several(number: int, one: str, many: str | None = None) -> str:
     """Write a number with what it counts.
 

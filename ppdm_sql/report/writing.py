@@ -6,17 +6,17 @@ import hashlib
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ppdm_sql.audit.noise import NoiseModel, noise_models
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, UnknownTable
-from ppdm_sql.evaluation import Evaluation
+from ppdm_sql.evaluation import EvaluateOptions, Evaluation, evaluate
 from ppdm_sql.privacy import parse_all
 from ppdm_sql.progress import Progress
-from ppdm_sql.release import Release, Treatment, Verification
+from ppdm_sql.release import Measured, Release, Treatment, Verification
 from ppdm_sql.release.catalogue import READ, CatalogueRow
 from ppdm_sql.release.exporting import check_target, write_page
 from ppdm_sql.release.layout import Shape
@@ -114,7 +114,8 @@ def report_page(engine: Engine, release: Release, options: ReportOptions, progre
     """Make the page of a release."""
     drawing = Drawing()
     progress.start(f"verifying {release.name}")
-    row, shape = release.row(), release.row().shape(engine.current()[0])
+    row = release.row()
+    shape = row.shape(engine.current()[0])
     verification = verify(engine, row, shape)
     _refuse_unreadable(release.name, verification)
     with ExitStack() as stack:
@@ -122,13 +123,14 @@ def report_page(engine: Engine, release: Release, options: ReportOptions, progre
             # A file that is gone is told in the page, as a table that is gone.
             with suppress(InvalidSource):
                 stack.enter_context(read_again(engine, row.source, row.parameters.get(READ, {}), row.release))
-        evaluation = _evaluation(engine, release, progress) if options.evaluate else None
+        evaluation = evaluate(engine, release, EvaluateOptions(), progress) if options.evaluate else None
         progress.start(f"counting {release.name}")
         stack.enter_context(engine.workspace())
         digest = _digest(options.exported)
+        subject = _published(engine, drawing, row, shape)
         if options.public:
-            return _public_page(_published(engine, drawing, row, shape), verification, digest)
-        return _owners_page(engine, drawing, release, verification, digest, evaluation)
+            return _public_page(subject, verification, digest)
+        return _owners_page(subject, release, row, verification, digest, evaluation)
 
 
 def _refuse_unreadable(name: str, verification: Verification) -> None:
@@ -137,12 +139,6 @@ def _refuse_unreadable(name: str, verification: Verification) -> None:
             f"The rows of {name!r} are not those that were published.",
             "Run ppdm verify to see what has changed.",
         )
-
-
-def _evaluation(engine: Engine, release: Release, progress: Progress) -> Evaluation:
-    from ppdm_sql.evaluation.evaluating import EvaluateOptions, evaluate
-
-    return evaluate(engine, release, EvaluateOptions(), progress)
 
 
 def _digest(exported: str | os.PathLike[str] | None) -> tuple[str, str] | None:
@@ -192,7 +188,7 @@ def _public_page(subject: Subject, verification: Verification, digest: tuple[str
         edition="Report on a release, made from what is released alone",
         lead=[_first_sentence(subject, None), _requirements_sentence(subject)],
         verdict=_verdict(verification),
-        facts=[*_method(subject), *_columns(subject), *_file_facts(digest)],
+        facts=[("Method", _method(subject)), *_columns(subject), *_file_facts(digest)],
         chapters=chapters,
         made=made(),
     )
@@ -208,9 +204,9 @@ def _first_sentence(subject: Subject, source: str | None) -> str:
 def _requirements_sentence(subject: Subject) -> str:
     asked = [str(requirement) for requirement in subject.requirements]
     if not asked:
-        return f"It was made by {METHODS.get(subject.method, subject.method)}."
+        return f"It was made by {_method(subject)}."
     named = "one requirement" if len(asked) == 1 else several(len(asked), "requirement")
-    return f"It was made by {METHODS.get(subject.method, subject.method)} under {named}: {'; '.join(asked)}."
+    return f"It was made by {_method(subject)} under {named}: {'; '.join(asked)}."
 
 
 def _verdict(verification: Verification) -> tuple[str, bool]:
@@ -223,8 +219,8 @@ def _verdict(verification: Verification) -> tuple[str, bool]:
     return "The released rows are those that were published.", True
 
 
-def _method(subject: Subject) -> list[tuple[str, str]]:
-    return [("Method", METHODS.get(subject.method, subject.method))]
+def _method(subject: Subject) -> str:
+    return METHODS.get(subject.method, subject.method)
 
 
 def _columns(subject: Subject) -> list[tuple[str, str]]:
@@ -252,17 +248,21 @@ def _records(side: CountedSide) -> int:
 
 
 def _owners_page(
-    engine: Engine,
-    drawing: Drawing,
+    subject: Subject,
     release: Release,
+    row: CatalogueRow,
     verification: Verification,
     digest: tuple[str, str] | None,
     evaluation: Evaluation | None,
 ) -> Page:
-    row = release.row()
-    shape = row.shape(engine.current()[0])
-    subject, source, said = _with_source(_published(engine, drawing, row, shape), row)
+    subject, source, said = _with_source(subject, row)
     measures = release.measures()
+    costs = [
+        cost.values(subject),
+        cost.information(subject, measures),
+        cost.classifier(evaluation),
+        associations(subject),
+    ]
     return Page(
         title=release.name,
         edition="Report on a release, for its owner: it tells of the source and must not be passed on",
@@ -274,23 +274,14 @@ def _owners_page(
             promise.risk(subject, _riskiest(subject)),
             swaps.swaps(subject, release, source),
             noise.noise(subject, _noises(subject)),
-            Chapter("cost", "What it cost", _cost(subject, measures, evaluation)),
+            Chapter("cost", "What it cost", costs),
             course.course(subject, release),
-            crossing.crossed(engine, row.release),
-            Chapter("measures", "All measures", [swaps.measures(measures)]),
+            crossing.crossed(subject.engine, row.release),
+            Chapter("measures", "All measures", [_all_measures(measures)]),
             _limits(row.method),
         ],
         made=made(),
     )
-
-
-def _cost(subject: Subject, measures: Sequence[object], evaluation: Evaluation | None) -> list[Block]:
-    return [
-        cost.values(subject),
-        cost.information(subject, measures),  # type: ignore[arg-type]
-        cost.classifier(evaluation),
-        associations(subject),
-    ]
 
 
 def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | None, list[str]]:
@@ -313,11 +304,7 @@ def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | 
         found = measured(
             engine, source, subject.requirements, subject.shape.count, person=person, smallest=RISKIEST
         )
-    whole = Subject(
-        *(engine, subject.drawing, subject.name, subject.method, subject.shape, subject.requirements),
-        *(subject.after, subject.measured, side, found),
-    )
-    return whole, source, []
+    return replace(subject, before=side, measured_before=found), source, []
 
 
 def _is_same(subject: Subject, side: CountedSide, left_out: int) -> bool:
@@ -331,6 +318,10 @@ def _is_same(subject: Subject, side: CountedSide, left_out: int) -> bool:
     return (not side.codes or _records(side) == records) and all(
         side.counts(name) == subject.after.counts(name) for name in kept
     )
+
+
+def _all_measures(found: Sequence[Measured]) -> Block:
+    return Block("What the run measured", tables=[cost.measure_table(found)]) if found else Block()
 
 
 def _riskiest(subject: Subject) -> Block:
@@ -353,7 +344,7 @@ def _riskiest(subject: Subject) -> Block:
 
 def _owners_facts(subject: Subject, row: CatalogueRow) -> list[tuple[str, str]]:
     """List what the catalogue knows."""
-    facts = [("Source", row.source), *_method(subject), *_columns(subject)]
+    facts = [("Source", row.source), ("Method", _method(subject)), *_columns(subject)]
     facts.append(("Published", f"{written(row.created_at.date())}, by ppdm-sql {row.version}"))
     if row.left_out is not None:
         most = row.parameters.get("suppress_records", "")

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, table_name
+from ppdm_sql.engine.names import Table, free_name, table_name
 from ppdm_sql.engine.source import Source as Elsewhere
 from ppdm_sql.engine.source import find_elsewhere, stand_in
 from ppdm_sql.engine.statements import literal
@@ -209,10 +209,7 @@ def _types_of(said: Mapping[str, TypeSaid]) -> dict[str, Any]:
 
 def _load(engine: Engine, name: str, select: exp.Expression) -> None:
     """Write rows into a temporary table that the engine finds by a name; it is called so where it can be."""
-    in_use = {table.name.lower() for table in (*engine.tables(), *engine.given.values())}
-    free = name
-    while free.lower() in in_use:
-        free += "_"
+    free = free_name(name, [table.name for table in (*engine.tables(), *engine.given.values())])
     engine.given[name] = engine.materialize("load", select, name=free)
 
 

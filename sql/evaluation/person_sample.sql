@@ -17,29 +17,29 @@ drawn AS (
     ORDER BY lot, r.number, r.copy
     LIMIT param('most')
 ),
-dealt AS (
+person_folds AS (
     SELECT
         d.person,
         row_number() OVER (ORDER BY min(d.lot), min(d.number)) % param('folds') AS fold
     FROM drawn AS d
     GROUP BY d.person
 ),
-counted AS (
+fold_counts AS (
     SELECT
         d.number,
-        t.fold,
+        p.fold,
         count(*) AS records
     FROM drawn AS d
-    INNER JOIN dealt AS t
-        ON d.person = t.person
-    GROUP BY d.number, t.fold
+    JOIN person_folds AS p
+        ON d.person = p.person
+    GROUP BY d.number, p.fold
 )
 SELECT
     COLUMNS(getvariable('features')),
     c.label,
-    n.fold,
-    n.records
-FROM counted AS n
-INNER JOIN coded AS c
-    ON n.number = c.number
-ORDER BY n.number, n.fold;
+    f.fold,
+    f.records
+FROM fold_counts AS f
+JOIN coded AS c
+    ON f.number = c.number
+ORDER BY f.number, f.fold;

@@ -17,26 +17,26 @@ drawn AS (
     ORDER BY lot, r.number, r.copy
     LIMIT param('most')
 ),
-dealt AS (
+record_folds AS (
     SELECT
         d.number,
         row_number() OVER (ORDER BY d.label, d.lot, d.number) % param('folds') AS fold
     FROM drawn AS d
 ),
-counted AS (
+fold_counts AS (
     SELECT
-        t.number,
-        t.fold,
+        f.number,
+        f.fold,
         count(*) AS records
-    FROM dealt AS t
-    GROUP BY t.number, t.fold
+    FROM record_folds AS f
+    GROUP BY f.number, f.fold
 )
 SELECT
     COLUMNS(getvariable('features')),
     c.label,
-    n.fold,
-    n.records
-FROM counted AS n
-INNER JOIN coded AS c
-    ON n.number = c.number
-ORDER BY n.number, n.fold;
+    f.fold,
+    f.records
+FROM fold_counts AS f
+JOIN coded AS c
+    ON f.number = c.number
+ORDER BY f.number, f.fold;

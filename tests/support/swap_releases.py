@@ -130,21 +130,14 @@ def by_hand(moves: Mapping[tuple[Any, ...], Any]) -> Callable[..., Plan]:
         none = np.zeros(identified.categories, np.int64)
         return Plan(
             moves=engine.materialize("moves", chosen),
-            seed=options.seed,
             measures=(("objective", None, 1.0),),
-            objective=1.0,
-            bound=1.0,
-            gap=0.0,
-            changed_unique=none,
-            changed_grouped=none,
             flows=np.zeros((identified.categories,) * 2, np.int64),
             deviation=0,
-            feasible=None,
             share=(0.0, 1.0),
             fewest=none,
             most=none,
-            settled=None,
             rounds=0,
+            one_each=False,
         )
 
     return plan

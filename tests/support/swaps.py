@@ -62,6 +62,11 @@ def patterns(engine: Engine, found: IdentifiableRecords) -> dict[tuple[int, ...]
     return {row[:words]: row[words:] for row in rows}
 
 
+def measured(plan: Plan, measure: str) -> float | None:
+    """Give one of a plan's measures."""
+    return {name: after for name, _, after in plan.measures}[measure]
+
+
 def planned(
     rows: Sequence[Row], *, threads: int = 1, told: Told | None = None, **options: Any
 ) -> tuple[Plan, list[Row], list[Record]]:
@@ -71,7 +76,7 @@ def planned(
         The plan, its moves (pattern, new code, records), and the records as they then are.
     """
     with identified(rows, threads) as (engine, found):
-        plan = swap_plan(engine, found, SwapOptions(**options), told or Told())
+        plan = swap_plan(engine, found, SwapOptions(**{"seed": b"s"} | options), told or Told())
         known = patterns(engine, found)
         keys = ", ".join(found.keys)
         moves = [

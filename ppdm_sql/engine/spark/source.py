@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
-from ppdm_sql.engine.names import Table, alias, aliased, column, parse_table
+from ppdm_sql.engine.names import Table, alias, aliased, column, free_name, parse_table
 from ppdm_sql.engine.source import CountedRows, Query, counts_checked
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.handover import handed_over
@@ -157,7 +157,7 @@ class SparkSource:
         Cost: one GROUP BY in Spark; each combination is handed over once.
         """
         self._begin([*columns, *([] if count is None else [count])])
-        called = _free(RECORDS if count is None else count, columns)
+        called = free_name(RECORDS if count is None else count, columns)
         query = self._combinations(columns, count)
         frame = self.place.run("collapse", lambda: self._frame(query, "collapse"))
         wanted = [self._back(name) for name in columns]
@@ -285,13 +285,6 @@ def spark_name(name: str) -> str:
     except InvalidOption:
         parts = [name]
     return ".".join(f"`{part}`" for part in parts)
-
-
-def _free(name: str, taken: Sequence[str]) -> str:
-    lowered = {item.lower() for item in taken}
-    while name.lower() in lowered:
-        name += "_"
-    return name
 
 
 def _refuse_alike(names: Sequence[str], shown: str) -> None:

@@ -1,4 +1,4 @@
-"""The arrays in which methods hold codes, counts of records, and scores."""
+"""The arrays in which methods hold codes, counts of records, scores and probabilities."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ Codes = NDArray[np.int64]
 Counts = NDArray[np.int64]
 """Numbers of records."""
 Floats = NDArray[np.float64]
-"""Scores, shares and entropies."""
+"""Scores, shares, entropies, probabilities and covariances."""

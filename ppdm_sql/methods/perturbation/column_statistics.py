@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, aliased, column
+from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import source_of
-from ppdm_sql.engine.statements import render
 from ppdm_sql.release import Moments
 
 
@@ -30,18 +30,20 @@ def statistics_of(
 ) -> tuple[int, dict[str, ColumnStatistics]]:
     """Count the records, and measure columns of numbers, in one scan."""
     source = source_of(engine, table)
-    ((records, *found),) = source.aggregate(lambda rows: _statistics(rows, names), step="column_statistics")
+    query = partial(statistics_query, names=names)
+    ((records, *found),) = source.aggregate(query, step="column_statistics")
     places = range(0, len(found), 5)
     measured = (ColumnStatistics(*found[place : place + 5]) for place in places)
     return int(records), dict(zip(names, measured, strict=True))
 
 
-def statistics_query(table: Table, names: Sequence[str]) -> str:
-    """Write the SELECT that measures columns of numbers.
+def statistics_query(rows: exp.Expression, names: Sequence[str]) -> exp.Select:
+    """Write the SELECT that measures columns of numbers of rows under the alias ``s``.
 
     Example:
-        >>> from ppdm_sql.engine.statements import formatted
-        >>> print(formatted(statistics_query(Table("people"), ["salary"])))
+        >>> from ppdm_sql.engine.names import aliased
+        >>> from ppdm_sql.engine.statements import formatted, render
+        >>> print(formatted(render(statistics_query(aliased(Table("people"), "s"), ["salary"]))))
         SELECT
           COUNT(*),
           COUNT("s"."salary"),
@@ -56,10 +58,6 @@ def statistics_query(table: Table, names: Sequence[str]) -> str:
             ISFINITE(CAST("s"."salary" AS DOUBLE)))
         FROM "people" AS s
     """
-    return render(_statistics(source_rows(table), names))
-
-
-def _statistics(rows: exp.Expression, names: Sequence[str]) -> exp.Select:
     measures: list[exp.Expression] = [exp.Count(this=exp.Star())]
     for name in names:
         value = as_double(name)
@@ -67,15 +65,16 @@ def _statistics(rows: exp.Expression, names: Sequence[str]) -> exp.Select:
         fraction = exp.NEQ(this=value.copy(), expression=exp.Floor(this=value.copy()))
         measures += [
             exp.Count(this=column(name, "s")),
-            _where(exp.Count(this=exp.Star()), exp.Not(this=finite)),
-            _where(exp.Count(this=exp.Star()), exp.And(this=finite.copy(), expression=fraction)),
-            _where(exp.Min(this=value.copy()), finite.copy()),
-            _where(exp.Max(this=value.copy()), finite.copy()),
+            filtered(exp.Count(this=exp.Star()), exp.Not(this=finite)),
+            filtered(exp.Count(this=exp.Star()), exp.And(this=finite.copy(), expression=fraction)),
+            filtered(exp.Min(this=value.copy()), finite.copy()),
+            filtered(exp.Max(this=value.copy()), finite.copy()),
         ]
     return exp.select(*measures).from_(rows)
 
 
-def _where(aggregate: exp.Expression, condition: exp.Expression) -> exp.Expression:
+def filtered(aggregate: exp.Expression, condition: exp.Expression | exp.Condition) -> exp.Expression:
+    """Aggregate those rows only that meet a condition."""
     return exp.Filter(this=aggregate, expression=exp.Where(this=condition))
 
 
@@ -97,8 +96,3 @@ def moments_of(engine: Engine, table: Table, names: Sequence[str]) -> dict[str, 
 def as_double(name: str) -> exp.Expression:
     """Give a column of ``s`` as a number with a floating point."""
     return exp.cast(column(name, "s"), "DOUBLE")
-
-
-def source_rows(table: Table) -> exp.Expression:
-    """Give a table under the alias ``s``."""
-    return aliased(table, "s")

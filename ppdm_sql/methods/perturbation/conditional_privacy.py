@@ -16,12 +16,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, Noise, Retain, Uniform, noise_kind
 from ppdm_sql.methods.perturbation.privacy_level import CONFIDENCE, Metric, interval_width
 from ppdm_sql.methods.perturbation.reconstruction import category_kernel
 from ppdm_sql.methods.perturbation.transition_matrices import (
     REACH,
-    Array,
     Grid,
     holds_one_value,
     kernel,
@@ -86,7 +86,7 @@ def conditional_privacy(noise: Noise, grid: Grid | None, probabilities: ArrayLik
     return _measured(before, _information(noise, grid, shares), float(seen @ widths), short)
 
 
-def entropy(shares: Array) -> float:
+def entropy(shares: Floats) -> float:
     """Give the entropy in bits.
 
     Example:
@@ -106,7 +106,7 @@ def _measured(
     )
 
 
-def _information(noise: AdditiveNoise, grid: Grid, shares: Array) -> float:
+def _information(noise: AdditiveNoise, grid: Grid, shares: Floats) -> float:
     """Give the mutual information of original and noisy value, in bits."""
     reach = noise.scale if isinstance(noise, Uniform) else REACH * noise.scale
     if noise.scale > FUTILE * grid.width * grid.cells:
@@ -130,7 +130,7 @@ def _noise_entropy(noise: AdditiveNoise) -> float:
     return math.log2(noise.scale * math.sqrt(2 * math.pi * math.e))
 
 
-def _posterior_widths(noise: AdditiveNoise, grid: Grid, shares: Array) -> tuple[Array, Array]:
+def _posterior_widths(noise: AdditiveNoise, grid: Grid, shares: Floats) -> tuple[Floats, Floats]:
     """Give the width of the shortest 95 % interval for each noisy cell, and the cell's probability."""
     joint = kernel(noise, grid, observed_grid(noise, grid)) * shares
     seen = joint.sum(axis=1)
@@ -139,7 +139,7 @@ def _posterior_widths(noise: AdditiveNoise, grid: Grid, shares: Array) -> tuple[
     return _shortest(below, grid.edges()), seen / seen.sum()
 
 
-def _shortest(below: Array, edges: Array) -> Array:
+def _shortest(below: Floats, edges: Floats) -> Floats:
     """Give the width of the shortest interval with 95 % for each row; one of its ends is an edge.
 
     All rows are read off one ascending curve, on which each row begins 2 above the one before.

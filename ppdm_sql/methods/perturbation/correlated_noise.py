@@ -10,25 +10,23 @@ Source: Huang, Du, Chen 2005, "Deriving Private Information from Randomized Data
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.source import source_of
-from ppdm_sql.engine.statements import render
-
-Matrix = NDArray[np.float64]
+from ppdm_sql.methods.base.arrays import Floats
 
 LEAST_EIGENVALUE = 1e-6
 """Columns that follow from each other are moved so far from doing so."""
 
 DIGITS = 6
-"""Sums that threads share differ in their last digits, so correlations are rounded."""
+"""Sums that threads share differ in their last digits, so what is made of them is rounded."""
 
 MOST_STEPS, SMALLEST_GAIN = 1_000, 1e-7
 """The climb to the best correlations stops at either; it ends well above those of the data in any case."""
@@ -36,7 +34,7 @@ MOST_STEPS, SMALLEST_GAIN = 1_000, 1e-7
 
 def mixing_matrix(
     engine: Engine, table: Table, columns: Sequence[exp.Expression], deviations: Sequence[float] | None = None
-) -> Matrix:
+) -> Floats:
     """Give the lower triangular matrix that turns independent noise into noise that hides among the columns.
 
     The result keeps variance 1. Where noise is equally strong beside each column, its correlations are those
@@ -71,7 +69,7 @@ def mixing_matrix(
     return _correlation_root(_hardest_to_filter(correlations * np.outer(strength, strength)))
 
 
-def _correlation_root(correlations: Matrix) -> Matrix:
+def _correlation_root(correlations: Floats) -> Floats:
     """Give the lower triangular root of a matrix of correlations, which may be singular."""
     values, vectors = np.linalg.eigh(correlations)
     regular = (vectors * np.maximum(values, LEAST_EIGENVALUE)) @ vectors.T
@@ -79,7 +77,7 @@ def _correlation_root(correlations: Matrix) -> Matrix:
     return np.linalg.cholesky(regular / np.outer(norms, norms))
 
 
-def _hardest_to_filter(signal: Matrix) -> Matrix:
+def _hardest_to_filter(signal: Floats) -> Floats:
     """Find the correlations of noise from which a filter removes least.
 
     What the best linear filter leaves, the parallel sum of signal and noise, is concave in the noise
@@ -101,7 +99,7 @@ def _hardest_to_filter(signal: Matrix) -> Matrix:
     return root @ root.T
 
 
-def _remaining_error(signal: Matrix, root: Matrix) -> tuple[float, Matrix]:
+def _remaining_error(signal: Floats, root: Floats) -> tuple[float, Floats]:
     """Give the squared error that the best filter leaves of all columns, and how noise changes it."""
     weights = np.linalg.solve(signal + root @ root.T, signal)
     return float(np.trace(signal - signal @ weights)), weights @ weights.T
@@ -111,15 +109,15 @@ class JointMoments(NamedTuple):
     """What was measured of some columns; 0 where there is nothing to measure."""
 
     records: int
-    means: Matrix  # of the columns
-    covariances: Matrix  # the matrix of them
+    means: Floats  # of the columns
+    covariances: Floats  # the matrix of them
 
 
 def joint_moments(engine: Engine, table: Table, columns: Sequence[exp.Expression]) -> JointMoments:
     """Measure means and covariances, pair by pair over the records where neither is NULL, in one scan."""
     size = len(columns)
     source = source_of(engine, table)
-    ((records, *row),) = source.aggregate(lambda rows: _moments(rows, columns), step="covariances")
+    ((records, *row),) = source.aggregate(partial(moments_query, columns=columns), step="covariances")
     found = np.array([0.0 if number is None else number for number in row], dtype=np.float64)
     covariances = np.zeros((size, size))
     for (i, j), number in zip(_pairs(size), found[size:], strict=True):
@@ -127,12 +125,13 @@ def joint_moments(engine: Engine, table: Table, columns: Sequence[exp.Expression
     return JointMoments(records, found[:size], covariances)
 
 
-def moments_query(table: Table, columns: Sequence[exp.Expression]) -> str:
+def moments_query(rows: exp.Expression, columns: Sequence[exp.Expression]) -> exp.Select:
     """Write the SELECT of number of records, means, and covariances.
 
     Example:
-        >>> from ppdm_sql.engine.statements import formatted
-        >>> print(formatted(moments_query(Table("people"), [column("age"), column("pay")])))
+        >>> from ppdm_sql.engine.statements import formatted, render
+        >>> people = Table("people").expression()
+        >>> print(formatted(render(moments_query(people, [column("age"), column("pay")]))))
         SELECT
           COUNT(*),
           AVG("y0"),
@@ -147,10 +146,6 @@ def moments_query(table: Table, columns: Sequence[exp.Expression]) -> str:
           FROM "people"
         ) AS v
     """
-    return render(_moments(table.expression(), columns))
-
-
-def _moments(rows: exp.Expression, columns: Sequence[exp.Expression]) -> exp.Select:
     size = len(columns)
     means = [exp.func("avg", column(f"y{i}")) for i in range(size)]
     products = [exp.func("covar_pop", column(f"y{i}"), column(f"y{j}")) for i, j in _pairs(size)]

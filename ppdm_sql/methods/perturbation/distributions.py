@@ -11,9 +11,9 @@ from ppdm_sql.audit.model import Titled
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind, literal, render
+from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.conditional_privacy import ConditionalPrivacy
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Noise, as_text
-from ppdm_sql.methods.perturbation.transition_matrices import Array
 from ppdm_sql.notebook import in_html
 from ppdm_sql.release.ddl import create_table
 from ppdm_sql.version import __version__
@@ -42,9 +42,9 @@ class Distribution:
     class_value: str | None  # the class as text, None for NULL and where there are no classes
     class_code: int  # its position among the classes
     noise: Noise  # through which the values were seen
-    edges: Array | None  # of the intervals, one more than there are; None for categories
+    edges: Floats | None  # of the intervals, one more than there are; None for categories
     values: tuple[str, ...]  # the categories; empty where there are intervals
-    probabilities: Array  # of each interval or category
+    probabilities: Floats  # of each interval or category
     records: int  # that have a value which the noise can give, or for a number any value
     # records whose value the noise could not give. Numbers count to the end intervals, unknown categories are
     # left out.

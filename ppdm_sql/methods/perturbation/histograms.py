@@ -14,7 +14,8 @@ from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import bind, literal, render, union_all
 from ppdm_sql.engine.types import double, is_number, without_enum
 from ppdm_sql.errors import InvalidOption, InvalidSource
-from ppdm_sql.methods.perturbation.transition_matrices import Array, Grid
+from ppdm_sql.methods.base.arrays import Floats
+from ppdm_sql.methods.perturbation.transition_matrices import Grid
 
 MOST_CLASSES = 1000
 """Different values that the class column may have."""
@@ -26,7 +27,7 @@ Bins = Grid | tuple[str, ...]
 class Histogram:
     """The counts of one column among the records of one class."""
 
-    counts: Array  # records in each cell, or with each value. Values beyond the end cells count to these.
+    counts: Floats  # records in each cell, or with each value. Values beyond the end cells count to these.
     outside: int  # records whose value lies beyond the end cells, or is none of the categories
     nulls: int  # records without a value; NaN counts as none
 
@@ -219,7 +220,7 @@ def _position(value: exp.Expression, values: tuple[str, ...]) -> exp.Expression:
     """Give the position of a value in a list, -1 for one that is not there, NULL for NULL."""
     listed = exp.Array(expressions=[literal(text) for text in values])
     from_one = exp.func("coalesce", exp.func("list_position", listed, value), literal(0))
-    there = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
+    there = value.is_(exp.null()).not_()
     return exp.cast(
         exp.case().when(there, exp.Sub(this=from_one, expression=literal(1))), exp.DataType.Type.INT
     )

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.methods.base.arrays import Floats
 
 Identity = Literal["row", "number", "text"]
 BLOCK_BITS = {"row": 10, "number": 6}
@@ -55,9 +56,7 @@ class NoiseDrawer:
         True
     """
 
-    def __init__(
-        self, streams: Sequence[Stream], identity: Identity, mixing: NDArray[np.float64] | None = None
-    ) -> None:
+    def __init__(self, streams: Sequence[Stream], identity: Identity, mixing: Floats | None = None) -> None:
         self._states = [hashlib.shake_256(stream.key) for stream in streams]
         self._normal = [row for row, stream in enumerate(streams) if stream.normal]
         self._identity: Identity = identity
@@ -70,7 +69,7 @@ class NoiseDrawer:
         drawn = self.draws(records)
         return pa.StructArray.from_arrays([pa.array(row) for row in drawn], fields(len(drawn)))
 
-    def draws(self, records: Any) -> NDArray[np.float64]:
+    def draws(self, records: Any) -> Floats:
         """Give the draws, a row a column and a column a record."""
         from scipy.special import ndtri  # type: ignore[import-untyped, unused-ignore]
 
@@ -112,14 +111,14 @@ def _hashed(state: Any, message: bytes, words: int) -> bytes:
     return digest
 
 
-def in_unit(data: bytes) -> NDArray[np.float64]:
+def in_unit(data: bytes) -> Floats:
     """Turn each 48 bits into a number in (0, 1), both ends excluded: odd multiples of 2 ** -49.
 
     Example:
         >>> float(in_unit(bytes(5) + bytes([128]))[0]) == 0.5 + 2**-49
         True
     """
-    numbers: NDArray[np.float64] = np.frombuffer(data, dtype="<u2").reshape(-1, 3) @ _PLACES
+    numbers: Floats = np.frombuffer(data, dtype="<u2").reshape(-1, 3) @ _PLACES
     numbers += 2.0**-49
     return numbers
 

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.conditional_privacy import conditional_privacy
 from ppdm_sql.methods.perturbation.histograms import Bins, histograms
 from ppdm_sql.methods.perturbation.noise import (
@@ -22,14 +20,13 @@ from ppdm_sql.methods.perturbation.noise import (
     shown_values,
 )
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
-from ppdm_sql.methods.perturbation.privacy_level import CONFIDENCE, Metric, level_of
+from ppdm_sql.methods.perturbation.privacy_level import Metric, level_of
 from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for
 from ppdm_sql.release import Moments
+from ppdm_sql.release.draft import MeasureRow
 
-Measure = tuple[str, float | None, float | None]
 
-
-def noise_measures(name: str, noise: Noise) -> list[Measure]:
+def noise_measures(name: str, noise: Noise) -> list[MeasureRow]:
     """Give what follows from the noise alone.
 
     Example:
@@ -49,14 +46,14 @@ def noise_measures(name: str, noise: Noise) -> list[Measure]:
             (f"cells: {name}", None, float(len(noise.edges) - 1)),
             (f"privacy level at 95 % confidence, in the narrowest cell: {name}", None, level),
         ]
-    level = level_of(cast(Metric, noise_kind(noise)), noise.scale, noise.domain.width, CONFIDENCE)
+    level = level_of(cast(Metric, noise_kind(noise)), noise.scale, noise.domain.width)
     return [
         (f"noise scale: {name}", None, noise.scale),
         (f"privacy level at 95 % confidence: {name}", None, level),
     ]
 
 
-def moment_measures(before: Mapping[str, Moments], after: Mapping[str, Moments]) -> Iterator[Measure]:
+def moment_measures(before: Mapping[str, Moments], after: Mapping[str, Moments]) -> Iterator[MeasureRow]:
     """Give means and standard deviations of noisy columns, in the source and in the release."""
     for name in after:
         yield f"mean: {name}", before[name].mean, after[name].mean
@@ -65,7 +62,7 @@ def moment_measures(before: Mapping[str, Moments], after: Mapping[str, Moments])
 
 def column_measures(
     engine: Engine, table: Table, noisy: Sequence[NoisyColumn], records: int
-) -> list[Measure]:
+) -> list[MeasureRow]:
     """Give, column by column, the noise, and what privacy is left for who knows it and the distribution.
 
     ``table`` is from :func:`~ppdm_sql.methods.perturbation.noisy_rows.noisy_rows`.
@@ -78,10 +75,10 @@ def column_measures(
         for i, it in enumerate(noisy)
     }
     found = histograms(engine, table, bins).found
-    measures: list[Measure] = []
+    measures: list[MeasureRow] = []
     for it, (working, grid) in zip(noisy, bins.items(), strict=True):
         measures += noise_measures(it.column.name, it.noise)
-        counts: NDArray[np.float64] = found[working][0].counts
+        counts: Floats = found[working][0].counts
         if counts.sum() > 0:
             measures += _remaining(it, grid if isinstance(grid, Grid) else None, counts)
     return measures
@@ -91,9 +88,9 @@ def _bins(noise: Noise, records: int) -> Bins:
     return grid_for(noise, records) if isinstance(noise, AdditiveNoise) else shown_values(noise)
 
 
-def _remaining(it: NoisyColumn, grid: Grid | None, counts: NDArray[np.float64]) -> list[Measure]:
+def _remaining(it: NoisyColumn, grid: Grid | None, counts: Floats) -> list[MeasureRow]:
     left, name = conditional_privacy(it.noise, grid, counts), it.column.name
-    measures: list[Measure] = [
+    measures: list[MeasureRow] = [
         (f"entropy-based privacy: {name}", left.before, left.after),
         (f"entropy-based privacy loss: {name}", None, left.loss),
     ]

@@ -6,18 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ppdm_sql.engine import Column, Engine, Rows, type_title
+from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.source import is_stand_in
-from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import is_number
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.column_statistics import ColumnStatistics, statistics_of
-from ppdm_sql.methods.perturbation.elsewhere import (
-    outside_elsewhere,
-    quantiles_elsewhere,
-    strangers_elsewhere,
-)
 from ppdm_sql.methods.perturbation.noise import (
     AdditiveNoise,
     Cells,
@@ -28,6 +21,7 @@ from ppdm_sql.methods.perturbation.noise import (
     resolve_noise,
 )
 from ppdm_sql.methods.perturbation.noise_lookup import categories, is_whole
+from ppdm_sql.methods.perturbation.source_counts import outside_range, quantiles, unlisted_values
 from ppdm_sql.progress import Progress, warn
 
 MOST_EXACT = 2.0**53
@@ -175,10 +169,7 @@ class _NoiseChoice:
         least, largest = statistics.lower, statistics.upper
         if least is None or largest is None or lower <= least and largest <= upper:
             return
-        if is_stand_in(self.engine, self.table):
-            records = outside_elsewhere(self.engine, self.table, item.name, lower, upper)
-        else:
-            ((records,),) = self._measured("outside", item, {"lower": lower, "upper": upper})
+        records = outside_range(self.engine, self.table, item.name, lower, upper)
         raise InvalidSource(
             f"{records} records of {item.name!r} lie outside its range.",
             f"Give --range {item.name}=LOWER,UPPER that holds all values, or leave these out in a view.",
@@ -230,11 +221,8 @@ class _NoiseChoice:
             f"The edges of the cells of {item.name} are taken from the data: values that belong to somebody."
         )
         shares = [cell / cells for cell in range(1, cells)]
-        if is_stand_in(self.engine, self.table):
-            found = quantiles_elsewhere(self.engine, self.table, item.name, shares, statistics.values)
-        else:
-            ((found,),) = self._measured("quantiles", item, {"shares": shares})
-        inner = sorted({edge for edge in found or [] if domain.lower < edge < domain.upper})
+        found = quantiles(self.engine, self.table, item.name, shares, statistics.values)
+        inner = sorted({edge for edge in found if domain.lower < edge < domain.upper})
         if not inner:
             raise InvalidSource(
                 f"Almost all values of {item.name!r} are equal, so no cells have equal frequencies.",
@@ -250,25 +238,16 @@ class _NoiseChoice:
             )
         found = categories(self.engine, self.table, item)
         if asked.values:
-            self._refuse_strangers(asked, item, found)
+            self._refuse_unlisted(asked, item, found)
         else:
             self.listed.append(item.name)
         return resolve_noise(asked, None, found)
 
-    def _refuse_strangers(self, asked: NoiseSpec, item: Column, found: Sequence[str]) -> None:
+    def _refuse_unlisted(self, asked: NoiseSpec, item: Column, found: Sequence[str]) -> None:
         if all(value in asked.values for value in found):
             return
-        if is_stand_in(self.engine, self.table):
-            records = strangers_elsewhere(self.engine, self.table, item.name, asked.values)
-        else:
-            ((records,),) = self._measured("strangers", item, {"categories": list(asked.values)})
+        records = unlisted_values(self.engine, self.table, item.name, asked.values)
         raise InvalidSource(
             f"{records} records of {item.name!r} have a value that is not listed.",
             f"List all values in --noise '{item.name}=retain ... of A,B,C'.",
         )
-
-    def _measured(self, step: str, item: Column, values: Mapping[str, object]) -> Rows:
-        """Run a step file on one column of the source."""
-        tables, columns = {"source": self.table}, {"attribute": [item.name]}
-        counting = bind(f"perturbation/{step}", tables=tables, columns=columns)
-        return self.engine.query(counting, values, step=step)

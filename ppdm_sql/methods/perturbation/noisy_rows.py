@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, alias, column, quoted
+from ppdm_sql.engine.names import Table, alias, aliased, column, quoted
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.engine.types import double, plain_type
-from ppdm_sql.methods.perturbation.column_statistics import as_double, source_rows
+from ppdm_sql.methods.perturbation.column_statistics import as_double
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, Retain, Uniform, rounding_of
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
 from ppdm_sql.methods.perturbation.person_draws import WHO, DrawnPersons
@@ -135,7 +135,7 @@ def _read(
     persons: DrawnPersons | None,
 ) -> exp.Select:
     """Select the originals, what is kept, and whose each record is, with what is needed to draw for it."""
-    query = exp.select(*originals(noisy), *kept).from_(source_rows(table))
+    query = exp.select(*originals(noisy), *kept).from_(aliased(table, "s"))
     if records is not None:
         query = query.select(alias(records.value.copy(), "id"))
         if records.identity == "number":

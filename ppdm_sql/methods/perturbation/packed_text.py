@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.names import Table, aliased
 from ppdm_sql.engine.statements import render
 from ppdm_sql.methods.base import released_rows
 from ppdm_sql.methods.base.collapse import Kept
-from ppdm_sql.methods.perturbation.column_statistics import source_rows
 
 
 def packed_text(
@@ -42,7 +41,7 @@ def packed_text(
         exp.ApproxDistinct(this=item.expression.copy()).between(1, released_rows.MOST_PACKED)
         for item in texts
     ]
-    (found,) = engine.query(render(exp.select(*few).from_(source_rows(table))), step="text values")
+    (found,) = engine.query(render(exp.select(*few).from_(aliased(table, "s"))), step="text values")
     return {
         item.name: _in_type(item.expression, _type_of(engine, table, item.expression))
         for item, is_few in zip(texts, found, strict=True)
@@ -52,8 +51,8 @@ def packed_text(
 
 def _type_of(engine: Engine, table: Table, value: exp.Expression) -> Table:
     """Make the type of the values that occur, in their order."""
-    there = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
-    values = exp.select(value.copy()).distinct().from_(source_rows(table)).where(there)
+    values = exp.select(value.copy()).distinct().from_(aliased(table, "s"))
+    values = values.where(value.is_(exp.null()).not_())
     return engine.enumerate_values(f"{render(values)} ORDER BY ALL")
 
 

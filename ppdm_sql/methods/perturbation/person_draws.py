@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.methods.perturbation.column_statistics import source_rows
 from ppdm_sql.methods.perturbation.noise import Cells
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
 from ppdm_sql.methods.perturbation.spectral_attack import deviation
@@ -98,7 +97,7 @@ def find_persons(
     Cost: one GROUP BY of the source, one scan of the persons.
     """
     who = who_text(person)
-    each = exp.select(*originals, alias(who.copy(), WHO)).from_(source_rows(rows))
+    each = exp.select(*originals, alias(who.copy(), WHO)).from_(aliased(rows, "s"))
     drawn = [place for place, it in enumerate(noisy) if not isinstance(it.noise, Cells)]
     same = ", ".join(f"min(x{place}) IS NOT DISTINCT FROM max(x{place}) AS same{place}" for place in drawn)
     table = engine.materialize(

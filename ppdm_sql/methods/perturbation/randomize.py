@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlglot import exp
 
 from ppdm_sql.audit.pseudonyms import accept_pseudonyms
@@ -21,24 +20,24 @@ from ppdm_sql.audit.randomized_elsewhere import accept_elsewhere
 from ppdm_sql.audit.randomized_persons import OwnedRows
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.drawing import drawn_elsewhere
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.person_columns import check_persons
 from ppdm_sql.engine.records import read_records
 from ppdm_sql.engine.source import Source, is_stand_in, source_of
-from ppdm_sql.engine.statements import bind, render
+from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import is_stable, read_source
 from ppdm_sql.methods.perturbation.batch_noise import batch_noise
-from ppdm_sql.methods.perturbation.column_statistics import moments_of, source_rows
+from ppdm_sql.methods.perturbation.column_statistics import moments_of
 from ppdm_sql.methods.perturbation.correlated_noise import mixing_matrix
-from ppdm_sql.methods.perturbation.elsewhere import marginal_elsewhere
 from ppdm_sql.methods.perturbation.key_reuse import key_notices, repeated_notices
 from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, as_json, as_text
 from ppdm_sql.methods.perturbation.noise_draws import Identity, NoiseDrawer, Stream, registered
 from ppdm_sql.methods.perturbation.noise_key import Key, run_key
 from ppdm_sql.methods.perturbation.noise_lookup import domains_given
-from ppdm_sql.methods.perturbation.noise_measures import Measure, column_measures, moment_measures
+from ppdm_sql.methods.perturbation.noise_measures import column_measures, moment_measures
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, noisy_columns
 from ppdm_sql.methods.perturbation.noisy_rows import noisy_rows, ordered_rows, originals
 from ppdm_sql.methods.perturbation.packed_text import packed_text
@@ -60,11 +59,11 @@ from ppdm_sql.methods.perturbation.record_key import (
 )
 from ppdm_sql.methods.perturbation.request import RandomizeRequest
 from ppdm_sql.methods.perturbation.roles import RandomizeRoles, assign_randomize_roles
+from ppdm_sql.methods.perturbation.source_counts import value_counts
 from ppdm_sql.methods.perturbation.spectral_attack import deviation, filter_attack
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn
-
-Matrix = NDArray[np.float64]
+from ppdm_sql.release.draft import MeasureRow
 
 
 def randomize(engine: Engine, source: str, request: RandomizeRequest, progress: Progress) -> Release:
@@ -88,7 +87,7 @@ class Randomized:
     records: int
     noisy: Sequence[NoisyColumn]  # the randomized columns
     key: Key  # of the noise
-    measures: Sequence[Measure]  # what the noise hides, and what an attack by correlations gets back
+    measures: Sequence[MeasureRow]  # what the noise hides, and what an attack by correlations gets back
     marginals: Mapping[str, Mapping[str, int]]
     moments: Mapping[str, Moments]
     persons: DrawnPersons | None  # where a person gets one draw
@@ -232,7 +231,9 @@ class RandomizeRun(Run[Randomized]):
             refuse_correlated(persons, noisy)
         return persons
 
-    def _averaged(self, table: Table, persons: DrawnPersons, noisy: Sequence[NoisyColumn]) -> list[Measure]:
+    def _averaged(
+        self, table: Table, persons: DrawnPersons, noisy: Sequence[NoisyColumn]
+    ) -> list[MeasureRow]:
         """Measure what the mean of a person's rows tells, and say what they tell together."""
         removed = averaging_attack(self.engine, table, noisy)
         for text in person_notices(persons, noisy, removed):
@@ -262,18 +263,18 @@ class RandomizeRun(Run[Randomized]):
                 f"NULL stays NULL, so that it is known who has no value: {', '.join(found)}."
             )
 
-    def _mixing(self, noisy: Sequence[NoisyColumn]) -> Matrix:
+    def _mixing(self, noisy: Sequence[NoisyColumn]) -> Floats:
         """Give the matrix by which the draws of a record depend on each other as its values do."""
         numbers = [it for it in noisy if it.added is not None]
         table = self.engine.materialize(
-            "numbers", exp.select(*originals(numbers)).from_(source_rows(self.rows))
+            "numbers", exp.select(*originals(numbers)).from_(aliased(self.rows, "s"))
         )
         values = [column(f"x{place}") for place in range(len(numbers))]
         found = mixing_matrix(self.engine, table, values, [deviation(it.added) for it in numbers if it.added])
         return np.round(found, 9)
 
     def _noisy_table(
-        self, noisy: Sequence[NoisyColumn], persons: DrawnPersons | None, key: Key, mixed: Matrix | None
+        self, noisy: Sequence[NoisyColumn], persons: DrawnPersons | None, key: Key, mixed: Floats | None
     ) -> Table:
         """Draw the noise, for persons or for records or for both, and write the noisy rows."""
         engine, drawn = self.engine, [it for it in noisy if not isinstance(it.noise, Cells)]
@@ -332,7 +333,7 @@ class RandomizeRun(Run[Randomized]):
         self,
         drawn: Sequence[NoisyColumn],
         key: Key,
-        mixed: Matrix | None,
+        mixed: Floats | None,
         identity: Identity,
         unit: Sequence[str],
     ) -> list[Stream]:
@@ -405,16 +406,11 @@ class RandomizeRun(Run[Randomized]):
 
     def _marginals(self, table: Table, noisy: Sequence[NoisyColumn]) -> dict[str, dict[str, int]]:
         """Count the released categories and cells."""
-        found: dict[str, dict[str, int]] = {}
-        for place, it in enumerate(noisy):
-            if isinstance(it.noise, Cells | Retain):
-                if self.drawn_there:
-                    found[it.column.name] = marginal_elsewhere(self.engine, table, f"r{place}")
-                    continue
-                tables, columns = {"noisy": table}, {"attribute": [f"r{place}"]}
-                counting = bind("perturbation/marginal", tables=tables, columns=columns)
-                found[it.column.name] = dict(self.engine.query(counting, step="marginal"))
-        return found
+        return {
+            it.column.name: value_counts(self.engine, table, f"r{place}")
+            for place, it in enumerate(noisy)
+            if isinstance(it.noise, Cells | Retain)
+        }
 
     def _moments(self, table: Table, noisy: Sequence[NoisyColumn]) -> dict[str, Moments]:
         places = {it.column.name: f"r{place}" for place, it in enumerate(noisy) if it.added is not None}
@@ -424,8 +420,8 @@ class RandomizeRun(Run[Randomized]):
     # -- measures and the audit -----------------------------------------------------------------
 
     def _measures(
-        self, table: Table, noisy: Sequence[NoisyColumn], records: int, mixed: Matrix | None
-    ) -> list[Measure]:
+        self, table: Table, noisy: Sequence[NoisyColumn], records: int, mixed: Floats | None
+    ) -> list[MeasureRow]:
         measures = column_measures(self.engine, table, noisy, records)
         numbers = {it.column.name: (f"r{i}", f"x{i}", it.noise) for i, it in enumerate(noisy) if it.added}
         attack = filter_attack(
@@ -448,7 +444,7 @@ class RandomizeRun(Run[Randomized]):
         released: Sequence[ReleasedColumn],
         parameters: Mapping[str, Any],
         done: Randomized,
-    ) -> list[Measure]:
+    ) -> list[MeasureRow]:
         """Let the audit compare source and release, and give the moments that it found."""
         promise = RandomizedPromise(
             noises={item.name: item.noise for item in released if item.noise is not None},

@@ -16,6 +16,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, resolve, resolve_all
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
+from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.conditional_privacy import conditional_privacy
 from ppdm_sql.methods.perturbation.distributions import Distribution, Reconstruction, write_table
 from ppdm_sql.methods.perturbation.histograms import Bins, Histogram, Histograms, count_values, histograms
@@ -31,19 +32,12 @@ from ppdm_sql.methods.perturbation.noise_lookup import noise_of
 from ppdm_sql.methods.perturbation.reconstruction import (
     CAP,
     FRACTION,
-    Batch,
+    Reconstructed,
     category_kernel,
     invert_randomization,
-    reconstruct_batch,
+    reconstruct_distributions,
 )
-from ppdm_sql.methods.perturbation.transition_matrices import (
-    Array,
-    Form,
-    Grid,
-    grid_for,
-    kernel,
-    observed_grid,
-)
+from ppdm_sql.methods.perturbation.transition_matrices import Form, Grid, grid_for, kernel, observed_grid
 from ppdm_sql.progress import Progress, warn
 from ppdm_sql.release import check_free
 
@@ -160,13 +154,12 @@ class ReconstructRun:
 
     def _bins(self, grids: Mapping[str, Grid]) -> dict[str, Bins]:
         """Give what is counted of each column; a grid is extended by the reach of its noise."""
-        bins: dict[str, Bins] = {}
-        for name, noise in self.noise.items():
-            if isinstance(noise, AdditiveNoise):
-                bins[name] = observed_grid(noise, grids[name])
-            else:
-                bins[name] = shown_values(noise)
-        return bins
+        return {
+            name: observed_grid(noise, grids[name])
+            if isinstance(noise, AdditiveNoise)
+            else shown_values(noise)
+            for name, noise in self.noise.items()
+        }
 
     # -- reconstructing -------------------------------------------------------------------------
 
@@ -179,7 +172,7 @@ class ReconstructRun:
             self.progress.notice(
                 f"{name}: {missing} of {len(found)} classes have no values and no distribution."
             )
-        batch, negative = self._estimated(noise, grid, np.stack([found[code].counts for code in live]))
+        estimated, negative = self._estimated(noise, grid, np.stack([found[code].counts for code in live]))
         return [
             Distribution(
                 attribute=name,
@@ -188,14 +181,14 @@ class ReconstructRun:
                 noise=noise,
                 edges=_edges(noise, grid),
                 values=noise.values if isinstance(noise, Retain) else (),
-                probabilities=batch.probabilities[place],
+                probabilities=estimated.probabilities[place],
                 records=int(found[code].counts.sum()),
                 outside=found[code].outside,
                 nulls=found[code].nulls,
-                iterations=int(batch.iterations[place]),
-                converged=bool(batch.converged[place]),
+                iterations=int(estimated.iterations[place]),
+                converged=bool(estimated.converged[place]),
                 negative=int(negative[place]),
-                remaining=conditional_privacy(noise, grid, batch.probabilities[place]),
+                remaining=conditional_privacy(noise, grid, estimated.probabilities[place]),
             )
             for place, code in enumerate(live)
         ]
@@ -213,7 +206,7 @@ class ReconstructRun:
         if not values:
             raise InvalidSource(f"Column {name!r} of {self.source} has no values.", "Name another column.")
 
-    def _estimated(self, noise: Noise, grid: Grid | None, counts: Array) -> tuple[Batch, Array]:
+    def _estimated(self, noise: Noise, grid: Grid | None, counts: Floats) -> tuple[Reconstructed, Floats]:
         """Estimate the distributions, a row each, and count the categories estimated below 0."""
         options = self.options
         none = np.zeros(len(counts))
@@ -227,10 +220,12 @@ class ReconstructRun:
         else:
             assert grid is not None
             matrix = kernel(noise, grid, observed_grid(noise, grid), cast(Form, options.kernel))
-        return reconstruct_batch(counts, matrix, fraction=options.fraction, cap=options.max_iterations), none
+        return reconstruct_distributions(
+            counts, matrix, fraction=options.fraction, cap=options.max_iterations
+        ), none
 
 
-def _edges(noise: Noise, grid: Grid | None) -> Array | None:
+def _edges(noise: Noise, grid: Grid | None) -> Floats | None:
     """Give the edges of the intervals; around whole numbers the last one ends where the domain does."""
     if isinstance(noise, Cells):
         return np.array(noise.edges)
@@ -242,10 +237,10 @@ def _edges(noise: Noise, grid: Grid | None) -> Array | None:
     return edges
 
 
-def _exact(probabilities: Array) -> Batch:
+def _exact(probabilities: Floats) -> Reconstructed:
     """Give distributions that no iteration was needed for."""
     size = len(probabilities)
-    return Batch(probabilities, np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.bool_))
+    return Reconstructed(probabilities, np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.bool_))
 
 
 def _choice(option: str, given: str, known: Sequence[str]) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.noise import Retain
-from ppdm_sql.methods.perturbation.transition_matrices import Array
 
 logger = logging.getLogger("ppdm_sql")
 FRACTION, CAP = 0.01, 10_000
@@ -27,80 +27,47 @@ BLOCK = 512
 
 @dataclass(frozen=True)
 class Reconstructed:
-    """A distribution that was found."""
+    """Distributions that were found, a row each."""
 
-    probabilities: Array  # of each cell of the original value; they sum to 1
-    iterations: int  # steps that were made
-    converged: bool  # whether the chi-square criterion stopped the iteration, not the cap
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Several distributions that were found, a row each."""
-
-    probabilities: Array  # of each cell of the original value (columns); rows sum to 1
+    probabilities: Floats  # of each cell of the original value (columns); rows sum to 1
     iterations: NDArray[np.int64]  # steps that were made for each
     # for each, whether the chi-square criterion stopped the iteration, not the cap
     converged: NDArray[np.bool_]
 
 
-def reconstruct_distribution(
-    counts: ArrayLike,
-    kernel: Array,
-    *,
-    fraction: float = FRACTION,
-    cap: int = CAP,
-    start: ArrayLike | None = None,
+def reconstruct_distributions(
+    counts: ArrayLike, kernel: Floats, *, fraction: float = FRACTION, cap: int = CAP
 ) -> Reconstructed:
-    """Find the distribution over the original cells that explains the noisy counts.
+    """Find the distributions over the original cells that explain noisy counts, by one kernel.
 
-    The iteration stops once ``sum((n p' - n p)^2 / (n p))`` of two successive estimates p and p' of n records
-    is below a fraction of the 95 % quantile of chi-square with m - 1 degrees of freedom, m the number of
-    cells. Iterating on towards the likelihood's maximum fits the sample's chance.
+    The iteration starts with uniform distributions. Each stops by itself, once
+    ``sum((n p' - n p)^2 / (n p))`` of two successive estimates p and p' of n records is below a fraction of
+    the 95 % quantile of chi-square with m - 1 degrees of freedom, m the number of cells. Iterating on towards
+    the likelihood's maximum fits the sample's chance. One without records stays uniform.
 
     Args:
-        counts: Records in each cell of the noisy value.
+        counts: Records in each cell of the noisy value (columns), a row for each distribution.
         kernel: Probability of each noisy cell (rows) under each original one (columns).
         fraction: Of the quantile, at least 0.
         cap: Most steps, at least 1.
-        start: First estimate; by default uniform, as in the paper.
 
     Raises:
         InvalidOption: The fraction or the cap cannot be used.
 
-    Cost: O(m^2) a step, whatever the number of records.
+    Cost: two matrix products a step for all together, O(m^2), whatever the number of records.
     Source: section 3, figure 1.
 
     Example:
         >>> import numpy as np
-        >>> found = reconstruct_distribution([60, 40], np.array([[0.9, 0.1], [0.1, 0.9]]))
-        >>> found.probabilities.round(3).tolist(), found.iterations, found.converged
-        ([0.623, 0.377], 4, True)
-    """
-    rows = np.asarray(counts, dtype=np.float64)[None, :]
-    found = reconstruct_batch(rows, kernel, fraction=fraction, cap=cap, start=start)
-    return Reconstructed(found.probabilities[0], int(found.iterations[0]), bool(found.converged[0]))
-
-
-def reconstruct_batch(
-    counts: ArrayLike,
-    kernel: Array,
-    *,
-    fraction: float = FRACTION,
-    cap: int = CAP,
-    start: ArrayLike | None = None,
-) -> Batch:
-    """Find several distributions by one kernel, each as :func:`reconstruct_distribution` finds it.
-
-    Every row of counts stops by itself; one without records stays as it starts.
-
-    Cost: two matrix products a step for all together.
+        >>> found = reconstruct_distributions([[60, 40]], np.array([[0.9, 0.1], [0.1, 0.9]]))
+        >>> found.probabilities.round(3).tolist(), found.iterations.tolist(), found.converged.tolist()
+        ([[0.623, 0.377]], [4], [True])
     """
     _check(fraction, cap)
     rows = fold_unreachable(counts, kernel)
     records, cells = rows.sum(axis=1), kernel.shape[1]
-    found = Batch(
-        np.tile(first_distribution(cells, start), (len(rows), 1)),
+    found = Reconstructed(
+        np.full((len(rows), cells), 1.0 / cells),
         np.zeros(len(rows), dtype=np.int64),
         np.ones(len(rows), dtype=np.bool_),
     )
@@ -112,12 +79,12 @@ def reconstruct_batch(
 
 
 def _iterate(
-    rows: Array,
-    records: Array,
-    kernel: Array,
+    rows: Floats,
+    records: Floats,
+    kernel: Floats,
     limit: float,
     cap: int,
-    found: Batch,
+    found: Reconstructed,
     places: NDArray[np.int64],
 ) -> None:
     """Iterate on the distributions at some places, and put into ``found`` each that stops."""
@@ -146,7 +113,7 @@ def _iterate(
             return
 
 
-def bayes_step(shares: Array, kernel: Array, current: Array) -> Array:
+def bayes_step(shares: Floats, kernel: Floats, current: Floats) -> Floats:
     """Give the next estimates: the mean posterior of the original cell over the noisy values.
 
     Source: section 3, equation 3 with its denominator shared.
@@ -163,20 +130,12 @@ def bayes_step(shares: Array, kernel: Array, current: Array) -> Array:
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
 
-def _change(before: Array, after: Array) -> Array:
+def _change(before: Floats, after: Floats) -> Floats:
     """Give the sum of (p' - p)^2 / p for each row; where p is 0, so is p'."""
     return np.asarray(((after - before) ** 2 / np.maximum(before, TINY)).sum(axis=1))
 
 
-def first_distribution(cells: int, start: ArrayLike | None = None) -> Array:
-    """Give the estimate to begin with, step 1 of figure 1: uniform unless another is given."""
-    if start is None:
-        return np.full(cells, 1.0 / cells)
-    given = np.asarray(start, dtype=np.float64)
-    return np.asarray(given / given.sum())
-
-
-def fold_unreachable(counts: ArrayLike, kernel: Array) -> Array:
+def fold_unreachable(counts: ArrayLike, kernel: Floats) -> Floats:
     """Move counts of cells that no original value reaches inwards, to the nearest cell that some reaches."""
     moved = np.array(counts, dtype=np.float64)
     reached = kernel.max(axis=1) > 0
@@ -205,7 +164,7 @@ def _check(fraction: float, cap: int) -> None:
 # -- categories -------------------------------------------------------------------------------
 
 
-def category_kernel(noise: Retain) -> Array:
+def category_kernel(noise: Retain) -> Floats:
     """Give the probability of each released value (rows) under each original one (columns).
 
     Example:
@@ -216,7 +175,7 @@ def category_kernel(noise: Retain) -> Array:
     return np.asarray(noise.probability * np.eye(size) + (1 - noise.probability) / size)
 
 
-def invert_randomization(counts: ArrayLike, noise: Retain) -> tuple[Array, NDArray[np.bool_]]:
+def invert_randomization(counts: ArrayLike, noise: Retain) -> tuple[Floats, NDArray[np.bool_]]:
     """Find the distribution of the categories by inverting the matrix of the randomization.
 
     Returns:
@@ -234,7 +193,7 @@ def invert_randomization(counts: ArrayLike, noise: Retain) -> tuple[Array, NDArr
     numbers = np.asarray(counts, dtype=np.float64)
     records, size = numbers.sum(), len(numbers)
     if records == 0:
-        return first_distribution(size), np.zeros(size, dtype=np.bool_)
+        return np.full(size, 1.0 / size), np.zeros(size, dtype=np.bool_)
     raw = (numbers / records - (1 - noise.probability) / size) / noise.probability
     clipped = np.maximum(raw, 0.0)
     return clipped / clipped.sum(), raw < 0

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.source import is_stand_in
-from ppdm_sql.engine.statements import bind, render
+from ppdm_sql.engine.names import Table, aliased, column
+from ppdm_sql.engine.source import source_of
+from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
-from ppdm_sql.methods.perturbation.column_statistics import source_rows
-from ppdm_sql.methods.perturbation.elsewhere import record_counts
 from ppdm_sql.methods.perturbation.noise_draws import Identity
 
 _NUMBER = re.compile(r"U?(TINY|SMALL)INT|U?INTEGER|BIGINT")
@@ -29,7 +27,7 @@ class RecordKey:
 
 def records_by_row(engine: Engine, table: Table, columns: list[Column], source: str) -> RecordKey:
     """Know records by their rows; refuse what is no table of this engine, or hides the rows' numbers."""
-    query = exp.select(column("rowid", "s")).from_(source_rows(table)).limit(0)
+    query = exp.select(column("rowid", "s")).from_(aliased(table, "s")).limit(0)
     hidden = any(item.name.lower() == "rowid" for item in columns)
     try:
         if not hidden:
@@ -49,19 +47,19 @@ def unknown_rows(source: str) -> InvalidOption:
 
 
 def records_by_column(engine: Engine, table: Table, item: Column) -> RecordKey:
-    """Know records by a column, which one GROUP BY must find NULL nowhere and different everywhere."""
-    if is_stand_in(engine, table):
-        records, values, different = record_counts(engine, table, item.name)
-    else:
-        counting = bind("perturbation/record_key", tables={"source": table}, columns={"record": [item.name]})
-        ((records, values, different),) = engine.query(counting, step="record_key")
+    """Know records by a column, which one scan must find NULL nowhere and different everywhere."""
+    value = column(item.name, "s")
+    different_values = exp.Distinct(expressions=[value.copy()])
+    counts = [exp.Count(this=counted) for counted in (exp.Star(), value.copy(), different_values)]
+    source = source_of(engine, table)
+    (found,) = source.aggregate(lambda rows: exp.select(*counts).from_(rows), step="record_key")
+    records, values, different = map(int, found)
     if different < records:
         raise InvalidSource(
             f"Column {item.name!r} does not tell records apart: it is NULL in {records - values} of them and "
             f"holds {different} different values in the other {values}.",
             "Give --record a column with another value in each record.",
         )
-    value = column(item.name, "s")
     if _NUMBER.fullmatch(item.type):
         return RecordKey("number", exp.cast(value, "BIGINT"))
     return RecordKey("text", exp.cast(value, "TEXT"))

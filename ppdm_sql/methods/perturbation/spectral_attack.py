@@ -9,11 +9,11 @@ Data", SIGMOD, sections 4 to 6.
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 
 import numpy as np
 from sqlglot import exp
@@ -21,16 +21,14 @@ from sqlglot import exp
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.source import source_of
-from ppdm_sql.engine.statements import render
 from ppdm_sql.engine.types import double
-from ppdm_sql.methods.perturbation.correlated_noise import JointMoments, Matrix, as_doubles, joint_moments
+from ppdm_sql.methods.base.arrays import Floats
+from ppdm_sql.methods.perturbation.correlated_noise import DIGITS, JointMoments, as_doubles, joint_moments
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Noise, Uniform
+from ppdm_sql.release.draft import MeasureRow
 
 THRESHOLD = 0.25
 """A warning is given where all columns remove so much of the noise that one column alone leaves."""
-
-DIGITS = 6
-"""Sums that threads share differ in their last digits, so measures are rounded."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class Attack:
     correlated: bool = False  # whether the noise is correlated
 
     @property
-    def measures(self) -> tuple[tuple[str, float | None, float | None], ...]:
+    def measures(self) -> tuple[MeasureRow, ...]:
         """The shares, as measures of a release."""
         by = (("a column alone", self.alone), ("all noisy columns", self.together))
         return tuple(
@@ -80,7 +78,7 @@ def filter_attack(
     noises: Mapping[str, Noise],
     released: Mapping[str, exp.Expression],
     original: Mapping[str, exp.Expression] | None = None,
-    mixing: Matrix | None = None,
+    mixing: Floats | None = None,
 ) -> Attack | None:
     """Filter the noise out of all noisy columns together, as an attacker would, and measure what is left.
 
@@ -124,7 +122,7 @@ def deviation(noise: AdditiveNoise) -> float:
     return math.sqrt(variance + (1 / 12 if noise.rounded and noise.domain.whole else 0))
 
 
-def _linear_filter(covariances: Matrix, factor: Matrix, records: int) -> tuple[Matrix, Matrix]:
+def _linear_filter(covariances: Floats, factor: Floats, records: int) -> tuple[Floats, Floats]:
     """Find the weights of the best linear estimate of the true values, and its mean squared errors.
 
     The noise has covariances F F', with F the factor. In the coordinates in which its variance is 1
@@ -140,7 +138,7 @@ def _linear_filter(covariances: Matrix, factor: Matrix, records: int) -> tuple[M
     return (axes * shares) @ vectors.T @ inverse, axes**2 @ shares
 
 
-def _filter_each(found: JointMoments, deviations: Matrix) -> tuple[Matrix, Matrix]:
+def _filter_each(found: JointMoments, deviations: Floats) -> tuple[Floats, Floats]:
     """Give what :func:`_linear_filter` does for each column by itself."""
     variances = np.diag(found.covariances)
     each = [
@@ -155,30 +153,31 @@ def _measured(
     table: Table,
     noisy: Sequence[exp.Expression],
     true: Sequence[exp.Expression],
-    means: Matrix,
-    filters: Sequence[Matrix],
-) -> list[Matrix]:
+    means: Floats,
+    filters: Sequence[Floats],
+) -> list[Floats]:
     """Measure the mean squared errors of estimates; a missing value is taken for the mean."""
     source = source_of(engine, table)
-    (found,) = source.aggregate(lambda rows: _errors(rows, noisy, true, means, filters), step="filter errors")
+    query = partial(errors_query, noisy=noisy, true=true, means=means, filters=filters)
+    (found,) = source.aggregate(query, step="filter errors")
     squared = np.array([0.0 if error is None else error for error in found], dtype=np.float64)
     return list(squared.reshape(len(filters), len(noisy)))
 
 
 def errors_query(
-    table: Table,
+    rows: exp.Expression,
     noisy: Sequence[exp.Expression],
     true: Sequence[exp.Expression],
-    means: Matrix,
-    filters: Sequence[Matrix],
-) -> str:
+    means: Floats,
+    filters: Sequence[Floats],
+) -> exp.Select:
     """Write the SELECT of the mean squared error of each filter and column.
 
     Example: half of what an age deviates from the mean of 40 is taken for data.
-        >>> from ppdm_sql.engine.statements import formatted
-        >>> halved = np.array([[0.5]])
+        >>> from ppdm_sql.engine.statements import formatted, render
+        >>> people, halved = Table("people").expression(), np.array([[0.5]])
         >>> noisy, true = [column("noisy_age")], [column("age")]
-        >>> print(formatted(errors_query(Table("people"), noisy, true, np.array([40.0]), [halved])))
+        >>> print(formatted(render(errors_query(people, noisy, true, np.array([40.0]), [halved]))))
         SELECT
           AVG(
             POWER((
@@ -202,16 +201,6 @@ def errors_query(
           ) AS v
         ) AS c
     """
-    return render(_errors(table.expression(), noisy, true, means, filters))
-
-
-def _errors(
-    rows: exp.Expression,
-    noisy: Sequence[exp.Expression],
-    true: Sequence[exp.Expression],
-    means: Matrix,
-    filters: Sequence[Matrix],
-) -> exp.Select:
     size = len(noisy)
     values = exp.select(*as_doubles(noisy, "y"), *as_doubles(true, "x")).from_(rows)
     centred = [
@@ -228,13 +217,13 @@ def _errors(
     return exp.select(*errors).from_(each.subquery("c"))
 
 
-def _estimate(weights: Matrix) -> exp.Expression:
+def _estimate(weights: Floats) -> exp.Expression:
     """Write a weighted sum of the centred columns."""
     terms = [column(f"z{i}") * double(weight) for i, weight in enumerate(weights) if weight]
-    return exp.paren(functools.reduce(operator.add, terms)) if terms else double(0)
+    return exp.paren(reduce(operator.add, terms)) if terms else double(0)
 
 
-def _removed(names: Sequence[str], errors: Matrix, deviations: Matrix) -> dict[str, float]:
+def _removed(names: Sequence[str], errors: Floats, deviations: Floats) -> dict[str, float]:
     """Give the share of the noise that is gone, at least 0, by column."""
     shares = np.clip(1 - np.sqrt(errors) / deviations, 0.0, 1.0)
     return {name: round(float(share), DIGITS) for name, share in zip(names, shares, strict=True)}

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.errors import InvalidOption, said
+from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Uniform
 
-Array = NDArray[np.float64]
 Form = Literal["cell", "midpoint"]
 FEWEST, MOST, POINTS = 10, 100, 100
 """The paper's rule: on average so many points an interval, but no fewer and no more intervals than these."""
@@ -45,11 +45,11 @@ class Grid:
         """Upper edge of the last cell."""
         return self.lower + self.width * self.cells
 
-    def edges(self) -> Array:
+    def edges(self) -> Floats:
         """Give the edges, one more than there are cells."""
         return self.lower + np.arange(self.cells + 1) * (self.width * self.cells) / self.cells
 
-    def midpoints(self) -> Array:
+    def midpoints(self) -> Floats:
         """Give the middle of each cell."""
         return self.lower + self.width * (np.arange(self.cells) + 0.5)
 
@@ -98,7 +98,7 @@ def observed_grid(noise: AdditiveNoise, grid: Grid) -> Grid:
     return Grid(grid.lower - beyond * grid.width, grid.width, grid.cells + 2 * beyond)
 
 
-def kernel(noise: AdditiveNoise, grid: Grid, observed: Grid, form: Form = "cell") -> Array:
+def kernel(noise: AdditiveNoise, grid: Grid, observed: Grid, form: Form = "cell") -> Floats:
     """Give the probability of each noisy cell (rows) under each cell of the original value (columns).
 
     ``cell`` is exact for values spread evenly in their cell (and for unit cells around whole numbers, whose
@@ -137,7 +137,7 @@ def holds_one_value(noise: AdditiveNoise, grid: Grid) -> bool:
 
 def shift_probabilities(
     noise: AdditiveNoise, width: float, steps: NDArray[np.int64], *, spread: bool
-) -> tuple[Array, Array, Array]:
+) -> tuple[Floats, Floats, Floats]:
     """Give the probabilities that noise moves a value by so many cells or fewer, exactly so many, or more.
 
     Steps ascend one by one. With ``spread`` the value lies anywhere in its cell, else in its middle.
@@ -149,18 +149,18 @@ def shift_probabilities(
     return below[1:], np.maximum(inside, 0.0), above[:-1]
 
 
-def _cell_tail(noise: AdditiveNoise, width: float, steps: NDArray[np.int64]) -> Array:
+def _cell_tail(noise: AdditiveNoise, width: float, steps: NDArray[np.int64]) -> Floats:
     """Give the probability that a value, spread evenly in its cell, moves up by so many cells or more."""
     rest = expected_excess(noise, width * np.abs(np.stack([steps - 1, steps])))
     return np.asarray(np.where(steps <= 0, 1.0, 0.0) + (rest[0] - rest[1]) / width)
 
 
-def _point_tail(noise: AdditiveNoise, width: float, steps: NDArray[np.int64]) -> Array:
+def _point_tail(noise: AdditiveNoise, width: float, steps: NDArray[np.int64]) -> Floats:
     """Give the probability that a value in the middle of its cell moves up by so many cells or more."""
     return tail_probability(noise, np.asarray(width * (steps - 0.5)))
 
 
-def tail_probability(noise: AdditiveNoise, bound: Array) -> Array:
+def tail_probability(noise: AdditiveNoise, bound: Floats) -> Floats:
     """Give the probability that the noise is above each bound."""
     if isinstance(noise, Uniform):
         return np.asarray(np.clip((noise.scale - bound) / (2 * noise.scale), 0.0, 1.0))
@@ -169,14 +169,14 @@ def tail_probability(noise: AdditiveNoise, bound: Array) -> Array:
     return np.asarray(ndtr(-bound / noise.scale))
 
 
-def expected_excess(noise: AdditiveNoise, distance: Array) -> Array:
+def expected_excess(noise: AdditiveNoise, distance: Floats) -> Floats:
     """Give the expectation of what the noise has beyond each distance, a number of at least 0."""
     if isinstance(noise, Uniform):
         return np.asarray(np.maximum(noise.scale - distance, 0.0) ** 2 / (4 * noise.scale))
     return noise.scale**2 * _density(noise, distance) - distance * tail_probability(noise, distance)
 
 
-def _density(noise: AdditiveNoise, distance: Array) -> Array:
+def _density(noise: AdditiveNoise, distance: Floats) -> Floats:
     """Give the density of the noise; where that of uniform noise jumps, the middle of the jump."""
     size = np.abs(distance) / noise.scale
     if isinstance(noise, Uniform):

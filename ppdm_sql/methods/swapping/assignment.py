@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.swapping.gumbel_noise import keyed_hash
-from ppdm_sql.methods.swapping.identification import Counts
 from ppdm_sql.methods.swapping.lagrangian_prices import Prices, entered, priced_choices
-from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates
+from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates, by_code
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,8 @@ def changes(candidates: Candidates, prices: Prices, ties: Table, chosen: Table) 
     tied = f"SELECT {', '.join(carried)}, category FROM {candidates.table} JOIN {chosen} USING ({keys})"
     rows = (
         f"SELECT {pattern}, kind, category::USMALLINT AS category, "
-        f"(true_posterior - {_by_category(posteriors)})::BIGINT AS cost FROM ({untied} UNION ALL {tied})"
+        f"(true_posterior - {by_code('category', posteriors)})::BIGINT AS cost "
+        f"FROM ({untied} UNION ALL {tied})"
     )
     if candidates.keys == candidates.pattern:
         return f"SELECT {pattern}, kind, category, 1::BIGINT AS records, cost FROM ({rows})"
@@ -111,11 +111,6 @@ def changes(candidates: Candidates, prices: Prices, ties: Table, chosen: Table) 
         f"SELECT {pattern}, kind, category, count(*) AS records, sum(cost)::BIGINT AS cost FROM ({rows}) "
         f"GROUP BY {pattern}, kind, category"
     )
-
-
-def _by_category(columns: Sequence[str]) -> str:
-    whens = " ".join(f"WHEN {category} THEN {name}" for category, name in enumerate(columns))
-    return f"CASE category {whens} END"
 
 
 def _chosen(engine: Engine, candidates: Candidates, ties: Table, moved: Counts, seed: bytes) -> Table:

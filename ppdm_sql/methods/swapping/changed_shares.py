@@ -16,7 +16,7 @@ from math import ceil, floor
 import numpy as np
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.methods.swapping.identification import Counts
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.swapping.linear_programs import solve, whole_values
 from ppdm_sql.methods.swapping.marginal_deviation import Demand, JointProgram, least_deviation
 
@@ -36,17 +36,12 @@ def rounded_changes(proportion: Fraction, records: int) -> int:
 
 
 def check_share(share: Share, proportion: Fraction) -> None:
-    """Refuse a share that cannot hold.
+    """Refuse a share outside of which the proportion lies.
 
     Raises:
-        InvalidOption: Not two fractions in order, or the proportion is outside.
+        InvalidOption: It does.
     """
     low, high = share
-    if not 0 <= low <= high <= 1:
-        raise InvalidOption(
-            f"A share of {float(low):g} to {float(high):g} is not a range of fractions.",
-            "Give --share LOW,HIGH with 0 <= LOW <= HIGH <= 1.",
-        )
     if not low <= proportion <= high:
         raise InvalidOption(
             f"If every category changes by {float(low):g} to {float(high):g} of its records, all of them "

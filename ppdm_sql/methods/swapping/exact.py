@@ -23,10 +23,10 @@ import numpy as np
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError
-from ppdm_sql.methods.swapping.identification import Counts
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.swapping.lagrangian_prices import FixedFlows, Prices, SwapConstraints
 from ppdm_sql.methods.swapping.marginal_deviation import Demand
-from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates
+from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates, kind_counts
 from ppdm_sql.methods.swapping.record_classes import (
     EVERYTHING,
     Boxes,
@@ -190,10 +190,8 @@ class ExactSearch:
         table = self.engine.materialize(
             "sample", f"SELECT * FROM {self.candidates.table} WHERE hash({keys}) % {part} = 0"
         )
-        query = statements.bind("swapping/kind_counts", tables={"candidates": table})
-        found: dict[int, int] = dict(self.engine.query(query, step="kind_counts"))
         size = self.constraints.categories
-        counts = np.array([found.get(kind, 0) for kind in range(2 * size)], dtype=np.int64)
+        counts = kind_counts(self.engine, table, size)
         sample = replace(self.candidates, table=table, unique=counts[:size], grouped=counts[size:])
         asked = _in_proportion(self.constraints, counts, self.candidates.rows)
         search = ExactSearch(self.engine, sample, asked)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.swapping.exact import Solution
-from ppdm_sql.methods.swapping.identification import Counts
 from ppdm_sql.methods.swapping.lagrangian_prices import Prices
 from ppdm_sql.methods.swapping.marginal_deviation import Flows
 from ppdm_sql.methods.swapping.posteriors import Candidates

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.swapping.packed_patterns import Pack, packs_of, words_of
-
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.methods.swapping.identification import Counts
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.swapping.marginal_deviation import Demand
 from ppdm_sql.methods.swapping.posteriors import NEVER, SCALE
 

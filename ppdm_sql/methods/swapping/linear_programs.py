@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ppdm_sql.errors import EngineError
+from ppdm_sql.methods.base.arrays import Floats
 
-Numbers = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
@@ -79,8 +79,8 @@ class Optimum:
         duals: By how much the objective rises with each row's right side.
     """
 
-    values: Numbers
-    duals: Numbers
+    values: Floats
+    duals: Floats
 
 
 class ArrayProgram:
@@ -99,11 +99,11 @@ class ArrayProgram:
 
     def __init__(self, rows: int) -> None:
         self.rows, self.columns = rows, 0
-        self._low: list[Numbers] = []
-        self._high: list[Numbers] = []
-        self._cost: list[Numbers] = []
+        self._low: list[Floats] = []
+        self._high: list[Floats] = []
+        self._cost: list[Floats] = []
         self._whole: list[NDArray[np.bool_]] = []
-        self._entries: list[tuple[Indices, Indices, Numbers]] = []
+        self._entries: list[tuple[Indices, Indices, Floats]] = []
 
     def add(self, low: ArrayLike, high: ArrayLike, cost: ArrayLike, *, whole: bool = False) -> Indices:
         """Add columns between two bounds with their coefficients in the objective; give their indices."""
@@ -145,7 +145,7 @@ class ArrayProgram:
         found = solver.getSolution()
         return Optimum(np.array(found.col_value), np.array(found.row_dual))
 
-    def _model(self, right: Numbers) -> Any:
+    def _model(self, right: Floats) -> Any:
         import highspy
 
         rows, columns, coefficients = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))

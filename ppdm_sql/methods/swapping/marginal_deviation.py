@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ppdm_sql.methods.swapping.identification import Counts
+from ppdm_sql.methods.base.arrays import Counts, Floats
 from ppdm_sql.methods.swapping.linear_programs import minimization, solve, values, whole_values
 
 
@@ -177,13 +176,13 @@ def _paper(changes: int, low: Counts, high: Counts) -> Counts:
     return _rounded_flows(found, changes)
 
 
-def _rounded_flows(flows: NDArray[np.float64], changes: int) -> Counts:
+def _rounded_flows(flows: Floats, changes: int) -> Counts:
     """Round so that all flows add up to the changes, and no row leaves the whole numbers around its sum."""
     rows = _rounded_to(flows.sum(axis=1), changes)
     return np.array([_rounded_to(row, int(total)) for row, total in zip(flows, rows, strict=True)])
 
 
-def _rounded_to(numbers: NDArray[np.float64], total: int) -> Counts:
+def _rounded_to(numbers: Floats, total: int) -> Counts:
     """Round down, and up where most was lost, so that the sum is right."""
     floors: Counts = np.floor(numbers + 1e-6).astype(np.int64)
     lost = numbers - floors

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates
+from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates, by_code
 
 SURE = 0.98
 SAMPLE = 100_000
@@ -43,7 +43,7 @@ def _cells(candidates: Candidates, moves: Table) -> str:
         f"CASE WHEN kind = {h} THEN true_posterior ELSE {posterior}{h} END AS posterior_{h}"
         for h in range(size)
     )
-    shown = "CASE shown " + " ".join(f"WHEN {h} THEN posterior_{h}" for h in range(size)) + " END"
+    shown = by_code("shown", [f"posterior_{h}" for h in range(size)])
     others = ", ".join(f"CASE WHEN shown = {h} THEN -1 ELSE posterior_{h} END" for h in range(size))
     rival = f"list_position([{others}], greatest({others}))"
     ahead = f"(({shown} - greatest({others})) * {steps}::BIGINT // {2 * SCALE})"

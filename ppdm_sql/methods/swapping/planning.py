@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,6 +12,7 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError, InvalidOption
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.swapping.assignment import RecordAssignment, assign
 from ppdm_sql.methods.swapping.changed_shares import (
     Share,
@@ -23,7 +23,7 @@ from ppdm_sql.methods.swapping.changed_shares import (
 )
 from ppdm_sql.methods.swapping.exact import ExactSearch, Solution
 from ppdm_sql.methods.swapping.greedy import greedy
-from ppdm_sql.methods.swapping.identification import Counts, IdentifiableRecords
+from ppdm_sql.methods.swapping.identification import IdentifiableRecords
 from ppdm_sql.methods.swapping.lagrangian_prices import SwapConstraints
 from ppdm_sql.methods.swapping.marginal_deviation import (
     Demand,
@@ -35,13 +35,12 @@ from ppdm_sql.methods.swapping.marginal_deviation import (
 )
 from ppdm_sql.methods.swapping.modelling_attacker import attacker_share
 from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates, candidates
-from ppdm_sql.methods.swapping.safeguards import MOST_CATEGORIES
 from ppdm_sql.progress import Progress, warn
+from ppdm_sql.release.draft import MeasureRow
 
 Method = Literal["exact", "greedy"]
 PhaseOne = Literal["joint", "separate"]
 MOST_BLUR = 10.0
-SEED_BYTES = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,17 +55,17 @@ class SwapOptions:
         share: Bounds on the changed share of each category; None for a band around the proportion.
         blur: Scale of the noise on the costs, in units of probability, in [0, 10].
         smoothing: Added to every count of the posteriors, at least 0.
-        seed: What random choices are derived from; None for the operating system's.
+        seed: What random choices are derived from; a secret.
     """
 
     proportion: Fraction
+    seed: bytes
     per_group: int | Fraction = 1
     method: Method = "exact"
     phase1: PhaseOne = "joint"
     share: Share | None = None
     blur: float = 0.0
     smoothing: float = 0.0
-    seed: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -75,41 +74,25 @@ class Plan:
 
     Args:
         moves: Working table: the pattern's key, ``kind``, ``category`` (the new code), ``records``, ``cost``.
-        seed: What random choices are derived from; a secret.
         measures: Name, before and after, for the catalogue.
-        objective: Sum over the changed records of the true value's posterior less the new one's.
-        bound: No plan costs less than this, noise on the costs included; NaN for the greedy method.
-        gap: What the plan may be above the optimum, noise included; NaN for the greedy method.
-        changed_unique: Changed records of the uniquely identifiable ones, by true category.
-        changed_grouped: Changed records of groups, by true category.
         flows: Changed records by true and new category.
         deviation: Sum over the categories of records gained or lost; 0 keeps the marginal exactly.
-        feasible: Least and largest proportion that keep the marginal, where it is not kept and they exist.
         share: Bounds on the changed share of each category, before they are rounded to records.
         fewest: Fewest changed records of each category.
         most: Most changed records of each category.
-        settled: Share of the changed unique records that a modelling attacker settles.
         rounds: Scans of the records (exact) or passes of swaps (greedy).
         one_each: Whether no more than one record of a pattern moves.
     """
 
     moves: Table
-    seed: bytes
-    measures: Sequence[tuple[str, float | None, float | None]]
-    objective: float
-    bound: float
-    gap: float
-    changed_unique: Counts
-    changed_grouped: Counts
+    measures: Sequence[MeasureRow]
     flows: Counts
     deviation: int
-    feasible: tuple[float, float] | None
     share: tuple[float, float]
     fewest: Counts
     most: Counts
-    settled: float | None
     rounds: int
-    one_each: bool = False
+    one_each: bool
 
 
 def swap_plan(
@@ -130,48 +113,34 @@ def swap_plan(
 
     Source: Li and Sarkar 2004.
     """
-    check_options(options, identified.categories)
-    seed = options.seed if options.seed is not None else secrets.token_bytes(SEED_BYTES)
+    _check_options(options)
     found = candidates(
         engine,
         identified,
         per_group=options.per_group,
         smoothing=options.smoothing,
         blur=options.blur,
-        seed=seed,
+        seed=options.seed,
     )
     demand, share = _demand(found, options, progress)
     phase1 = separate(demand) if options.phase1 == "separate" else None
     if options.method == "greedy":
         start = phase1 or joint(demand)
-        solution, deviation = greedy(engine, found, start, seed), start.deviation
+        solution, deviation = greedy(engine, found, start, options.seed), start.deviation
     else:
         constraints = _constraints(demand, phase1)
         solution, deviation = ExactSearch(engine, found, constraints).solve(), constraints.deviation
-    assignment = assign(engine, found, solution.prices, solution.ties, solution.moved, seed)
+    assignment = assign(engine, found, solution.prices, solution.ties, solution.moved, options.seed)
     _check(assignment, demand, deviation)
-    feasible = _feasible(demand, deviation, progress)
+    if deviation:
+        warn(progress, _marginal_not_kept(demand, deviation))
     settled = attacker_share(engine, found, assignment.moves)
     engine.discard(found.table)
-    return _plan(found, assignment, solution, demand, share, deviation, feasible, settled, seed)
+    return _plan(found, assignment, solution, demand, share, deviation, settled)
 
 
-def check_options(options: SwapOptions, categories: int) -> None:
-    """Refuse options that cannot be used.
-
-    Raises:
-        InvalidOption: With what to give instead.
-    """
-    if not 0 < options.proportion <= 1:
-        raise InvalidOption(
-            f"A proportion of {float(options.proportion):g} cannot be changed.",
-            "Give --proportion in (0, 1].",
-        )
-    if not options.per_group > 0 or (isinstance(options.per_group, Fraction) and options.per_group > 1):
-        raise InvalidOption(
-            f"{options.per_group} records of a group cannot be changed.",
-            "Give a whole number of 1 or more, or a proportion in (0, 1].",
-        )
+def _check_options(options: SwapOptions) -> None:
+    """Refuse a blur, smoothing or share that cannot be used; other options are checked as they are read."""
     if not 0 <= options.blur <= MOST_BLUR:
         raise InvalidOption(
             f"A blur of {options.blur:g} cannot be used.", f"Give --blur in [0, {MOST_BLUR:g}]."
@@ -179,11 +148,6 @@ def check_options(options: SwapOptions, categories: int) -> None:
     if not 0 <= options.smoothing < float("inf"):
         raise InvalidOption(
             f"A smoothing of {options.smoothing:g} cannot be used.", "Give a number of 0 or more."
-        )
-    if not 2 <= categories <= MOST_CATEGORIES:
-        raise InvalidOption(
-            f"A confidential attribute with {categories} values cannot be swapped.",
-            f"It needs 2 to {MOST_CATEGORIES} values; group them first, with --bins where they are numbers.",
         )
     if options.share is not None:
         check_share(options.share, options.proportion)
@@ -211,10 +175,8 @@ def _constraints(demand: Demand, phase1: Flows | None) -> SwapConstraints:
     return SwapConstraints(demand, least_deviation(demand)[0], None)
 
 
-def _feasible(demand: Demand, deviation: int, progress: Progress) -> tuple[float, float] | None:
-    """Say under which proportions the marginal could be kept, where it is not."""
-    if not deviation:
-        return None
+def _marginal_not_kept(demand: Demand, deviation: int) -> str:
+    """Say that the marginal cannot be kept, and under which proportions it could."""
     feasible = feasible_proportions(demand.unique, demand.grouped)
     records = max(1, int(demand.unique.sum()))
     if feasible is None:
@@ -229,12 +191,8 @@ def _feasible(demand: Demand, deviation: int, progress: Progress) -> tuple[float
         advice = (
             f"It can be kept with --proportion from {low:.4g} to {high:.4g}, if the other options let it."
         )
-    warn(
-        progress,
-        f"The marginal distribution cannot be kept: the counts of the values change by {deviation} in all. "
-        + advice,
-    )
-    return feasible
+    problem = "The marginal distribution cannot be kept"
+    return f"{problem}: the counts of the values change by {deviation} in all. {advice}"
 
 
 def _check(assignment: RecordAssignment, demand: Demand, deviation: int) -> None:
@@ -258,30 +216,19 @@ def _plan(
     demand: Demand,
     share: Share,
     deviation: int,
-    feasible: tuple[float, float] | None,
     settled: float | None,
-    seed: bytes,
 ) -> Plan:
-    unique, grouped = assignment.unique.sum(axis=1), assignment.grouped.sum(axis=1)
-    proved = solution.bound
-    bound, gap = (
-        (float("nan"), float("nan"))
-        if proved is None
-        else (proved / SCALE, (solution.objective - proved) / SCALE)
-    )
+    unique, proved = assignment.unique.sum(axis=1), solution.bound
     held = demand.unique > 0
     reached, fewest, most = (part[held] / demand.unique[held] for part in (unique, demand.low, demand.high))
-    measures: list[tuple[str, float | None, float | None]] = [
-        ("objective", None, assignment.objective),
-        *(
-            [("objective with noise", None, solution.objective / SCALE)]
-            if proved is not None and found.blurred
-            else []
-        ),
-        ("bound", None, None if proved is None else bound),
-        ("gap", None, None if proved is None else gap),
+    measures: list[MeasureRow] = [("objective", None, assignment.objective)]
+    if proved is not None and found.blurred:
+        measures.append(("objective with noise", None, solution.objective / SCALE))
+    measures += [
+        ("bound", None, None if proved is None else proved / SCALE),
+        ("gap", None, None if proved is None else (solution.objective - proved) / SCALE),
         ("uniquely identifiable records changed", float(demand.unique.sum()), float(unique.sum())),
-        ("collectively identifiable records changed", None, float(grouped.sum())),
+        ("collectively identifiable records changed", None, float(assignment.grouped.sum())),
         ("marginal deviation", 0.0, float(deviation)),
         ("least changed share of a value", None, float(reached.min(initial=1.0))),
         ("largest changed share of a value", None, float(reached.max(initial=0.0))),
@@ -291,20 +238,12 @@ def _plan(
     ]
     return Plan(
         moves=assignment.moves,
-        seed=seed,
         measures=measures,
-        objective=assignment.objective,
-        bound=bound,
-        gap=gap,
-        changed_unique=unique,
-        changed_grouped=grouped,
         flows=assignment.unique + assignment.grouped,
         deviation=deviation,
-        feasible=feasible,
         share=(float(share[0]), float(share[1])),
         fewest=demand.low,
         most=demand.high,
-        settled=settled,
         rounds=solution.rounds,
         one_each=found.keys == found.pattern,
     )

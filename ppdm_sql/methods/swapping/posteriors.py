@@ -21,9 +21,10 @@ import numpy as np
 
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.base.collapse import value_counts
 from ppdm_sql.methods.swapping.gumbel_noise import gumbel_noise
-from ppdm_sql.methods.swapping.identification import Counts, IdentifiableRecords
+from ppdm_sql.methods.swapping.identification import IdentifiableRecords
 from ppdm_sql.methods.swapping.packed_patterns import Pack
 
 SCALE = 10**9
@@ -102,10 +103,9 @@ def candidates(
     table = engine.materialize("candidates", f"SELECT {', '.join([*keys, *columns])} FROM ({weighted})")
     for lookup in (conditionals, *lookups):
         engine.discard(lookup)
-    grouped = identified.groups if single else _members_to_change(engine, table, identified.categories)
-    return Candidates(
-        table, keys, identified.keys, identified.categories, blur > 0, grouped, identified.unique.copy()
-    )
+    size = identified.categories
+    grouped = identified.groups if single else kind_counts(engine, table, size)[size:]
+    return Candidates(table, keys, identified.keys, size, blur > 0, grouped, identified.unique.copy())
 
 
 def _conditionals(
@@ -217,7 +217,7 @@ def _columns(categories: int, keys: Sequence[str], blur: float, seed: bytes) -> 
         for h in every
     ]
     unblurred = [f"plain_{h}::INTEGER AS unblurred_{h}" for h in every] if blur else []
-    true_posterior = "CASE category " + " ".join(f"WHEN {h} THEN plain_{h}" for h in every) + " END"
+    true_posterior = by_code("category", [f"plain_{h}" for h in every])
     kind = f"(category + CASE WHEN records > 1 THEN {categories} ELSE 0 END)::USMALLINT AS kind"
     return [kind, f"{true_posterior}::INTEGER AS true_posterior", *posteriors, *unblurred]
 
@@ -230,9 +230,20 @@ def _plain(weighted: str, categories: int) -> str:
     return f"SELECT *, {shares} FROM (SELECT *, {total} AS total FROM ({weighted}))"
 
 
-def _members_to_change(engine: Engine, table: Table, categories: int) -> Counts:
+def kind_counts(engine: Engine, table: Table, categories: int) -> Counts:
+    """Count the rows of a table like ``candidates`` by kind: unique records by category, then members."""
     query = statements.bind("swapping/kind_counts", tables={"candidates": table})
     found = np.zeros(2 * categories, dtype=np.int64)
     for kind, records in engine.query(query, step="kind_counts"):
         found[kind] = records
-    return found[categories:]
+    return found
+
+
+def by_code(code: str, columns: Sequence[str]) -> str:
+    """Give SQL for the value of that one of the columns whose place a code tells.
+
+    Example:
+        >>> by_code("category", ["p0", "p1"])
+        'CASE category WHEN 0 THEN p0 WHEN 1 THEN p1 END'
+    """
+    return f"CASE {code} {' '.join(f'WHEN {place} THEN {name}' for place, name in enumerate(columns))} END"

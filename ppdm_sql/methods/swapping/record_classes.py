@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.methods.swapping.identification import Counts
+from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.swapping.lagrangian_prices import (
     FixedFlows,
     Prices,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.errors import EngineError
-from ppdm_sql.methods.swapping.identification import Counts
+from ppdm_sql.methods.base.arrays import Counts, Floats
 from ppdm_sql.methods.swapping.lagrangian_prices import Prices, SwapConstraints, cheapest_leaving
 from ppdm_sql.methods.swapping.linear_programs import ArrayProgram, Indices, Optimum
 from ppdm_sql.methods.swapping.record_classes import Restriction
@@ -147,7 +147,7 @@ class RestrictedProgram:
     def _half_deviation(self) -> int:
         return 0 if self.constraints.net is not None else self.constraints.deviation // 2
 
-    def _right_sides(self) -> NDArray[np.float64]:
+    def _right_sides(self) -> Floats:
         net = 0 if self.constraints.net is None else self.constraints.net
         enter = self.used + self.constraints.demand.grouped + net - self.restriction.entering
         sums = [0, self._half_deviation, self._half_deviation]

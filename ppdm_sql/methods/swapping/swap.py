@@ -45,8 +45,7 @@ from ppdm_sql.methods.swapping.safeguards import check_categories, check_unique,
 from ppdm_sql.methods.swapping.swapped_rows import swapped
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release, ReleasedColumn
-
-Measure = tuple[str, float | None, float | None]
+from ppdm_sql.release.draft import MeasureRow
 
 COUNTED = (
     "uniquely identifiable records",
@@ -162,12 +161,13 @@ class SwapRun(Run[Swaps]):
         notice_correlations(self.engine, source, self.roles.confidential, progress)
         if self.request.seed is not None:
             progress.notice("Whoever knows the seed can find out which records were changed.")
-        key, atoms, done = master_key(self.request.seed), source, list[Swapped]()
+        master, atoms, done = master_key(self.request.seed), source, list[Swapped]()
         for name in self.roles.confidential:
             progress.start(f"swapping {name}")
-            found = self._planned(source, by, name, attribute_key(key, name))
+            key = attribute_key(master, name)
+            found = self._planned(source, by, name, key)
             if found.plan is not None:
-                atoms = self._swapped(atoms, found.identified, found.plan)
+                atoms = self._swapped(atoms, found.identified, found.plan, key)
             done.append(found)
         if persons is None:
             return Swaps(source, atoms, atoms, done, None)
@@ -243,10 +243,10 @@ class SwapRun(Run[Swaps]):
         plan = swap_plan(self.engine, identified, options, self.progress)
         return Swapped(name, proportion, identified, plan)
 
-    def _swapped(self, atoms: Atoms, identified: IdentifiableRecords, plan: Plan) -> Atoms:
+    def _swapped(self, atoms: Atoms, identified: IdentifiableRecords, plan: Plan, key: bytes) -> Atoms:
         """Carry a plan out; the rows of an only column are read but once, when they are released."""
         only = len(self.roles.confidential) == 1 and not self.roles.person
-        secret = attribute_key(plan.seed, "records")
+        secret = attribute_key(key, "records")
         return swapped(
             self.engine, atoms, identified, plan.moves, secret, one_each=plan.one_each, read_once=only
         )
@@ -342,7 +342,7 @@ class SwapRun(Run[Swaps]):
         """Name a measure of a column; with persons it is one of persons."""
         return f"{as_persons(measure) if self.roles.person else measure}: {name}"
 
-    def _planned_measures(self, done: Sequence[Swapped]) -> list[Measure]:
+    def _planned_measures(self, done: Sequence[Swapped]) -> list[MeasureRow]:
         return [
             (self._named(measure, found.name), before, after)
             for found in done
@@ -351,7 +351,7 @@ class SwapRun(Run[Swaps]):
             if measure not in COUNTED
         ]
 
-    def _correlations(self, source: Atoms, atoms: Atoms) -> list[Measure]:
+    def _correlations(self, source: Atoms, atoms: Atoms) -> list[MeasureRow]:
         pairs = combinations(self.roles.confidential, 2)
         return [
             (
@@ -364,7 +364,7 @@ class SwapRun(Run[Swaps]):
 
     def _accepted(
         self, rows: exp.Select, done: Sequence[Swapped], linked: LinkedRows | None
-    ) -> list[Measure]:
+    ) -> list[MeasureRow]:
         """Let the audit compare source and release, and give what it counted."""
         roles, engine = self.roles, self.engine
         unchanged = [self.columns[name] for name in (*roles.by, *roles.kept)]
@@ -391,7 +391,7 @@ class SwapRun(Run[Swaps]):
             unit=self.unit,
         )
 
-    def _counted(self, name: str, audit: SwapAudit) -> list[Measure]:
+    def _counted(self, name: str, audit: SwapAudit) -> list[MeasureRow]:
         """Give what the audit of a column counted, by the names that measures have."""
         if audit.always_true:
             self.progress.notice(

@@ -29,6 +29,7 @@ class CountTable:
     Args:
         table: Its name.
         rows: How many it has.
+        records: How many it counts, all rows together.
         values: For each attribute in it, an original value code for each code of the table.
         codes: For each attribute in it, the code of the table for each original value code.
         counted: Names of the counted columns: ``n, p0, p1, ...``.
@@ -36,6 +37,7 @@ class CountTable:
 
     table: Table
     rows: int
+    records: int
     values: Mapping[int, Codes]
     codes: Mapping[int, Codes]
     counted: Sequence[str]
@@ -55,7 +57,7 @@ class CountTable:
         columns = ", ".join(f"c{i}" for i in attributes)
         query = f"SELECT {columns}, {sums(self.counted)} FROM {self.table} GROUP BY {columns}"
         values, codes = ({i: some[i] for i in attributes} for some in (self.values, self.codes))
-        return CountTable(*_made(engine, query, {}), values, codes, self.counted)
+        return CountTable(*_made(engine, query, {}), self.records, values, codes, self.counted)
 
     def merge(self, engine: Engine, parts: Sequence[Codes]) -> CountTable:
         """Give a smaller table in which values of the same part have one code; one scan of this one."""
@@ -66,7 +68,7 @@ class CountTable:
             merged[i] = inverse.ravel()
         columns, params = _coded(merged)
         query = f"SELECT {', '.join([*columns, sums(self.counted)])} FROM {self.table} GROUP BY ALL"
-        return CountTable(*_made(engine, query, params), values, codes, self.counted)
+        return CountTable(*_made(engine, query, params), self.records, values, codes, self.counted)
 
 
 def sums(counted: Iterable[str]) -> str:
@@ -99,7 +101,8 @@ def count_table(
             values[i], codes[i] = first, inverse.ravel()
     names = ["n", *(f"p{j}" for j in range(len(counted)))]
     merged = {i: None if part is None else codes[i] for i, part in parts.items()}
-    return CountTable(*_made(engine, *count_table_sql(atoms.table, merged, counted)), values, codes, names)
+    made = _made(engine, *count_table_sql(atoms.table, merged, counted))
+    return CountTable(*made, atoms.records, values, codes, names)
 
 
 def count_table_sql(
@@ -119,14 +122,14 @@ def count_table_sql(
         >>> print(formatted(text), params)
         SELECT
           c0 AS c0,
-          CAST($code1 AS UINTEGER[])[c1 + 1] AS c1,
+          CAST(CASE WHEN c1 < 1 THEN 0 ELSE CASE WHEN c1 < 2 THEN 1 ELSE 2 END END AS UINTEGER) AS c1,
           CAST(SUM(n) AS BIGINT) AS n,
           CAST(COALESCE(SUM(n) FILTER(WHERE
             c3 = 1), 0) AS BIGINT) AS p0
         FROM "atoms"
         GROUP BY
           1,
-          2 {'code1': [0, 1, 2, 2]}
+          2 {}
     """
     counts = ["sum(n)::BIGINT AS n"]
     for j, (column, code) in enumerate(counted):

@@ -2,13 +2,14 @@
 
 States and candidates travel as parameters, lists that are looked up by code: ``$part<i>`` gives the part of
 attribute ``i`` that a code is in, ``$key<i>`` its share in the key of a group, a mixed-radix number.
+Candidates of several attributes at once: :mod:`~ppdm_sql.methods.top_down.swept_parts`.
 The examples are of the papers' bank customers by Job (``c0``) and Country (``c1``), under the template that
 nobody may be inferred to be discharged; ``p0`` counts those who are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.top_down.count_tables import sums
@@ -21,6 +22,11 @@ Keys = Sequence[Sequence[int]]
 def needed(formulas: Sequence[Formula]) -> list[str]:
     """List the counted columns that some formulas need, each once."""
     return list(dict.fromkeys(name for formula in formulas for name in formula.columns))
+
+
+def is_smallest_class(formulas: Sequence[Formula]) -> bool:
+    """Tell whether nothing but the size of the smallest group is asked."""
+    return all(formula.total == "min" and formula.columns == ("n",) for formula in formulas)
 
 
 def totals(formulas: Sequence[Formula]) -> list[str]:
@@ -185,19 +191,19 @@ def disclosed(fine: str, keys: Keys, attributes: Sequence[int], counted: Sequenc
 def numbers_after(keys: Keys, counted: Sequence[str], formulas: Sequence[Formula]) -> str:
     """Write the numbers of the states after candidates that take parts out, from these and their groups."""
     numbers = ", ".join(taken_out(counted, formula) for formula in formulas)
-    unsettled = _unsettled(counted, formulas, "total_{}")
+    but_settled = unsettled(counted, formulas, "total_{}")
     joined = f"parts JOIN groups USING ({group_keys(keys)[1]})"
-    return f"SELECT candidate, {numbers} FROM {joined}{unsettled} GROUP BY candidate"
+    return f"SELECT candidate, {numbers} FROM {joined}{but_settled} GROUP BY candidate"
 
 
 def taken_out(counted: Sequence[str], formula: Formula) -> str:
     """Write a state's number after a part, ``n``, is taken out of each group, ``total_n``."""
     whole, part = ({c: name.format(c) for c in counted} for name in ("total_{}", "{}"))
     rest = {c: f"(total_{c} - {c})" for c in counted}
-    return _after(formula, whole, [part, rest])
+    return after_split(formula, whole, [part, rest])
 
 
-def _after(formula: Formula, whole: Mapping[str, str], parts: Sequence[Mapping[str, str]]) -> str:
+def after_split(formula: Formula, whole: Mapping[str, str], parts: Sequence[Mapping[str, str]]) -> str:
     """Write a state's number after groups fall into parts; for a sum, what it falls by."""
     each = [formula.of(part) for part in parts]
     if formula.total == "sum":
@@ -265,8 +271,8 @@ def after_splits(parts: str, groups: str, counted: Sequence[str], formulas: Sequ
         falls = ", ".join(f"sum({formula.of(names)} - after_{j})" for j, formula in enumerate(formulas))
         summed = sums(counted)
         whole = f"SELECT candidate, {summed}, {after} FROM ({parts}) AS parts GROUP BY {groups}, candidate"
-        unsettled = _unsettled(counted, formulas)
-        return f"SELECT candidate, {falls} FROM ({whole}) AS groups{unsettled} GROUP BY candidate"
+        but_settled = unsettled(counted, formulas)
+        return f"SELECT candidate, {falls} FROM ({whole}) AS groups{but_settled} GROUP BY candidate"
     numbers = ", ".join(totals(formulas))
     return f"SELECT candidate, {numbers} FROM ({parts}) AS parts GROUP BY candidate"
 
@@ -348,97 +354,20 @@ def _leaving_sql(counts: Table, keys: Keys, attribute: int, counted: Sequence[st
 def by_value_sql(
     counts: Table | str, keys: Keys, attribute: int, part: str, counted: Sequence[str]
 ) -> tuple[str, Sequence[str]]:
-    """Write the groups by the values of an attribute too, and name the columns that make up a group.
+    """Write the rows of the groups with the value of an attribute, and name the columns that make up a group.
 
     ``part`` is the SQL of the interval of each code, -1 where it is not asked about.
 
     Example:
         >>> by_value_sql(Table("counts"), [[1]], 0, "$part[c0 + 1]", ["n"])[0]
-        'SELECT 0::BIGINT + $key1[c1 + 1] AS group0, $part[c0 + 1] AS part, c0 AS code, sum(n)::BIGINT AS n \
-FROM "counts" GROUP BY group0, c0'
+        'SELECT 0::BIGINT + $key1[c1 + 1] AS group0, $part[c0 + 1] AS part, c0 AS code, n FROM "counts"'
     """
     numbered, groups = group_keys(keys)
     by_value = f"{part} AS part, c{attribute} AS code"
-    query = f"SELECT {numbered}, {by_value}, {sums(counted)} FROM {counts} GROUP BY {groups}, c{attribute}"
-    return query, groups.split(", ")
+    return f"SELECT {numbered}, {by_value}, {', '.join(counted)} FROM {counts}", groups.split(", ")
 
 
-def sweep_sql(
-    counts: Table, keys: Keys, parts: Sequence[tuple[int, range]], formulas: Sequence[Formula]
-) -> str:
-    """Measure the states after candidates of several attributes, all in one row.
-
-    ``parts`` gives for each candidate its attribute and the numbers of its parts, as ``$part<i>`` has them.
-    Each part has a conditional sum but the last one, which is the rest; a group that a candidate does not
-    split is all rest, and counts as it does now.
-
-    Example:
-        >>> from ppdm_sql.engine.statements import formatted
-        >>> from ppdm_sql.privacy import ValueCounts, parse
-        >>> confidence = parse("Job -> Bankruptcy = Discharged <= 50%").formula(ValueCounts(["p0"]))
-        >>> print(formatted(sweep_sql(Table("counts"), [[1]], [(0, range(0, 2))], [confidence])))
-        SELECT
-          MAX(GREATEST(p0_0 / NULLIF(n_0, 0), (
-            p0 - p0_0
-          ) / NULLIF((
-            n - n_0
-          ), 0)))
-        FROM (
-          SELECT
-            CAST(SUM(n) AS BIGINT) AS n,
-            CAST(SUM(p0) AS BIGINT) AS p0,
-            CAST(SUM(CASE WHEN part0 = 0 THEN n ELSE 0 END) AS BIGINT) AS n_0,
-            CAST(SUM(CASE WHEN part0 = 0 THEN p0 ELSE 0 END) AS BIGINT) AS p0_0
-          FROM (
-            SELECT
-              CAST(0 AS BIGINT) + $key1[c1 + 1] AS group0,
-              $part0[c0 + 1] AS part0,
-              n,
-              p0
-            FROM "counts"
-          )
-          GROUP BY
-            group0
-        ) AS groups
-    """
-    but_rest = [(attribute, made[:-1]) for attribute, made in parts]
-    measured = taken_parts_sql(counts, keys, but_rest, formulas, _after)
-    return f"{measured}{_unsettled(needed(formulas), formulas)}"
-
-
-def taken_parts_sql(
-    counts: Table,
-    keys: Keys,
-    parts: Sequence[tuple[int, range]],
-    formulas: Sequence[Formula],
-    number: Callable[[Formula, Mapping[str, str], Sequence[Mapping[str, str]]], str],
-) -> str:
-    """Write a row of numbers, one for each candidate and formula, after parts are taken out of their groups.
-
-    ``parts`` gives for each candidate its attribute and the numbers of the parts that it takes out;
-    ``number`` writes the number by a formula of what a group holds, and of its parts, the rest last.
-    """
-    counted = needed(formulas)
-    numbered, groups = group_keys(keys)
-    split = ", ".join(f"$part{i}[c{i} + 1] AS part{i}" for i in dict.fromkeys(i for i, _ in parts))
-    summed = [sums(counted)]
-    summed += [
-        f"sum(CASE WHEN part{i} = {part} THEN {c} ELSE 0 END)::BIGINT AS {c}_{part}"
-        for i, made in parts
-        for part in made
-        for c in counted
-    ]
-    numbers = list[str]()
-    for _, made in parts:
-        taken = [{c: f"{c}_{part}" for c in counted} for part in made]
-        rest = {c: f"({' - '.join([c, *(names[c] for names in taken)])})" for c in counted}
-        numbers += [number(formula, {c: c for c in counted}, [*taken, rest]) for formula in formulas]
-    coded = f"SELECT {numbered}, {split}, {', '.join(counted)} FROM {counts}"
-    grouped = f"SELECT {', '.join(summed)} FROM ({coded}) GROUP BY {groups}"
-    return f"SELECT {', '.join(numbers)} FROM ({grouped}) AS groups"
-
-
-def _unsettled(counted: Sequence[str], formulas: Sequence[Formula], name: str = "{}") -> str:
+def unsettled(counted: Sequence[str], formulas: Sequence[Formula], name: str = "{}") -> str:
     """Leave out groups whose numbers stay what they are, whatever they are split into."""
     if any(formula.settled is None for formula in formulas):
         return ""

@@ -34,9 +34,9 @@ from ppdm_sql.methods.top_down.grouping_sql import (
     needed,
     path_sql,
     specializations_sql,
-    sweep_sql,
     totals,
 )
+from ppdm_sql.methods.top_down.swept_parts import SweptParts, sweep_sql
 from ppdm_sql.privacy import Formula
 
 KEY_BITS = 62
@@ -262,7 +262,8 @@ class CountedGrouping(Grouping):
         if self.needs_table(cuts, candidates, formulas):
             return self.after_all(cuts, candidates, formulas)
         counts, keys, params, parts = self._swept_parts(cuts, candidates)
-        (row,) = self._engine.query(sweep_sql(counts.table, keys, parts, formulas), params, step="sweep")
+        text, own = sweep_sql(counts.table, keys, parts, formulas)
+        (row,) = self._engine.query(text, params | own, step="sweep")
         return np.array(row, dtype=np.float64).reshape(len(candidates), len(formulas))
 
     def needs_table(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> bool:
@@ -300,7 +301,7 @@ class CountedGrouping(Grouping):
 
     def _swept_parts(
         self, cuts: Cuts, candidates: Sequence[Candidate]
-    ) -> tuple[CountTable, list[list[int]], dict[str, object], list[tuple[int, range]]]:
+    ) -> tuple[CountTable, list[list[int]], dict[str, object], SweptParts]:
         """Number the parts of candidates, beside what :meth:`_present` gives to measure them on."""
         part = {i: np.full(len(cuts[i].parts), -1) for i, _ in candidates}
         numbers, made = list[tuple[int, range]](), 0
@@ -311,8 +312,8 @@ class CountedGrouping(Grouping):
                 part[attribute][codes] = number
             made += len(parts)
         counts, keys, params = self._present(cuts, part)
-        params |= {f"part{i}": codes[counts.values[i]].tolist() for i, codes in part.items()}
-        return counts, keys, params, numbers
+        of_code = {i: codes[counts.values[i]] for i, codes in part.items()}
+        return counts, keys, params, SweptParts(numbers, of_code, counts.records)
 
     def _present(
         self, cuts: Cuts, split: Mapping[int, Codes], *, grouped: bool = True

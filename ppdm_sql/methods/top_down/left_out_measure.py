@@ -136,7 +136,8 @@ class SweptGrouping(CountedGrouping):
 
     def _states(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
         counts, keys, params, parts = self._swept_parts(cuts, candidates)
-        (row,) = self._engine.query(states_sql(counts.table, keys, parts, formulas), params, step="states")
+        text, own = states_sql(counts.table, keys, parts, formulas)
+        (row,) = self._engine.query(text, params | own, step="states")
         return np.array(row, dtype=np.float64).reshape(len(candidates), len(formulas))
 
 
@@ -185,7 +186,7 @@ class AllowedMeasure(GroupingMeasure):
         self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
         self._allowed, self._constraints = constraints, constraints.all
         self._size = len(constraints.all)
-        self._measured, self._informative, self._uninformed = [], {}, []
+        self._measured, self._informative, self._uninformed, self._details = [], {}, [], {}
         self._asked = asked_groupings(atoms, constraints.asked)
         self._formulas = [kept_formulas(asked.rules(engine, atoms)) for asked in self._asked]
         self._groupings = [self._grouping(asked) for asked in self._asked]

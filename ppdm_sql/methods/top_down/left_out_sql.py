@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from ppdm_sql.engine.names import Table
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.top_down.count_tables import sums
-from ppdm_sql.methods.top_down.grouping_sql import Keys, group_keys, needed, taken_parts_sql
+from ppdm_sql.methods.top_down.grouping_sql import Keys, group_keys, needed
 from ppdm_sql.methods.top_down.left_out import ClassRule, broken
+from ppdm_sql.methods.top_down.swept_parts import SweptParts, taken_parts_sql
 from ppdm_sql.privacy import Formula
 from ppdm_sql.privacy.formula import Columns
 
@@ -42,35 +43,44 @@ def kept_formulas(rules: Sequence[ClassRule]) -> list[Formula]:
 
 
 def states_sql(
-    counts: Table, keys: Keys, parts: Sequence[tuple[int, range]], formulas: Sequence[Formula]
-) -> str:
+    counts: Table, keys: Keys, parts: SweptParts, formulas: Sequence[Formula]
+) -> tuple[str, dict[str, object]]:
     """Measure the state after each candidate, all in one row: every number is one of the whole state.
 
-    ``parts`` gives for each candidate its attribute and the numbers of the parts that it takes out of their
-    groups, as ``$part<i>`` has them; a group that a candidate does not split is all rest.
+    The parts are those that each candidate takes out of their groups; a group that a candidate does not split
+    is all rest. The parameters are those of the parts.
 
     Example: the smallest class by Job and Country, after a disclosure of the first Job.
+        >>> import numpy as np
         >>> from ppdm_sql.engine.statements import formatted
         >>> from ppdm_sql.privacy import ValueCounts, parse
         >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
-        >>> print(formatted(states_sql(Table("counts"), [[1]], [(0, range(0, 1))], [smallest])))
+        >>> first = SweptParts([(0, range(0, 1))], {0: np.array([0, -1, -1, -1])}, records=6)
+        >>> print(formatted(states_sql(Table("counts"), [[1]], first, [smallest])[0]))
         SELECT
           MIN(LEAST(NULLIF(n_0, 0), NULLIF((
             n - n_0
           ), 0)))
         FROM (
           SELECT
-            CAST(SUM(n) AS BIGINT) AS n,
-            CAST(SUM(CASE WHEN part0 = 0 THEN n ELSE 0 END) AS BIGINT) AS n_0
+            n,
+            (
+              n_word0 >> 0
+            ) & 7 AS n_0
           FROM (
             SELECT
-              CAST(0 AS BIGINT) + $key1[c1 + 1] AS group0,
-              $part0[c0 + 1] AS part0,
-              n
-            FROM "counts"
+              CAST(SUM(n) AS BIGINT) AS n,
+              CAST(SUM(n * weight0) AS BIGINT) AS n_word0
+            FROM (
+              SELECT
+                CAST(0 AS BIGINT) + $key1[c1 + 1] AS group0,
+                CAST(CASE WHEN c0 < 1 THEN 1 ELSE 0 END AS BIGINT) AS weight0,
+                n
+              FROM "counts"
+            )
+            GROUP BY
+              group0
           )
-          GROUP BY
-            group0
         ) AS groups
     """
     return taken_parts_sql(counts, keys, parts, formulas, lambda formula, _, parts: _total(formula, parts))

@@ -74,6 +74,7 @@ class GroupingMeasure:
         self._measured: list[MeasuredGrouping] = []
         self._uninformed: list[tuple[int, ...]] = []
         self._informative: dict[tuple[int, ...], tuple[Grouping, list[Formula]]] = {}
+        self._details: dict[int, Floats] = {}  # of the source, by identity of a grouping that was asked
         for positions in _groups(constraints.all):
             some = [constraints.all[position] for position in positions]
             population = some[0].requirement.population
@@ -141,7 +142,8 @@ class GroupingMeasure:
         """Measure the source itself, in which nothing is masked."""
         numbers = np.empty(self._size)
         for grouping, positions, formulas in self._measured:
-            numbers[positions] = grouping.detail(formulas)[1:]
+            found = self._details.get(id(grouping))
+            numbers[positions] = grouping.detail(formulas)[1:] if found is None else found
         return numbers
 
     def source(self, detail: Floats) -> Floats:
@@ -241,10 +243,15 @@ class GroupingMeasure:
             together; the last only where the class has few values.
         """
         self._inform()
-        return {
-            attributes: grouping.detail(asked) if cuts is None else grouping.counted_chain([cuts], asked)[0]
-            for attributes, (grouping, asked) in self._informative.items()
-        }
+        if cuts is not None:
+            return {a: g.counted_chain([cuts], asked)[0] for a, (g, asked) in self._informative.items()}
+        told = dict[tuple[int, ...], Floats]()
+        required = {id(measured.grouping): measured.formulas for measured in self._measured}
+        for attributes, (grouping, asked) in self._informative.items():
+            # The source is grouped for both: that is the largest GROUP BY of all, and done once.
+            found = grouping.detail([*asked, *required.get(id(grouping), [])])
+            told[attributes], self._details[id(grouping)] = np.split(found, [1 + len(asked)])
+        return told
 
     def shrink(self, reachable: Sequence[Codes]) -> None:
         """Let each grouping merge what no reachable state tells apart."""

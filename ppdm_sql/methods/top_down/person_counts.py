@@ -20,12 +20,11 @@ from ppdm_sql.methods.top_down.boundaries import GroupsByValue
 from ppdm_sql.methods.top_down.constraints import Constraint
 from ppdm_sql.methods.top_down.count_tables import Counted, CountTable
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, refined
-from ppdm_sql.methods.top_down.grouping_sql import group_keys
+from ppdm_sql.methods.top_down.grouping_sql import group_keys, is_smallest_class
 from ppdm_sql.methods.top_down.groupings import CountedGrouping, by_candidate, numbered_parts
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure, MeasuredGrouping, formula_of, worst_after
 from ppdm_sql.methods.top_down.person_sql import (
     disclosed_sql,
-    is_smallest_class,
     people_sql,
     persons_by_value_sql,
     specialized_sql,

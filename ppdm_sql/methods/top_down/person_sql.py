@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.top_down.count_tables import Counted
-from ppdm_sql.methods.top_down.grouping_sql import Keys, group_keys, needed, totals
+from ppdm_sql.methods.top_down.grouping_sql import Keys, group_keys, is_smallest_class, needed, totals
 from ppdm_sql.privacy import Formula
 
 
@@ -235,14 +235,7 @@ def persons_by_value_sql(people: str, keys: Keys, attribute: int, values: int) -
         + f" FROM sets WHERE {code} IS NOT NULL"
         for code, _ in counted
     )
-    sums = ", ".join(f"sum({name})::BIGINT AS {name}" for _, name in counted)
-    text = f"WITH sets AS MATERIALIZED ({sets}) SELECT {groups}, part, code, {sums} FROM ({events}) "
-    return text + f"GROUP BY {groups}, part, code", groups.split(", ")
-
-
-def is_smallest_class(formulas: Sequence[Formula]) -> bool:
-    """Tell whether nothing but the number of persons in the smallest group is asked."""
-    return all(formula.total == "min" and formula.columns == ("n",) for formula in formulas)
+    return f"WITH sets AS MATERIALIZED ({sets}) {events}", groups.split(", ")
 
 
 def _without(columns: Sequence[str], formula: Formula) -> str:

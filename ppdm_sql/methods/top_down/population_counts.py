@@ -154,16 +154,16 @@ def population_grouping(
         for place, item in enumerate(atoms.coded)
     ]
     both = engine.materialize("with_population", *_stacked(atoms, found.atoms, attributes, codes))
-    return PopulationGrouping(
-        engine, replace(atoms, table=both, coded=tuple(wide)), attributes, widenings, horizon
-    )
+    records = atoms.records + found.records
+    stacked = replace(atoms, table=both, coded=tuple(wide), records=records)
+    return PopulationGrouping(engine, stacked, attributes, widenings, horizon)
 
 
 class _Population:
     """A population, collapsed over some columns in codes of its own."""
 
-    def __init__(self, dictionaries: Sequence[Dictionary], atoms: Table) -> None:
-        self.dictionaries, self.atoms = dictionaries, atoms
+    def __init__(self, dictionaries: Sequence[Dictionary], atoms: Table, records: int) -> None:
+        self.dictionaries, self.atoms, self.records = dictionaries, atoms, records
 
     @classmethod
     def read(
@@ -196,7 +196,7 @@ class _Population:
             raise InvalidSource(
                 f"The population {population.name} holds no records.", "Give a table with everybody in it."
             )
-        return cls(dictionaries, atoms)
+        return cls(dictionaries, atoms, records)
 
 
 def _comparable(

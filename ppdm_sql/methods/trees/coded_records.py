@@ -19,8 +19,9 @@ from sqlglot import exp
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, as_text
-from ppdm_sql.methods.perturbation.transition_matrices import Array, Grid, kernel, observed_grid
+from ppdm_sql.methods.perturbation.transition_matrices import Grid, kernel, observed_grid
 from ppdm_sql.methods.trees.model import Attribute
 
 MOST_BINS = 60_000
@@ -62,7 +63,7 @@ class TreeFeature:
         return observed_grid(self.noise, self.grid)
 
     @cached_property
-    def kernel(self) -> Array:
+    def kernel(self) -> Floats:
         """The probability of each cell of the noisy value under each of the original one."""
         assert self.grid is not None and self.noise is not None
         return kernel(self.noise, self.grid, self.observed)

@@ -6,7 +6,7 @@ of each record's node in the level.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import sqlglot
@@ -20,7 +20,6 @@ from ppdm_sql.engine.statements import literal
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.trees.coded_records import TreeFeature, bin_of, cell_of
 from ppdm_sql.methods.trees.level_records import CodeCounts
-from ppdm_sql.methods.trees.model import TreeNode
 from ppdm_sql.methods.trees.partitioning import Partition
 from ppdm_sql.methods.trees.sorted_assignment import CellAssignment
 from ppdm_sql.methods.trees.values_elsewhere import RECORDS, VALUE
@@ -40,15 +39,15 @@ def check_mode(mode: str, source: str) -> None:
         )
 
 
-def check_class(item: Column, source: str) -> None:
+def check_class(type_text: str, label: str, source: str) -> None:
     """Refuse a class of bytes, which have no text that is the same everywhere.
 
     Raises:
         InvalidSource: It is one.
     """
-    if item.type == "BLOB":
+    if type_text == "BLOB":
         raise InvalidSource(
-            f"Class column {item.name!r} of {source} holds bytes.", "Make it a text in a view there."
+            f"Class column {label!r} of {source} holds bytes.", "Make it a text in a view there."
         )
 
 
@@ -101,8 +100,7 @@ def coded(label: Column, classes: Sequence[str], features: Sequence[TreeFeature]
             texts = feature.nominal or feature.labels
             read = exp.cast(column(feature.attribute.name, "s"), "TEXT" if texts else "DOUBLE")
             shown.append(alias(read, f"v{place}"))
-        known = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
-        read_rows = exp.select(*shown).from_(rows).where(known)
+        read_rows = exp.select(*shown).from_(rows).where(value.is_(exp.null()).not_())
         return exp.select(*(code.copy() for code in codes)).from_(read_rows.subquery("v"))
 
     return query
@@ -154,33 +152,26 @@ class RecordsElsewhere:
     def __init__(self, engine: Engine, kept: Source, features: Sequence[TreeFeature]) -> None:
         self.engine, self.kept, self.features = engine, kept, features
 
-    def counted(self, nodes: Sequence[TreeNode], some: Mapping[int, int], *, whole: bool) -> CodeCounts:
+    def counted(self, nodes: range | None, records: int) -> CodeCounts:
         """Count the records of some nodes in one statement there.
 
         Raises:
             InvalidSource: The records are not those that were counted before.
         """
-        places = list(some.values())
-        among = None if whole else range(places[0], places[-1] + 1)
         found = grouped_counts(
             self.engine,
             self.kept,
-            lambda rows: counting(rows, len(self.features), among),
+            lambda rows: counting(rows, len(self.features), nodes),
             ("attribute", "node", "code", "class", "records"),
             step="level counts",
         )
-        self._check(found, nodes, some)
-        return found
-
-    def _check(self, found: CodeCounts, nodes: Sequence[TreeNode], some: Mapping[int, int]) -> None:
-        """Compare the records of each attribute and node with what is known of the node."""
-        expected = sum(nodes[id].records for id in some)
         for place in range(len(self.features)):
-            if int(found["records"][found["attribute"] == place].sum()) != expected:
+            if int(found["records"][found["attribute"] == place].sum()) != records:
                 raise InvalidSource(
                     f"{self.kept.shown} does not have the same records at each look.",
                     "Run it again when nobody writes, or read a version that stays.",
                 )
+        return found
 
     def partition(self, partition: Partition, cells: CellAssignment) -> None:
         """Keep the records of the next level, and let those of this one go."""

@@ -15,7 +15,7 @@ from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import Kind, is_number, kind_of, plain_type
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource
-from ppdm_sql.methods.perturbation.column_statistics import as_double
+from ppdm_sql.methods.perturbation.column_statistics import as_double, filtered
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, Domain, Noise, Uniform
 from ppdm_sql.methods.perturbation.noise_lookup import distinct_texts, domains_given, is_whole, noise_of
 from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for
@@ -121,10 +121,7 @@ def _statistics(engine: Engine, table: Table, label: str, numbers: Sequence[str]
     items: list[exp.Expression] = [exp.Count(this=exp.Star()), exp.Count(this=column(label, "s"))]
     for name in numbers:
         usable = exp.and_(exp.func("isfinite", as_double(name)), column(label, "s").is_(exp.null()).not_())
-        for bound in (exp.Min, exp.Max):
-            items.append(
-                exp.Filter(this=bound(this=as_double(name)), expression=exp.Where(this=usable.copy()))
-            )
+        items += [filtered(bound(this=as_double(name)), usable.copy()) for bound in (exp.Min, exp.Max)]
     source = source_of(engine, table)
     (row,) = source.aggregate(lambda rows: exp.select(*items).from_(rows), step="training_statistics")
     bounds = zip(row[2::2], row[3::2], strict=True)

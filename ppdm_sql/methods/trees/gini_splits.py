@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Counts = NDArray[np.int64]
-"""Records by node, cell (the last one is NULL) and class."""
-Floats = NDArray[np.float64]
+from ppdm_sql.methods.base.arrays import Counts, Floats
+
 TOLERANCE = 1e-12
 """Relative difference below which two splits are equally good, so that rounding decides nothing."""
 

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.methods.trees.model import TreeNode
 from ppdm_sql.methods.trees.partitioning import LocalCells, Partition, partition_records
 from ppdm_sql.methods.trees.sorted_assignment import CellAssignment
 
@@ -20,14 +19,12 @@ CodeCounts = Mapping[str, NDArray[Any]]
 class LevelRecords(Protocol):
     """The records of the level that is being split."""
 
-    def counted(self, nodes: Sequence[TreeNode], some: Mapping[int, int], *, whole: bool) -> CodeCounts:
+    def counted(self, nodes: range | None, records: int) -> CodeCounts:
         """Count the records of some nodes of the level by attribute, code and class.
 
         Args:
-            nodes: The tree so far.
-            some: The ids of these nodes, ascending, with their positions in the level, which follow each
-                other.
-            whole: Whether they are all nodes of the level.
+            nodes: Their positions in the level; None for all of it.
+            records: How many records they have.
         """
 
     def partition(self, partition: Partition, cells: CellAssignment) -> None:
@@ -47,11 +44,9 @@ class RecordsHere:
     def __init__(self, engine: Engine, records: Table, coded: Table | None, offsets: Sequence[int]) -> None:
         self._engine, self._records, self._coded, self._offsets = engine, records, coded, offsets
 
-    def counted(self, nodes: Sequence[TreeNode], some: Mapping[int, int], *, whole: bool) -> CodeCounts:
+    def counted(self, nodes: range | None, records: int) -> CodeCounts:
         """Count the records of some nodes; one GROUP BY an attribute."""
-        places = list(some.values())
-        among = None if whole else range(places[0], places[-1] + 1)
-        return self._engine.arrays(counting_query(self._records, len(self._offsets), among), step="counts")
+        return self._engine.arrays(counting_query(self._records, len(self._offsets), nodes), step="counts")
 
     def partition(self, partition: Partition, cells: CellAssignment) -> None:
         """Write the records of the next level."""

@@ -87,7 +87,7 @@ def _by_letters(text: exp.Expression) -> exp.Expression:
 
 
 def _is_null(value: exp.Expression) -> exp.Expression:
-    return exp.Is(this=value.copy(), expression=exp.null())
+    return value.is_(exp.null())
 
 
 def class_of(tree: DecisionTree, column_of: ColumnOf) -> exp.Expression:

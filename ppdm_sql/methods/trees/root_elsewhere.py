@@ -17,6 +17,7 @@ from ppdm_sql.engine.drawing import kept_elsewhere
 from ppdm_sql.engine.names import alias, column
 from ppdm_sql.engine.source import Query, Source
 from ppdm_sql.engine.statements import literal, union_all
+from ppdm_sql.methods.perturbation.column_statistics import filtered
 from ppdm_sql.methods.trees.coded_records import TreeFeature
 from ppdm_sql.methods.trees.elsewhere import RecordsElsewhere, grouped_counts, listed, unfolded_runs
 from ppdm_sql.methods.trees.root_records import assigned, by_attribute
@@ -136,8 +137,7 @@ def records_query(
 
 def _of_attribute(place: int) -> exp.Expression:
     own = exp.EQ(this=exp.column("attribute"), expression=literal(place))
-    cell = exp.Filter(this=exp.Max(this=exp.column("cell")), expression=exp.Where(this=own))
-    return alias(cell, f"cell{place}")
+    return alias(filtered(exp.Max(this=exp.column("cell")), own), f"cell{place}")
 
 
 def _bin(feature: TreeFeature, place: int, *, by_class: bool) -> exp.Expression:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.methods.perturbation.reconstruction import reconstruct_batch
-from ppdm_sql.methods.perturbation.transition_matrices import Array
+from ppdm_sql.methods.base.arrays import Floats
+from ppdm_sql.methods.perturbation.reconstruction import reconstruct_distributions
 from ppdm_sql.methods.trees.coded_records import TreeFeature
 from ppdm_sql.methods.trees.sorted_assignment import (
     CellAssignment,
@@ -27,9 +27,9 @@ SMALL = 1000
 """Records below which a node takes the root's cells instead of reconstructing distributions of its own."""
 
 
-def reconstructed_ends(counts: Ints, kernel: Array) -> Ints:
+def reconstructed_ends(counts: Ints, kernel: Floats) -> Ints:
     """Reconstruct the distribution of each row of counts, and give the rank at which each cell ends."""
-    return cell_ends(reconstruct_batch(counts, kernel).probabilities, counts.sum(axis=1))
+    return cell_ends(reconstruct_distributions(counts, kernel).probabilities, counts.sum(axis=1))
 
 
 def root_records(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
-from ppdm_sql.methods.perturbation.transition_matrices import Array
+from ppdm_sql.methods.base.arrays import Floats
 
 Ints = NDArray[np.int64]
 
@@ -42,7 +42,7 @@ def concatenated(assignments: Sequence[CellAssignment]) -> CellAssignment:
     return CellAssignment(whole, np.concatenate([item.divided for item in assignments]))
 
 
-def cell_ends(probabilities: Array, records: Ints) -> Ints:
+def cell_ends(probabilities: Floats, records: Ints) -> Ints:
     """Give the rank at which each cell ends: its cumulative probability times the group's records, rounded.
 
     Example:

@@ -76,12 +76,14 @@ def train(engine: Engine, source: str, request: TrainRequest, progress: Progress
 def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progress) -> DecisionTree:
     progress.start(f"reading {source}")
     table, mode = engine.find(source), cast(Mode, request.mode)
-    given = is_stand_in(engine, table)
-    if given:
+    elsewhere = is_stand_in(engine, table)
+    if elsewhere:
         check_mode(mode, source)
     read, label, found = features(engine, source, table, request, progress)
-    prepared = _prepared_elsewhere if given else _prepared
-    classes, counts, records, offsets = prepared(engine, source, read, label, found, mode, progress)
+    if elsewhere:
+        check_class(dict(engine.columns(read))[label], label, source)
+    prepared = _prepared_elsewhere if elsewhere else _prepared
+    classes, counts, records, offsets = prepared(engine, read, label, found, mode, progress)
     limits = _limits(request, sum(counts))
     nodes = TreeGrowth(records, found, offsets, limits, progress).grow(counts)
     attributes = tuple(feature.attribute for feature in found)
@@ -95,7 +97,6 @@ Prepared = tuple[tuple[str, ...], list[int], LevelRecords, list[int]]
 
 def _prepared(
     engine: Engine,
-    source: str,
     table: Table,
     label: str,
     found: Sequence[TreeFeature],
@@ -122,7 +123,6 @@ def _prepared(
 
 def _prepared_elsewhere(
     engine: Engine,
-    source: str,
     table: Table,
     label: str,
     found: Sequence[TreeFeature],
@@ -131,7 +131,6 @@ def _prepared_elsewhere(
 ) -> Prepared:
     """Let the records of the root be coded where they live."""
     (item,) = (item for item in engine.columns(table) if item.name == label)
-    check_class(item, source)
     listed = values_elsewhere(engine, table, item, MOST_VALUES + 1)
     classes = classes_of(engine, listed, label, VALUE)
     counts = class_counts(engine, listed, classes)

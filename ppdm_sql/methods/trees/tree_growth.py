@@ -115,8 +115,8 @@ class TreeGrowth:
         block = max(MOST_COUNTS // (sum(self.widths) * classes), 1)
         for first in range(0, len(level), block):
             part = level[first : first + block]
-            some = {item.node.id: first + place for place, item in enumerate(part)}
-            found = self.records.counted(nodes, some, whole=len(part) == len(level))
+            among = None if len(part) == len(level) else range(first, first + len(part))
+            found = self.records.counted(among, sum(item.node.records for item in part))
             counts = self._counts(found, first, len(part), classes)
             ends = self._reconstruct(part, counts)
             for position, split in enumerate(self._splits(counts)):

@@ -29,7 +29,7 @@ def values_elsewhere(engine: Engine, table: Table, item: Column, most: int) -> T
 
     def listing(rows: exp.Expression) -> exp.Expression:
         value = column(item.name, "s")
-        known = exp.Not(this=exp.Is(this=value.copy(), expression=exp.null()))
+        known = value.is_(exp.null()).not_()
         counted = alias(exp.Count(this=exp.Star()), RECORDS)
         grouped = exp.select(alias(value, VALUE), counted).from_(rows).where(known)
         return grouped.group_by(value.copy()).limit(most)

@@ -130,10 +130,10 @@ def disclosures_sql(joined: str, part: str, formulas: Sequence[Formula], counts:
     )
 
 
-def by_value_sql(joined: str, part: str, attribute: int, counts: str) -> str:
-    """Count the records of each leaf by the values of an attribute too."""
-    by_value = f"SELECT leaf, c{attribute} AS code, {part} AS part, {counts} FROM {joined}"
-    return f"{by_value} GROUP BY leaf, c{attribute}"
+def by_value_sql(joined: str, part: str, attribute: int, counted: Sequence[Counted]) -> str:
+    """Write the records of each leaf with the value of an attribute."""
+    held = (f", (c{column} = {code})::INTEGER AS p{j}" for j, (column, code) in enumerate(counted))
+    return f"SELECT leaf, c{attribute} AS code, {part} AS part, 1 AS n{''.join(held)} FROM {joined}"
 
 
 class LeafGrouping(Grouping):
@@ -148,7 +148,7 @@ class LeafGrouping(Grouping):
         leaves: Leaves,
     ) -> None:
         self.attributes, self.leaves = list(attributes), leaves
-        self._engine, self._records = engine, records
+        self._engine, self._records, self._counted = engine, records, counted
         self._read: dict[object, Floats] = {}
         self._counts = {"n": "count(*) AS n"} | {
             f"p{j}": f"count(*) FILTER (c{column} = {code}) AS p{j}"
@@ -187,11 +187,9 @@ class LeafGrouping(Grouping):
 
     def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
         number, params = recoded(f"c{attribute}", part, "part", "INTEGER")
-        counts = ", ".join(self._counts.values())
         joined = f"{self.leaves.table} POSITIONAL JOIN {self._records}"
-        return GroupsByValue(
-            by_value_sql(joined, number, attribute, counts), ["leaf"], params, np.arange(len(part))
-        )
+        text = by_value_sql(joined, number, attribute, self._counted)
+        return GroupsByValue(text, ["leaf"], params, np.arange(len(part)))
 
     def shrink(self, horizon: Sequence[Codes]) -> None:
         pass  # nothing is merged

@@ -22,7 +22,7 @@ from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.staging import FolderOfRows
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, PpdmError
 from ppdm_sql.methods.perturbation import randomize
-from ppdm_sql.methods.perturbation.elsewhere import quantiles_elsewhere
+from ppdm_sql.methods.perturbation.source_counts import quantiles
 
 pytestmark = pytest.mark.spark
 Parquet = Callable[[str, str], str]
@@ -310,7 +310,7 @@ def test_quantiles_are_those_of_duckdb(ledger: Database, parquet: Parquet, value
     with engine.workspace():
         assert engine.spark is not None
         table = stand_in(engine, engine.spark.find(folder))
-        assert quantiles_elsewhere(engine, table, "v", shares, number) == (edges or [])
+        assert quantiles(engine, table, "v", shares, number) == (edges or [])
 
 
 def test_what_is_wrong_with_the_source_is_said_as_in_duckdb(

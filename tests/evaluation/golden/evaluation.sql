@@ -352,33 +352,33 @@ WITH records AS (
     r.number,
     r.copy
   LIMIT 200000
-), dealt AS (
+), record_folds AS (
   SELECT
     d.number,
     ROW_NUMBER() OVER (ORDER BY d.label, d.lot, d.number) % 2 AS fold
   FROM drawn AS d
-), counted AS (
+), fold_counts AS (
   SELECT
-    t.number,
-    t.fold,
+    f.number,
+    f.fold,
     COUNT(*) AS records
-  FROM dealt AS t
+  FROM record_folds AS f
   GROUP BY
-    t.number,
-    t.fold
+    f.number,
+    f.fold
 )
 SELECT
   "x0",
   "x1",
   c.label,
-  n.fold,
-  n.records
-FROM counted AS n
-INNER JOIN coded AS c
-  ON n.number = c.number
+  f.fold,
+  f.records
+FROM fold_counts AS f
+JOIN coded AS c
+  ON f.number = c.number
 ORDER BY
-  n.number,
-  n.fold;
+  f.number,
+  f.fold;
 
 WITH records AS (
   SELECT
@@ -397,30 +397,30 @@ WITH records AS (
     r.number,
     r.copy
   LIMIT 200000
-), dealt AS (
+), record_folds AS (
   SELECT
     d.number,
     ROW_NUMBER() OVER (ORDER BY d.label, d.lot, d.number) % 2 AS fold
   FROM drawn AS d
-), counted AS (
+), fold_counts AS (
   SELECT
-    t.number,
-    t.fold,
+    f.number,
+    f.fold,
     COUNT(*) AS records
-  FROM dealt AS t
+  FROM record_folds AS f
   GROUP BY
-    t.number,
-    t.fold
+    f.number,
+    f.fold
 )
 SELECT
   "x0",
   "x1",
   c.label,
-  n.fold,
-  n.records
-FROM counted AS n
-INNER JOIN coded_2 AS c
-  ON n.number = c.number
+  f.fold,
+  f.records
+FROM fold_counts AS f
+JOIN coded_2 AS c
+  ON f.number = c.number
 ORDER BY
-  n.number,
-  n.fold;
+  f.number,
+  f.fold;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import oracle_perturbation as oracle
@@ -21,8 +21,7 @@ from ppdm_sql.methods.perturbation.reconstruction import (
     bayes_step,
     category_kernel,
     invert_randomization,
-    reconstruct_batch,
-    reconstruct_distribution,
+    reconstruct_distributions,
 )
 from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for, kernel, observed_grid
 
@@ -52,6 +51,20 @@ def added(noise: Noise, values: Values, draws: np.random.Generator) -> Values:
 
 def counts(values: Values, grid: Grid) -> NDArray[np.int64]:
     return oracle.histogram(values, grid.lower, grid.width, grid.cells)
+
+
+class Found(NamedTuple):
+    """One distribution that was reconstructed."""
+
+    probabilities: Values
+    iterations: int
+    converged: bool
+
+
+def reconstructed(seen: Any, matrix: Values, **options: Any) -> Found:
+    """Reconstruct a single distribution."""
+    found = reconstruct_distributions([seen], matrix, **options)
+    return Found(found.probabilities[0], int(found.iterations[0]), bool(found.converged[0]))
 
 
 def total_variation(one: Any, other: Any) -> float:
@@ -100,7 +113,7 @@ def test_the_shapes_of_figure_2_come_back(
         draws = np.random.default_rng(seed)
         original = shape(draws, n)
         seen, true = counts(added(noise, original, draws), noisy), counts(original, grid) / n
-        found = reconstruct_distribution(seen, matrix)
+        found = reconstructed(seen, matrix)
         assert found.converged
         assert total_variation(found.probabilities, true) < bound
         low, high = randomized
@@ -135,10 +148,10 @@ def test_every_iteration_agrees_with_the_oracle(noise: Noise, intervals: int | N
         seen = seen * (np.asarray(oracle_kernel(noise, grid, form)).max(axis=1) > 0)
     steps = oracle.reconstructed(seen.tolist(), oracle_kernel(noise, grid, form))
     matrix = kernel(noise, grid, noisy, form)
-    found = reconstruct_distribution(seen, matrix)
+    found = reconstructed(seen, matrix)
     assert (found.iterations, found.converged) == (len(steps), True)
     for number, expected in enumerate(steps, 1):
-        after = reconstruct_distribution(seen, matrix, cap=number)
+        after = reconstructed(seen, matrix, cap=number)
         assert after.iterations == number
         assert np.abs(after.probabilities - expected).max() < 1e-9
 
@@ -192,9 +205,9 @@ def test_several_distributions_at_once_are_those_found_one_by_one(
     noisy = observed_grid(noise, grid)
     matrix, draws = kernel(noise, grid, noisy), np.random.default_rng(seed)
     rows = np.stack([counts(added(noise, draws.random(20 * n), draws), noisy) for n in range(size)])
-    batch = reconstruct_batch(rows, matrix, cap=50)
+    batch = reconstruct_distributions(rows, matrix, cap=50)
     for place, row in enumerate(rows):
-        single = reconstruct_distribution(row, matrix, cap=50)
+        single = reconstructed(row, matrix, cap=50)
         assert (batch.iterations[place], batch.converged[place]) == (single.iterations, single.converged)
         assert np.abs(batch.probabilities[place] - single.probabilities).max() < 1e-12
 
@@ -221,7 +234,7 @@ def test_expected_counts_lead_back_to_the_distribution(noise: Noise) -> None:
     grid = Grid(0.0, 0.125, 8)
     matrix = kernel(noise, grid, observed_grid(noise, grid))
     true = np.array([1, 5, 2, 2, 9, 4, 0.5, 1]) / 24.5
-    found = reconstruct_distribution(1e6 * (matrix @ true), matrix, fraction=1e-12, cap=200_000)
+    found = reconstructed(1e6 * (matrix @ true), matrix, fraction=1e-12, cap=200_000)
     assert total_variation(found.probabilities, true) < 1e-3
 
 
@@ -231,23 +244,17 @@ def test_the_cap_stops_and_says_so() -> None:
     draws = np.random.default_rng(1)
     seen = counts(added(noise, triangles(draws, 5000), draws), noisy)
     matrix = kernel(noise, FIGURE_2, noisy)
-    stopped = reconstruct_distribution(seen, matrix, cap=3)
+    stopped = reconstructed(seen, matrix, cap=3)
     assert (stopped.iterations, stopped.converged) == (3, False)
-    assert not reconstruct_distribution(seen, matrix, fraction=0, cap=20).converged
-    steps = [reconstruct_distribution(seen, matrix, fraction=f).iterations for f in (0.1, 0.01, 0.001)]
+    assert not reconstructed(seen, matrix, fraction=0, cap=20).converged
+    steps = [reconstructed(seen, matrix, fraction=f).iterations for f in (0.1, 0.01, 0.001)]
     assert steps == sorted(set(steps))
 
 
-def test_a_start_is_where_the_iteration_starts() -> None:
-    matrix = np.array([[0.9, 0.1], [0.1, 0.9]])
-    found = reconstruct_distribution([60, 40], matrix, start=[0.0, 3.0])
-    assert found.probabilities.tolist() == [0.0, 1.0]
-
-
 def test_without_records_or_with_one_cell_there_is_nothing_to_iterate() -> None:
-    nothing = reconstruct_distribution([0, 0], np.eye(2))
+    nothing = reconstructed([0, 0], np.eye(2))
     assert (nothing.probabilities.tolist(), nothing.iterations, nothing.converged) == ([0.5, 0.5], 0, True)
-    one = reconstruct_distribution([3, 4, 5], np.array([[0.2], [0.6], [0.2]]))
+    one = reconstructed([3, 4, 5], np.array([[0.2], [0.6], [0.2]]))
     assert (one.probabilities.tolist(), one.iterations, one.converged) == ([1.0], 0, True)
 
 
@@ -258,14 +265,14 @@ def test_counts_that_no_value_reaches_go_to_the_nearest_cell_that_one_does() -> 
     inside, outside = np.zeros(noisy.cells), np.zeros(noisy.cells)
     assert matrix[0].max() == 0 and matrix[1].max() > 0
     inside[[1, 5]], outside[[0, 5]] = [10, 90], [10, 90]
-    expected = reconstruct_distribution(inside, matrix).probabilities
-    assert np.array_equal(reconstruct_distribution(outside, matrix).probabilities, expected)
+    expected = reconstructed(inside, matrix).probabilities
+    assert np.array_equal(reconstructed(outside, matrix).probabilities, expected)
 
 
 @pytest.mark.parametrize(("option", "value"), [("fraction", -0.1), ("fraction", math.nan), ("cap", 0)])
 def test_a_criterion_that_means_nothing_is_refused(option: str, value: float) -> None:
     with pytest.raises(InvalidOption):
-        reconstruct_distribution([1, 2], np.eye(2), **{option: value})
+        reconstructed([1, 2], np.eye(2), **{option: value})
 
 
 # -- grids --------------------------------------------------------------------------------------
@@ -320,7 +327,7 @@ def test_both_ways_find_the_distribution_behind_expected_counts(probability: flo
     noise, true = Retain(probability, ("a", "b", "c")), np.array([0.6, 0.1, 0.3])
     expected = 1e6 * (category_kernel(noise) @ true)
     assert np.allclose(invert_randomization(expected, noise)[0], true)
-    found = reconstruct_distribution(expected, category_kernel(noise), fraction=1e-14, cap=200_000)
+    found = reconstructed(expected, category_kernel(noise), fraction=1e-14, cap=200_000)
     assert np.allclose(found.probabilities, true, atol=1e-3)
 
 

@@ -20,12 +20,13 @@ import ppdm_sql
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes
 from ppdm_sql.methods.base.collapse import collapse, counts_by_class
+from ppdm_sql.methods.top_down.boundaries import GroupsByValue, invalid_boundaries
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Cuts
 from ppdm_sql.methods.top_down.maskings import Intervals
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
 from ppdm_sql.methods.top_down.protected_values import constraints_of
-from ppdm_sql.privacy import parse
+from ppdm_sql.privacy import ValueCounts, parse
 
 BOTH = pytest.mark.parametrize("method", get_args(Method))
 
@@ -174,3 +175,32 @@ def test_boundaries_found_invalid_together_are_those_found_so_one_by_one(demand:
             found = measure.invalid_boundaries(cuts, known, attribute, cut.parts, inside)
             assert found.tolist() == wanted.tolist()
             assert attribute == 0 or 0 < len(wanted) < len(inside), "the demand decides nothing here"
+
+
+@pytest.mark.parametrize("lasts", [False, True])
+@pytest.mark.parametrize("least", [1, 2, 3, 7])
+def test_the_ends_of_groups_tell_the_boundaries_that_sums_over_all_values_tell(
+    least: int, lasts: bool
+) -> None:
+    rnd = random.Random(least)
+    smallest = [parse(f"k >= {least} on x").formula(ValueCounts())]
+    with duckdb.connect() as connection:
+        engine = Engine(connection)
+        connection.execute("CREATE TABLE r (g BIGINT, part INTEGER, code USMALLINT, n BIGINT, last_n BIGINT)")
+        for _ in range(20):
+            rows = [(rnd.randrange(3), rnd.randrange(7), rnd.choice((1, 1, 2, 9))) for _ in range(30)]
+            rows += [(g, 5, least) for g in range(3)]  # no group is too small as it is
+            # several rows of one value, and where persons are counted, values at which none of them begins
+            events = [(g, code // 4 - 1, code, n, 0 if lasts else n) for g, code, n in rows]
+            if lasts:
+                events += [
+                    (g, code // 4 - 1, rnd.randrange(code, code // 4 * 4 + 4), 0, n) for g, code, n in rows
+                ]
+            connection.execute("DELETE FROM r")
+            connection.executemany("INSERT INTO r VALUES (?, ?, ?, ?, ?)", events)
+            groups = GroupsByValue("SELECT * FROM r", ["g"], {}, np.arange(8), lasts=lasts)
+            of = engine, groups, smallest, np.array([9.0]), np.array([float(least)]), 8
+            found = invalid_boundaries(*of)
+            with mock.patch("ppdm_sql.methods.top_down.boundaries.MOST_ENDS", 0):
+                assert found.tolist() == invalid_boundaries(*of).tolist()
+            assert not found[:5].any(), "what is in no interval was asked about"

@@ -1,7 +1,7 @@
 SELECT
-  COUNT(*) AS records,
-  COUNT("id") AS with_value,
-  COUNT(DISTINCT "id") AS different
+  COUNT(*),
+  COUNT("s"."id"),
+  COUNT(DISTINCT "s"."id")
 FROM "memory"."main"."people" AS s;
 
 CREATE TEMPORARY TABLE noisy AS

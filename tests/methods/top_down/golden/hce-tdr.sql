@@ -1,7 +1,11 @@
 CREATE TEMPORARY TABLE grid AS
 SELECT
   c0 AS c0,
-  CAST([2, 0, 2, 1] AS UINTEGER[])[c1 + 1] AS c1,
+  CAST(CASE
+    WHEN c1 < 2
+    THEN CASE WHEN c1 < 1 THEN 2 ELSE 0 END
+    ELSE CASE WHEN c1 < 3 THEN 2 ELSE 1 END
+  END AS UINTEGER) AS c1,
   c2 AS c2,
   CAST(SUM(n) AS BIGINT) AS n,
   CAST(COALESCE(SUM(n) FILTER(WHERE
@@ -30,7 +34,8 @@ SELECT
       ),
       0
     )
-  )
+  ),
+  MIN(NULLIF(n, 0))
 FROM (
   SELECT
     c0 AS c0,
@@ -120,19 +125,27 @@ SELECT
   ), 0)))
 FROM (
   SELECT
-    CAST(SUM(n) AS BIGINT) AS n,
-    CAST(SUM(CASE WHEN part1 = 0 THEN n ELSE 0 END) AS BIGINT) AS n_0,
-    CAST(SUM(CASE WHEN part2 = 2 THEN n ELSE 0 END) AS BIGINT) AS n_2
+    n,
+    (
+      n_word0 >> 0
+    ) & 31 AS n_0,
+    (
+      n_word0 >> 5
+    ) & 31 AS n_2
   FROM (
     SELECT
-      0 AS group0,
-      [0, 0, 1][c1 + 1] AS part1,
-      [2, 2, 2, 3, 3, 3][c2 + 1] AS part2,
-      n
-    FROM grid
+      CAST(SUM(n) AS BIGINT) AS n,
+      CAST(SUM(n * weight0) AS BIGINT) AS n_word0
+    FROM (
+      SELECT
+        0 AS group0,
+        CAST(CASE WHEN c1 < 2 THEN 1 ELSE 0 END AS BIGINT) + CAST(CASE WHEN c2 < 3 THEN 32 ELSE 0 END AS BIGINT) AS weight0,
+        n
+      FROM grid
+    )
+    GROUP BY
+      group0
   )
-  GROUP BY
-    group0
 ) AS groups;
 
 SELECT

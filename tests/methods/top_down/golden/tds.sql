@@ -1,6 +1,10 @@
 CREATE TEMPORARY TABLE grid AS
 SELECT
-  CAST([2, 0, 2, 1] AS UINTEGER[])[c0 + 1] AS c0,
+  CAST(CASE
+    WHEN c0 < 2
+    THEN CASE WHEN c0 < 1 THEN 2 ELSE 0 END
+    ELSE CASE WHEN c0 < 3 THEN 2 ELSE 1 END
+  END AS UINTEGER) AS c0,
   c1 AS c1,
   CAST(SUM(n) AS BIGINT) AS n,
   CAST(COALESCE(SUM(n) FILTER(WHERE
@@ -30,7 +34,8 @@ SELECT
       ),
       0
     )
-  )
+  ),
+  MAX(p0 / NULLIF(n, 0))
 FROM (
   SELECT
     c0 AS c0,
