@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import pickle
 import threading
+from typing import ClassVar
 
 import pytest
 
@@ -144,3 +145,105 @@ def test_threads_that_come_at_once_get_the_same_class() -> None:
 def test_wrong_arguments_are_told_as_by_any_class() -> None:
     with pytest.raises(TypeError, match="length"):
         a_class()()
+
+
+def as_in_the_library(kind, frozen: bool, **options: bool) -> tuple[type, type]:
+    """Make a class twice: here, and by the standard library."""
+    options["frozen"] = frozen
+    return dataclass(**options)(kind()), dataclasses.dataclass(**options)(kind())
+
+
+def of_many_fields() -> type:
+    class Kind:
+        """Has fields of all sorts."""
+
+        first: int
+        second: str = "b"
+        aside: list[int] = dataclasses.field(default_factory=list, compare=False)
+        hidden: int = dataclasses.field(default=3, repr=False, hash=False)
+        counted: list[int] = dataclasses.field(init=False, default_factory=list, compare=False)
+        last: int = dataclasses.field(default=4, kw_only=True)
+
+        def __post_init__(self) -> None:
+            self.counted.append(self.first)
+
+    return Kind
+
+
+def of_one_field() -> type:
+    class Kind:
+        """Has one field."""
+
+        only: int
+
+    return Kind
+
+
+def of_none() -> type:
+    class Kind:
+        """Has no field."""
+
+    return Kind
+
+
+def of_more_than_fields() -> type:
+    class Kind:
+        """Has what is no field, too."""
+
+        shared: ClassVar[int] = 5
+        made: dataclasses.InitVar[int]
+        kept: int = 0
+
+        def __post_init__(self, made: int) -> None:
+            object.__setattr__(self, "kept", made)
+
+    return Kind
+
+
+@pytest.mark.parametrize("frozen", [False, True], ids=["changing", "frozen"])
+@pytest.mark.parametrize(
+    ("kind", "given", "named"),
+    [
+        (of_many_fields, [(1,), (2,), (1, "c"), (1, "b", [7]), (1, "b", [], 9)], {"last": 8}),
+        (of_one_field, [(1,), (2,)], {}),
+        (of_none, [()], {}),
+        (of_more_than_fields, [(1,), (2,)], {}),
+    ],
+)
+def test_a_class_behaves_as_in_the_library(kind, given, named, frozen: bool) -> None:
+    ours, theirs = as_in_the_library(kind, frozen)
+    mine, known = ([made(*each, **more) for each in given for more in ({}, named)] for made in (ours, theirs))
+    assert [repr(one) for one in mine] == [repr(one) for one in known]
+    assert [[a == b for a in mine] for b in mine] == [[a == b for a in known] for b in known]
+    assert mine[0] != known[0] and mine[0].__eq__(3) is NotImplemented
+    assert [dataclasses.astuple(one) for one in mine] == [dataclasses.astuple(one) for one in known]
+    assert [vars(one) for one in mine] == [vars(one) for one in known]
+    assert str(inspect.signature(ours)) == str(inspect.signature(theirs))
+    assert ours.__match_args__ == theirs.__match_args__
+    if frozen:
+        assert [hash(one) for one in mine] == [hash(one) for one in known]
+    for one in (mine[0], known[0]):
+        assert (one.__hash__ is None) is not frozen
+        for name in ("only", "first", "other"):
+            for change in (lambda one, name: setattr(one, name, 1), delattr):
+                if frozen:
+                    with pytest.raises(dataclasses.FrozenInstanceError, match=f"field '{name}'"):
+                        change(one, name)
+
+
+def test_a_frozen_class_that_is_extended_refuses_its_own_fields_alone() -> None:
+    class Longer(a_class()):
+        pass
+
+    line = Longer(2)
+    line.other = 1
+    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'length'"):
+        line.length = 3
+    del line.other
+    assert vars(line) == {"length": 2, "marks": []}
+
+
+def test_a_value_that_holds_itself_is_shown() -> None:
+    line = a_class()(1)
+    line.marks.append(line)
+    assert repr(line).endswith("marks=[...])")

@@ -62,7 +62,6 @@ class Collapsed:
         self.unit: Counted = "persons" if person else "records"
         self._codes = {name: f"c{position}" for position, name in enumerate(columns)}
         self._made: dict[tuple[str, ...], Table] = {}
-        self._counts: dict[Table, int] = {}
         if count is not None:
             _check_counts(engine, source, count, columns)
         rows = source_of(engine, source).counted(engine, (*columns, *person), count)
@@ -116,16 +115,13 @@ class Collapsed:
         Raises:
             InvalidSource: The table has no records.
         """
-        table = self.classes(quasi_identifier)
-        if table not in self._counts:
-            query = exp.select(exp.Count(this=exp.Star())).from_(table.expression())
-            ((self._counts[table],),) = self.engine.query(render(query), step="class_count")
-        if not self._counts[table]:
+        number = self.engine.size(self.classes(quasi_identifier))
+        if not number:
             raise InvalidSource(
                 f"Table {self.source.name} has no records.",
                 "Give a table with at least one; rows with a count of 0 stand for none.",
             )
-        return self._counts[table]
+        return number
 
     def cells(self, quasi_identifier: Sequence[str], sensitive: str) -> Table:
         """Give the sensitive values of each class: ``class, class_records, value, records, class_values``.

@@ -168,12 +168,17 @@ def _fingerprints(
 
 
 def _sums(engine: Engine, sides: Sequence[exp.Select], *, weighed: bool) -> Rows:
-    """Give records and sum of fingerprints of source and release; a third side is taken off the first."""
+    """Give records and sum of fingerprints of source and release; a third side is taken off the first.
+
+    The sides are used up.
+    """
     queries = []
     for number, side in enumerate(sides):
         records = column(RECORDS, "r")
         measures = [exp.Sum(this=records), total(column("f", "r"), records if weighed else None)]
-        queries.append(exp.select(literal(number), *measures).from_(side.subquery("r"), copy=False))
+        queries.append(
+            exp.select(literal(number), *measures).from_(side.subquery("r", copy=False), copy=False)
+        )
     query = exp.union(*queries, distinct=False, copy=False)
     found = {n: sums for n, *sums in engine.query(render(query), step="masked fingerprints")}
     without = found.get(2, [0, 0])

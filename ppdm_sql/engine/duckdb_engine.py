@@ -85,6 +85,7 @@ class Engine:
         self._run = secrets.token_hex(4)
         self._numbers = count()
         self._working: list[tuple[str, Table]] = []
+        self._sizes: dict[Table, int] = {}
         self._functions: list[str] = []
         self._depth = self._settling = 0
         self._inside = False
@@ -134,8 +135,12 @@ class Engine:
         text = statements.render(select)
         between = "\n" if "\n" in text else " "
         create = Statement(f"CREATE TEMP TABLE {table} AS{between}{text}", file=statements.file_of(text))
-        self._run_statement(create, params, step)
+        self._sizes[table] = statements.row_count(create, self._run_statement(create, params, step))
         return table
+
+    def size(self, table: Table) -> int:
+        """Give how many rows a working table was made with, which its making told."""
+        return self._sizes[table]
 
     def overlay(self, select: exp.Expression | str) -> Table:
         """Make a temporary view of a SELECT, to be read in the place of a table during this run."""
@@ -328,6 +333,7 @@ class Engine:
             self._try(setting(name, value))
         for made in reversed(self._working[first:]):
             kind, table = made
+            self._sizes.pop(table, None)
             if self._try(f"DROP {kind} IF EXISTS {table}"):
                 self._working.remove(made)
         while self._functions:

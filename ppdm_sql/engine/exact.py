@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from ppdm_sql.engine import statements
 from ppdm_sql.engine.duckdb_engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.types import Kind, kind_of
@@ -43,7 +44,8 @@ def exact_columns(columns: Sequence[Column]) -> list[Column]:
 def exact_values(engine: Engine, table: Table, columns: Sequence[Column]) -> dict[str, exp.Expression]:
     """Give what to read of each column of a table under the alias ``s``, with its type in the table.
 
-    Cost: no scan; where texts are among the columns, two statements to learn of their collations.
+    Cost: no scan; where texts are among the columns, one look at the table's definition to learn of their
+        collations, and three statements more for a view, or where the word stands in the definition.
     """
     texts = [item for item in columns if item.type == "VARCHAR"]
     collated = bool(texts) and _has_collation(engine, table, texts)
@@ -131,7 +133,16 @@ def _built(type_text: str) -> exp.DataType:
 
 
 def _has_collation(engine: Engine, table: Table, texts: Sequence[Column]) -> bool:
-    """Tell whether a text of a table or view may have a collation, which its type does not say."""
+    """Tell whether a text of a table or view may have a collation, which its type does not say.
+
+    The definition of a table says at once that there is none; of a view only a table made of it tells.
+    """
+    if table.schema is not None and table.catalog is not None:
+        where = {"name": table.name, "schema": table.schema, "catalog": table.catalog}
+        definition = statements.text("engine/table_definition")
+        found = engine.look_up(definition, where, step="table_definition")
+        if found and found[0][0] is not None and "COLLATE" not in found[0][0].upper():
+            return False
     source = aliased(table, "s")
     none = exp.select(*(alias(column(item.name, "s"), f"c{i}") for i, item in enumerate(texts)))
     probe = engine.probe(none.from_(source).limit(0))

@@ -185,11 +185,13 @@ def _in_the_way(
             yield f"a table or view {other!r}"
         if other.lower() == f"release_{name}".lower() != REPORT and schema == SCHEMA:
             yield f"a release {other.removeprefix('release_')!r}"
-    listed = releases(engine) if place.catalogue else []
-    yield from (f"a release {r.release!r}" for r in listed if r.release.lower() == name.lower())
-    if (place.catalog, SCHEMA, "models") in found:
-        models = engine.look_up(text("release/model_names"), step="model_names")
-        yield from (f"a model {model!r}" for (model,) in models if model.lower() == name.lower())
+    for kind, is_there in (
+        ("release", place.catalogue),
+        ("model", (place.catalog, SCHEMA, "models") in found),
+    ):
+        step = f"{kind}_names"
+        names = engine.look_up(text(f"release/{step}"), step=step) if is_there else []
+        yield from (f"a {kind} {other!r}" for (other,) in names if other.lower() == name.lower())
     if _has_macro(engine, macro(Table(name, place.schema, place.catalog))):
         yield f"a macro '{name}_at'"
 

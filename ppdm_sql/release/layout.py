@@ -154,7 +154,8 @@ class Shape:
 
     def rows(self) -> exp.Select:
         """Select the released columns from the frozen table, in their stored order."""
-        return exp.select(*(self.shown(item) for item in self.columns)).from_(self.stored())
+        shown = (self.shown(item) for item in self.columns)
+        return exp.select(*shown, copy=False).from_(self.stored(), copy=False)
 
     def owned_rows(self) -> exp.Select:
         """Select the released columns and, for the owner's audits alone, whose each row is."""

@@ -88,7 +88,8 @@ def _value(shape: Shape, item: ReleasedColumn, shown: dict[str, str]) -> exp.Exp
 def _label(shape: Shape, name: str, source: str) -> exp.Expression:
     """Give what a masked column shows at a step: the label joined, or the top."""
     top = literal(shape.top(name))
-    return exp.case().when(has_no_label(source), top).else_(column("label", source))
+    shown = exp.case().when(has_no_label(source), top, copy=False)
+    return shown.else_(column("label", source), copy=False)
 
 
 def _from_first(step: exp.Expression, first: int) -> exp.Expression:

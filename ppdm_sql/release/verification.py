@@ -145,11 +145,10 @@ def reads_release(engine: Engine, shape: Shape) -> bool:
 
 
 def _plain(query: exp.Expression) -> exp.Expression:
-    """Quote every name, since the engine stores a view with as few quotes as will do."""
-    plain = query.copy()
-    for name in plain.find_all(exp.Identifier):
+    """Quote every name of a query, since the engine stores a view with as few quotes as will do."""
+    for name in query.find_all(exp.Identifier):
         name.set("quoted", True)
-    return plain
+    return query
 
 
 def _columns(engine: Engine, shape: Shape) -> tuple[str, ...]:

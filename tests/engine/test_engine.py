@@ -83,3 +83,13 @@ def test_a_workspace_leaves_settings_tables_and_types_as_they_were() -> None:
     asked = "SELECT current_setting('default_order'), count(*) FROM duckdb_tables()"
     assert engine.query(asked, step="after") == [("DESC", 0)]
     assert engine.query("SELECT count(*) FROM duckdb_types() WHERE NOT internal", step="types") == [(0,)]
+
+
+def test_the_size_of_a_working_table_is_what_its_making_told() -> None:
+    engine = Engine(duckdb.connect())
+    with engine.workspace():
+        several = engine.materialize("several", "SELECT * FROM range(2500)")
+        none = engine.materialize("none", "SELECT 1 AS a WHERE false")
+        assert (engine.size(several), engine.size(none)) == (2500, 0)
+    with pytest.raises(KeyError):
+        engine.size(several)

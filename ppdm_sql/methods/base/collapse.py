@@ -123,8 +123,7 @@ def collapse(
         people = numbered_persons(engine, source, person)
     atoms = engine.materialize("atoms", _atoms(source, dictionaries, kept, count, people))
     codes = [f"c{position}" for position in range(len(dictionaries))]
-    check_codes(engine, atoms, [*codes, *(["person"] if people else [])])
-    ((records,),) = engine.query(f"SELECT sum(n)::BIGINT FROM {atoms}", step="records")
+    records = check_codes(engine, atoms, [*codes, *(["person"] if people else [])], "n")
     if not records:
         raise InvalidSource("The table holds no records.", "Give a table with at least one record.")
     return Atoms(atoms, dictionaries, tuple(kept), records, people.number if people else None)
@@ -160,24 +159,26 @@ def _dictionary(engine: Engine, source: Table, name: str, count: str | None) -> 
 def _described(
     engine: Engine, coded: Sequence[Column], tables: Sequence[Table], symbol: str, masked: Sequence[str]
 ) -> tuple[Dictionary, ...]:
-    """Look at all dictionaries in one statement: sizes, NULLs, and whether the symbol is in use."""
+    """Look for NULL and, where it may not stand, for the symbol, in all dictionaries in one statement."""
     parts = []
     for position, (item, table) in enumerate(zip(coded, tables, strict=True)):
-        used = f"count(*) FILTER (value::VARCHAR = $symbol AND {item.name in masked})"
+        symbols = " OR value::VARCHAR = $symbol" if item.name in masked else ""
         parts.append(
-            f"SELECT {position} AS position, count(*) AS size, count(*) > count(value) AS has_null, "
-            f"{used} AS used FROM {table}"
+            f"SELECT {position} AS position, value IS NULL AS is_null FROM {table} "
+            f"WHERE value IS NULL{symbols}"
         )
-    rows = engine.query(" UNION ALL ".join(parts) + " ORDER BY 1", {"symbol": symbol}, step="dictionaries")
-    for position, _, _, used in rows:
-        if used:
+    params = {"symbol": symbol} if any(item.name in masked for item in coded) else None
+    found = engine.query(" UNION ALL ".join(parts), params, step="dictionaries") if parts else []
+    for position, is_null in sorted(found):
+        if not is_null:
             raise InvalidSource(
                 f"Column {coded[position].name!r} holds the suppressed symbol {symbol!r} as a value already.",
                 "Choose another one with --symbol.",
             )
+    nulls = {position for position, _ in found}
     return tuple(
-        Dictionary(item, table, size, has_null)
-        for item, table, (_, size, has_null, _) in zip(coded, tables, rows, strict=True)
+        Dictionary(item, table, engine.size(table), position in nulls)
+        for position, (item, table) in enumerate(zip(coded, tables, strict=True))
     )
 
 

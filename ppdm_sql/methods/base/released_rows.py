@@ -22,6 +22,8 @@ WORTH_PACKING = 250_000
 MOST_PACKED = 2**16
 """Values of a column above which its text is stored as it is."""
 LARGEST_KEY = 2**63
+MOST_JOINED = 3
+"""Tables joined in one step."""
 UNFOLDED = "unnest(CASE WHEN n = 1 THEN [0] ELSE range(n) END)"
 """A row for each record of a combination: a list that is the same for many costs a sixth of one for each."""
 
@@ -107,7 +109,7 @@ def released_rows(
     as_they_are = not masked.nodes and not counted
     table = masked.atoms.table if as_they_are else engine.materialize("masked", *_regrouped(masked))
     joins: dict[int, str] = {}
-    values, named = ["m.n AS n"], []
+    values, named = dict[str, tuple[int | None, str]](n=(None, "m.n")), []
     for i, output in enumerate(outputs):
         named.append(render(alias(column("n" if output.atom == "n" else f"r{i}"), output.name)))
         if output.atom == "n":
@@ -116,19 +118,35 @@ def released_rows(
         if position is not None:
             packed = _packed(engine, masked, position, table) if masked.is_packed(output) else None
             joins.setdefault(position, _join(masked, position, packed))
-        values.append(f"{_value(masked, output)} AS r{i}")
+        values[f"r{i}"] = position, _value(masked, output)
     order = _order(masked, outputs)
     if person is not None:
-        values.append("m.person AS person")
+        values["person"] = None, "m.person"
         order.append("m.person")
         named.append(render(alias(column("person"), person)))
-    rows = (
-        f"SELECT {', '.join(values)} FROM {table} AS m {' '.join(joins.values())} "
-        f"ORDER BY {', '.join(order) or 'ALL'}"
-    )
+    rows = f"{_looked_up(str(table), joins, values)} ORDER BY {', '.join(order) or 'ALL'}"
     if not counted:
         rows = f"SELECT *, {UNFOLDED} AS copy FROM ({rows}) AS combinations"
     return f"SELECT {', '.join(named)} FROM ({rows}) AS records"
+
+
+def _looked_up(table: str, joins: Mapping[int, str], values: Mapping[str, tuple[int | None, str]]) -> str:
+    """Select values of the combinations ``m`` and of what is joined to them, a few joins at a time.
+
+    The planner tries all orders of up to ten joins, which takes longer than joining small tables. It leaves
+    alone what stands in a subquery that computes something, be it a constant.
+    """
+    named = {name: f"{value} AS {name}" for name, (_, value) in values.items()}
+    places = list(joins)
+    while len(places) > MOST_JOINED:
+        first, places = places[:MOST_JOINED], places[MOST_JOINED:]
+        found = [name for name, (place, _) in values.items() if place in first]
+        chosen = ", ".join(["m.*", *(named[name] for name in found), f"TRUE AS all_but_{len(places)}"])
+        table = f"(SELECT {chosen} FROM {table} AS m {' '.join(joins[place] for place in first)})"
+        named |= {name: f"m.{name}" for name in found}
+    return (
+        f"SELECT {', '.join(named.values())} FROM {table} AS m {' '.join(joins[place] for place in places)}"
+    )
 
 
 def _packed(engine: Engine, masked: MaskedAtoms, position: int, table: Table) -> Table:

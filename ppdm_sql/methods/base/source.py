@@ -57,21 +57,34 @@ def is_stable(engine: Engine, table: Table) -> bool:
     return bool(stable)
 
 
-def check_codes(engine: Engine, coded: Table, columns: Sequence[str]) -> None:
+def check_codes(
+    engine: Engine, coded: Table, columns: Sequence[str], records: str | None = None
+) -> int | None:
     """Refuse rows in which a value had no code: it was not there when the values were numbered.
+
+    Args:
+        engine: Where the coded rows are.
+        coded: The coded rows.
+        columns: The columns with codes.
+        records: The column with the records of each row, to be added up in the same scan.
+
+    Returns:
+        The number of records, if their column was given and there are rows.
 
     Raises:
         InvalidSource: The source gave different rows when it was read again.
 
     Cost: one scan of the coded rows.
     """
-    if not columns:
-        return
-    missing = exp.or_(*(exp.Is(this=column(name), expression=exp.null()) for name in columns))
-    query = exp.select(exp.Count(this=exp.Star())).from_(coded.expression()).where(missing)
-    ((uncoded,),) = engine.query(render(query), step="uncoded")
-    if uncoded:
+    missing: list[exp.Expression] = [exp.Is(this=column(name), expression=exp.null()) for name in columns]
+    where = exp.Where(this=exp.or_(*missing or [exp.false()], copy=False))
+    uncoded = exp.Filter(this=exp.Count(this=exp.Star()), expression=where)
+    added = exp.null() if records is None else exp.cast(exp.Sum(this=column(records)), "BIGINT")
+    query = exp.select(uncoded, added, copy=False).from_(coded.expression(), copy=False)
+    ((faults, number),) = engine.query(render(query), step="uncoded")
+    if faults:
         raise changing_source()
+    return None if number is None else int(number)
 
 
 def changing_source() -> InvalidSource:

@@ -13,7 +13,6 @@ import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import bind
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes
 from ppdm_sql.methods.base.code_mapping import recoded
@@ -79,8 +78,7 @@ def sums(counted: Iterable[str]) -> str:
 
 def _made(engine: Engine, query: str, params: Mapping[str, object]) -> tuple[Table, int]:
     table = engine.materialize("grid", query, params)
-    ((rows,),) = engine.query(bind("top_down/grid_rows", tables={"grid": table}), step="grid_rows")
-    return table, rows
+    return table, engine.size(table)
 
 
 def count_table(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import bind
+from ppdm_sql.engine.statements import Statement, bind
 from ppdm_sql.methods.base.released_rows import Params
 from ppdm_sql.methods.top_down.maskings import Intervals, Masking, Suppression
 
@@ -43,9 +43,13 @@ def label_table(
         *("attribute", "node", "low", "high", "total", "first", "after", "symbol"),
         *("bottom", "top", "above_bottom", "from_top"),
     )
-    params |= as_lists([f"interval_{name}" for name in names], grown)
     params["suppressed"] = [a for a, masking in enumerate(maskings) if isinstance(masking, Suppression)]
-    return engine.materialize("labels", bind("top_down/labels", tables={"texts": texts}), params)
+    query = bind("top_down/labels", tables={"texts": texts})
+    if grown:  # it takes as long to plan as the rest of the outcome, however few intervals there are
+        params |= as_lists([f"interval_{name}" for name in names], grown)
+        intervals = bind("top_down/interval_labels", tables={"texts": texts})
+        query = Statement(f"{query}\nUNION ALL (\n{intervals}\n)", file="top_down/labels")
+    return engine.materialize("labels", query, params)
 
 
 def _tails(masking: Intervals) -> tuple[str | None, str | None, int | None, int | None]:

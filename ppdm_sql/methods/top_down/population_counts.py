@@ -191,8 +191,7 @@ class _Population:
         coded = [Column(f"v{place}", kinds[f"v{place}"]) for place in range(len(wanted))]
         dictionaries = coded_columns(engine, view, coded, "n", masked=(), symbol="")
         atoms = engine.materialize("population", _collapsed(view, dictionaries))
-        check_codes(engine, atoms, [f"c{place}" for place in range(len(coded))])
-        ((records,),) = engine.query(f"SELECT sum(n)::BIGINT FROM {atoms}", step="population_records")
+        records = check_codes(engine, atoms, [f"c{place}" for place in range(len(coded))], "n")
         if not records:
             raise InvalidSource(
                 f"The population {population.name} holds no records.", "Give a table with everybody in it."

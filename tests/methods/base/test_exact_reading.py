@@ -13,7 +13,8 @@ import pytest
 
 import ppdm_sql
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.exact import exact_columns
+from ppdm_sql.engine.exact import exact_columns, exact_values, is_plain
+from ppdm_sql.engine.names import quoted
 from ppdm_sql.errors import GuaranteeNotMet, InvalidSource
 from ppdm_sql.methods.base.source import check_codes, is_stable, read_source
 from ppdm_sql.methods.swapping.changed_shares import bounds
@@ -203,6 +204,36 @@ def test_texts_inside_of_others_lose_their_collation(
     db.suppress("t", require=["k >= 3 on v, s"], class_column="class", into="safe")
     assert texts(connection, "safe", "v", "s") == texts(connection, "t", "v", "s")
     assert exact_columns(db.engine.columns(db.engine.find("t"))) == db.engine.columns(db.engine.find("t"))
+
+
+@pytest.mark.parametrize(
+    ("made", "collated", "probed"),
+    [
+        ("CREATE TABLE {} (name VARCHAR, age INTEGER)", False, False),
+        ("CREATE TABLE {} (age INTEGER, name VARCHAR COLLATE NOCASE)", True, True),
+        ("CREATE TABLE {} (age INTEGER); ALTER TABLE {} ADD name VARCHAR COLLATE NOCASE", True, True),
+        ('CREATE TABLE {} ("collate" INTEGER, name VARCHAR)', False, True),
+        ("CREATE VIEW {} AS SELECT name FROM people", True, True),
+        ("CREATE VIEW {} AS SELECT 'a' AS name", False, True),
+        ("CREATE TEMP TABLE {} AS SELECT name FROM people", True, True),
+    ],
+)
+@pytest.mark.parametrize("name", ["t", 'a "b', "COLLATE"])
+def test_a_collation_is_seen_in_tables_and_views(
+    connection: duckdb.DuckDBPyConnection,
+    monkeypatch: pytest.MonkeyPatch,
+    made: str,
+    collated: bool,
+    probed: bool,
+    name: str,
+) -> None:
+    connection.execute(made.replace("{}", quoted(name)))
+    engine, tables = Engine(connection), list[str]()
+    probe = engine.probe
+    monkeypatch.setattr(engine, "probe", lambda select: tables.append(name) or probe(select))
+    columns = [item for item in engine.columns(engine.find(name)) if item.name == "name"]
+    assert is_plain(exact_values(engine, engine.find(name), columns)) is not collated
+    assert bool(tables) is (probed or name == "COLLATE")
 
 
 # -- a source that changes ---------------------------------------------------------------------------

@@ -192,64 +192,6 @@ SELECT
 FROM dictionary_3;
 
 CREATE TEMPORARY TABLE labels AS
-WITH intervals AS (
-  SELECT
-    UNNEST(CAST([2, 2, 2, 2, 2, 2, 2] AS INT[])) AS attribute,
-    UNNEST(CAST([6, 3, 27, 1, 10, 9, 17] AS BIGINT[])) AS node,
-    UNNEST(CAST([0, 0, 3, 0, 1, 1, 2] AS BIGINT[])) AS low,
-    UNNEST(CAST([6, 3, 6, 1, 3, 2, 3] AS BIGINT[])) AS high,
-    UNNEST(CAST([6, 6, 6, 6, 6, 6, 6] AS BIGINT[])) AS total,
-    UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS TEXT[])) AS first,
-    UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS TEXT[])) AS after,
-    UNNEST(CAST(['*', '*', '*', '*', '*', '*', '*'] AS TEXT[])) AS symbol,
-    UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS TEXT[])) AS bottom,
-    UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS TEXT[])) AS top,
-    UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS BIGINT[])) AS above_bottom,
-    UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS BIGINT[])) AS from_top
-), bounds AS (
-  SELECT
-    i.attribute,
-    i.node,
-    i.low,
-    i.high,
-    i.total,
-    i.symbol,
-    CASE
-      WHEN i.high > i.total OR (
-        i.low = 0 AND NOT i.bottom IS NULL
-      )
-      THEN NULL
-      WHEN i.low = i.from_top
-      THEN i.top
-      ELSE COALESCE(CASE WHEN i.low = 0 THEN i.first END, l.value)
-    END AS lower,
-    CASE
-      WHEN i.high > i.total OR (
-        i.high = i.total AND NOT i.top IS NULL
-      )
-      THEN NULL
-      WHEN i.high = i.above_bottom
-      THEN i.bottom
-      WHEN i.high = i.from_top
-      THEN i.top
-      ELSE COALESCE(CASE WHEN i.high = i.total THEN i.after END, u.value)
-    END AS upper,
-    CASE
-      WHEN i.high > i.total
-      THEN NULL
-      WHEN i.high = i.total AND NOT i.top IS NULL
-      THEN FALSE
-      WHEN i.high = i.above_bottom
-      THEN TRUE
-      ELSE i.high = i.total AND i.after IS NULL
-    END AS closed
-  FROM intervals AS i
-  LEFT JOIN texts AS l
-    ON l.attribute = i.attribute AND l.code = i.low
-  LEFT JOIN texts AS u
-    ON u.attribute = i.attribute
-    AND u.code = CASE WHEN i.high < i.total THEN i.high ELSE i.total - 1 END
-)
 SELECT
   UNNEST(CAST([0, 1, 1, 1, 1, 1, 1, 1] AS INT[])) AS attribute,
   UNNEST(CAST([0, 0, 1, 2, 3, 4, 5, 6] AS BIGINT[])) AS node,
@@ -280,29 +222,89 @@ FROM texts AS t
 WHERE
   ARRAY_CONTAINS(CAST([0] AS INT[]), t.attribute)
 UNION ALL
-SELECT
-  b.attribute,
-  b.node,
-  CASE
-    WHEN b.low = 0 AND b.high > b.total
-    THEN b.symbol
-    WHEN b.low < b.total
-    THEN CASE
-      WHEN b.lower IS NULL AND b.upper IS NULL
-      THEN 'any value'
-      WHEN b.upper IS NULL
-      THEN b.lower || ' or more'
-      WHEN NOT b.lower IS NULL
-      THEN '[' || b.lower || ', ' || b.upper || CASE WHEN b.closed THEN ']' ELSE ')' END
-      WHEN b.closed
-      THEN b.upper || ' or less'
-      ELSE 'less than ' || b.upper
-    END
-  END,
-  b.lower,
-  b.upper,
-  b.closed
-FROM bounds AS b;
+(
+  WITH intervals AS (
+    SELECT
+      UNNEST(CAST([2, 2, 2, 2, 2, 2, 2] AS INT[])) AS attribute,
+      UNNEST(CAST([6, 3, 27, 1, 10, 9, 17] AS BIGINT[])) AS node,
+      UNNEST(CAST([0, 0, 3, 0, 1, 1, 2] AS BIGINT[])) AS low,
+      UNNEST(CAST([6, 3, 6, 1, 3, 2, 3] AS BIGINT[])) AS high,
+      UNNEST(CAST([6, 6, 6, 6, 6, 6, 6] AS BIGINT[])) AS total,
+      UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS TEXT[])) AS first,
+      UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS TEXT[])) AS after,
+      UNNEST(CAST(['*', '*', '*', '*', '*', '*', '*'] AS TEXT[])) AS symbol,
+      UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS TEXT[])) AS bottom,
+      UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS TEXT[])) AS top,
+      UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS BIGINT[])) AS above_bottom,
+      UNNEST(CAST([NULL, NULL, NULL, NULL, NULL, NULL, NULL] AS BIGINT[])) AS from_top
+  ), bounds AS (
+    SELECT
+      i.attribute,
+      i.node,
+      i.low,
+      i.high,
+      i.total,
+      i.symbol,
+      CASE
+        WHEN i.high > i.total OR (
+          i.low = 0 AND NOT i.bottom IS NULL
+        )
+        THEN NULL
+        WHEN i.low = i.from_top
+        THEN i.top
+        ELSE COALESCE(CASE WHEN i.low = 0 THEN i.first END, l.value)
+      END AS lower,
+      CASE
+        WHEN i.high > i.total OR (
+          i.high = i.total AND NOT i.top IS NULL
+        )
+        THEN NULL
+        WHEN i.high = i.above_bottom
+        THEN i.bottom
+        WHEN i.high = i.from_top
+        THEN i.top
+        ELSE COALESCE(CASE WHEN i.high = i.total THEN i.after END, u.value)
+      END AS upper,
+      CASE
+        WHEN i.high > i.total
+        THEN NULL
+        WHEN i.high = i.total AND NOT i.top IS NULL
+        THEN FALSE
+        WHEN i.high = i.above_bottom
+        THEN TRUE
+        ELSE i.high = i.total AND i.after IS NULL
+      END AS closed
+    FROM intervals AS i
+    LEFT JOIN texts AS l
+      ON l.attribute = i.attribute AND l.code = i.low
+    LEFT JOIN texts AS u
+      ON u.attribute = i.attribute
+      AND u.code = CASE WHEN i.high < i.total THEN i.high ELSE i.total - 1 END
+  )
+  SELECT
+    b.attribute,
+    b.node,
+    CASE
+      WHEN b.low = 0 AND b.high > b.total
+      THEN b.symbol
+      WHEN b.low < b.total
+      THEN CASE
+        WHEN b.lower IS NULL AND b.upper IS NULL
+        THEN 'any value'
+        WHEN b.upper IS NULL
+        THEN b.lower || ' or more'
+        WHEN NOT b.lower IS NULL
+        THEN '[' || b.lower || ', ' || b.upper || CASE WHEN b.closed THEN ']' ELSE ')' END
+        WHEN b.closed
+        THEN b.upper || ' or less'
+        ELSE 'less than ' || b.upper
+      END
+    END AS label,
+    b.lower,
+    b.upper,
+    b.closed
+  FROM bounds AS b
+);
 
 CREATE TEMPORARY TABLE cuts AS
 WITH runs AS (
