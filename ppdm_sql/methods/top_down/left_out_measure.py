@@ -48,25 +48,36 @@ class AskedGrouping:
     counted: Mapping[Counted, str]
 
     def rules(self, engine: Engine, atoms: Atoms, totals: Totals | None = None) -> list[ClassRule]:
-        """Give what each constraint on classes asks, given the shares of the sensitive values."""
+        """Give what each constraint on classes asks.
+
+        Args:
+            engine: Where the atoms are.
+            atoms: The collapsed source.
+            totals: Of the records that are left; None while all of them are.
+        """
         shares = totals or (lambda column: value_counts(engine, atoms, column).tolist())
         return [
-            ClassRule(self._formula(atoms, item, shares), item.limit, item.direction)
+            self._rule(atoms, item, shares)
             for item in self.constraints
             if item.requirement.counts is not Counts.GROUPS
         ]
 
-    def _formula(self, atoms: Atoms, item: Constraint, totals: Totals) -> Formula:
-        sensitive = item.sensitive
-        if sensitive is None:
-            return item.requirement.formula(ValueCounts(records=atoms.records))
+    def _rule(self, atoms: Atoms, item: Constraint, totals: Totals) -> ClassRule:
+        if item.sensitive is None:
+            formula = item.requirement.formula(ValueCounts(records=atoms.records))
+            return ClassRule(formula, item.limit, item.direction)
+        records, limit, shares = atoms.records, item.limit, list[int]()
+        if item.requirement.compares_with_table:  # which is what is left of it
+            shares = list(totals(item.sensitive))
+            records = sum(shares)
+            limit = item.requirement.search_limit(max(records, 1))
         values = ValueCounts(
-            columns=[self.counted[sensitive, code] for code in _codes(atoms, item)],
-            totals=lambda: totals(sensitive),
-            type=atoms.coded[sensitive].column.type,
-            records=atoms.records,
+            columns=[self.counted[item.sensitive, code] for code in _codes(atoms, item)],
+            totals=lambda: shares,
+            type=atoms.coded[item.sensitive].column.type,
+            records=records,
         )
-        return item.requirement.formula(values)
+        return ClassRule(item.requirement.formula(values), limit, item.direction)
 
 
 def asked_groupings(atoms: Atoms, constraints: Sequence[Constraint]) -> list[AskedGrouping]:

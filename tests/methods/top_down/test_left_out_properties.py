@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import duckdb
 import pytest
 from cases import expected, quote, released
 from cases_tds import TdsCase, broken, generalize, published_cut
@@ -15,6 +16,9 @@ from oracle_left_out import LeavingOut, Released, leaving_out
 from oracle_tds import Diversity, History, grouping
 from runs import large_tables_begin_at_one_row, loaded
 from strategies_tds import tds_cases
+
+import ppdm_sql
+from ppdm_sql.errors import GuaranteeNotMet
 
 SHARES = st.sampled_from([Fraction(1, 20), Fraction(1, 5), Fraction(1, 3), Fraction(1, 2), Fraction(3, 4)])
 
@@ -93,3 +97,56 @@ def test_bad_classes_of_k_and_distinct_l_stay_bad(case: TdsCase, share: Fraction
     run, _, found = oracle_run(case, share, average=False)
     assert run.exact
     assert found.left_out <= run.most
+
+
+CLASSES = st.tuples(*[st.one_of(st.none(), st.integers(0, 3))] * 2, st.integers(0, 2))
+COMPARED = [
+    *("beta <= 1.5", "beta <= 0.4", "enhanced beta <= 2", "enhanced beta <= 1000"),
+    *("delta <= 1", "delta <= 3", "t <= 0.3"),
+]
+
+
+@given(st.lists(CLASSES, min_size=2, max_size=14), st.sampled_from(COMPARED), SHARES)
+def test_classes_are_held_against_the_table_that_is_left(
+    rows: list[tuple[Any, ...]], limit: str, share: Fraction
+) -> None:
+    """The audit works the records out that may be missing by itself, and accepts no others."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (x INTEGER, y INTEGER, s INTEGER)")
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+        asked, ranges = [f"{limit} of s on x, y"], {"x": (0, 4), "y": (0, 4)}
+        db = ppdm_sql.open(connection)
+        unmet = ""
+        try:
+            release = db.generalize("t", asked, into="r", ranges=ranges, suppress_records=str(share))
+        except GuaranteeNotMet as refused:
+            unmet = str(refused)
+        if unmet:
+            assert unmet.startswith("Nothing can meet the requirements")
+            return
+        assert release.verify().holds
+        assert len(rows) - release.row().rows <= share * len(rows)
+
+
+@pytest.mark.parametrize(
+    ("limit", "rows", "left_out"),
+    [
+        # one record is 1.4 more than its share of the table, and then 0.75 more than that of what is left
+        (
+            "beta <= 1.5",
+            "(0, NULL, 1), (0, NULL, 2), (1, 0, 0), (1, 0, 0), (1, 0, 1), (1, 1, 2), (1, NULL, 0), "
+            "(2, 0, 1), (3, 0, 1), (3, 0, 2), (3, 1, 1), (3, 1, 2)",
+            5,
+        ),
+        # what is left has two values, a whole step apart, where the table has three
+        ("t <= 0.3", "(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (1, 0, 2), (1, 1, 0), (1, 1, 0)", 3),
+    ],
+)
+def test_a_class_is_judged_by_what_is_left_of_the_table(limit: str, rows: str, left_out: int) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE t AS FROM (VALUES {rows}) AS v(x, y, s)")
+        ranges = {"x": (0, 4), "y": (0, 4)}
+        release = ppdm_sql.open(connection).generalize(
+            "t", [f"{limit} of s on x, y"], into="r", ranges=ranges, suppress_records="50%"
+        )
+        assert release.row().left_out == left_out and release.verify().holds
