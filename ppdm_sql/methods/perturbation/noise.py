@@ -45,6 +45,8 @@ class Domain:
 
 SMALLEST = 2.0**-900
 """Scale of noise that is to be rounded to a millionth of it, and squared."""
+LARGEST = 1e140
+"""Numbers above this have squares whose sum may be infinite."""
 
 
 @dataclass(frozen=True)
@@ -139,14 +141,19 @@ def resolve_noise(asked: NoiseSpec, domain: Domain | None = None, values: Sequen
             f"The range of {asked.column!r} holds a single value or is not finite, which measures no noise.",
             f"Give that of all possible values, such as --range {asked.column or 'salary'}=20000,150000.",
         )
-    if asked.kind == "cells":
-        return _equal_cells(asked, given)
     scale = asked.amount
     if asked.level:
         scale = scale_for(asked.kind, asked.amount, given.width, asked.confidence)
-    if not SMALLEST <= scale < math.inf:
+    if max(-given.lower, given.upper, scale) > LARGEST:
         raise InvalidOption(
-            f"The noise of {asked.column!r} is too small or too large to compute with.",
+            f"Values or noise of {asked.column!r} are too large for their variance to be a number.",
+            "Give it in another unit, in a view.",
+        )
+    if asked.kind == "cells":
+        return _equal_cells(asked, given)
+    if scale < SMALLEST:
+        raise InvalidOption(
+            f"The noise of {asked.column!r} is too small to compute with.",
             f"Write the column in another unit, or give a scale: --noise {asked.column or 'n'}=gaussian 1.",
         )
     return (Gaussian if asked.kind == "gaussian" else Uniform)(scale, given, asked.rounded)

@@ -26,8 +26,6 @@ from ppdm_sql.progress import Progress, warn
 
 MOST_EXACT = 2.0**53
 """Whole numbers above this are not exact as numbers with a floating point."""
-LARGEST = 1e140
-"""Numbers above this have squares whose sum may be infinite."""
 _DECIMALS = re.compile(r"DECIMAL\(\d+,(\d+)\)")
 _NESTED = ("STRUCT", "MAP", "UNION", "BLOB", "BIT", "[")
 
@@ -119,11 +117,6 @@ class _NoiseChoice:
             return NoisyColumn(item, self._cells(asked, item, statistics))
         noise = resolve_noise(replace(asked, domain=self._domain(asked, item, statistics)))
         assert isinstance(noise, AdditiveNoise)
-        if max(-noise.domain.lower, noise.domain.upper, noise.scale) > LARGEST:
-            raise InvalidOption(
-                f"Values or noise of {item.name!r} are too large for their variance to be a number.",
-                "Give it in another unit, in a view.",
-            )
         self._refuse_outside(item, noise.domain.lower, noise.domain.upper, statistics)
         return NoisyColumn(item, noise, self._decimals(item, noise, statistics))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import Kind, is_number, kind_of, plain_type
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.column_statistics import as_double, filtered
-from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, Domain, Noise, Uniform
+from ppdm_sql.methods.perturbation.noise import LARGEST, AdditiveNoise, Cells, Domain, Noise, Uniform
 from ppdm_sql.methods.perturbation.noise_lookup import distinct_texts, domains_given, is_whole, noise_of
 from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for
 from ppdm_sql.methods.trees.coded_records import (
@@ -178,9 +177,10 @@ class _FeatureChoice:
         lower, upper = bounds
         if lower is None or upper is None:
             raise InvalidSource(f"Column {item.name!r} has no values.", "Leave it out of --columns.")
-        if not math.isfinite(upper - lower):
+        if not (lower >= -LARGEST and upper <= LARGEST):
             raise InvalidSource(
-                f"The values of {item.name!r} lie too far apart.", f"Give --range {item.name}=LOWER,UPPER."
+                f"Values of {item.name!r} are too large to be divided into cells.",
+                f"Give --range {item.name}=LOWER,UPPER, both between -{LARGEST:g} and {LARGEST:g}.",
             )
         any_noise = Uniform(1.0, Domain(lower, upper, whole=is_whole(item)))
         return grid_for(any_noise, self.statistics.records, self.request.intervals)
