@@ -372,7 +372,7 @@ BAD: list[tuple[dict[str, Any], type[PpdmError], str]] = [
     ({"table": "nowhere"}, UnknownTable, "'nowhere'"),
     ({"table": "empty"}, InvalidSource, "no record with a class"),
     ({"ranges": {"a": (1, 0)}}, InvalidOption, "--range"),
-    ({"ranges": {"a": (0, 1e200)}}, InvalidSource, "too large to be divided"),
+    ({"columns": ["a"], "ranges": {"a": (0, 1e200)}}, InvalidSource, "too large to be divided"),
 ]
 
 
