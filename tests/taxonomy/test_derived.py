@@ -74,6 +74,17 @@ def test_infinite_dates_have_no_day() -> None:
     assert derived("dates", ["infinity", "2020-01-01", "2020-01-02"], "DATE").leaves == (1, 2)
 
 
+def test_a_value_that_the_rule_has_no_place_for_is_to_be_changed_in_a_view() -> None:
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE visits AS FROM (VALUES (DATE '2020-01-01'), (DATE 'infinity')) AS v(day)"
+        )
+        db = ppdm_sql.open(connection)
+        with pytest.raises(InvalidSource, match="1 of the 2 values of column 'day'") as refused:
+            db.generalize("visits", ["k >= 1 on day"], taxonomies={"day": "dates"}, into="safe")
+        assert "in a view" in refused.value.remedy and "infinity" not in str(refused.value)
+
+
 def test_a_column_with_null_has_prefixes_too() -> None:
     paths = derived("prefixes", ["A0", None, "A1", "B1"], "VARCHAR").paths()
     assert paths == [("A0", "A*", "*"), ("A1", "A*", "*"), ("B1", "*")]

@@ -276,7 +276,9 @@ class GeneralizationRun(RefinementRun):
             raise InvalidSource(
                 f"{missing} of the {len(leaves) - dictionary.has_null} values of column {name!r} are no "
                 f"leaves of its taxonomy. {values}",
-                "Add them to the taxonomy; `ppdm taxonomy suggest` writes a first draft.",
+                "Its rule knows no place for them: make them NULL or other values in a view."
+                if isinstance(self._taxonomies[name], DerivedTaxonomy)
+                else "Add them to the taxonomy; `ppdm taxonomy suggest` writes a first draft.",
             )
         return leaves
 
