@@ -13,7 +13,7 @@ import signal
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from ppdm_sql.engine.duckdb_engine import Engine
 
 _engines: WeakSet[Engine] = WeakSet()
+_watch: _Watch | None = None
+_MARK = 0
+"""Stands among the numbers of signals, of which none is 0."""
+_SECONDS_TO_HEAR = 5
 
 
 class SignalHandler(ABC):
@@ -37,35 +41,67 @@ def interruptible(engine: Engine) -> Engine:
     return engine
 
 
+class _Watch:
+    """The thread that is told of signals, and the pipe by which it is."""
+
+    def __init__(self, reader: int, writer: int) -> None:
+        self._reader, self._writer = reader, writer
+        self._caught_up = threading.Event()
+        threading.Thread(target=self._listen, name="ppdm signals", daemon=True).start()
+
+    def catch_up(self) -> None:
+        """Wait until it has heard of all signals that came before."""
+        self._caught_up.clear()
+        os.write(self._writer, bytes([_MARK]))
+        self._caught_up.wait(_SECONDS_TO_HEAR)
+
+    def _listen(self) -> None:
+        while numbers := os.read(self._reader, 64):
+            for number in numbers:
+                if number == _MARK:
+                    self._caught_up.set()
+                    continue
+                handler = signal.getsignal(number)
+                # where signals are held back, as around a commit, the handler is another one, and they come
+                # again
+                if isinstance(handler, SignalHandler) and handler.stops():
+                    _interrupt()
+        os.close(self._reader)
+
+
+def catch_up() -> None:
+    """Let the watching thread hear of all signals that have come, while their handler is still there.
+
+    Without it a handler that is about to be taken away would be asked nothing, and the next one be taken for
+    it.
+    """
+    if _watch is not None:
+        with suppress(OSError):  # the pipe is full
+            _watch.catch_up()
+
+
 @contextmanager
 def watched_signals() -> Iterator[None]:
     """Watch signals inside; not where somebody else does, nor on other threads than the main one."""
+    global _watch
     if os.name != "posix" or threading.current_thread() is not threading.main_thread():
         yield
         return
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    if before != -1:
+    watch = _Watch(reader, writer)
+    if before == -1:
+        _watch = watch
+    else:
         signal.set_wakeup_fd(before)
-    thread = threading.Thread(target=_watch, args=(reader,), name="ppdm signals", daemon=True)
-    thread.start()
     try:
         yield
     finally:
         if before == -1:
             signal.set_wakeup_fd(-1)
+            _watch = None
         os.close(writer)  # which ends the thread
-
-
-def _watch(reader: int) -> None:
-    while numbers := os.read(reader, 64):
-        for number in numbers:
-            handler = signal.getsignal(number)
-            # where signals are held back, as around a commit, the handler is another one, and they come again
-            if isinstance(handler, SignalHandler) and handler.stops():
-                _interrupt()
-    os.close(reader)
 
 
 def _interrupt() -> None:

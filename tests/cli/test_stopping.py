@@ -35,7 +35,7 @@ WORDS = ["suppress", "FILE", "people", "--require", "job, town, age -> ill = yes
 WORDS += ["--class", "class", "--into", "safe"]
 
 CHILD = """
-import os, signal, sys, threading
+import os, signal, sys, threading, time
 number, moment = getattr(signal, sys.argv[1]), sys.argv[2]
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from ppdm_sql.cli import main
@@ -58,7 +58,10 @@ def hooked(owner, name, before=None, after=None):
 def at(word, times=1):
     return lambda sql, *args, **kwargs: sql == word and again(times)
 
-if moment == "step":
+if moment == "step, heard late":
+    read = os.read
+    os.read = lambda *args: (read(*args), time.sleep(0.05))[0]
+if moment.startswith("step"):
     steps = []
     hooked(Refinement, "best", before=lambda *args: (steps.append(1), len(steps) == 4 and again(1)))
 elif moment == "collapse":
@@ -162,8 +165,9 @@ def test_what_is_dropped_is_dropped(file: Path, moment: str) -> None:
     assert not published(file)
 
 
-def test_an_early_state_is_not_taken_for_done(file: Path) -> None:
-    done = stopped(file, "step")
+@pytest.mark.parametrize("moment", ["step", "step, heard late"])
+def test_an_early_state_is_not_taken_for_done(file: Path, moment: str) -> None:
+    done = stopped(file, moment)
     assert done.returncode == 130
     assert "Stopped early, after " in done.stderr
     assert "% of the masked cells are suppressed" in done.stderr

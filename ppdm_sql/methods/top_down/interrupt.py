@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from ppdm_sql.engine.watching import SignalHandler
+from ppdm_sql.engine.watching import SignalHandler, catch_up
 from ppdm_sql.progress import Progress
 
 
@@ -45,4 +45,5 @@ def stop_on_interrupt(progress: Progress) -> Iterator[Interrupt]:
     try:
         yield flag
     finally:
+        catch_up()
         signal.signal(signal.SIGINT, before)
