@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.engine.statements import literal
 from ppdm_sql.errors import EngineError, PpdmError
 
 if TYPE_CHECKING:
@@ -49,9 +49,7 @@ def handed_over(
                 return engine.materialize("handover", exp.select(*wanted).from_(read))
         with _by_parquet(place, frame) as (read, number):
             made = engine.materialize("handover", exp.select(*wanted).from_(read))
-            counted = exp.select(exp.Count(this=exp.Star())).from_(made.expression())
-            ((found,),) = engine.look_up(render(counted), step="count handed")
-            if found != number:
+            if engine.size(made) != number:
                 raise unseen(place.shared)
             return made
 

@@ -9,7 +9,6 @@ from sqlglot import exp
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.person_columns import check_persons
-from ppdm_sql.engine.statements import render
 from ppdm_sql.lazy_dataclass import dataclass
 
 
@@ -49,7 +48,5 @@ def numbered_persons(engine: Engine, source: Table, person: Sequence[str]) -> Nu
     number = exp.Sub(this=exp.Window(this=exp.RowNumber(), order=order), expression=exp.convert(1))
     numbered = alias(exp.cast(number, "UINTEGER", dialect="duckdb"), "person")
     table = engine.materialize("persons", exp.select(exp.Star(), numbered).from_(everybody.subquery("e")))
-    counted = exp.select(exp.Count(this=exp.Star())).from_(table.expression())
-    ((persons,),) = engine.query(render(counted), step="persons")
     same = [exp.EQ(this=column(name, "s"), expression=column(key, "p")) for key, name in who.items()]
-    return NumberedPersons(table, exp.and_(*same), int(persons))
+    return NumberedPersons(table, exp.and_(*same), engine.size(table))

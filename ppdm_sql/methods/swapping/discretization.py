@@ -98,9 +98,8 @@ def discretized(
         f"JOIN {coded} AS b ON b.code = a.c{position} GROUP BY ALL",
     )
     values = engine.materialize("bins", statements.bind("swapping/bins", tables={"binned_codes": coded}))
-    ((size,),) = engine.query(f"SELECT count(*) FROM {values}", step="bins")
-    changed = list(atoms.coded)
-    changed[position] = Dictionary(Column(dictionary.column.name, "VARCHAR"), values, size, False)
+    changed, shown = list(atoms.coded), Column(dictionary.column.name, "VARCHAR")
+    changed[position] = Dictionary(shown, values, engine.size(values), False)
     return replace(atoms, table=table, coded=tuple(changed)), tuple(labels)
 
 

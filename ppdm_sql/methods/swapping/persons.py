@@ -80,10 +80,9 @@ def persons_of(
         "persons",
         f"SELECT {', '.join(columns)}, 1::BIGINT AS n FROM {rows.table} AS a {joined} GROUP BY {grouped}",
     )
-    ((number,),) = engine.query(f"SELECT count(*) FROM {table}", step="persons")
     kept = tuple(Kept(f"{WHO} {place}", column(f"k{place}")) for place in range(len(codes)))
     return SwappedPersons(
-        rows, tuple(person), Atoms(table, tuple(coded), kept, int(number)), tuple(range(known))
+        rows, tuple(person), Atoms(table, tuple(coded), kept, engine.size(table)), tuple(range(known))
     )
 
 
@@ -121,13 +120,13 @@ def _sets(
         "SELECT value, (row_number() OVER (ORDER BY value ASC) - 1)::UINTEGER AS code "
         f"FROM (SELECT DISTINCT value FROM {sets})",
     )
-    ((size,),) = engine.query(f"SELECT count(*) FROM {values}", step="sets")
     coded = engine.materialize(
         "coded_sets", f"SELECT {who}, v.code FROM {sets} AS s JOIN {values} AS v ON v.value = s.value"
     )
     same = " AND ".join(f"s.{code} = a.{code}" for code in codes)
     # no column can have an empty name, so nobody takes the sets for one
-    return f"JOIN {coded} AS s ON {same}", Dictionary(Column("", "VARCHAR"), values, int(size), False)
+    dictionary = Dictionary(Column("", "VARCHAR"), values, engine.size(values), False)
+    return f"JOIN {coded} AS s ON {same}", dictionary
 
 
 def rows_after(engine: Engine, persons: SwappedPersons, after: Atoms) -> tuple[Atoms, Atoms]:

@@ -225,8 +225,7 @@ def fix_records(
     is_free = _is_free(prices, reach)
     table = engine.materialize("free", f"SELECT {', '.join(columns)} FROM ({choices}) WHERE {is_free}")
     fixed = fixed_flows(engine, choices, prices, f"NOT ({is_free})")
-    ((rows,),) = engine.query(f"SELECT count(*) FROM {table}", step="free")
-    return FreeRecords(table, rows, free.fixed + fixed, prices, reach)
+    return FreeRecords(table, engine.size(table), free.fixed + fixed, prices, reach)
 
 
 def tied(

@@ -47,13 +47,13 @@ def settled(
 
     Cost: some three scans of the rows a round.
     """
-    before = _rows(engine, rows)
+    before = engine.size(rows)
     while True:
         next_rows = engine.materialize("settled", round_sql(rows, groupings(rows)))
         engine.discard(rows)
         rows = engine.materialize("within", _within_sql(next_rows), {"least": records - most})
         engine.discard(next_rows)
-        after = _rows(engine, rows)
+        after = engine.size(rows)
         if once or after in (before, 0):
             return rows
         before = after
@@ -62,11 +62,6 @@ def settled(
 def _within_sql(rows: Table) -> str:
     states = f"SELECT state FROM {rows} GROUP BY state HAVING sum(n) >= $least"
     return f"SELECT r.* FROM {rows} AS r SEMI JOIN ({states}) AS s ON s.state = r.state"
-
-
-def _rows(engine: Engine, table: Table) -> int:
-    ((rows,),) = engine.query(f"SELECT count(*) FROM {table}", step="rows")
-    return int(rows)
 
 
 class SettledMeasure(AllowedMeasure):

@@ -196,10 +196,6 @@ GROUP BY
   1,
   2;
 
-SELECT
-  COUNT(*)
-FROM free;
-
 CREATE TEMPORARY TABLE ties AS
 SELECT
   w0,

@@ -47,7 +47,3 @@ SELECT DISTINCT
   b.label AS value,
   CAST(b.bin AS BIGINT) AS code
 FROM binned_codes AS b;
-
-SELECT
-  COUNT(*)
-FROM bins;
