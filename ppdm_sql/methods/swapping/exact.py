@@ -5,7 +5,7 @@
    prices that want to move farther are widened, all others get smaller; as long as there are too many classes
    their reduced costs are rounded, and a sample of them is taken.
 2. In large tables first prices come from a sample of the records, and records that no price within reach
-   frees are set apart.
+   frees are set apart. The posteriors of a few free records are held in memory.
 3. A program decides the records near a tie (see :mod:`ppdm_sql.methods.swapping.restricted_program`). It is
    solved again with a larger limit until its plan is within the limit of the bound, which proves it optimal.
 
@@ -76,7 +76,7 @@ class Solution:
         moved: Records of each class by choice, the last one staying.
         objective: What the plan costs, in units of 1 / SCALE.
         bound: What every plan costs at least; None where nothing is proved.
-        rounds: Scans of the records, each a GROUP BY.
+        rounds: Looks at the records: each a GROUP BY, or a pass over them in memory.
     """
 
     prices: Prices

@@ -68,7 +68,9 @@ class FreePosteriors:
         rows = engine.arrays(query, step="free_posteriors")
         order = np.argsort(rows["kind"], kind="stable")
         kinds = rows["kind"][order].astype(np.int64)
-        posteriors = np.stack([rows[name][order].astype(np.int64) for name in names])
+        posteriors = np.empty((len(names), len(kinds)), dtype=np.int64)
+        for name, row in zip(names, posteriors, strict=True):
+            row[:] = rows.pop(name)[order]
         posteriors[kinds % categories, np.arange(len(kinds))] = FORBIDDEN
         ends = np.searchsorted(kinds, np.arange(2 * categories + 1))
         return cls(ends, rows["n"][order].astype(np.int64), posteriors)
