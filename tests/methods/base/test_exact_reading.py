@@ -229,8 +229,8 @@ def test_a_collation_is_seen_in_tables_and_views(
 ) -> None:
     connection.execute(made.replace("{}", quoted(name)))
     engine, tables = Engine(connection), list[str]()
-    probe = engine.probe
-    monkeypatch.setattr(engine, "probe", lambda select: tables.append(name) or probe(select))
+    make = engine.materialize
+    monkeypatch.setattr(engine, "materialize", lambda *given: tables.append(name) or make(*given))
     columns = [item for item in engine.columns(engine.find(name)) if item.name == "name"]
     assert is_plain(exact_values(engine, engine.find(name), columns)) is not collated
     assert bool(tables) is (probed or name == "COLLATE")
