@@ -14,7 +14,7 @@ _BEFORE_A_TABLE_READ = (exp.From, exp.Join, exp.Describe)
 
 
 def tables_read(sql: str, overlays: Mapping[str, str]) -> list[Table]:
-    """List the tables of the user's that a statement reads; working tables have no database in their names.
+    """List the tables of the user's that a statement reads; working tables have no schema in their names.
 
     Args:
         sql: The statement; nothing is listed of one that cannot be parsed.
@@ -33,8 +33,8 @@ def tables_read(sql: str, overlays: Mapping[str, str]) -> list[Table]:
     for table in tree.find_all(exp.Table):
         if not isinstance(table.parent, _BEFORE_A_TABLE_READ):
             continue
-        if table.catalog:
-            found.append(Table(table.name, table.db, table.catalog))
+        if table.db:
+            found.append(Table(table.name, table.db, table.catalog or None))
         elif table.name in overlays:
             found += tables_read(overlays[table.name], overlays)
     return list(dict.fromkeys(found))
@@ -44,7 +44,7 @@ def as_typed(table: Table, place: tuple[str, str] | None) -> str:
     """Write the name of a table as it is typed where the user is.
 
     Args:
-        table: By all its parts.
+        table: With its schema.
         place: The current database and schema, if they are known.
 
     Example:
@@ -54,7 +54,7 @@ def as_typed(table: Table, place: tuple[str, str] | None) -> str:
     """
     catalog, schema = place or (None, None)
     parts = [table.name]
-    if table.catalog not in (catalog, "temp"):
+    if table.catalog not in (catalog, "temp", None):
         parts = [str(table.catalog), str(table.schema), table.name]
     elif table.schema not in (schema, "main"):
         parts = [str(table.schema), table.name]

@@ -133,7 +133,7 @@ class RandomizeRun(Run[Randomized]):
             self._read_elsewhere()
         self._records()
         asked = [(item, self.columns[item.column]) for item in self.roles.asked]
-        number, noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress)
+        number, noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress, self.source)
         key = run_key(self.request.key_file, self.request.seed, dry=engine.dry)
         persons = self._persons(noisy) if self.roles.person else None
         self._notice(key, persons, noisy)
