@@ -71,14 +71,14 @@ class Engine:
         owned: bool = False,
     ) -> None:
         self.connection = connection
-        self.tracer: Callable[[Statement], None] | None = None
-        self.dry = False
-        self.committed = False
+        self.tracer: Callable[[Statement], None] | None = None  # told of each statement of a step
+        self.dry = False  # whether what is for good is shown alone
+        self.committed = False  # whether the last transaction was
         self.given: dict[str, Table] = {}  # loaded files and frames, by the names that the user has for them
         self.read_as: dict[str, Mapping[str, object]] = {}  # how they are read again
         self.read_notices: dict[str, Sequence[str]] = {}  # what the user should know of how they were read
-        self.place: tuple[str, str] | None = None
-        self.spark: Place | None = None
+        self.place: tuple[str, str] | None = None  # the database and schema that were last seen as current
+        self.spark: Place | None = None  # where tables live that are not in DuckDB
         self.sources: dict[Table, Source] = {}  # of tables that live elsewhere, by their stand-ins
         self._spill = spill
         self._owned = owned
@@ -110,7 +110,7 @@ class Engine:
         return self._run_statement(sql, params, step)
 
     def look_up(self, sql: str, params: Mapping[str, object] | None = None, *, step: str) -> Rows:
-        """Ask what the catalogue or the connection knows; the tracer is not told."""
+        """Run what is no step, as a look at the catalogue or a note for later runs; untraced, even dry."""
         tracer, self.tracer = self.tracer, None
         try:
             return self.query(sql, params, step=step)
