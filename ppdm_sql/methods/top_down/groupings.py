@@ -51,7 +51,8 @@ WORTH_SWEEPING, MOST_SUMS = 5000, 16
 """Rows from which on the candidates of all attributes are asked about at once, and sums with a condition that
 are cheaper than an aggregation for each attribute."""
 WORTH_SEPARATING = 100_000
-"""Rows from which on an aggregation for each attribute is cheaper than one of the parts of all of them."""
+"""Rows from which on an aggregation for each attribute is cheaper than one of the parts of all of them, and a
+scan with many sums than a table made for the candidates."""
 
 
 class Grouping(ABC):

@@ -18,7 +18,7 @@ from ppdm_sql.methods.top_down.grouping_sql import Keys, needed
 from ppdm_sql.methods.top_down.swept_parts import WORD_BITS, SweptParts, counted_parts_sql
 from ppdm_sql.privacy import Formula
 
-MOST_WORDS, MOST_GROUPS = 48, 1 << 17
+MOST_WORDS, MOST_GROUPS = 96, 1 << 17
 """Sums up to which one scan of all candidates is cheaper than a table made for them, and groups up to which,
 if there may be so many, their counts are read."""
 
