@@ -36,6 +36,7 @@ from ppdm_sql.methods.top_down.grouping_sql import (
     specializations_sql,
     totals,
 )
+from ppdm_sql.methods.top_down.swept_counts import MOST_WORDS, PartsInMemory
 from ppdm_sql.methods.top_down.swept_parts import SweptParts, sweep_sql
 from ppdm_sql.privacy import Formula
 
@@ -50,7 +51,8 @@ WORTH_SWEEPING, MOST_SUMS = 5000, 16
 """Rows from which on the candidates of all attributes are asked about at once, and sums with a condition that
 are cheaper than an aggregation for each attribute."""
 WORTH_SEPARATING = 100_000
-"""Rows from which on an aggregation for each attribute is cheaper than one of the parts of all of them."""
+"""Rows from which on an aggregation for each attribute is cheaper than one of the parts of all of them, and a
+scan with many sums than a table made for the candidates."""
 
 
 class Grouping(ABC):
@@ -166,6 +168,7 @@ class CountedGrouping(Grouping):
         self._horizon = {i: horizon[i] for i in self.attributes}
         self._base = count_table(engine, atoms, self._coarse(), counted)
         self._projections: list[CountTable] = []
+        self._by_parts = PartsInMemory(engine, atoms.counted)
         self._within_reach: dict[int, Cut] = {}  # by identity; kept, so that no other cut gets its number
 
     @property
@@ -215,6 +218,8 @@ class CountedGrouping(Grouping):
     def after_specializations(
         self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
     ) -> Floats:
+        if (numbers := self.swept(cuts, candidates, formulas)) is not None:
+            return numbers
         (attribute, _), *others = candidates
         if any(other != attribute for other, _ in others):
             return self._sweep(cuts, candidates, formulas)
@@ -266,10 +271,32 @@ class CountedGrouping(Grouping):
         (row,) = self._engine.query(text, params | own, step="sweep")
         return np.array(row, dtype=np.float64).reshape(len(candidates), len(formulas))
 
+    def swept(
+        self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
+    ) -> Floats | None:
+        """Measure the states after candidates of any sort in one scan, and the rest in memory.
+
+        Returns:
+            What :meth:`after` gives; None where the database is to do it: not all formulas are of counts, or
+            there may be many groups or many sums.
+        """
+        if not (self.is_large and self._by_parts.serves(len(candidates), formulas)):
+            return None
+        # Parts of one attribute are looked up together where they are counted in one word.
+        order = sorted(range(len(candidates)), key=lambda row: candidates[row][0])
+        counts, keys, params, parts = self._swept_parts(cuts, [candidates[row] for row in order])
+        # What is taken out leaves a rest that has no number; of what is split, the last part needs none.
+        taken = [(a, made[:-1] if cuts[a].disjoint else made) for a, made in parts.of_candidates]
+        parts = SweptParts(taken, parts.of_code, counts.records)
+        radices = {i: int(cuts[i].parts.max()) + 1 for key in keys for i in key}
+        found = self._by_parts.measure(counts, keys, params, parts, radices, formulas)
+        return None if found is None else found[np.argsort(order)]
+
     def needs_table(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> bool:
         """Whether candidates of several attributes have too many parts to be measured in one row."""
         sums = sum(len(cuts[a].split(candidate)) - 1 for a, candidate in candidates) * len(needed(formulas))
-        return sums > MOST_SUMS and len({attribute for attribute, _ in candidates}) > 1
+        few = MOST_SUMS if self._base.rows < WORTH_SEPARATING else MOST_WORDS
+        return sums > few and len({attribute for attribute, _ in candidates}) > 1
 
     def after_all(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
         """Measure the states after candidates of any attributes; one scan, then some of what it leaves."""

@@ -41,6 +41,17 @@ class HeldGrouping(CountedGrouping):
         self.groups = int(numbers[0, 0])
         return numbers
 
+    def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
+        """Measure the state after each candidate: those that take parts out beside those that split."""
+        numbers = self.swept(cuts, candidates, formulas)
+        return super().after(cuts, candidates, formulas) if numbers is None else numbers
+
+    def swept(
+        self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
+    ) -> Floats | None:
+        """Measure the states after candidates of any sort in one scan, where the counts are not held."""
+        return None if self._serves(formulas) else super().swept(cuts, candidates, formulas)
+
     def after_disclosures(
         self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
     ) -> Floats:
@@ -78,7 +89,7 @@ class HeldGrouping(CountedGrouping):
     def _serves(self, formulas: Sequence[Formula]) -> bool:
         # Who asks to see the statements is to see those of the search too.
         few = self._base.rows <= WORTH_HOLDING and self._engine.tracer is None
-        return few and all(formula.of_counts for formula in formulas)
+        return few and all(formula.of_counts and formula.total != "sum" for formula in formulas)
 
     def _holding(
         self, states: Sequence[Cuts], formulas: Sequence[Formula], split: Mapping[int, Codes] | None = None

@@ -135,24 +135,35 @@ def taken_parts_sql(
     ``number`` writes the number by a formula of what a group holds, and of its parts, the rest last.
     """
     counted = needed(formulas)
-    numbered, groups = group_keys(keys)
-    coded, summed, unpacked, params = [numbered], [sums(counted)], list(counted), dict[str, object]()
-    for w, fields in enumerate(parts.words()):
-        weight, own = parts.weight(fields, f"weight{w}")
-        params |= own
-        coded.append(f"{weight} AS weight{w}")
-        summed += [f"sum({c} * weight{w})::BIGINT AS {c}_word{w}" for c in counted]
-        unpacked += [
+    grouped, params = counted_parts_sql(counts, keys, parts, counted)
+    unpacked = [
+        *counted,
+        *(
             f"{parts.count(f'{c}_word{w}', place)} AS {c}_{part}"
+            for w, fields in enumerate(parts.words())
             for place, (_, part) in enumerate(fields)
             for c in counted
-        ]
+        ),
+    ]
     numbers = list[str]()
     for _, made in parts.of_candidates:
         taken = [{c: f"{c}_{part}" for c in counted} for part in made]
         rest = {c: f"({' - '.join([c, *(names[c] for names in taken)])})" for c in counted}
         numbers += [number(formula, {c: c for c in counted}, [*taken, rest]) for formula in formulas]
-    rows = f"SELECT {', '.join([*coded, *counted])} FROM {counts}"
-    grouped = f"SELECT {', '.join(summed)} FROM ({rows}) GROUP BY {groups}"
     told = f"SELECT {', '.join(unpacked)} FROM ({grouped})"
     return f"SELECT {', '.join(numbers)} FROM ({told}) AS groups", params
+
+
+def counted_parts_sql(
+    counts: Table, keys: Keys, parts: SweptParts, counted: Sequence[str]
+) -> tuple[str, dict[str, object]]:
+    """Write what each group holds, and the words that its parts are counted in, a row for each group."""
+    numbered, groups = group_keys(keys)
+    coded, summed, params = [numbered], [sums(counted)], dict[str, object]()
+    for w, fields in enumerate(parts.words()):
+        weight, own = parts.weight(fields, f"weight{w}")
+        params |= own
+        coded.append(f"{weight} AS weight{w}")
+        summed += [f"sum({c} * weight{w})::BIGINT AS {c}_word{w}" for c in counted]
+    rows = f"SELECT {', '.join([*coded, *counted])} FROM {counts}"
+    return f"SELECT {', '.join(summed)} FROM ({rows}) GROUP BY {groups}", params
