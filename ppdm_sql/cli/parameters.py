@@ -19,6 +19,7 @@ from ppdm_sql.cli.options import Attach, Debug, MemoryLimit, OutputFormat, Quiet
 from ppdm_sql.cli.output import Format, notice
 from ppdm_sql.cli.progress import progress
 from ppdm_sql.cli.trace import traced
+from ppdm_sql.engine.opening import remove_database
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.options import OPTIONS, Form, Option
 from ppdm_sql.progress import Progress
@@ -135,8 +136,7 @@ def _made(db: ppdm_sql.Database, file: Path, *, on: bool, quiet: bool) -> Iterat
     except BaseException:
         if on and _is_empty(db):
             db.close()
-            for left in (file, file.with_name(f"{file.name}.wal")):
-                left.unlink(missing_ok=True)
+            remove_database(file)
         elif on:
             notice(f"Made {file}.", quiet=quiet)
         raise

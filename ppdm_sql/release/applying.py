@@ -46,6 +46,7 @@ class Applied:
             not in the table.
         to: The folder or table outside of the database with the rows, if there is one.
         placed: Rows that were written there.
+        counts_persons: Whether the requirements count persons, so that none of them could be measured.
     """
 
     release: str
@@ -57,6 +58,7 @@ class Applied:
     left_out: int = 0
     to: str | None = None
     placed: int = 0
+    counts_persons: bool = False
 
     @property
     def holds(self) -> bool:
@@ -127,7 +129,8 @@ def apply(
                 placed.write_rows(PlacedRows.of_table(target, names, unfolded))
                 placed.publish()
     written = (None, 0) if placed is None else (placed.target, sum(file.rows for file in placed.files))
-    return Applied(row.release, into, rows, counts, tuple(found), unmeasured, left, *written)
+    persons = recoding.shape.person is not None
+    return Applied(row.release, into, rows, counts, tuple(found), unmeasured, left, *written, persons)
 
 
 def _in_known(engine: Engine, row: CatalogueRow, recoding: Recoding) -> tuple[exp.Select, int, int]:
