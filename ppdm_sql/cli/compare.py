@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 import ppdm_sql
+from ppdm_sql.cli.failures import IN_MEMORY
 from ppdm_sql.cli.options import DatabasePath
 from ppdm_sql.cli.output import notice, print_tables
 from ppdm_sql.cli.parameters import Common, Given, takes
@@ -23,11 +24,12 @@ EXAMPLES = (
 
 
 def _opened(database: Path, given: Given, common: Common) -> AbstractContextManager[ppdm_sql.Database]:
-    """Open the file, for writing only where a release is published or the file has to be made."""
-    if "keep_best" not in given and (str(database) == ":memory:" or database.exists()):
-        return common.reading(database)
-    source = given["tables"]
-    return common.opened(database, source=source if isinstance(source, str) else None)
+    """Open the file, for writing only where a release is published; else none is made, either."""
+    source = given["tables"] if isinstance(given["tables"], str) else None
+    if "keep_best" in given:
+        return common.opened(database, source=source)
+    made_for_nothing = common.is_elsewhere(source) and not database.exists()
+    return common.reading(IN_MEMORY if made_for_nothing else database)
 
 
 @takes("compare")

@@ -56,8 +56,7 @@ class Common:
                 removed again where the command fails.
             create: Make a file that is not there in any case.
         """
-        outside = _is_elsewhere(source, self.attach) or self.elsewhere is not None
-        new = (create or outside) and _is_missing(database)
+        new = (create or self.is_elsewhere(source)) and _is_missing(database)
         place = ":memory:" if new and self.sql else database
         with (
             ppdm_sql.open(
@@ -92,6 +91,12 @@ class Common:
             db.progress = self.progress()
             yield db
 
+    def is_elsewhere(self, source: str | None) -> bool:
+        """Tell whether what is read need not be in the file of the command."""
+        if self.elsewhere is not None:
+            return True
+        return source is not None and (is_data_file(source) or bool(self.attach))
+
     @property
     def elsewhere(self) -> str | None:
         """The URL of where tables live that are not in the file, if the command takes one."""
@@ -117,11 +122,6 @@ class CommonOfSpark(Common):
 def attached(texts: Sequence[str] | None) -> dict[str, str]:
     """Read what ``--attach`` was given, by name."""
     return dict(attachment(text) for text in texts or ())
-
-
-def _is_elsewhere(source: str | None, attach: Sequence[str] | None) -> bool:
-    """Tell whether what is read need not be in the file of the command."""
-    return source is not None and (is_data_file(source) or bool(attach))
 
 
 def _is_missing(database: str | Path) -> bool:

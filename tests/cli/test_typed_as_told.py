@@ -120,6 +120,18 @@ def test_comparing_needs_a_file_that_can_be_read_only(odd: Path) -> None:
     assert (told.exit_code, "open read-only" in told.stderr) == (3, True), told.stderr
 
 
+def test_comparing_makes_no_file_that_holds_nothing(odd: Path, tmp_path: Path) -> None:
+    execute(odd, f"COPY t TO '{tmp_path / 't.parquet'}'")
+    words = ["--qi", '" age "', "--k", "5", "--quiet"]
+    found = ppdm("compare", str(tmp_path / "new.duckdb"), str(tmp_path / "t.parquet"), *words)
+    assert (found.exit_code, list(tmp_path.glob("new*"))) == (0, []), found.stderr
+    best = ["--keep-best", "loss", "--into", "best"]
+    found = ppdm("compare", str(tmp_path / "new.duckdb"), str(tmp_path / "t.parquet"), *words, *best)
+    assert (found.exit_code, (tmp_path / "new.duckdb").exists()) == (0, True), found.stderr
+    told = ppdm("compare", str(tmp_path / "other.duckdb"), "nope", *words)
+    assert (told.exit_code, "There is no database file" in told.stderr) == (3, True), told.stderr
+
+
 def test_a_database_that_is_open_read_only_is_told_in_words(odd: Path) -> None:
     with ppdm_sql.open(odd, read_only=True) as db:
         for work in (
