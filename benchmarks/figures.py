@@ -27,6 +27,29 @@ TABLE = re.compile(
     r"(?P<begin><!-- figures: (?P<table>[\w-]+) -->\n).*?(?P<end><!-- end of figures -->)", re.S
 )
 Cell: TypeAlias = str | int | float | None
+SIZES = (45_222, 1_000_000, 10_000_000)
+LIMITS: Mapping[str, Mapping[str, tuple[float | None, ...]]] = {
+    "suppress": {"PDA": (4, 1.2, 0.6)},
+    "generalize": {
+        f"{name} k={k}": limits
+        for name, limits in {
+            "tds-14": (4, 1.8),
+            "tds-8": (3, 1.1),
+            "tds-3x5": (5, 1.6),
+            "hce-9+3": (5, 3),
+        }.items()
+        for k in (5, 10, 50)
+    },
+    "swap": {"income": (4, 1.8, 1.5), "marital_status": (6, 2.4, 2), "occupation": (10, 4, 3)},
+    "audit": {
+        f"{macro} {sensitive}, 8 columns": (None, limit)
+        for macro, limit in {"confidence": 1.5, "diversity": 1.5, "closeness": 2}.items()
+        for sensitive in ("occupation", "hours_per_week")
+    },
+    "reconstruct": {"gaussian, salary": (None, 1.5, 1.2), "gaussian, all by class": (None, 1.5, 1.2)},
+    "integrate": {"two parties k=10, wall time": (1.6, 1.4)},
+}
+"""The ratios that the project set itself, for each of the sizes: CPU time over the floor's, of one thread."""
 HEADS = {
     "setting": "setting",
     "records": "records",
@@ -194,8 +217,34 @@ def _rounded(line: Line) -> dict[str, object]:
     return {name: round(value, 3) if isinstance(value, float) else value for name, value in known.items()}
 
 
+def limits(lines: Sequence[Line]) -> str:
+    """Write what was measured of one thread beside the limits, where both or one of them is known."""
+    ratios: dict[tuple[str, str, int], float | None] = {}
+    for line in lines:
+        if isinstance(line, Row):
+            if line.table == "integrate":
+                records, wall = int(str(line.of["records"])), float(str(line.cells["ratio, wall"]))
+                ratios[line.table, f"two parties k={line.of['k']}, wall time", records] = wall
+        elif line.threads == 1:
+            ratios[line.table, line.setting, line.records] = line.ratio_cpu
+    cells = []
+    for name, settings in LIMITS.items():
+        for setting, wanted in settings.items():
+            found = [ratios.get((name, setting, records)) for records in SIZES]
+            pairs = zip(found, (*wanted, None, None), strict=False)
+            cells.append([f"{name}: {setting}", *(_number(one) for pair in pairs for one in pair)])
+    heads = [head for records in SIZES for head in (f"{records:,}", "limit")]
+    return markdown(["run", *heads], cells)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
 def table(name: str, lines: Sequence[Line]) -> str:
     """Write one table in Markdown; columns of which nothing is known are left out."""
+    if name == "limits":
+        return limits(lines)
     own = [row for row in lines if isinstance(row, Row) and row.table == name]
     if own:
         return _table_of_rows(own)

@@ -130,6 +130,19 @@ class OpenResult(EngineError):
     """A statement that DuckDB does not run while a result on the same connection is still read."""
 
 
+def no_records(table: str) -> InvalidSource:
+    """Say that a table is empty.
+
+    Example:
+        >>> no_records("visits").problem
+        "Table 'visits' has no records."
+    """
+    return InvalidSource(
+        f"Table {table!r} has no records.",
+        "Give a table with at least one; rows with a count of 0 stand for none.",
+    )
+
+
 def kind_of(value: object) -> str:
     """Name what was given by its type, never by its contents, which may be cells.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.audit.findings import summed_up, worst_groups
-from ppdm_sql.audit.identifiable import identifiable, known_columns
+from ppdm_sql.audit.identifiable import NOTHING_KNOWN, KnownColumns, identifiable, known_columns
 from ppdm_sql.audit.judging import judge_classes
 from ppdm_sql.audit.model import Finding, Group
 from ppdm_sql.audit.questions import Judged, Question, grouping_columns, questions
@@ -160,8 +160,9 @@ def audit(
         _refuse_persons(person)
         return _first_look(engine, table, count)
     with engine.workspace():
-        asked, given = _spelled(engine, table, requirements), (confidential, sensitive, by)
-        run = _AuditRun(engine, table, asked, quasi_identifier or (), count, given, person)
+        asked = _spelled(engine, table, requirements)
+        known = KnownColumns(confidential, sensitive, by)
+        run = _AuditRun(engine, table, asked, quasi_identifier or (), count, known, person)
         if not allow_absent:
             _refuse_absent(run.findings)
         everybody = None if population is None else _population(engine, population, run, count)
@@ -223,7 +224,7 @@ class _AuditRun:
         requirements: Sequence[Asked],
         quasi_identifier: Sequence[str],
         count: str | None,
-        given: tuple[Sequence[str], Sequence[str], Sequence[str]] = ((), (), ()),
+        known: KnownColumns = NOTHING_KNOWN,
         person: Sequence[str] = (),
         cut: RecordedCut | None = None,
     ) -> None:
@@ -231,15 +232,15 @@ class _AuditRun:
         names = [item.name for item in columns]
         asked = questions(requirements, names, table=table.name)
         explicit = grouping_columns(quasi_identifier, names, table=table.name) if quasi_identifier else None
-        self.confidential, self.sensitive, self.by = known_columns(*given, names, table=table.name)
-        self._exposes = bool(self.by) and not (self.confidential and not self.sensitive)
-        self.groupings = _groupings(asked, explicit, self.by if self._exposes else ())
+        self.known = known = known_columns(known, names, table=table.name)
+        self._exposes = bool(known.by) and not (known.confidential and not known.sensitive)
+        self.groupings = _groupings(asked, explicit, tuple(known.by) if self._exposes else ())
         used = [
             *(item.columns for item in asked),
             *self.groupings,
-            self.by,
-            self.confidential,
-            self.sensitive,
+            known.by,
+            known.confidential,
+            known.sensitive,
         ]
         counted = count_column(count, columns, table=table.name)
         self.person = person_columns(person, columns, count=count, table=table.name)
@@ -268,7 +269,7 @@ class _AuditRun:
         from ppdm_sql.audit.report import Audit
         from ppdm_sql.audit.risks import class_sizes, risks
 
-        collapsed = self.collapsed
+        collapsed, known = self.collapsed, self.known
         return Audit(
             findings=tuple(self.findings),
             worst=tuple(self.worst(groups)),
@@ -277,8 +278,8 @@ class _AuditRun:
                 risk for qi in self.groupings for risk in risks(collapsed, qi, everybody, risk_threshold)
             ),
             inferences=count_inferences(collapsed, self.templates, thresholds),
-            identifiable=tuple(identifiable(collapsed, name, self.by) for name in self.confidential),
-            exposure=exposure(collapsed, self.by, self.sensitive, self._types) if self._exposes else None,
+            identifiable=tuple(identifiable(collapsed, name, known.by) for name in known.confidential),
+            exposure=exposure(collapsed, known.by, known.sensitive, self._types) if self._exposes else None,
             counted=collapsed.unit,
         )
 

@@ -23,7 +23,7 @@ from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.person_columns import check_persons
 from ppdm_sql.engine.source import source_of
 from ppdm_sql.engine.statements import Scalar, bind, render
-from ppdm_sql.errors import ColumnRoleError, InvalidSource
+from ppdm_sql.errors import ColumnRoleError, no_records
 from ppdm_sql.lazy_dataclass import dataclass
 
 
@@ -117,10 +117,7 @@ class Collapsed:
         """
         number = self.engine.size(self.classes(quasi_identifier))
         if not number:
-            raise InvalidSource(
-                f"Table {self.source.name} has no records.",
-                "Give a table with at least one; rows with a count of 0 stand for none.",
-            )
+            raise no_records(self.source.name)
         return number
 
     def cells(self, quasi_identifier: Sequence[str], sensitive: str) -> Table:

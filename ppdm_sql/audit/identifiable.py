@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.audit.model import Identifiable, IdentifiableValue
@@ -14,36 +15,46 @@ MOST_VALUES = 100
 """Confidential values that are listed at most, those with the most identifiable records first."""
 
 
-def known_columns(
-    confidential: Sequence[str],
-    sensitive: Sequence[str],
-    by: Sequence[str],
-    columns: Sequence[str],
-    *,
-    table: str,
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Find the columns that others may know, and before them those of which they may tell too much.
+class KnownColumns(NamedTuple):
+    """Columns that others may know, and those that they may give away.
+
+    Args:
+        confidential: Columns whose values the known ones may give away record by record.
+        sensitive: Columns of which the classes of the known ones may tell too much.
+        by: The known ones.
+    """
+
+    confidential: Sequence[str] = ()
+    sensitive: Sequence[str] = ()
+    by: Sequence[str] = ()
+
+
+NOTHING_KNOWN = KnownColumns()
+
+
+def known_columns(asked: KnownColumns, columns: Sequence[str], *, table: str) -> KnownColumns:
+    """Find the columns, spelled as in the table.
 
     Raises:
         UnknownColumn: The table has no such column.
         ColumnRoleError: A column is named twice, or is known and shall not be.
         InvalidOption: Nothing says what others may know.
     """
-    if not by and (confidential or sensitive):
-        given = "--confidential" if confidential else "--sensitive"
+    if not asked.by and (asked.confidential or asked.sensitive):
+        given = "--confidential" if asked.confidential else "--sensitive"
         raise InvalidOption(
             f"{given} is given without --by.", "Name what others may know: --by Age,Gender,Location."
         )
-    known = resolve_all(by, columns, table=table)
-    found = []
+    known = resolve_all(asked.by, columns, table=table)
+    confidential = resolve_all(asked.confidential, columns, table=table)
+    sensitive = resolve_all(asked.sensitive, columns, table=table)
     for role, names in (("confidential", confidential), ("sensitive", sensitive)):
-        found.append(resolve_all(names, columns, table=table))
-        for name in found[-1]:
+        for name in names:
             if name in known:
                 raise ColumnRoleError(
                     f"Column {name!r} cannot be both {role} and known to others.", "Name it in one role only."
                 )
-    return found[0], found[1], known
+    return KnownColumns(confidential, sensitive, known)
 
 
 def identifiable(collapsed: Collapsed, confidential: str, by: Sequence[str]) -> Identifiable:

@@ -16,7 +16,7 @@ from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import bind, text
-from ppdm_sql.errors import InvalidSource
+from ppdm_sql.errors import no_records
 from ppdm_sql.lazy_dataclass import dataclass
 
 SAMPLE = 1000
@@ -175,10 +175,7 @@ class _Profiling:
         found = [self._column(item) for item in self._columns]
         records = max((records for records, _ in found), default=0)
         if not records:
-            raise InvalidSource(
-                f"Table {self._table.name} has no records.",
-                "Give a table with at least one; rows with a count of 0 stand for none.",
-            )
+            raise no_records(self._table.name)
         columns = tuple(item for _, item in found)
         return Profile(records, columns, tuple(self._pairs(_paired(columns), records)))
 

@@ -79,8 +79,15 @@ def print_error(error: Exception, *, debug: bool) -> int:
         typer.echo(f"The engine's words: {error.engine_text}", err=True)
     typer.echo(f"Error: {known.problem}", err=True)
     if known.remedy:
-        typer.echo(_WITH_OPTIONS.get(known.remedy, known.remedy), err=True)
+        typer.echo(_typed(known.remedy), err=True)
     return known.exit_code if known is error else UNEXPECTED_EXIT
+
+
+def _typed(remedy: str) -> str:
+    """Give what to type on the command line where Python is advised otherwise."""
+    for advice, typed in _WITH_OPTIONS.items():
+        remedy = remedy.replace(advice, typed)
+    return remedy
 
 
 def _unexpected(error: Exception) -> PpdmError:

@@ -26,7 +26,7 @@ from ppdm_sql.engine.redacting import redacted
 from ppdm_sql.engine.settings import ORDINARY, setting
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.engine.statements import Statement
-from ppdm_sql.errors import Conflict, EngineError, OpenResult, UnknownTable, choices
+from ppdm_sql.errors import Conflict, EngineError, OpenResult, PpdmError, UnknownTable, choices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,14 +71,14 @@ class Engine:
         owned: bool = False,
     ) -> None:
         self.connection = connection
-        self.tracer: Callable[[Statement], None] | None = None
-        self.dry = False
-        self.committed = False
+        self.tracer: Callable[[Statement], None] | None = None  # told of each statement of a step
+        self.dry = False  # whether what is for good is shown alone
+        self.committed = False  # whether the last transaction was
         self.given: dict[str, Table] = {}  # loaded files and frames, by the names that the user has for them
         self.read_as: dict[str, Mapping[str, object]] = {}  # how they are read again
         self.read_notices: dict[str, Sequence[str]] = {}  # what the user should know of how they were read
-        self.place: tuple[str, str] | None = None
-        self.spark: Place | None = None
+        self.place: tuple[str, str] | None = None  # the database and schema that were last seen as current
+        self.spark: Place | None = None  # where tables live that are not in DuckDB
         self.sources: dict[Table, Source] = {}  # of tables that live elsewhere, by their stand-ins
         self._spill = spill
         self._owned = owned
@@ -86,6 +86,7 @@ class Engine:
         self._numbers = count()
         self._working: list[tuple[str, Table]] = []
         self._sizes: dict[Table, int] = {}
+        self._overlays: dict[str, str] = {}  # the SELECT of each temporary view
         self._functions: list[str] = []
         self._depth = self._settling = 0
         self._inside = False
@@ -109,7 +110,7 @@ class Engine:
         return self._run_statement(sql, params, step)
 
     def look_up(self, sql: str, params: Mapping[str, object] | None = None, *, step: str) -> Rows:
-        """Ask what the catalogue or the connection knows; the tracer is not told."""
+        """Run what is no step, as a look at the catalogue or a note for later runs; untraced, even dry."""
         tracer, self.tracer = self.tracer, None
         try:
             return self.query(sql, params, step=step)
@@ -144,21 +145,10 @@ class Engine:
 
     def overlay(self, select: exp.Expression | str) -> Table:
         """Make a temporary view of a SELECT, to be read in the place of a table during this run."""
-        view = self._new("VIEW", "view")
-        self._run_statement(f"CREATE TEMP VIEW {view} AS {statements.render(select)}", None, "overlay")
+        view, text = self._new("VIEW", "view"), statements.render(select)
+        self._overlays[view.name] = text
+        self._run_statement(f"CREATE TEMP VIEW {view} AS {text}", None, "overlay")
         return view
-
-    def probe(self, select: exp.Expression) -> str:
-        """Give the statement that makes a table of a SELECT without rows; the tracer is not told."""
-        tracer, self.tracer = self.tracer, None
-        try:
-            table = self.materialize("probe", select)
-            found = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = $name"
-            ((text,),) = self.query(found, {"name": table.name}, step="probe")
-            self.discard(table)
-        finally:
-            self.tracer = tracer
-        return str(text)
 
     def enumerate_values(self, values: exp.Expression | str) -> Table:
         """Make a temporary ENUM type of the non-NULL values that a one-column SELECT gives, in order.
@@ -217,7 +207,7 @@ class Engine:
                 if is_interrupt(cause):
                     raise KeyboardInterrupt from None
                 if isinstance(cause, duckdb.Error):
-                    raise explained(step, cause, inside=self._inside) from None
+                    raise self._explained(sql, step, cause) from None
                 raise
         if logged:
             seconds = time.perf_counter() - started
@@ -234,7 +224,16 @@ class Engine:
             try:
                 return self.connection.sql(sql)
             except duckdb.Error as cause:
-                raise explained("relation", cause, inside=self._inside) from None
+                raise self._explained(sql, "relation", cause) from None
+
+    def _explained(self, sql: str, step: str, cause: duckdb.Error) -> PpdmError:
+        """Put into words what the engine refuses, with the names of what it was to read."""
+        return explained(step, cause, inside=self._inside, read=lambda: self._read_by(sql))
+
+    def _read_by(self, sql: str) -> list[str]:
+        from ppdm_sql.engine.reading import as_typed, tables_read  # few statements fail
+
+        return [as_typed(table, self.place) for table in tables_read(sql, self._overlays)]
 
     def interrupt(self) -> None:
         """Stop the statement that another thread runs here, unless it commits or tidies up."""
@@ -334,6 +333,7 @@ class Engine:
         for made in reversed(self._working[first:]):
             kind, table = made
             self._sizes.pop(table, None)
+            self._overlays.pop(table.name, None)
             if self._try(f"DROP {kind} IF EXISTS {table}"):
                 self._working.remove(made)
         while self._functions:

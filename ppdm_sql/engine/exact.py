@@ -145,5 +145,17 @@ def _has_collation(engine: Engine, table: Table, texts: Sequence[Column]) -> boo
             return False
     source = aliased(table, "s")
     none = exp.select(*(alias(column(item.name, "s"), f"c{i}") for i, item in enumerate(texts)))
-    probe = engine.probe(none.from_(source).limit(0))
-    return "COLLATE" in probe.upper()
+    return "COLLATE" in _definition(engine, none.from_(source).limit(0)).upper()
+
+
+def _definition(engine: Engine, select: exp.Expression) -> str:
+    """Give the statement that makes a table of a SELECT without rows; the tracer is not told."""
+    tracer, engine.tracer = engine.tracer, None
+    try:
+        table = engine.materialize("probe", select)
+        found = "SELECT sql FROM duckdb_tables() WHERE temporary AND table_name = $name"
+        ((text,),) = engine.query(found, {"name": table.name}, step="probe")
+        engine.discard(table)
+    finally:
+        engine.tracer = tracer
+    return str(text)

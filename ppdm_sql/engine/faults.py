@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 import duckdb
 
@@ -62,20 +63,23 @@ def only_read() -> DatabaseUnavailable:
     )
 
 
-def explained(step: str, cause: duckdb.Error, *, inside: bool) -> EngineError | DatabaseUnavailable:
+def explained(
+    step: str, cause: duckdb.Error, *, inside: bool, read: Callable[[], Sequence[str]]
+) -> EngineError | DatabaseUnavailable:
     """Put an error of the engine into words.
 
     Args:
         step: What the statement did.
         cause: The error.
         inside: Whether a transaction of ours was open.
+        read: Gives the tables and views of the user's that the statement reads, as they are typed.
     """
     text = str(cause)
     if is_damaged(text):
         return damaged("The database file")
     if "read-only mode" in text:
         return only_read()
-    error = out_of_space(step, text) or _known(step, cause, inside=inside) or _refused(step, cause)
+    error = out_of_space(step, text) or _known(step, cause, inside=inside) or _refused(step, cause, read())
     error.engine_text = text
     return error
 
@@ -103,13 +107,14 @@ def _known(step: str, cause: duckdb.Error, *, inside: bool) -> EngineError | Non
     return None
 
 
-def _refused(step: str, cause: duckdb.Error) -> EngineError:
-    kind, words = type(cause).__name__, _words(cause)
+def _refused(step: str, cause: duckdb.Error, read: Sequence[str]) -> EngineError:
+    words = _words(cause)
+    what = f"Reading {' and '.join(read)} failed in the step" if read else "The engine refused the step"
+    problem = f"{what} {step!r}: {words}" if words else f"{what} {step!r} ({type(cause).__name__})."
+    checks = f"Check that {' and '.join(f'FROM {name}' for name in read)} works." if read else ""
     if words:
-        return EngineError(
-            f"The engine refused the step {step!r}: {words}", "Check that a SELECT of the table works."
-        )
-    return EngineError(f"The engine refused the step {step!r} ({kind}).", HIDDEN_WORDS)
+        return EngineError(problem, checks or "Check that a SELECT of the table works.")
+    return EngineError(problem, f"{checks} {HIDDEN_WORDS}".strip())
 
 
 def _words(cause: duckdb.Error) -> str:

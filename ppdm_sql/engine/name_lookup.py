@@ -51,8 +51,9 @@ def shown_name(table: Table, catalog: str) -> str:
     """
     if table.catalog in (catalog, "temp", None):
         return table.name
-    return ".".join(_as_written(part) for part in (table.catalog, table.schema, table.name) if part)
+    return ".".join(as_written(part) for part in (table.catalog, table.schema, table.name) if part)
 
 
-def _as_written(name: str) -> str:
+def as_written(name: str) -> str:
+    """Write a part of a name, quoted where it has to be."""
     return name if name.isidentifier() and name.isascii() else quoted(name)

@@ -9,7 +9,7 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.names import Table, resolve, resolve_all
 from ppdm_sql.engine.statements import bind
-from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn, UnknownTable
+from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn, UnknownTable, no_records
 from ppdm_sql.evaluation.encoding import Rows, collapsed, count_records
 from ppdm_sql.evaluation.features import Feature, check_families, features
 from ppdm_sql.release import CatalogueRow, Release
@@ -75,7 +75,7 @@ def compared_rows(
     given = _given(engine, table, shape, plain, label)
     tested = collapsed(engine, given, plain)
     if not count_records(engine, tested):
-        raise InvalidSource(f"Table {table.name!r} has no records.", "Test on a table that has some.")
+        raise no_records(table.name)
     as_released = Rows(recoded(engine, row, shape, table).subquery("s"), names, label, given.count)
     test_released = collapsed(engine, as_released, masked)
     return TrainTest(plain, tables[0], tested, swapped), TrainTest(masked, tables[1], test_released, swapped)

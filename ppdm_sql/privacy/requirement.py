@@ -21,8 +21,6 @@ from ppdm_sql.privacy.limits import MOST_ASKED
 from ppdm_sql.privacy.quoting import Value, name_list, number_text, quote_name
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from ppdm_sql.errors import InvalidSource
     from ppdm_sql.privacy.formula import Formula, ValueCounts
     from ppdm_sql.privacy.population import PopulationTable

@@ -16,11 +16,11 @@ from ppdm_sql.engine.types import has_enum, plain_type
 from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.privacy import Counts, requirement_of
 from ppdm_sql.privacy.quoting import of_persons
-from ppdm_sql.release import ddl as texts
+from ppdm_sql.release import ddl
 from ppdm_sql.release.catalogue import LOCATION, NOTICES, READ, SHAPE, ReleasePlace, check_free
 from ppdm_sql.release.draft import Draft
 from ppdm_sql.release.layout import Shape
-from ppdm_sql.release.verification import reading, shown
+from ppdm_sql.release.verification import value_checks, view_check
 from ppdm_sql.version import __version__
 
 if TYPE_CHECKING:
@@ -47,17 +47,17 @@ def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: P
     shape = Shape.of_draft(draft, place.catalog, place.schema)
     with engine.transaction():
         _create_catalogue(engine, draft, place)
-        frozen = texts.create_reader(shape, draft.select) if shape.outside else None
-        engine.write(frozen or texts.create_table(shape.frozen, draft.select), step="freeze")
+        frozen = ddl.create_reader(shape, draft.select) if shape.outside else None
+        engine.write(frozen or ddl.create_table(shape.frozen, draft.select), step="freeze")
         if engine.dry:
             engine.write("-- Here the audit reads the frozen table; if it refuses: ROLLBACK", step="accept")
         else:
             draft = _accepted(engine, draft, shape)
         placed = _placed(engine, draft, shape, placing)
-        engine.write(texts.create_view(shape), step="create view")
+        engine.write(ddl.create_view(shape), step="create view")
         if shape.stepwise:
-            engine.write(texts.create_macro(shape), step="create macro")
-        engine.write(texts.comments(shape, draft.method), step="comments")
+            engine.write(ddl.create_macro(shape), step="create macro")
+        engine.write(ddl.comments(shape, draft.method), step="comments")
         _record(engine, replace(draft, parameters={**draft.parameters, **placed}), shape, notices)
         if not engine.dry:
             _refuse_unverified(engine, shape)
@@ -70,8 +70,8 @@ def _read_published(engine: Engine, draft: Draft, shape: Shape, placing: Placing
     """Let what reads rows that stand outside alone read them where they are from now on."""
     if shape.outside:
         select = statements.render(placing.stored_rows(shape.names))
-        engine.write(texts.create_reader(shape, select), step="freeze")
-        engine.write(texts.comments(shape, draft.method), step="comments")
+        engine.write(ddl.create_reader(shape, select), step="freeze")
+        engine.write(ddl.comments(shape, draft.method), step="comments")
 
 
 def _placed(engine: Engine, draft: Draft, shape: Shape, placing: Placing | None) -> dict[str, object]:
@@ -88,7 +88,7 @@ def _create_catalogue(engine: Engine, draft: Draft, place: ReleasePlace) -> None
     """Make what is missing of the catalogue; a file that has one may lack the taxonomies and the report."""
     trees = ("taxonomies",) if draft.taxonomies is not None else ()
     report = () if place.report else ("report",)
-    for part in (*(trees if place.catalogue else ("schema", *texts.CATALOGUE)), *report):
+    for part in (*(trees if place.catalogue else ("schema", *ddl.CATALOGUE)), *report):
         engine.write(statements.text(f"release/create_{part}"), step=f"create {part}")
 
 
@@ -121,7 +121,9 @@ def _accepted(engine: Engine, draft: Draft, shape: Shape) -> Draft:
 
 def _refuse_unverified(engine: Engine, shape: Shape) -> None:
     """Ask of the release, before it is committed, what `ppdm verify` will ask of it."""
-    failed = [check.check for check in (reading(engine, shape), *shown(engine, shape)) if not check.holds]
+    failed = [
+        check.check for check in (view_check(engine, shape), *value_checks(engine, shape)) if not check.holds
+    ]
     if failed:
         raise GuaranteeNotMet(
             f"The release {shape.name!r} would not verify (broken: {'; '.join(failed)}), so nothing was "

@@ -18,8 +18,7 @@ from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.notebook import in_html
 from ppdm_sql.privacy import Value, parse_all
 from ppdm_sql.progress import Progress, WarningProgress
-from ppdm_sql.release import catalogue, states
-from ppdm_sql.release import ddl as texts
+from ppdm_sql.release import catalogue, ddl, states
 from ppdm_sql.release.catalogue import CatalogueRow
 from ppdm_sql.release.draft import Draft, Measured
 from ppdm_sql.release.layout import Shape
@@ -283,7 +282,7 @@ class Release:
 
         location = location_in(self.row().parameters)
         with self._engine.transaction():
-            for sql in texts.removals(shape, with_view=own, parts=parts):
+            for sql in ddl.removals(shape, with_view=own, parts=parts):
                 self._engine.write(sql, step="drop")
             if location is not None:
                 note_removal(self._engine, location)

@@ -72,7 +72,7 @@ def verify(engine: Engine, row: CatalogueRow, shape: Shape, *, everywhere: bool 
     checks = [
         Check("the columns are those published", columns == shape.stored_names),
         Check("the records are as many as published", records == row.rows),
-        reading(engine, shape),
+        view_check(engine, shape),
     ]
     if everywhere and (record := row.parameters.get(LOCATION)) is not None:
         from ppdm_sql.release.placing import placed_as_published
@@ -85,7 +85,7 @@ def verify(engine: Engine, row: CatalogueRow, shape: Shape, *, everywhere: bool 
     changed = not all(check.holds for check in checks)
     if not records or shape.outside and changed:  # files that were changed may be none that can be read
         return Verification((), tuple(checks))
-    checks += shown(engine, shape)
+    checks += value_checks(engine, shape)
     requirements = parse_all(row.requirements)
     found = findings(
         engine, shape.frozen, requirements, count=shape.count, person=shape.people, cut=shape.recorded
@@ -93,12 +93,12 @@ def verify(engine: Engine, row: CatalogueRow, shape: Shape, *, everywhere: bool 
     return Verification(tuple(found), tuple(checks))
 
 
-def reading(engine: Engine, shape: Shape) -> Check:
+def view_check(engine: Engine, shape: Shape) -> Check:
     """Check that the view is the release's."""
     return Check("the view reads the release and nothing else", reads_release(engine, shape))
 
 
-def shown(engine: Engine, shape: Shape) -> list[Check]:
+def value_checks(engine: Engine, shape: Shape) -> list[Check]:
     """Check that masked columns show what the steps say, and the bounds beside them what the labels say."""
     checks = []
     if shape.masked:

@@ -45,32 +45,9 @@ matches AS (
         CASE WHEN l.is_leaf THEN 3 ELSE 4 END AS place
     FROM values_to_label AS v
     JOIN typed_leaves AS l
-        ON v.value >= l.least
-        AND (v.value < l.most OR (l.closed AND v.value = l.most))
-    WHERE l.is_leaf
-        OR l.is_root
-    UNION ALL
-    SELECT
-        v.value,
-        l.shown_label,
-        l.node,
-        CASE WHEN l.is_leaf THEN 3 ELSE 4 END AS place
-    FROM values_to_label AS v
-    JOIN typed_leaves AS l
-        ON v.value >= l.least
-    WHERE l.upper IS NULL
-        AND (l.is_leaf OR l.is_root)
-    UNION ALL
-    SELECT
-        v.value,
-        l.shown_label,
-        l.node,
-        CASE WHEN l.is_leaf THEN 3 ELSE 4 END AS place
-    FROM values_to_label AS v
-    JOIN typed_leaves AS l
-        ON v.value <= l.most
-    WHERE l.lower IS NULL
-        AND (l.closed OR v.value < l.most)
+        ON (l.lower IS NULL OR v.value >= l.least)
+        AND (l.upper IS NULL OR v.value < l.most OR (l.closed AND v.value = l.most))
+    WHERE (l.lower IS NOT NULL OR l.upper IS NOT NULL)
         AND (l.is_leaf OR l.is_root)
     UNION ALL
     SELECT

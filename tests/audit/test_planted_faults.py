@@ -360,13 +360,13 @@ RANDOMIZED = {
     "a column read in the wrong order": Fault(
         "randomize", "base.run:without_enum", other_order
     ),
-    "rows": Fault("randomize", "perturbation.randomize:ordered_rows", without_row, "promised"),
+    "rows": Fault("randomize", "perturbation.drawing_here:ordered_rows", without_row, "promised"),
     "pseudonyms that two values share": Fault("randomize", "base.run:pseudonym", same_pseudonym),
     "values in the place of pseudonyms": Fault(
         "randomize", "base.run:pseudonym", lambda real: lambda value, *_: value, "160 values .* no pseudonyms"
     ),
     "pseudonyms on other records": Fault(
-        "randomize", "perturbation.randomize:ordered_rows", moved_on("name"), "not one for each"
+        "randomize", "perturbation.drawing_here:ordered_rows", moved_on("name"), "not one for each"
     ),
     "moments": Fault(
         "randomize", "perturbation.randomize:moments_of", other_moments, "would not verify .*deviations"

@@ -25,7 +25,7 @@ def test_every_measured_table_stands_in_the_docs() -> None:
     pages = [figures.DOCS, figures.DOCS.with_name("spark.md")]
     texts = [page.read_text(encoding="utf-8") for page in pages]
     named = {found["table"] for text in texts for found in figures.TABLE.finditer(text)}
-    derived = {"spark-growth", "spark-billion"}
+    derived = {"spark-growth", "spark-billion", "limits"}
     assert {figure.table for figure in figures.kept()} == named - derived
 
 
@@ -67,6 +67,14 @@ def test_rows_measured_on_one_day_say_it_once_and_others_each(tmp_path: Path) ->
     other = dataclasses.replace(one, of={"command": "audit"}, date="2026-01-02")
     assert figures.table("startup", [one]).endswith("| help | 1 |\n\nMeasured 2026-01-01, abc.\n")
     assert "| audit | 1 | 2026-01-02, abc |\n" in figures.table("startup", [one, other])
+
+
+def test_limits_stand_beside_what_one_thread_took() -> None:
+    parties = figures.Row("integrate", {"records": 1_000_000, "k": 10}, {"ratio, wall": 1.75})
+    written = figures.limits([ONE, dataclasses.replace(OTHER, ratio_cpu=9.9), parties])
+    assert "| swap: income | 6.01 | 4 |  | 1.8 |  | 1.5 |\n" in written
+    assert "| integrate: two parties k=10, wall time |  | 1.6 | 1.75 | 1.4 |  |  |\n" in written
+    assert "9.9" not in written
 
 
 def test_a_run_that_did_not_end_has_no_ratios_and_says_why(tmp_path: Path) -> None:

@@ -181,5 +181,8 @@ def test_the_engines_words_need_debug(bank: Path) -> None:
     execute(bank, "CREATE VIEW broken AS SELECT CAST(Job AS INTEGER) AS Job FROM customers")
     asked = ["audit", bank, "broken", "--quasi-identifier", "Job"]
     result = ppdm(*asked)
-    assert_explained(result, code=3, problem="--debug")
+    assert_explained(result, code=3, problem="Reading broken failed")
+    assert result.stderr.endswith(
+        "Check that FROM broken works. Run again with --debug to see the engine's own words.\n"
+    )
     assert "Could not convert" in ppdm(*asked, "--debug").stderr

@@ -175,6 +175,6 @@ def test_a_commit_for_which_there_is_no_room_is_no_conflict() -> None:
     text = 'Failed to commit: Could not write file "/a/b.duckdb.wal": No space left on device'
     cause = duckdb.TransactionException(text)
     assert not is_conflict(cause, inside=True)
-    error = explained("commit", cause, inside=True)
+    error = explained("commit", cause, inside=True, read=list)
     assert isinstance(error, EngineError)
     assert error.problem.startswith("The disk is full: the step 'commit' needs more room in /a")

@@ -6,8 +6,11 @@ import threading
 
 import duckdb
 import pytest
+from sqlglot import exp
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table, aliased
+from ppdm_sql.engine.reading import as_typed
 from ppdm_sql.errors import EngineError
 
 
@@ -93,3 +96,34 @@ def test_the_size_of_a_working_table_is_what_its_making_told() -> None:
         assert (engine.size(several), engine.size(none)) == (2500, 0)
     with pytest.raises(KeyError):
         engine.size(several)
+
+
+@pytest.mark.parametrize("name", ["visits", 'my "visits', "über"])
+def test_a_view_that_fails_to_read_is_named_as_it_is_typed(name: str) -> None:
+    engine = Engine(duckdb.connect())
+    engine.connection.execute("CREATE TABLE base AS SELECT 'Ann' AS who")
+    view = Table(name, "main", "memory")
+    engine.connection.execute(f"CREATE VIEW {view} AS SELECT who::INTEGER AS who FROM base")
+    typed = as_typed(view, engine.current())
+    table = engine.find(name)
+    with engine.workspace():
+        through = engine.overlay(exp.select("who").from_(aliased(table, "s")))
+        for read in (table, through):
+            with pytest.raises(EngineError) as raised:
+                engine.query(f"SELECT max(who) FROM {read}", step="greatest")
+            told = f"Reading {typed} failed in the step 'greatest' (ConversionException)."
+            assert raised.value.problem == told
+            assert raised.value.remedy.startswith(f"Check that FROM {typed} works. ")
+            assert "Ann" in raised.value.engine_text
+        engine.connection.execute("DROP TABLE base")
+        with pytest.raises(EngineError, match="Table with name base does not exist") as raised:
+            engine.columns(table)
+        assert f"Reading {typed} failed in the step 'columns'" in str(raised.value)
+
+
+def test_a_failure_that_reads_working_tables_alone_names_none() -> None:
+    engine = Engine(duckdb.connect())
+    with engine.workspace():
+        made = engine.materialize("texts", "SELECT 'Ann' AS who")
+        with pytest.raises(EngineError, match=r"^The engine refused the step 'numbers' \(Conv"):
+            engine.query(f"SELECT max(who::INTEGER) FROM {made}", step="numbers")

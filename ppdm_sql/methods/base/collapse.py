@@ -22,10 +22,10 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine, statements
 from ppdm_sql.engine.count_column import check_counts
 from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.errors import InvalidSource
+from ppdm_sql.errors import InvalidSource, no_records
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Counts
-from ppdm_sql.methods.base.source import check_codes
+from ppdm_sql.methods.base.source import count_coded_records
 
 if TYPE_CHECKING:
     from ppdm_sql.methods.base.persons import NumberedPersons
@@ -94,6 +94,7 @@ def collapse(
     masked: Sequence[str],
     symbol: str,
     person: Sequence[str] = (),
+    shown: str | None = None,
 ) -> Atoms:
     """Read the source once and collapse it.
 
@@ -106,6 +107,7 @@ def collapse(
         masked: Names of the coded columns that may be masked.
         symbol: The suppressed symbol, which no masked column may hold as a value.
         person: Columns that say whose record a row is; none where records are counted.
+        shown: Name of the source for messages, where a working table is read in its place.
 
     Raises:
         InvalidSource: Empty table, NULL or negative counts, rows that are nobody's, the symbol is a value
@@ -123,9 +125,10 @@ def collapse(
         people = numbered_persons(engine, source, person)
     atoms = engine.materialize("atoms", _atoms(source, dictionaries, kept, count, people))
     codes = [f"c{position}" for position in range(len(dictionaries))]
-    records = check_codes(engine, atoms, [*codes, *(["person"] if people else [])], "n")
+    numbered = [*codes, *(["person"] if people else [])]
+    records = count_coded_records(engine, atoms, numbered, "n", source=shown or source.name)
     if not records:
-        raise InvalidSource("The table holds no records.", "Give a table with at least one record.")
+        raise no_records(shown or source.name)
     return Atoms(atoms, dictionaries, tuple(kept), records, people.number if people else None)
 
 

@@ -57,19 +57,19 @@ def is_stable(engine: Engine, table: Table) -> bool:
     return bool(stable)
 
 
-def check_codes(
-    engine: Engine, coded: Table, columns: Sequence[str], records: str | None = None
-) -> int | None:
-    """Refuse rows in which a value had no code: it was not there when the values were numbered.
+def count_coded_records(
+    engine: Engine, coded: Table, columns: Sequence[str], count: str, *, source: str
+) -> int:
+    """Add up the records of coded rows, once no value lacks a code.
+
+    A value lacks one that was not there when the values were numbered.
 
     Args:
         engine: Where the coded rows are.
         coded: The coded rows.
         columns: The columns with codes.
-        records: The column with the records of each row, to be added up in the same scan.
-
-    Returns:
-        The number of records, if their column was given and there are rows.
+        count: The column with the number of records of each row.
+        source: Name of what was coded, for messages.
 
     Raises:
         InvalidSource: The source gave different rows when it was read again.
@@ -79,17 +79,12 @@ def check_codes(
     missing: list[exp.Expression] = [exp.Is(this=column(name), expression=exp.null()) for name in columns]
     where = exp.Where(this=exp.or_(*missing or [exp.false()], copy=False))
     uncoded = exp.Filter(this=exp.Count(this=exp.Star()), expression=where)
-    added = exp.null() if records is None else exp.cast(exp.Sum(this=column(records)), "BIGINT")
+    added = exp.cast(exp.Sum(this=column(count)), "BIGINT")
     query = exp.select(uncoded, added, copy=False).from_(coded.expression(), copy=False)
     ((faults, number),) = engine.query(render(query), step="uncoded")
     if faults:
-        raise changing_source()
-    return None if number is None else int(number)
-
-
-def changing_source() -> InvalidSource:
-    """Say that what was read twice was not the same."""
-    return InvalidSource(
-        "The source gave different rows each time it was read.",
-        "Write it into a table first, such as CREATE TABLE t AS FROM the_view, and name that table.",
-    )
+        raise InvalidSource(
+            f"{source!r} gave different rows each time it was read.",
+            "Write it into a table first, such as CREATE TABLE t AS FROM the_view, and name that table.",
+        )
+    return int(number or 0)  # no rows have no sum

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.names import Table, option_for
 from ppdm_sql.engine.types import is_number
-from ppdm_sql.errors import InvalidOption, InvalidSource
+from ppdm_sql.errors import InvalidOption, InvalidSource, no_records
 from ppdm_sql.methods.perturbation.column_statistics import ColumnStatistics, statistics_of
 from ppdm_sql.methods.perturbation.noise import (
     AdditiveNoise,
@@ -55,8 +55,17 @@ def noisy_columns(
     asked: Sequence[tuple[NoiseSpec, Column]],
     ranges: Mapping[str, Domain],
     progress: Progress,
+    source: str,
 ) -> tuple[int, list[NoisyColumn]]:
     """Count the records, and give each column the noise that is asked for, on its domain.
+
+    Args:
+        engine: Where the table is.
+        table: What is read of the source.
+        asked: The noise, with the column that gets it.
+        ranges: Given domains, by column.
+        progress: Told of what the user should know.
+        source: Name of the source, for messages.
 
     Raises:
         InvalidSource: A column holds no numbers or categories, numbers that are not finite, or values outside
@@ -76,7 +85,7 @@ def noisy_columns(
             )
     records, statistics = statistics_of(engine, table, [item.name for item in numeric])
     if not records:
-        raise InvalidSource("The source has no records.", "Randomize a table that has some.")
+        raise no_records(source)
     choice = _NoiseChoice(engine, table, ranges, statistics, progress)
     noisy = [choice.noisy(noise, item) for noise, item in asked]
     choice.notice()

@@ -13,49 +13,34 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
-from ppdm_sql.audit.pseudonyms import accept_pseudonyms
-from ppdm_sql.audit.pseudonyms_elsewhere import accept_pseudonyms_elsewhere
-from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise, accept_randomized
-from ppdm_sql.audit.randomized_elsewhere import accept_elsewhere
+from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise
 from ppdm_sql.audit.randomized_persons import OwnedRows
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.drawing import drawn_elsewhere
-from ppdm_sql.engine.names import Table, alias, aliased, column
+from ppdm_sql.engine.names import Table, aliased, column
 from ppdm_sql.engine.person_columns import check_persons
-from ppdm_sql.engine.records import read_records
-from ppdm_sql.engine.source import Source, is_stand_in, source_of
-from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.base.run import Run
-from ppdm_sql.methods.base.source import is_stable, read_source
-from ppdm_sql.methods.perturbation.batch_noise import batch_noise
 from ppdm_sql.methods.perturbation.column_statistics import moments_of
 from ppdm_sql.methods.perturbation.correlated_noise import mixing_matrix
+from ppdm_sql.methods.perturbation.drawing import Draws, NoiseDrawing, RandomizedSource, drawn_records
+from ppdm_sql.methods.perturbation.drawing_here import DrawingHere
 from ppdm_sql.methods.perturbation.key_reuse import key_notices, repeated_notices
-from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, as_json, as_text
-from ppdm_sql.methods.perturbation.noise_draws import Identity, NoiseDrawer, Stream, registered
+from ppdm_sql.methods.perturbation.noise import Cells, Noise, Retain, as_json, as_text
 from ppdm_sql.methods.perturbation.noise_key import Key, run_key
 from ppdm_sql.methods.perturbation.noise_lookup import domains_given
 from ppdm_sql.methods.perturbation.noise_measures import column_measures, moment_measures
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, noisy_columns
-from ppdm_sql.methods.perturbation.noisy_rows import noisy_rows, ordered_rows, originals
-from ppdm_sql.methods.perturbation.packed_text import packed_text
+from ppdm_sql.methods.perturbation.noisy_rows import originals
 from ppdm_sql.methods.perturbation.person_draws import (
     MEASURE,
-    PERSON_DRAWS,
     WHO,
     DrawnPersons,
     averaging_attack,
     find_persons,
     person_notices,
     refuse_correlated,
-)
-from ppdm_sql.methods.perturbation.record_key import (
-    RecordKey,
-    records_by_column,
-    records_by_row,
-    unknown_rows,
 )
 from ppdm_sql.methods.perturbation.request import RandomizeRequest
 from ppdm_sql.methods.perturbation.roles import RandomizeRoles, assign_randomize_roles
@@ -98,8 +83,7 @@ class RandomizeRun(Run[Randomized]):
 
     request: RandomizeRequest
     roles: RandomizeRoles
-    drawn_there: bool = False  # whether noise is drawn where the records live
-    written: Source  # what was written there
+    drawing: NoiseDrawing  # known once the run reads the source
     counts_rows = "each row gets its own noise, so that the mean of many is close to the truth"
 
     def assign_roles(self) -> RandomizeRoles:
@@ -128,22 +112,15 @@ class RandomizeRun(Run[Randomized]):
         """Read the source, draw the noise, write the noisy rows and measure them."""
         engine, progress = self.engine, self.progress
         progress.start(f"reading {self.source}")
-        self.drawn_there = self._is_drawn_there()
-        if not self.drawn_there:
-            self._read_elsewhere()
-        self._records()
+        self.drawing = drawing = self._drawing()
         asked = [(item, self.columns[item.column]) for item in self.roles.asked]
-        number, noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress)
+        number, noisy = noisy_columns(engine, drawing.rows, asked, self.ranges, progress, self.source)
         key = run_key(self.request.key_file, self.request.seed, dry=engine.dry)
         persons = self._persons(noisy) if self.roles.person else None
         self._notice(key, persons, noisy)
         progress.start(f"randomizing {self.source}")
         mixed = self._mixing(noisy) if self.request.correlated else None
-        plain = persons is not None or self.drawn_there  # else the text that is carried is held as numbers
-        texts = [] if plain else self.kept[: len(self.carried)]
-        self.packed = packed_text(engine, self.rows, texts, self.columns, number)
-        table = self._noisy_table(noisy, persons, key, mixed)
-        self._draw_there(table, noisy, key)
+        table = drawing.draw(Draws(noisy, key, mixed, persons), number)
         self._notice_nulls(table, noisy)
         progress.start(f"measuring {self.request.into}")
         measures = self._measures(table, noisy, number, mixed)
@@ -152,15 +129,18 @@ class RandomizeRun(Run[Randomized]):
         marginals, moments = self._marginals(table, noisy), self._moments(table, noisy)
         return Randomized(table, number, noisy, key, measures, marginals, moments, persons)
 
-    def _is_drawn_there(self) -> bool:
-        """Tell whether noise is drawn where the records live, so that none of them travels.
+    def _drawing(self) -> NoiseDrawing:
+        """Choose where noise is drawn: where the records live, so that none of them travels, if that will do.
 
         Rows that are to stand in the database alone, or in a table elsewhere, have to pass through it; and so
         do those whose noise needs more of the data than aggregates.
         """
-        self.numbered, roles = not is_stand_in(self.engine, self.table), self.roles
-        if self.numbered or self.placed is None:
-            return False
+        roles, carried = self.roles, self.carried
+        source = RandomizedSource(
+            self.engine, self.table, self.source, self.columns, roles, carried, self.kept
+        )
+        if not is_stand_in(self.engine, self.table) or self.placed is None:
+            return DrawingHere(source)
         why = {
             "--person": bool(roles.person),
             "--correlated": self.request.correlated,
@@ -171,62 +151,16 @@ class RandomizeRun(Run[Randomized]):
             self.progress.notice(
                 f"The records of {self.source} are copied into the ledger, which {found[0]} makes necessary."
             )
-        return not found
+            return DrawingHere(source)
+        from ppdm_sql.methods.perturbation.drawing_elsewhere import DrawingElsewhere  # few runs need it
 
-    def _read_elsewhere(self) -> None:
-        """Read the records of a table that lives elsewhere, where rows have no numbers that stay."""
-        roles = self.roles
-        if not self.numbered and roles.record is None and not roles.person:
-            raise unknown_rows(self.source)
-        asked = [item.column for item in roles.asked]
-        needed = {*asked, *self.carried, *roles.pseudonyms, *roles.person, roles.record}
-        read_records(self.engine, self.table, needed)
-
-    def _source_rows(self) -> Table:
-        """Give the source as method and audit read it; numbers that get noise are read as they are."""
-        if self.drawn_there:
-            return self.table
-        roles = self.roles
-        numbers = {asked.column for asked in roles.asked if asked.kind != "retain"}
-        others = {asked.column for asked in roles.asked} | {roles.record}
-        others |= {*self.carried, *roles.pseudonyms, *roles.person}
-        columns = self.engine.columns(self.table)
-        return read_source(
-            self.engine,
-            self.table,
-            [item for item in columns if item.name in others - numbers],
-            as_they_are=[item for item in columns if item.name in numbers],
-            rows=self.records is not None,
-        )
-
-    def _records(self) -> None:
-        """Read the source, and say by what its records are told apart."""
-        engine, name = self.engine, self.roles.record
-        self.records: RecordKey | None = None
-        # persons need no records where nothing varies in their rows, which is not known yet
-        if name is None and self.numbered and (not self.roles.person or is_stable(engine, self.table)):
-            listed = list(self.columns.values())
-            self.records = records_by_row(engine, self.table, listed, self.source)
-        self.rows = self._source_rows()
-        if name is not None:
-            self.records = records_by_column(engine, self.rows, self.columns[name])
-
-    def _record_key(self, persons: DrawnPersons | None) -> RecordKey | None:
-        """Say by what records are known that get draws of their own; None where only persons get them.
-
-        Raises:
-            InvalidOption: They need to be known, and are not.
-        """
-        if persons is not None and not persons.varying:
-            return None
-        if self.records is None:
-            raise unknown_rows(self.source)
-        return self.records
+        return DrawingElsewhere(source, self.placed, self.elsewhere)
 
     def _persons(self, noisy: Sequence[NoisyColumn]) -> DrawnPersons:
         """List the persons, and find out which columns get one draw for each of them."""
-        check_persons(self.engine, self.rows, self.roles.person)
-        persons = find_persons(self.engine, self.rows, self.roles.person, noisy, originals(noisy))
+        rows = self.drawing.rows
+        check_persons(self.engine, rows, self.roles.person)
+        persons = find_persons(self.engine, rows, self.roles.person, noisy, originals(noisy))
         if self.request.correlated:
             refuse_correlated(persons, noisy)
         return persons
@@ -244,7 +178,7 @@ class RandomizeRun(Run[Randomized]):
         noises = {it.column.name: it.noise for it in noisy if not isinstance(it.noise, Cells)}
         if not noises:
             return
-        records, roles = self._record_key(persons), self.roles
+        records, roles = drawn_records(self.drawing.records, persons, self.source), self.roles
         texts = key_notices(key, self.request.key_file, "text" if records is None else records.identity)
         texts += repeated_notices(self.engine, self.table, noises, key, roles.record, roles.person)
         for text in texts:
@@ -267,85 +201,17 @@ class RandomizeRun(Run[Randomized]):
         """Give the matrix by which the draws of a record depend on each other as its values do."""
         numbers = [it for it in noisy if it.added is not None]
         table = self.engine.materialize(
-            "numbers", exp.select(*originals(numbers)).from_(aliased(self.rows, "s"))
+            "numbers", exp.select(*originals(numbers)).from_(aliased(self.drawing.rows, "s"))
         )
         values = [column(f"x{place}") for place in range(len(numbers))]
         found = mixing_matrix(self.engine, table, values, [deviation(it.added) for it in numbers if it.added])
         return np.round(found, 9)
-
-    def _noisy_table(
-        self, noisy: Sequence[NoisyColumn], persons: DrawnPersons | None, key: Key, mixed: Floats | None
-    ) -> Table:
-        """Draw the noise, for persons or for records or for both, and write the noisy rows."""
-        engine, drawn = self.engine, [it for it in noisy if not isinstance(it.noise, Cells)]
-        values = [self.packed.get(item.name, item.expression) for item in self.kept]
-        kept = [alias(value, f"k{place}") for place, value in enumerate(values)]
-        if not drawn:
-            return noisy_rows(engine, self.rows, noisy, kept, None, None, persons)
-        records = self._record_key(persons)
-        with ExitStack() as functions:
-
-            def draws(identity: Identity, *unit: str) -> str:
-                drawer = NoiseDrawer(self._streams(drawn, key, mixed, identity, unit), identity, mixed)
-                return functions.enter_context(registered(engine, drawer, len(drawn), identity))
-
-            of_records = None if records is None else draws(records.identity)
-            of_persons = None if persons is None else draws("text", PERSON_DRAWS, *self.roles.person)
-            return noisy_rows(engine, self.rows, noisy, kept, records, of_records, persons, of_persons)
-
-    def _draw_there(self, table: Table, noisy: Sequence[NoisyColumn], key: Key) -> None:
-        """Let noise be drawn where the records live, and the noisy rows be written there.
-
-        Args:
-            table: The noisy rows, of which there are none here; it stands in for them from now on.
-            noisy: The randomized columns.
-            key: Of the noise.
-        """
-        if not self.drawn_there or self.placed is None:
-            return
-        engine, records = self.engine, self._record_key(None)
-        assert records is not None
-        drawn = [it for it in noisy if not isinstance(it.noise, Cells)]
-        streams = self._streams(drawn, key, None, records.identity, ())
-        kept = [alias(item.expression, f"k{place}") for place, item in enumerate(self.kept)]
-        shown = (*self.carried, *self.roles.pseudonyms)
-        needed = {*(it.column.name for it in noisy), *shown, self.roles.record}
-        arriving = [item for item in engine.columns(self.table) if item.name in needed]
-        work = batch_noise(engine, self.table, arriving, noisy, kept, records, streams)
-        names = [item.name for item in arriving]
-        self.elsewhere.enter_context(drawn_elsewhere(engine, self.table, names, work, table))
-        outputs = {name: working for working, name in self._outputs(noisy)}
-        self.written = self.placed.write_drawn(source_of(engine, table), outputs)
 
     def _outputs(self, noisy: Sequence[NoisyColumn]) -> list[tuple[str, str]]:
         """Give the working name and the released name of each column."""
         working = {it.column.name: f"r{place}" for place, it in enumerate(noisy)}
         working |= {item.name: f"k{place}" for place, item in enumerate(self.kept)}
         return [(working[name], name) for name in self.columns if name in working]
-
-    def _selected(self, transformed: Randomized, outputs: Sequence[tuple[str, str]]) -> str:
-        """Write the SELECT of the release."""
-        if self.drawn_there and self.placed is not None:
-            return render(self.placed.stored_rows([name for _, name in outputs]))
-        return ordered_rows(transformed.table, outputs)
-
-    def _streams(
-        self,
-        drawn: Sequence[NoisyColumn],
-        key: Key,
-        mixed: Floats | None,
-        identity: Identity,
-        unit: Sequence[str],
-    ) -> list[Stream]:
-        """Derive the keys of the columns, those of persons' draws apart from those of records'."""
-        context = "" if mixed is None else np.round(mixed, 6).tobytes().hex()
-        return [
-            Stream(
-                key.derived(identity, it.column.name, as_text(it.noise), context, *unit),
-                isinstance(it.noise, Gaussian),
-            )
-            for it in drawn
-        ]
 
     @property
     def carried(self) -> Sequence[str]:
@@ -369,7 +235,7 @@ class RandomizeRun(Run[Randomized]):
             requirements=(),
             parameters=parameters,
             stopped="complete",
-            select=self._selected(transformed, outputs),
+            select=self.drawing.select(transformed.table, outputs),
             count=None,
             columns=columns,
             symbol="",
@@ -380,14 +246,14 @@ class RandomizeRun(Run[Randomized]):
             marginals=transformed.marginals,
             moments=transformed.moments,
             accept=lambda rows: self._accepted(rows, columns, parameters, transformed),
-            outside=self.drawn_there,
+            outside=self.drawing.outside,
         )
 
     def _released(self, name: str, noise: Noise | None) -> ReleasedColumn:
         treatment = self.roles.treatment(name)
         assert treatment is not None
         shown = None if noise is None else as_text(noise)
-        return ReleasedColumn(name, treatment, name in self.packed, noise=shown)
+        return ReleasedColumn(name, treatment, name in self.drawing.packed, noise=shown)
 
     def _parameters(self, noises: dict[str, Noise], key: Key) -> dict[str, object]:
         roles = self.roles
@@ -453,14 +319,7 @@ class RandomizeRun(Run[Randomized]):
             carried=self.carried,
             owned=self._owned(done),
         )
-        unchanged, pseudonyms = [self.columns[name] for name in self.carried], self.roles.pseudonyms
-        if self.drawn_there:
-            source = source_of(self.engine, self.table)
-            audit = accept_elsewhere(self.engine, source, self.written, promise)
-            accept_pseudonyms_elsewhere(source, self.written, pseudonyms, unchanged)
-        else:
-            audit = accept_randomized(self.engine, self.rows, rows, promise)
-            accept_pseudonyms(self.engine, self.rows, rows, pseudonyms, unchanged)
+        audit = self.drawing.accept(rows, promise)
         if audit.unjudged:
             self.progress.notice(
                 f"Fewer than {MANY_FOR_VARIANCE} values, too few to hold the variance of the noise against "

@@ -49,10 +49,6 @@ class Grid:
         """Give the edges, one more than there are cells."""
         return self.lower + np.arange(self.cells + 1) * (self.width * self.cells) / self.cells
 
-    def midpoints(self) -> Floats:
-        """Give the middle of each cell."""
-        return self.lower + self.width * (np.arange(self.cells) + 0.5)
-
 
 def grid_for(noise: AdditiveNoise, records: int, intervals: int | None = None) -> Grid:
     """Divide the domain of an attribute into intervals, by the paper's rule unless their number is given.

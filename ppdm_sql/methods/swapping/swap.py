@@ -189,7 +189,16 @@ class SwapRun(Run[Swaps]):
         if roles.person:
             check_persons(self.engine, self.table, roles.person)
         coded = [self.columns[name] for name in (*roles.by, *roles.confidential, *roles.person)]
-        atoms = collapse(self.engine, self.table, coded, self.kept, roles.count, masked=(), symbol="")
+        atoms = collapse(
+            self.engine,
+            self.table,
+            coded,
+            self.kept,
+            roles.count,
+            masked=(),
+            symbol="",
+            shown=self.source,
+        )
         for name in roles.confidential:
             position = atoms.position(name)
             if atoms.coded[position].has_null:

@@ -22,7 +22,7 @@ from ppdm_sql.methods.top_down.left_out_sql import (
     split_sql,
     states_sql,
 )
-from ppdm_sql.methods.top_down.measuring import GroupingMeasure
+from ppdm_sql.methods.top_down.measuring import GroupingMeasure, InformativeGrouping
 from ppdm_sql.privacy import Counts, Formula, ValueCounts
 
 MOST_SUMS = 80
@@ -206,7 +206,8 @@ class AllowedMeasure(GroupingMeasure):
         counted = dict(asked.counted)
         information = self.information_formulas(counted)
         grouping = SweptGrouping(self._engine, self._atoms, asked.attributes, list(counted), self._horizon)
-        self._informative.setdefault(tuple(grouping.attributes), (grouping, information))
+        informative = InformativeGrouping(grouping, information)
+        self._informative.setdefault(tuple(grouping.attributes), informative)
         return grouping
 
     @property

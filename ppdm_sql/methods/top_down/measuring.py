@@ -39,6 +39,14 @@ class MeasuredGrouping(NamedTuple):
     formulas: list[Formula]
 
 
+class InformativeGrouping(NamedTuple):
+    """A grouping of which is told what its groups are like; its place among the measured, if it is one."""
+
+    grouping: Grouping
+    formulas: list[Formula]
+    place: int | None = None
+
+
 class GroupingMeasure:
     """Measures states for the loop, over the atoms of one run.
 
@@ -73,8 +81,8 @@ class GroupingMeasure:
         self._lasting = constraints.lasting
         self._measured: list[MeasuredGrouping] = []
         self._uninformed: list[tuple[int, ...]] = []
-        self._informative: dict[tuple[int, ...], tuple[Grouping, list[Formula]]] = {}
-        self._details: dict[int, Floats] = {}  # of the source, by identity of a grouping that was asked
+        self._informative: dict[tuple[int, ...], InformativeGrouping] = {}
+        self._details: dict[int, Floats] = {}  # of the source, by place among the measured
         for positions in _groups(constraints.all):
             some = [constraints.all[position] for position in positions]
             population = some[0].requirement.population
@@ -103,7 +111,8 @@ class GroupingMeasure:
             if (attributes := self._uninformed.pop(0)) not in self._informative:
                 counted: dict[Counted, str] = {}
                 information = self.information_formulas(counted)
-                self._informative[attributes] = (self.grouping(attributes, list(counted)), information)
+                grouping = self.grouping(attributes, list(counted))
+                self._informative[attributes] = InformativeGrouping(grouping, information)
 
     def _add(self, constraints: Sequence[Constraint], positions: list[int]) -> None:
         engine, atoms = self._engine, self._atoms
@@ -111,8 +120,9 @@ class GroupingMeasure:
         formulas = [formula_of(engine, atoms, constraint, counted) for constraint in constraints]
         information = self.information_formulas(counted)
         grouping = self.grouping(sorted(constraints[0].attributes), list(counted))
+        informative = InformativeGrouping(grouping, information, len(self._measured))
+        self._informative.setdefault(tuple(grouping.attributes), informative)
         self._measured.append(MeasuredGrouping(grouping, positions, formulas))
-        self._informative.setdefault(tuple(grouping.attributes), (grouping, information))
 
     def information_formulas(self, counted: dict[Counted, str]) -> list[Formula]:
         """Give what is told of groups, and add what it counts."""
@@ -141,8 +151,8 @@ class GroupingMeasure:
     def detail(self) -> Floats:
         """Measure the source itself, in which nothing is masked."""
         numbers = np.empty(self._size)
-        for grouping, positions, formulas in self._measured:
-            found = self._details.get(id(grouping))
+        for place, (grouping, positions, formulas) in enumerate(self._measured):
+            found = self._details.get(place)
             numbers[positions] = grouping.detail(formulas)[1:] if found is None else found
         return numbers
 
@@ -244,13 +254,14 @@ class GroupingMeasure:
         """
         self._inform()
         if cuts is not None:
-            return {a: g.counted_chain([cuts], asked)[0] for a, (g, asked) in self._informative.items()}
+            return {a: g.counted_chain([cuts], asked)[0] for a, (g, asked, _) in self._informative.items()}
         told = dict[tuple[int, ...], Floats]()
-        required = {id(measured.grouping): measured.formulas for measured in self._measured}
-        for attributes, (grouping, asked) in self._informative.items():
+        for attributes, (grouping, asked, place) in self._informative.items():
             # The source is grouped for both: that is the largest GROUP BY of all, and done once.
-            found = grouping.detail([*asked, *required.get(id(grouping), [])])
-            told[attributes], self._details[id(grouping)] = np.split(found, [1 + len(asked)])
+            required = [] if place is None else self._measured[place].formulas
+            told[attributes], detail = np.split(grouping.detail([*asked, *required]), [1 + len(asked)])
+            if place is not None:
+                self._details[place] = detail
         return told
 
     def shrink(self, reachable: Sequence[Codes]) -> None:

@@ -22,7 +22,13 @@ from ppdm_sql.methods.top_down.count_tables import Counted, CountTable
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, refined
 from ppdm_sql.methods.top_down.grouping_sql import group_keys, is_smallest_class
 from ppdm_sql.methods.top_down.groupings import CountedGrouping, by_candidate, numbered_parts
-from ppdm_sql.methods.top_down.measuring import GroupingMeasure, MeasuredGrouping, formula_of, worst_after
+from ppdm_sql.methods.top_down.measuring import (
+    GroupingMeasure,
+    InformativeGrouping,
+    MeasuredGrouping,
+    formula_of,
+    worst_after,
+)
 from ppdm_sql.methods.top_down.person_sql import (
     disclosed_sql,
     people_sql,
@@ -177,7 +183,7 @@ class PersonMeasure(GroupingMeasure):
             of_class: dict[Counted, str] = {}
             information = self.information_formulas(of_class)
             records = CountedGrouping(engine, atoms, attributes, list(of_class), self._horizon)
-            self._informative[tuple(attributes)] = records, information
+            self._informative[tuple(attributes)] = InformativeGrouping(records, information)
 
     def _numbers_after(
         self, measured: MeasuredGrouping, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]

@@ -22,7 +22,7 @@ from ppdm_sql.errors import InvalidSource
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary, coded_columns, coded_rows
-from ppdm_sql.methods.base.source import check_codes, read_source
+from ppdm_sql.methods.base.source import count_coded_records, read_source
 from ppdm_sql.methods.top_down.boundaries import GroupsByValue
 from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts
 from ppdm_sql.methods.top_down.groupings import CountedGrouping
@@ -191,7 +191,8 @@ class _Population:
         coded = [Column(f"v{place}", kinds[f"v{place}"]) for place in range(len(wanted))]
         dictionaries = coded_columns(engine, view, coded, "n", masked=(), symbol="")
         atoms = engine.materialize("population", _collapsed(view, dictionaries))
-        records = check_codes(engine, atoms, [f"c{place}" for place in range(len(coded))], "n")
+        codes = [f"c{place}" for place in range(len(coded))]
+        records = count_coded_records(engine, atoms, codes, "n", source=population.name)
         if not records:
             raise InvalidSource(
                 f"The population {population.name} holds no records.", "Give a table with everybody in it."

@@ -239,6 +239,7 @@ class RefinementRun(Run[State]):
             masked=masked,
             symbol=symbol,
             person=roles.person,
+            shown=self.source,
         )
 
     def prepare(self, atoms: Atoms) -> None:

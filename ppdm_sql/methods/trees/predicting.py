@@ -12,7 +12,7 @@ from ppdm_sql.engine.names import Table, alias, aliased, column, quoted, resolve
 from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import bind, literal, render
 from ppdm_sql.engine.types import Kind, double, kind_of
-from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, choices
+from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, choices, no_records
 from ppdm_sql.methods.trees.model import DecisionTree, Side, TreeNode
 from ppdm_sql.release.catalogue import check_free
 from ppdm_sql.release.placed_rows import PlacedRows
@@ -127,7 +127,7 @@ def confusion(engine: Engine, tree: DecisionTree, test: str) -> list[tuple[int, 
     with engine.workspace():
         found = engine.query(render(_confusion(engine, tree, table, names)), step="confusion")
     if not found:
-        raise InvalidSource(f"Table {table.name} has no records.", "Name a table that has some.")
+        raise no_records(table.name)
     unknown = sum(records for actual, _, records in found if actual not in tree.classes)
     if unknown:
         raise InvalidSource(

@@ -128,6 +128,7 @@ class IntegrationRun(GeneralizationRun):
         """Agree with the partner on terms and records, and code the records in their common order."""
         preparation = Preparation(
             engine=self.engine,
+            shown=self.source,
             transport=self.transport,
             request=self.asked,
             requirements=[str(requirement) for requirement in self.requirements],

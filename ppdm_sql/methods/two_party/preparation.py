@@ -32,6 +32,7 @@ class Preparation:
 
     Args:
         engine: This party's database.
+        shown: Name of this party's table, for messages.
         transport: The line to the partner.
         request: What this party asks.
         requirements: As they are written out, with names resolved.
@@ -43,6 +44,7 @@ class Preparation:
     """
 
     engine: Engine
+    shown: str
     transport: Transport
     request: IntegrateRequest
     requirements: Sequence[str]
@@ -78,7 +80,7 @@ class Preparation:
         columns, symbol = list(held.values()), request.symbol
         found = coded_columns(engine, source, columns, None, masked=self.masked, symbol=symbol)
         dictionaries = dict(zip(held, found, strict=True))
-        records = ordered_records(engine, source, text, dictionaries)
+        records = ordered_records(engine, source, text, dictionaries, shown=self.shown)
         shared = {place: found for place, found in dictionaries.items() if place >= len(self.attributes)}
         rules = (request.boundary, request.max_steps, request.score_bits)
         asked = agreement.settings(self.class_column, symbol, *rules)

@@ -22,10 +22,10 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import bind, literal
 from ppdm_sql.engine.types import without_enum
-from ppdm_sql.errors import InvalidSource
+from ppdm_sql.errors import InvalidSource, no_records
 from ppdm_sql.methods.base.collapse import Dictionary, coded_rows
 from ppdm_sql.methods.base.pseudonyms import BLOCK_BYTES, pseudonym
-from ppdm_sql.methods.base.source import check_codes
+from ppdm_sql.methods.base.source import count_coded_records
 from ppdm_sql.methods.two_party.messages import KEY_BYTES
 
 if TYPE_CHECKING:
@@ -77,9 +77,14 @@ def _joined(parts: Sequence[exp.Expression]) -> exp.Expression:
 
 
 def ordered_records(
-    engine: Engine, source: Table, key: exp.Expression, dictionaries: Mapping[int, Dictionary]
+    engine: Engine,
+    source: Table,
+    key: exp.Expression,
+    dictionaries: Mapping[int, Dictionary],
+    *,
+    shown: str,
 ) -> OrderedRecords:
-    """Code the records and put them in the order of their keys.
+    """Code the records and put them in the order of their keys; the source is called as it is shown.
 
     Raises:
         InvalidSource: No records, or records without a key or with another's; how many is said.
@@ -90,14 +95,15 @@ def ordered_records(
     query.select(alias(exp.cast(literal(1), "UTINYINT", dialect="duckdb"), "n"), copy=False)
     query.set("order", exp.Order(expressions=[exp.Literal.number(len(dictionaries) + 1)]))
     table = engine.materialize("records", query)
-    check_codes(engine, table, [f"c{position}" for position in dictionaries])
+    codes = [f"c{position}" for position in dictionaries]
+    if not count_coded_records(engine, table, codes, "n", source=shown):
+        raise no_records(shown)
     found = engine.query(bind("two_party/key_faults", tables={"records": table}), step="key_faults")
     ((count, missing, repeated),) = found
-    if not count:
-        raise InvalidSource("The table holds no records.", "Give a table with at least one record.")
     if missing or repeated:
         raise InvalidSource(
-            f"Of {count} records {missing} have no key, and {repeated} have the key of another one.",
+            f"Of {count} records of {shown!r}, {missing} have no key, and {repeated} have the key of another "
+            "one.",
             "Give a view in which every record has a key of its own.",
         )
     return OrderedRecords(table, count, _digest(engine, "key_order", table))

@@ -17,7 +17,7 @@ import ppdm_sql
 from ppdm_sql import Database
 from ppdm_sql.engine.spark import staging
 from ppdm_sql.errors import EngineError
-from ppdm_sql.methods.perturbation import randomize
+from ppdm_sql.methods.perturbation import drawing_elsewhere
 from ppdm_sql.methods.trees.elsewhere import RecordsElsewhere
 
 pytestmark = pytest.mark.spark
@@ -132,7 +132,7 @@ def test_workers_that_die_while_noise_is_drawn_and_behind_that_change_no_number(
     When all is drawn that one dies, too, and a third one finds what measures and audit ask for.
     """
     write = staging.FolderOfRows.write_drawn
-    marks, made, over = tmp_path / "marks", randomize.batch_noise, threading.Event()
+    marks, made, over = tmp_path / "marks", drawing_elsewhere.batch_noise, threading.Event()
     marks.mkdir()
     begun, killed = str(marks / "begun"), str(marks / "killed")
 
@@ -165,7 +165,7 @@ def test_workers_that_die_while_noise_is_drawn_and_behind_that_change_no_number(
         write(self, *given)
 
     monkeypatch.setattr(staging.FolderOfRows, "write_drawn", without_the_other)
-    monkeypatch.setattr(randomize, "batch_noise", waiting)
+    monkeypatch.setattr(drawing_elsewhere, "batch_noise", waiting)
     killer = threading.Thread(target=kill_who_began, daemon=True)
     killer.start()
     try:

@@ -21,7 +21,7 @@ from ppdm_sql.engine.spark import drawing, source
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.staging import FolderOfRows
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, PpdmError
-from ppdm_sql.methods.perturbation import randomize
+from ppdm_sql.methods.perturbation import drawing_elsewhere
 from ppdm_sql.methods.perturbation.source_counts import quantiles
 
 pytestmark = pytest.mark.spark
@@ -209,14 +209,14 @@ def test_executors_that_lack_the_package_are_told_of(
 ) -> None:
     noise, ranges = {"pay": "gaussian 5000"}, {"pay": (0, 90_000)}
     asked: dict[str, Any] = {"noise": noise, "ranges": ranges, "record": "id", "seed": 1}
-    made = randomize.batch_noise
+    made = drawing_elsewhere.batch_noise
     works = {
         "lack .*: the module spark_tables": lambda *given: Elsewhere(),
         "lack .*: ppdm-sql": lambda *given: dataclasses.replace(made(*given), version="0"),
         "refused the step": lambda *given: dataclasses.replace(made(*given), query="SELECT error('n7')"),
     }
     for words, work in works.items():
-        monkeypatch.setattr(randomize, "batch_noise", work)
+        monkeypatch.setattr(drawing_elsewhere, "batch_noise", work)
         with pytest.raises(EngineError, match=words) as caught:
             ledger.randomize(folder, into="r", to=str(tmp_path / "noisy"), **asked)
         assert "n7" not in str(caught.value) and "Traceback" not in str(caught.value)

@@ -16,7 +16,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_columns, exact_values, is_plain
 from ppdm_sql.engine.names import quoted
 from ppdm_sql.errors import GuaranteeNotMet, InvalidSource
-from ppdm_sql.methods.base.source import check_codes, is_stable, read_source
+from ppdm_sql.methods.base.source import count_coded_records, is_stable, read_source
 from ppdm_sql.methods.swapping.changed_shares import bounds
 from ppdm_sql.release import Draft, publishing
 
@@ -229,11 +229,30 @@ def test_a_collation_is_seen_in_tables_and_views(
 ) -> None:
     connection.execute(made.replace("{}", quoted(name)))
     engine, tables = Engine(connection), list[str]()
-    probe = engine.probe
-    monkeypatch.setattr(engine, "probe", lambda select: tables.append(name) or probe(select))
+    make = engine.materialize
+    monkeypatch.setattr(engine, "materialize", lambda *given: tables.append(name) or make(*given))
     columns = [item for item in engine.columns(engine.find(name)) if item.name == "name"]
     assert is_plain(exact_values(engine, engine.find(name), columns)) is not collated
     assert bool(tables) is (probed or name == "COLLATE")
+
+
+@pytest.mark.parametrize("kind", ["TABLE", "VIEW"])
+@pytest.mark.parametrize("name", ["nobody", "no 'body"])
+def test_what_has_no_records_is_named_as_the_user_knows_it(
+    connection: duckdb.DuckDBPyConnection, db: ppdm_sql.Database, kind: str, name: str
+) -> None:
+    connection.execute(f"CREATE {kind} {quoted(name)} AS SELECT * FROM people LIMIT 0")
+    asked = {"require": ["k >= 2 on name, town"], "class_column": "class", "into": "safe"}
+    for run in (
+        lambda: db.audit(name, asked["require"]),
+        lambda: db.suppress(name, **asked),
+        lambda: db.generalize(name, **asked),
+        lambda: db.swap(name, confidential=["name"], by=["town"], proportion=0.25, into="safe"),
+        lambda: db.randomize(name, noise=["pay=gaussian 5"], record="id", into="safe"),
+    ):
+        with pytest.raises(InvalidSource) as raised:
+            run()
+        assert raised.value.problem == f"Table {name!r} has no records."
 
 
 # -- a source that changes ---------------------------------------------------------------------------
@@ -301,10 +320,10 @@ def test_a_value_that_was_not_numbered_is_an_error_of_the_source(
 ) -> None:
     engine = Engine(connection)
     with engine.workspace():
-        coded = engine.materialize("coded", "SELECT 1 AS c0, 2 AS c1 UNION ALL SELECT 3, NULL")
-        check_codes(engine, coded, ["c0"])
-        with pytest.raises(InvalidSource, match=r"different rows .* Write it into a table first"):
-            check_codes(engine, coded, ["c0", "c1"])
+        coded = engine.materialize("coded", "SELECT 1 AS c0, 2 AS c1, 4 AS n UNION ALL SELECT 3, NULL, 5")
+        assert count_coded_records(engine, coded, ["c0"], "n", source="visits") == 9
+        with pytest.raises(InvalidSource, match=r"^'visits' gave different rows .* Write it into a table"):
+            count_coded_records(engine, coded, ["c0", "c1"], "n", source="visits")
 
 
 def test_a_run_that_reads_a_changing_view_twice_is_refused(
@@ -315,7 +334,7 @@ def test_a_run_that_reads_a_changing_view_twice_is_refused(
     connection.execute(
         "CREATE VIEW wild AS SELECT id, class, if(id = 0, NULL, random()::VARCHAR) AS lot FROM people"
     )
-    with pytest.raises(InvalidSource, match="different rows each time"):
+    with pytest.raises(InvalidSource, match="^'wild' gave different rows each time"):
         db.suppress("wild", require=["k >= 2 on lot"], class_column="class", into="safe")
     assert not db.releases()
 

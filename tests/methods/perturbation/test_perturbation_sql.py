@@ -35,7 +35,7 @@ def chosen(engine: Engine, people: Table) -> list[NoisyColumn]:
     """Choose the noise of four columns, one of each kind."""
     columns = {item.name: item for item in engine.columns(people)}
     asked = [(noise, columns[noise.column]) for noise in parse_all_noise(NOISE)]
-    return noisy_columns(engine, people, asked, {}, SilentProgress())[1]
+    return noisy_columns(engine, people, asked, {}, SilentProgress(), "people")[1]
 
 
 def choice(engine: Engine, people: Table) -> None:

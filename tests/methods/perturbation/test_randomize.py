@@ -18,7 +18,7 @@ from scipy import stats
 from swap_releases import Heard, quoted
 
 import ppdm_sql
-import ppdm_sql.methods.perturbation.randomize as run
+import ppdm_sql.methods.perturbation.drawing_here as drawing
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import (
     ColumnRoleError,
@@ -492,9 +492,9 @@ def test_the_audit_refuses_rows_that_were_changed_on_the_way(
     con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, replaced: str, problem: str
 ) -> None:
     values = {"class": "1 - class", "age": "'[0, 20)'", "gap": "1000 + gap"}
-    rows = run.ordered_rows
+    rows = drawing.ordered_rows
     monkeypatch.setattr(
-        run,
+        drawing,
         "ordered_rows",
         lambda *given: f"SELECT * REPLACE ({values[replaced]} AS {replaced}) FROM ({rows(*given)})",
     )

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import ppdm_sql
-import ppdm_sql.methods.perturbation.randomize as run
+import ppdm_sql.methods.perturbation.drawing as drawing
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.perturbation.noise_draws import NoiseDrawer, Stream, in_unit
 from ppdm_sql.methods.perturbation.noise_key import Key, run_key
@@ -60,8 +60,8 @@ def test_the_key_is_in_no_file_catalogue_log_or_statement(
     caplog.set_level(logging.DEBUG)
     statements: list[str] = []
     derived: list[bytes] = []
-    streams = run.Stream
-    monkeypatch.setattr(run, "Stream", lambda key, normal: (derived.append(key), streams(key, normal))[1])
+    streams = drawing.Stream
+    monkeypatch.setattr(drawing, "Stream", lambda key, normal: (derived.append(key), streams(key, normal))[1])
     with _new(tmp_path) as db:
         db.engine.tracer = statements.append
         release = db.randomize(

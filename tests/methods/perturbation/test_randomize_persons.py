@@ -11,8 +11,9 @@ import duckdb
 import pytest
 
 import ppdm_sql
-import ppdm_sql.methods.perturbation.randomize as run
 from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, InvalidOption, InvalidSource, PpdmError
+from ppdm_sql.methods.perturbation import drawing, drawing_here
+from ppdm_sql.methods.perturbation.randomize import RandomizeRun
 
 NOISE = {"age": "uniform 20 on 0,99 whole rounded", "pay": "gaussian 15 on 100,150", "ill": "retain 0.6"}
 VARYING = NOISE | {"weight": "gaussian 5 on 50,99"}
@@ -234,35 +235,46 @@ def mistold(real: Any) -> Any:
     return faulty
 
 
-FAULTS = {
-    "a draw a row": ("noisy_rows", table_of("* REPLACE (r1 + k0 AS r1) FROM {table}"), "draws of 'pay'"),
+FAULTS: dict[str, tuple[Any, str, Callable[[Any], Any], str]] = {
+    "a draw a row": (
+        drawing,
+        "noisy_rows",
+        table_of("* REPLACE (r1 + k0 AS r1) FROM {table}"),
+        "draws of 'pay'",
+    ),
     "a category a row": (
+        drawing,
         "noisy_rows",
         table_of("* REPLACE (['flu', 'cold'][k0 % 2 + 1] AS r2) FROM {table}"),
         "draws of 'ill'",
     ),
     "one draw for all": (
-        "noisy_rows", table_of("* REPLACE (x1 + 3.5 AS r1) FROM {table}"), "variance of 'pay'"
+        drawing,
+        "noisy_rows",
+        table_of("* REPLACE (x1 + 3.5 AS r1) FROM {table}"),
+        "variance of 'pay'",
     ),
     "rows that are not the released ones": (
+        drawing_here,
         "ordered_rows",
         lambda real: lambda table, outputs: real(table, outputs).replace("r1 AS", "r1 + k0 AS"),
         "not those of which it is known",
     ),
-    "rows of somebody else": ("RandomizeRun._owned", mistold, "persons have other rows than in the source"),
-}  # fmt: skip
+    "rows of somebody else": (
+        RandomizeRun,
+        "_owned",
+        mistold,
+        "persons have other rows than in the source",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_refused(
     con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    place, plant, words = FAULTS[name]
-    *path, last = place.split(".")
-    holder: Any = run
-    for part in path:
-        holder = getattr(holder, part)
-    monkeypatch.setattr(holder, last, plant(getattr(holder, last)))
+    holder, place, plant, words = FAULTS[name]
+    monkeypatch.setattr(holder, place, plant(getattr(holder, place)))
     with pytest.raises(GuaranteeNotMet, match=words):
         randomize(con)
     assert ppdm_sql.open(con).releases() == []

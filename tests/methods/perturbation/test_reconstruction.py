@@ -445,4 +445,3 @@ def test_edges_of_a_grid_are_those_of_its_cells() -> None:
     grid = Grid(0.0, 0.2, 5)
     assert grid.edges().tolist() == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     assert all(b - a == pytest.approx(0.2) for a, b in pairwise(grid.edges()))
-    assert grid.midpoints() == pytest.approx([0.1, 0.3, 0.5, 0.7, 0.9])

@@ -503,13 +503,13 @@ def test_parties_with_different_secrets_find_no_common_key(employees: Employees)
     [
         (
             "UPDATE TA SET SSN = NULL WHERE SSN < 103",
-            "Of 34 records 2 have no key, and 0 have the key of another",
+            "Of 34 records of 'TA', 2 have no key, and 0 have the key of another",
         ),
         (
             "UPDATE TA SET SSN = 103 WHERE SSN < 103",
-            "Of 34 records 0 have no key, and 2 have the key of another",
+            "Of 34 records of 'TA', 0 have no key, and 2 have the key of another",
         ),
-        ("DELETE FROM TA", "The table holds no records."),
+        ("DELETE FROM TA", "Table 'TA' has no records."),
     ],
 )
 def test_keys_that_are_missing_or_repeated_are_refused_with_counts(
