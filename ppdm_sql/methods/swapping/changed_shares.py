@@ -18,7 +18,7 @@ import numpy as np
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.swapping.linear_programs import solve, whole_values
-from ppdm_sql.methods.swapping.marginal_deviation import Demand, JointProgram, least_deviation
+from ppdm_sql.methods.swapping.marginal_deviation import Demand, JointProgram, deviation_of
 
 WIDTH = Fraction(1, 25)
 CERTAIN = Fraction(1, 4)
@@ -119,7 +119,7 @@ def default_band(proportion: Fraction, demand: Demand) -> Band:
     widest = proportion * CERTAIN, 1 - (1 - proportion) * CERTAIN
     low, high = _around(widest, unique)
     free = replace(demand, low=low, high=high)
-    wanted = least_deviation(free)[0]
+    wanted = deviation_of(free)
     width = WIDTH * min(proportion, 1 - proportion)
     share = proportion - width, proportion + width
     for numbers in (bounds(share, unique, demand.changes), _around(share, unique)):
@@ -133,7 +133,7 @@ def default_band(proportion: Fraction, demand: Demand) -> Band:
 
 
 def _deviation(demand: Demand, numbers: tuple[Counts, Counts]) -> int:
-    return least_deviation(replace(demand, low=numbers[0], high=numbers[1]))[0]
+    return deviation_of(replace(demand, low=numbers[0], high=numbers[1]))
 
 
 def _least_width(proportion: Fraction, demand: Demand, deviation: int) -> Fraction:

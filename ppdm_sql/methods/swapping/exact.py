@@ -5,7 +5,7 @@
    prices that want to move farther are widened, all others get smaller; as long as there are too many classes
    their reduced costs are rounded, and a sample of them is taken.
 2. In large tables first prices come from a sample of the records, and records that no price within reach
-   frees are set apart.
+   frees are set apart. The posteriors of a few free records are held in memory.
 3. A program decides the records near a tie (see :mod:`ppdm_sql.methods.swapping.restricted_program`). It is
    solved again with a larger limit until its plan is within the limit of the bound, which proves it optimal.
 
@@ -24,6 +24,7 @@ from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError
 from ppdm_sql.methods.base.arrays import Counts
+from ppdm_sql.methods.swapping.free_posteriors import FreePosteriors
 from ppdm_sql.methods.swapping.lagrangian_prices import FixedFlows, Prices, SwapConstraints
 from ppdm_sql.methods.swapping.marginal_deviation import Demand
 from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates, kind_counts
@@ -43,7 +44,9 @@ logger = logging.getLogger("ppdm_sql")
 SAMPLE = 40_000
 """Records on which the first prices are sought."""
 FEW_FREE = 60_000
-"""So many free records are scanned as they are; of more, those that can be fixed are set apart."""
+"""So many free records are looked at as they are; of more, those that can be fixed are set apart."""
+MOST_HELD = 2_000_000
+"""Posteriors that are held in memory, where the free records are few."""
 REACH = 6
 """Boxes that the reach of a table of free records holds."""
 WIDE, FINE = SCALE // 2, SCALE // 50
@@ -73,7 +76,7 @@ class Solution:
         moved: Records of each class by choice, the last one staying.
         objective: What the plan costs, in units of 1 / SCALE.
         bound: What every plan costs at least; None where nothing is proved.
-        rounds: Scans of the records, each a GROUP BY.
+        rounds: Looks at the records: each a GROUP BY, or a pass over them in memory.
     """
 
     prices: Prices
@@ -178,7 +181,15 @@ class ExactSearch:
         if smaller and free.rows > FEW_FREE and 2 * REACH * self._free_rows <= free.rows:
             reach = Boxes(*(np.maximum(CLOSE, box * REACH) for box in (boxes.enter, boxes.leave)))
             self.nested.append(fix_records(self.engine, free, prices, reach, self._columns()))
-        return self.nested[-1]
+        return self._held(self.nested[-1])
+
+    def _held(self, free: FreeRecords) -> FreeRecords:
+        """Hold few records in memory, as they are looked at again and again."""
+        size = self.candidates.categories
+        if free.posteriors is None and free.rows <= FEW_FREE and free.rows * (size + 1) <= MOST_HELD:
+            posteriors = FreePosteriors.read(self.engine, free.table, size)
+            self.nested[-1] = free = replace(free, posteriors=posteriors)
+        return free
 
     def _columns(self) -> list[str]:
         posteriors = [f"p{h}" for h in range(self.candidates.categories)]

@@ -94,6 +94,21 @@ class JointProgram:
             self.problem += leave - enter + loss - gain == -grouped
 
 
+def deviation_of(demand: Demand) -> int:
+    """Give the least possible deviation; no program is solved where the marginal can be kept.
+
+    It can be where each category is entered by as many as leave it, who are not more than all others.
+
+    Example:
+        >>> unique, none = np.array([8, 6]), np.zeros(2, dtype=np.int64)
+        >>> [deviation_of(Demand(unique, none, changes, none, unique)) for changes in (6, 7, 14)]
+        [0, 2, 2]
+    """
+    most = np.minimum(demand.high, demand.total // 2 - demand.grouped)
+    keeps = (demand.low <= most).all() and demand.low.sum() <= demand.changes <= most.sum()
+    return 0 if keeps else least_deviation(demand)[0]
+
+
 def least_deviation(demand: Demand) -> tuple[int, Counts, Counts]:
     """Solve Phase I for all records jointly.
 

@@ -28,9 +28,9 @@ from ppdm_sql.methods.swapping.lagrangian_prices import SwapConstraints
 from ppdm_sql.methods.swapping.marginal_deviation import (
     Demand,
     Flows,
+    deviation_of,
     feasible_proportions,
     joint,
-    least_deviation,
     separate,
 )
 from ppdm_sql.methods.swapping.modelling_attacker import attacker_share
@@ -174,7 +174,7 @@ def _demand(found: Candidates, options: SwapOptions, progress: Progress) -> tupl
 def _constraints(demand: Demand, phase1: Flows | None) -> SwapConstraints:
     if phase1 is not None:
         return SwapConstraints(demand, phase1.deviation, phase1.net)
-    return SwapConstraints(demand, least_deviation(demand)[0], None)
+    return SwapConstraints(demand, deviation_of(demand), None)
 
 
 def _marginal_not_kept(demand: Demand, deviation: int, name: str) -> str:

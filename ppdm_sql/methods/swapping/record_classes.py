@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Counts
+from ppdm_sql.methods.swapping.free_posteriors import FreePosteriors, RecordLook, distinct
 from ppdm_sql.methods.swapping.lagrangian_prices import (
     FixedFlows,
     Prices,
@@ -48,6 +49,12 @@ class Boxes:
         return cls(np.full(categories, side, dtype=np.int64), np.full(categories, side, dtype=np.int64))
 
     @property
+    def steps(self) -> Boxes:
+        """Parts of the boxes, to which reduced costs are rounded."""
+        enter, leave = (np.maximum(1, side // ROUNDING_STEPS) for side in (self.enter, self.leave))
+        return Boxes(enter, leave)
+
+    @property
     def largest(self) -> int:
         """The largest box."""
         return int(max(self.enter.max(), self.leave.max()))
@@ -74,9 +81,19 @@ class RecordClasses:
         """Give some of the classes."""
         return RecordClasses(self.kinds[rows], self.records[rows], self.reduced_costs[rows])
 
-    def in_order(self) -> RecordClasses:
-        """Sort by kind and reduced costs, as :func:`tied` numbers classes."""
-        return self.where(np.lexsort((*self.reduced_costs.T[::-1], self.kinds)))
+    def merged(self) -> RecordClasses:
+        """Sort by kind and reduced costs, as :func:`tied` numbers classes, and count those alike as one."""
+        order, begins = distinct([self.kinds, *self.reduced_costs.T])
+        firsts = order[begins]
+        records = np.add.reduceat(self.records[order], begins) if len(begins) else self.records
+        return RecordClasses(self.kinds[firsts], records, self.reduced_costs[firsts])
+
+    def times(self, steps: Boxes) -> RecordClasses:
+        """Give reduced costs that are in steps as they are."""
+        sizes = np.empty_like(self.reduced_costs)
+        sizes[:, :-1], sizes[:, -1] = steps.enter, steps.leave[self.kinds % len(steps.leave)]
+        costs = np.where(self.reduced_costs < 0, -1, self.reduced_costs * sizes)
+        return RecordClasses(self.kinds, self.records, costs)
 
 
 @dataclass(frozen=True)
@@ -89,6 +106,7 @@ class FreeRecords:
         fixed: What all other records do, at all these prices.
         centre: The prices in the middle.
         reach: How far each may move from there.
+        posteriors: Of the rows, where they are held in memory.
     """
 
     table: Table
@@ -96,6 +114,7 @@ class FreeRecords:
     fixed: FixedFlows
     centre: Prices
     reach: Boxes
+    posteriors: FreePosteriors | None = None
 
     def holds(self, prices: Prices, boxes: Boxes) -> bool:
         """Tell whether boxes around prices are within the reach."""
@@ -157,42 +176,44 @@ def restrict(
         rounded: Round reduced costs down to parts of the boxes.
         most: Take a sample where there are more classes.
 
-    Cost: one GROUP BY of the records.
+    Cost: one GROUP BY of the records, or a few passes over them in memory.
     """
-    names = reduced_cost_names(constraints.categories)
-    rows = engine.arrays(
-        f"SELECT kind, {', '.join(names)}, count(*) AS n, sum(cost)::BIGINT AS cost "
-        f"FROM ({reduced_costs(free.table, prices, boxes, rounded=rounded)}) GROUP BY ALL",
-        step="restrict",
-    )
-    every = _fetched_classes(rows, names)
-    choices = (every.reduced_costs >= 0).sum(axis=1)
-    classes = every.where(choices > 1).in_order()
-    entering, leaving = _flows(every.where(choices == 1), constraints.categories)
-    sampled = most is not None and len(classes) > most
-    costs = int(rows["cost"].sum()) + free.fixed.cost_at(prices)
+    size = constraints.categories
+    steps = boxes.steps if rounded else Boxes.even(size, 1)
+    look = _look(engine, free, prices, boxes, steps)
+    every = RecordClasses(look.kinds, look.records, look.reduced_costs.T).merged()
+    sampled = most is not None and len(every) > most
+    classes = sample(every, most) if most is not None and sampled else every
     return Restriction(
         prices=prices,
         boxes=boxes,
-        classes=sample(classes, most) if most is not None and sampled else classes,
-        entering=entering + free.fixed.by_category.sum(axis=0),
-        leaving=leaving + free.fixed.left,
-        bound=lagrangian_bound(costs, prices, constraints),
-        found=len(classes),
-        free=int(classes.records.sum()),
+        classes=classes.times(steps),
+        entering=look.flows[:, :size].sum(axis=0) + free.fixed.by_category.sum(axis=0),
+        leaving=look.flows[:size, :size].sum(axis=1) + free.fixed.left,
+        bound=lagrangian_bound(look.cost + free.fixed.cost_at(prices), prices, constraints),
+        found=len(every),
+        free=int(every.records.sum()),
         exact=not sampled and not (rounded and boxes.largest >= 2 * ROUNDING_STEPS),
     )
 
 
-def _flows(fixed: RecordClasses, size: int) -> tuple[Counts, Counts]:
-    """Count who enters each category, and which unique records leave each, of classes with one choice."""
-    choice = fixed.reduced_costs.argmax(axis=1)
-    moving = choice < size
-    unique = moving & (fixed.kinds < size)
-    entering, leaving = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-    np.add.at(entering, choice[moving], fixed.records[moving])
-    np.add.at(leaving, fixed.kinds[unique], fixed.records[unique])
-    return entering, leaving
+def _look(engine: Engine, free: FreeRecords, prices: Prices, boxes: Boxes, steps: Boxes) -> RecordLook:
+    """Tell apart which records have one choice within boxes around prices, and which have several."""
+    if free.posteriors is not None:
+        return free.posteriors.look(prices, (boxes.enter, boxes.leave), (steps.enter, steps.leave))
+    size = len(prices.enter)
+    names = reduced_cost_names(size)
+    rows = engine.arrays(
+        f"SELECT kind, {', '.join(names)}, count(*) AS n, sum(cost)::BIGINT AS cost "
+        f"FROM ({reduced_costs(free.table, prices, boxes, steps)}) GROUP BY ALL",
+        step="restrict",
+    )
+    every = _fetched_classes(rows, names)
+    choices = (every.reduced_costs >= 0).sum(axis=1)
+    fixed, several = every.where(choices == 1), every.where(choices > 1)
+    flows = np.zeros((2 * size, size + 1), dtype=np.int64)
+    np.add.at(flows, (fixed.kinds, fixed.reduced_costs.argmax(axis=1)), fixed.records)
+    return RecordLook(several.kinds, several.records, several.reduced_costs.T, flows, int(rows["cost"].sum()))
 
 
 def sample(classes: RecordClasses, most: int) -> RecordClasses:
@@ -275,9 +296,16 @@ def _fetched_classes(rows: dict[str, NDArray[Any]], names: Sequence[str]) -> Rec
 
 
 def reduced_costs(
-    table: Table, prices: Prices, boxes: Boxes, *, rounded: bool = False, keys: Sequence[str] = ()
+    table: Table, prices: Prices, boxes: Boxes, steps: Boxes | None = None, *, keys: Sequence[str] = ()
 ) -> str:
     """Give SQL for the reduced cost of each choice of each record, and what its best choice costs it.
+
+    Args:
+        table: A table like ``candidates``.
+        prices: The prices.
+        boxes: How far each may move.
+        steps: To give reduced costs in, rounded down.
+        keys: Columns to carry along.
 
     Example:
         >>> from ppdm_sql.engine.statements import formatted
@@ -306,10 +334,10 @@ def reduced_costs(
     """
     size = len(prices.enter)
     columns = []
-    for name, worth, box in zip(reduced_cost_names(size), _worths(size), _sides(boxes), strict=True):
-        cost = f"best - {worth}"
-        if rounded and (step := _rounding_step(boxes, worth)):
-            cost = f"({cost}) // {step} * {step}"
+    for name, worth, box, step in zip(
+        reduced_cost_names(size), _worths(size), _sides(boxes), _steps(steps, size), strict=True
+    ):
+        cost = f"(best - {worth}) // {step}" if step else f"best - {worth}"
         columns.append(f"CASE WHEN {worth} + {box} >= lowest THEN {cost} ELSE -1 END AS {name}")
     unchanged = (
         f"CASE WHEN kind < {size} THEN worth_stay ELSE true_posterior + {by_kind(prices.enter * 2)} END"
@@ -322,11 +350,12 @@ def reduced_costs(
     )
 
 
-def _rounding_step(boxes: Boxes, worth: str) -> str:
-    if worth == "worth_stay":
-        return by_kind(np.maximum(1, boxes.leave // ROUNDING_STEPS).tolist() * 2)
-    step = int(boxes.enter[int(worth.removeprefix("worth_"))]) // ROUNDING_STEPS
-    return f"{step}" if step > 1 else ""
+def _steps(steps: Boxes | None, size: int) -> list[str]:
+    """Give SQL for the step of each choice; none where it is one."""
+    if steps is None or steps.largest == 1:
+        return [""] * (size + 1)
+    entering = [f"{step}" if step > 1 else "" for step in steps.enter.tolist()]
+    return [*entering, by_kind(steps.leave.tolist() * 2)]
 
 
 def _worths(size: int) -> list[str]:

@@ -13,21 +13,21 @@ FROM (
       WHEN worth_0 + CAST(80 AS BIGINT) >= lowest
       THEN (
         best - worth_0
-      ) // 10 * 10
+      ) // 10
       ELSE -1
     END AS reduced_cost_0,
     CASE
       WHEN worth_1 + CAST(80 AS BIGINT) >= lowest
       THEN (
         best - worth_1
-      ) // 10 * 10
+      ) // 10
       ELSE -1
     END AS reduced_cost_1,
     CASE
       WHEN worth_2 + CAST(80 AS BIGINT) >= lowest
       THEN (
         best - worth_2
-      ) // 10 * 10
+      ) // 10
       ELSE -1
     END AS reduced_cost_2,
     CASE
@@ -37,8 +37,6 @@ FROM (
       THEN (
         best - worth_stay
       ) // (
-        CAST([10, 10, 10, 10, 10, 10] AS BIGINT[])
-      )[kind + 1] * (
         CAST([10, 10, 10, 10, 10, 10] AS BIGINT[])
       )[kind + 1]
       ELSE -1
