@@ -17,7 +17,7 @@ import duckdb
 
 from ppdm_sql.engine import Engine, alone
 from ppdm_sql.engine.names import by_name, listed
-from ppdm_sql.engine.opening import connect
+from ppdm_sql.engine.opening import connect, remove_database
 from ppdm_sql.engine.pending import has_pending
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.engine.watching import interruptible
@@ -1248,7 +1248,7 @@ def open_database(
     """
     if isinstance(database, duckdb.DuckDBPyConnection):
         return _with_elsewhere(Database(interruptible(Engine(database))), attach, spark)
-    spill = SpillFolder()
+    spill, made = SpillFolder(), create and not os.path.lexists(database)
     try:
         connection = connect(
             database,
@@ -1262,7 +1262,12 @@ def open_database(
         spill.close()
         raise
     engine = interruptible(Engine(connection, spill=spill, owned=True))
-    db = _with_elsewhere(Database(engine), attach, spark)
+    try:
+        db = _with_elsewhere(Database(engine), attach, spark)
+    except BaseException:
+        if made:
+            remove_database(database)
+        raise
     _sweep(db, read_only=read_only)
     return db
 

@@ -187,4 +187,5 @@ def choices(wanted: str, names: Iterable[str], *, most: int = 12) -> str:
     """
     ordered = nearest_first(wanted, names)
     rest = len(ordered) - most
-    return ", ".join(ordered[:most]) + (f" and {rest} more" if rest > 0 else "")
+    shown = (name if name == name.strip() else f'"{name}"' for name in ordered[:most])
+    return ", ".join(shown) + (f" and {rest} more" if rest > 0 else "")

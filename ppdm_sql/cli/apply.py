@@ -41,5 +41,11 @@ def _announce(applied: ppdm_sql.Applied, *, quiet: bool) -> None:
             f"{applied.left_out} records are in no class of {applied.release}, and are left out.",
             quiet=quiet,
         )
+    if applied.counts_persons:
+        notice(
+            f"Warning: The requirements of {applied.release} count persons, and whose the records of "
+            f"{applied.into} are is not said, so none was measured."
+        )
+        return
     for requirement in applied.unmeasured:
         notice(f"Warning: {str(requirement)!r} names a column that {applied.into} lacks.")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from pathlib import Path
+
 import typer
 
+import ppdm_sql
+from ppdm_sql.cli.failures import IN_MEMORY
 from ppdm_sql.cli.options import DatabasePath
 from ppdm_sql.cli.output import notice, print_tables
 from ppdm_sql.cli.parameters import Common, Given, takes
@@ -18,6 +23,15 @@ EXAMPLES = (
 )
 
 
+def _opened(database: Path, given: Given, common: Common) -> AbstractContextManager[ppdm_sql.Database]:
+    """Open the file, for writing only where a release is published; else none is made, either."""
+    source = given["tables"] if isinstance(given["tables"], str) else None
+    if "keep_best" in given:
+        return common.opened(database, source=source)
+    made_for_nothing = common.is_elsewhere(source) and not database.exists()
+    return common.reading(IN_MEMORY if made_for_nothing else database)
+
+
 @takes("compare")
 def run(database: DatabasePath, given: Given, common: Common) -> None:
     """Put settings of a method, or releases, side by side.
@@ -27,7 +41,7 @@ def run(database: DatabasePath, given: Given, common: Common) -> None:
     """
     tables = given["tables"]
     given["tables"] = tables if len(tables) > 1 else tables[0]
-    with common.opened(database, source=tables[0] if len(tables) == 1 else None) as db:
+    with _opened(database, given, common) as db:
         found = db.compare(**given, progress=common.progress())
     if common.sql:
         return

@@ -65,9 +65,9 @@ class Command(TyperCommand):
 
 
 def _holds_records(path: str) -> bool:
-    from ppdm_sql.sources import is_data_file  # it brings the engine, which no help needs
+    from ppdm_sql.sources import is_data_file, is_spreadsheet  # it brings the engine, which no help needs
 
-    return is_data_file(path)
+    return is_data_file(path) or is_spreadsheet(path)
 
 
 def print_error(error: Exception, *, debug: bool) -> int:

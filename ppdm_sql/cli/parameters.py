@@ -19,6 +19,7 @@ from ppdm_sql.cli.options import Attach, Debug, MemoryLimit, OutputFormat, Quiet
 from ppdm_sql.cli.output import Format, notice
 from ppdm_sql.cli.progress import progress
 from ppdm_sql.cli.trace import traced
+from ppdm_sql.engine.opening import remove_database
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.options import OPTIONS, Form, Option
 from ppdm_sql.progress import Progress
@@ -55,8 +56,7 @@ class Common:
                 removed again where the command fails.
             create: Make a file that is not there in any case.
         """
-        outside = _is_elsewhere(source, self.attach) or self.elsewhere is not None
-        new = (create or outside) and _is_missing(database)
+        new = (create or self.is_elsewhere(source)) and _is_missing(database)
         place = ":memory:" if new and self.sql else database
         with (
             ppdm_sql.open(
@@ -91,6 +91,12 @@ class Common:
             db.progress = self.progress()
             yield db
 
+    def is_elsewhere(self, source: str | None) -> bool:
+        """Tell whether what is read need not be in the file of the command."""
+        if self.elsewhere is not None:
+            return True
+        return source is not None and (is_data_file(source) or bool(self.attach))
+
     @property
     def elsewhere(self) -> str | None:
         """The URL of where tables live that are not in the file, if the command takes one."""
@@ -118,11 +124,6 @@ def attached(texts: Sequence[str] | None) -> dict[str, str]:
     return dict(attachment(text) for text in texts or ())
 
 
-def _is_elsewhere(source: str | None, attach: Sequence[str] | None) -> bool:
-    """Tell whether what is read need not be in the file of the command."""
-    return source is not None and (is_data_file(source) or bool(attach))
-
-
 def _is_missing(database: str | Path) -> bool:
     return str(database) != ":memory:" and not os.path.lexists(database)
 
@@ -135,8 +136,7 @@ def _made(db: ppdm_sql.Database, file: Path, *, on: bool, quiet: bool) -> Iterat
     except BaseException:
         if on and _is_empty(db):
             db.close()
-            for left in (file, file.with_name(f"{file.name}.wal")):
-                left.unlink(missing_ok=True)
+            remove_database(file)
         elif on:
             notice(f"Made {file}.", quiet=quiet)
         raise

@@ -29,7 +29,7 @@ def assignment(option: str, text: str) -> tuple[str, str]:
         >>> assignment("--taxonomy", '"a=b"=job.csv')
         ('a=b', 'job.csv')
     """
-    found = re.fullmatch(r'\s*("(?:[^"]|"")+"|[^="]+)=(.+)', text, re.DOTALL)
+    found = re.fullmatch(r'\s*("(?:[^"]|"")+"|[^="\s][^=]*)=(.+)', text, re.DOTALL)
     if found is None:
         raise InvalidOption(f"{option} {text!r} names no column.", f"Write it as {option} COLUMN=VALUE.")
     name = found[1].strip()
@@ -78,8 +78,19 @@ def _identifiers(flag: str, texts: Sequence[str]) -> Mapping[str, str]:
 
 
 def _identifier(text: str) -> tuple[str, str]:
-    name, _, treatment = text.rpartition("=")
-    return (name, treatment) if name else (text, "drop")
+    name, _, treatment = ("", "", "") if _bare(text) != text else text.rpartition("=")
+    return (_bare(name), treatment) if name else (_bare(text), "drop")
+
+
+def _bare(text: str) -> str:
+    """Give the name that quotes stand around, as they must in other options.
+
+    Example:
+        >>> _bare('"odd ""name"" here"'), _bare("odd name")
+        ('odd "name" here', 'odd name')
+    """
+    found = re.fullmatch(r'"((?:[^"]|"")+)"', text)
+    return text if found is None else found[1].replace('""', '"')
 
 
 def _threshold(flag: str, text: str) -> Fraction:
@@ -179,6 +190,7 @@ _READERS: Mapping[Form, Callable[[str, Any], Any]] = {
     Form.bounds: _bounds,
     Form.ranges: _by_column(lambda _, text: range_of(text)),
     Form.identifiers: _identifiers,
+    Form.repeated_names: lambda _, texts: [_bare(text) for text in texts],
     Form.taxonomies: _by_column(assignment),
     Form.values: _by_column(assignment),
     Form.bins: _by_column(_bins),

@@ -17,7 +17,7 @@ from ppdm_sql.methods.top_down.generalize import generalize
 from ppdm_sql.methods.top_down.request import GeneralizeRequest
 from ppdm_sql.methods.top_down.suppress import suppress
 from ppdm_sql.progress import Progress
-from ppdm_sql.release import Release, get, releases
+from ppdm_sql.release import Release, check_free, get, releases
 from ppdm_sql.release.exporting import check_target
 from ppdm_sql.sources import Source
 from ppdm_sql.sources.given import given
@@ -57,6 +57,8 @@ def _check(engine: Engine, options: CompareOptions) -> None:
             "The best setting is published under a name, and nothing else is.",
             "Give both --keep-best and --into, or none of them.",
         )
+    if options.into is not None:
+        check_free(engine, options.into)
     if options.keep_best is not None and options.keep_best not in BEST:
         known = choices(options.keep_best, list(BEST))
         raise InvalidOption(f"Nothing is measured as {said(options.keep_best)}.", f"Give one of: {known}.")

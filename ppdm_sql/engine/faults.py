@@ -37,7 +37,7 @@ def is_conflict(error: duckdb.Error, *, inside: bool) -> bool:
         inside: Whether in a transaction of ours, which began when what it makes was not there yet.
     """
     text = str(error).lower()
-    if isinstance(error, duckdb.TransactionException):
+    if isinstance(error, duckdb.TransactionException) and out_of_space("commit", str(error)) is None:
         return "conflict" in text or "failed to commit" in text
     return inside and isinstance(error, duckdb.CatalogException) and "already exists" in text
 
@@ -55,6 +55,14 @@ def damaged(path: str) -> DatabaseUnavailable:
     )
 
 
+def only_read() -> DatabaseUnavailable:
+    """Say that a database is open without the right to write."""
+    return DatabaseUnavailable(
+        "The database is open read-only, and this writes into it.",
+        "Open it for writing: without read_only=True in Python, with --write in ppdm sql.",
+    )
+
+
 def explained(
     step: str, cause: duckdb.Error, *, inside: bool, read: Callable[[], Sequence[str]]
 ) -> EngineError | DatabaseUnavailable:
@@ -69,7 +77,9 @@ def explained(
     text = str(cause)
     if is_damaged(text):
         return damaged("The database file")
-    error = _known(step, cause, inside=inside) or out_of_space(step, text) or _refused(step, cause, read())
+    if "read-only mode" in text:
+        return only_read()
+    error = out_of_space(step, text) or _known(step, cause, inside=inside) or _refused(step, cause, read())
     error.engine_text = text
     return error
 

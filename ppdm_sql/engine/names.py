@@ -5,6 +5,8 @@ A name becomes SQL in one place only, here, as a quoted identifier of a syntax t
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeGuard, TypeVar
@@ -27,6 +29,30 @@ def quoted(name: str) -> str:
     """
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
+
+
+def option_for(option: str, name: str, value: str) -> str:
+    r"""Write an option that takes a column's name, so that a shell gives it on as it stands.
+
+    Example:
+        >>> option_for("--limit", "age", "40"), option_for("--range", "birth date", "LOW,HIGH")
+        ('--limit age=40', "--range 'birth date=LOW,HIGH'")
+        >>> option_for("--weight", ' "age" ', "3")
+        '--weight \'" ""age"" "=3\''
+    """
+    plain = re.fullmatch(r"[^=\"'\s](?:[^=\"']*[^=\"'\s])?", name) is not None
+    return f"{option} {shlex.quote(f'{name if plain else quoted(name)}={value}')}"
+
+
+def person_option(name: str) -> str:
+    r"""Write the option that says whose a record is, so that a shell gives it on as it stands.
+
+    Example:
+        >>> person_option("patient"), person_option("Patient ID")
+        ('--person patient', '--person \'"Patient ID"\'')
+    """
+    plain = re.fullmatch(r"[^\W\d]\w*", name) is not None
+    return f"--person {name if plain else shlex.quote(quoted(name))}"
 
 
 def column(name: str, table: str | None = None) -> exp.Column:

@@ -58,6 +58,13 @@ def connect(
         raise _explain(str(path), cause) from None
 
 
+def remove_database(path: str | os.PathLike[str]) -> None:
+    """Remove a DuckDB file that is closed, and its log."""
+    file = Path(path)
+    for left in (file, file.with_name(f"{file.name}.wal")):
+        left.unlink(missing_ok=True)
+
+
 def _config(
     threads: int | None, memory_limit: str | None, spill: SpillFolder | None, *, new: bool
 ) -> dict[str, Any]:

@@ -55,6 +55,33 @@ def disk_full(folder: Path, step: str) -> EngineError:
     )
 
 
+def write_new(path: Path, content: bytes, *, step: str, mode: int = 0o666) -> None:
+    """Write a file that is not there yet; where that fails, nothing of it stays.
+
+    Args:
+        path: The file.
+        content: All of it.
+        step: What is written, for the message.
+        mode: Who may read it, before the umask.
+
+    Raises:
+        FileExistsError: There is one.
+        EngineError: The disk is full.
+        OSError: It cannot be written for another reason.
+    """
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException as cause:
+        path.unlink(missing_ok=True)
+        if isinstance(cause, OSError) and cause.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise disk_full(path.parent, step) from cause
+        raise
+
+
 def _size(number: float) -> str:
     """Write a number of bytes.
 

@@ -16,6 +16,7 @@ from ppdm_sql.privacy.quoting import BARE_NAME, BARE_VALUE, Value
 _SPACE = re.compile(r"\s*")
 _NAME = re.compile(rf'"(?:[^"]|"")*+"|{BARE_NAME.pattern}')
 _VALUE = re.compile(rf"'(?:[^']|'')*+'|{BARE_VALUE.pattern}")
+_GLUED = re.compile(r"""[^\s,;()"<>=≤≥→]+""")
 _WORDS = re.compile(r"""(?!(?:on|of|in)\b)(?:(?!->)[^\s,;()'"<>=≤≥→])+""", re.IGNORECASE)
 _COMMA = re.compile(r",")
 _END = re.compile(r"\Z")
@@ -163,7 +164,8 @@ class Reader:
     def _unquoted(self) -> str:
         """Say how to quote a name, where a bare one ends in the middle of words that may be one name."""
         start, end = self._bare_name
-        words = _WORDS.match(self.text, self._at)
+        glued = self._at == end and self.text.startswith("'", end)
+        words = (_GLUED if glued else _WORDS).match(self.text, self._at)
         if words is None or not end or self.text[end : self._at].strip():
             return ""
         while words is not None:
@@ -171,7 +173,8 @@ class Reader:
             space = _SPACE.match(self.text, end)
             words = _WORDS.match(self.text, space.end() if space else end)
         name = "".join(sign if sign.isprintable() else " " for sign in self.text[start:end])
-        return f'; for one name write "{name}", and single quotes around the whole requirement for the shell'
+        shell = "" if "'" in name else ", and single quotes around it all for the shell"
+        return f'; for one name write "{name}"{shell}'
 
     def _number(self, pattern: re.Pattern[str], expected: str) -> Fraction:
         self._skip_space()

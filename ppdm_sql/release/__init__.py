@@ -1,7 +1,7 @@
 """Releases: published in one transaction, verified, exported, dropped."""
 
 from ppdm_sql.audit.moments import Moments
-from ppdm_sql.release.catalogue import CatalogueRow, check_free, releases
+from ppdm_sql.release.catalogue import CatalogueRow, check_free, check_writable, releases
 from ppdm_sql.release.draft import Draft, Measured, ReleasedColumn, Treatment
 from ppdm_sql.release.release import Release, Step, get, publish
 from ppdm_sql.release.verification import Check, Verification
@@ -18,6 +18,7 @@ __all__ = [
     "Treatment",
     "Verification",
     "check_free",
+    "check_writable",
     "get",
     "publish",
     "releases",

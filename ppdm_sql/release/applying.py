@@ -44,6 +44,7 @@ class Applied:
             count persons, since nobody says whose the new records are.
         left_out: Records whose class the release does not have, where it left records out itself; they are
             not in the table.
+        counts_persons: Whether the requirements count persons, so that none of them could be measured.
         to: The folder or table outside of the database with the rows, if there is one.
         placed: Rows that were written there.
     """
@@ -55,6 +56,7 @@ class Applied:
     findings: tuple[Finding, ...]
     unmeasured: tuple[Requirement, ...]
     left_out: int = 0
+    counts_persons: bool = False
     to: str | None = None
     placed: int = 0
 
@@ -127,7 +129,8 @@ def apply(
                 placed.write_rows(PlacedRows.of_table(target, names, unfolded))
                 placed.publish()
     written = (None, 0) if placed is None else (placed.target, sum(file.rows for file in placed.files))
-    return Applied(row.release, into, rows, counts, tuple(found), unmeasured, left, *written)
+    persons = recoding.shape.person is not None
+    return Applied(row.release, into, rows, counts, tuple(found), unmeasured, left, persons, *written)
 
 
 def _in_known(engine: Engine, row: CatalogueRow, recoding: Recoding) -> tuple[exp.Select, int, int]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.faults import only_read
 from ppdm_sql.engine.names import Table, plain_name
 from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import InvalidOption, NameTaken, UnknownRelease
@@ -153,12 +154,31 @@ def _place(engine: Engine, name: str) -> tuple[ReleasePlace, list[tuple[Any, ...
     return ReleasePlace(catalog, schema, "releases" in there, REPORT in there), found
 
 
-def check_free(engine: Engine, name: str) -> ReleasePlace:
+_IS_READ_ONLY = "SELECT d.readonly FROM duckdb_databases() AS d WHERE d.database_name = current_catalog()"
+
+
+def check_writable(engine: Engine) -> None:
+    """Make sure that something can be published; else a long run would end in nothing.
+
+    Raises:
+        DatabaseUnavailable: The database is open read-only.
+    """
+    if not engine.dry and engine.look_up(_IS_READ_ONLY, step="read-only") == [(True,)]:
+        raise only_read()
+
+
+def check_free(engine: Engine, name: str, *, writes: bool = True) -> ReleasePlace:
     """Make sure that a release of this name can be published.
+
+    Args:
+        engine: The database.
+        name: Of the release.
+        writes: Whether it will be published, which a database that is open read-only does not allow.
 
     Raises:
         NameTaken: A release, model, table, view or macro is in the way, in any spelling of case.
         InvalidOption: The name is empty, or the database is called like the schema of the catalogue.
+        DatabaseUnavailable: The database is open read-only.
 
     Example:
         >>> import duckdb
@@ -167,6 +187,8 @@ def check_free(engine: Engine, name: str) -> ReleasePlace:
     """
     if not plain_name(name, "What is to be made") or "\0" in name:
         raise InvalidOption("A release needs a name.", "Give one with --into NAME.")
+    if writes:
+        check_writable(engine)
     place, found = _place(engine, name)
     for taken in _in_the_way(engine, name, place, found):
         raise NameTaken(f"There is {taken} already.", "Choose another name, or drop what has this one.")

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.exact import exact_values
-from ppdm_sql.engine.names import Table, alias, aliased, column
+from ppdm_sql.engine.names import Table, alias, aliased, column, option_for
 from ppdm_sql.engine.statements import bind, literal, render, text
 from ppdm_sql.engine.types import read, read_exactly, wide_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
@@ -122,7 +122,8 @@ class _Mapping:
             raise InvalidSource(
                 f"Column {found.name!r} of table {self.source.name} holds {type_title(found.type)}, which "
                 f"cannot be compared with the intervals of {self.shape.name!r}.",
-                "Cast it, in a view, to the type that the column had when the release was made.",
+                "Cast it, in a view, to the type that the column had when the release was made; "
+                f"of a file, say it with {option_for('--types', found.name, 'TYPE')}.",
             )
         return Mapped(item.name, cell, labels, int(unseen))
 

@@ -1,7 +1,7 @@
 """What stands where a table's name may stand: files that DuckDB reads, data frames, attached databases."""
 
 from ppdm_sql.sources.attaching import attach, attachment, detach
-from ppdm_sql.sources.files import is_data_file
+from ppdm_sql.sources.files import is_data_file, is_spreadsheet
 from ppdm_sql.sources.frames import like
 from ppdm_sql.sources.given import Source, given, read_again
 from ppdm_sql.sources.taking import takes_sources
@@ -13,6 +13,7 @@ __all__ = [
     "detach",
     "given",
     "is_data_file",
+    "is_spreadsheet",
     "like",
     "read_again",
     "takes_sources",

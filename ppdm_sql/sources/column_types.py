@@ -16,12 +16,14 @@ from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, kind_of
 
 _SAMPLE = 2_048
 _DIGITS = "regexp_full_match(v, '[+-]?[0-9]+')"
-_NUMBER = "regexp_full_match(v, '-?([0-9]+|[0-9]*[.][0-9]+)([eE][+-]?[0-9]+)?')"
+_WHOLE_NUMBER = f"{_DIGITS} AND TRY_CAST(v AS BIGINT) IS NOT NULL"
+_NUMBER = "regexp_full_match(v, '[+-]?([0-9]+|[0-9]*[.][0-9]+)([eE][+-]?[0-9]+)?')"
 _SHOWN_BY = {
     "BIGINT": "TRY_CAST(v AS BIGINT) IS NOT NULL AND CAST(TRY_CAST(v AS BIGINT) AS VARCHAR) = v",
     "DOUBLE": "regexp_full_match(v, '-?(0|[1-9][0-9]*)?([.][0-9]+)?([eE][+-]?[0-9]+)?') "
     "AND TRY_CAST(v AS DOUBLE) IS NOT NULL AND isfinite(TRY_CAST(v AS DOUBLE)) "
-    "AND length(regexp_replace(v, '[eE].*|[^0-9]', '', 'g')) <= 15",
+    "AND (length(regexp_replace(v, '[eE].*|[^0-9]', '', 'g')) <= 15 "
+    "OR CAST(TRY_CAST(v AS DOUBLE) AS VARCHAR) = v)",
     "DATE": "regexp_full_match(v, '[0-9]{4}-[0-9]{2}-[0-9]{2}') AND TRY_CAST(v AS DATE) IS NOT NULL",
     "TIMESTAMP": "regexp_full_match(v, '[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}"
     "([.][0-9]{1,6})?)?') AND TRY_CAST(v AS TIMESTAMP) IS NOT NULL",
@@ -246,15 +248,16 @@ def kept_as_text(engine: Engine, table: Table, names: Sequence[str], shown: str)
     counts: list[exp.Expression] = []
     for name in names:
         counts.append(exp.Count(this=column(name)))
-        counts += [exp.CountIf(this=_condition(text, column(name))) for text in (_DIGITS, _NUMBER)]
+        counts += [exp.CountIf(this=_condition(text, column(name))) for text in (_WHOLE_NUMBER, _NUMBER)]
     query = exp.select(*counts).from_(table.expression())
     (row,) = engine.look_up(render(query), step="texts of digits")
     notices = []
-    for name, values, digits, numbers in zip(names, row[::3], row[1::3], row[2::3], strict=True):
-        if values and values in (digits, numbers):
+    for name, values, whole, numbers in zip(names, row[::3], row[1::3], row[2::3], strict=True):
+        if values and values in (whole, numbers):
+            kind = "BIGINT" if whole == values else "DOUBLE"
             notices.append(
                 f"Column {name!r} of {shown} is read as text, since as a number it would lose leading zeros, "
-                f"plus signs or digits. The type {name}=BIGINT makes a number of it."
+                f"plus signs or digits. The type {name}={kind} makes a number of it."
             )
         elif values and numbers >= values / 2:
             notices.append(

@@ -57,6 +57,11 @@ def is_data_file(text: str) -> bool:
     return kind_of_file(text) is not None or (_has_wildcard(text) and not os.path.exists(text))
 
 
+def is_spreadsheet(text: str) -> bool:
+    """Tell whether a text names a spreadsheet, which has to be saved as CSV first."""
+    return os.path.splitext(text)[1].lower() in _SHEETS
+
+
 def without_secrets(path: str) -> str:
     """Give a path as it may be stored and printed: without the user and the query of an address.
 
@@ -136,7 +141,7 @@ def refuse_other(text: str) -> None:
             f"Attach it with --attach '{text} AS other' (in Python attach={{'other': '{text}'}}), and name a "
             "table in it: other.TABLE.",
         )
-    if file.suffix.lower() in _SHEETS:
+    if is_spreadsheet(text):
         raise InvalidSource(
             f"{text!r} is a spreadsheet.", "Save it as CSV (UTF-8) first, and give that file."
         )

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from ppdm_sql.engine.space import write_new
 from ppdm_sql.errors import InvalidOption, NameTaken, said
 
 Row = tuple[int, list[str]]
@@ -127,8 +128,7 @@ def _cell(label: str, delimiter: str) -> str:
 
 def _save(path: Path, text: str) -> None:
     try:
-        with path.open("xb") as file:
-            file.write(text.encode())
+        write_new(path, text.encode(), step="write taxonomy")
     except FileExistsError:
         raise NameTaken(f"There is a file {path} already.", "Give another name.") from None
     except (OSError, ValueError):

@@ -9,7 +9,7 @@ from decimal import Context, Decimal, DecimalException, Inexact, InvalidOperatio
 from itertools import pairwise
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.names import Table, option_for
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of, type_title
 from ppdm_sql.errors import InvalidOption, InvalidSource, said
@@ -264,7 +264,8 @@ def _finite(bound: str, column: Column) -> Decimal:
         return number
     raise InvalidOption(
         f"A tail of column {column.name!r} begins at no finite number, so no ranges lie beside it.",
-        f"Write it as --top {column.name}=90 or --bottom {column.name}=18.",
+        f"Write it as {option_for('--top', column.name, '90')} or "
+        f"{option_for('--bottom', column.name, '18')}.",
     )
 
 

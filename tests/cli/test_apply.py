@@ -74,6 +74,27 @@ def test_a_requirement_that_cannot_be_measured_is_noted(file: Path) -> None:
     assert "Warning: 'k >= 1 on Rating' names a column that made lacks." in result.stderr
 
 
+def test_where_persons_are_counted_the_reason_is_told(file: Path) -> None:
+    execute(
+        file,
+        "CREATE TABLE seen AS SELECT 'P' || n % 40 AS who, TIMESTAMP '2024-01-01' + to_days(CAST(n AS "
+        'INTEGER)) AS "seen at" FROM range(200) t(n)',
+        f"COPY seen TO '{file.parent / 'seen.csv'}'",
+    )
+    words = ["--require", 'k >= 5 on "seen at"', "--person", "who", "--into", "by_person", "--quiet"]
+    assert ppdm("generalize", file, "seen", *words).exit_code == 0
+    result = ppdm("apply", file, "by_person", "seen", "--into", "made")
+    told = "The requirements of by_person count persons, and whose the records of made are is not said"
+    assert (result.exit_code, told in result.stderr) == (0, True), result.stderr
+    assert "lacks" not in result.stderr
+    text = ["--types", "seen at=VARCHAR"]
+    result = ppdm("apply", file, "by_person", file.parent / "seen.csv", *text, "--into", "text", "--quiet")
+    assert_explained(result, code=2, problem="say it with --types 'seen at=TYPE'.")
+    typed = ["--types", "seen at=TIMESTAMP"]
+    result = ppdm("apply", file, "by_person", file.parent / "seen.csv", *typed, "--into", "text", "--quiet")
+    assert result.exit_code == 0, result.stderr
+
+
 def test_sql_prints_the_statements_and_changes_nothing(file: Path) -> None:
     before = file.read_bytes()
     result = ppdm("apply", file, "safe", "new", "--into", "made", "--sql")

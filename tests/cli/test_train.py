@@ -83,6 +83,6 @@ def test_a_misspelt_column_is_refused(people: Path) -> None:
 def test_a_test_table_without_the_class_is_refused_and_nothing_is_stored(people: Path) -> None:
     execute(people, "CREATE TABLE blind AS SELECT age FROM held")
     words = ["train", people, "people", "--class", "class", "--mode", "original", "--into", "m"]
-    assert_explained(ppdm(*words, "--test", "blind"), code=2, problem="'class'")
+    assert_explained(ppdm(*words, "--test", "blind", "--quiet"), code=2, problem="'class'")
     with ppdm_sql.open(people, read_only=True) as db:
         assert db.models() == []

@@ -36,7 +36,7 @@ NO_LIMIT = "; only ppdm audit takes a requirement without a limit"
 
 
 def one_name(name: str) -> str:
-    return f'; for one name write "{name}", and single quotes around the whole requirement for the shell'
+    return f'; for one name write "{name}", and single quotes around it all for the shell'
 
 
 def template(text: str) -> Template:

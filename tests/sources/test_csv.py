@@ -237,3 +237,27 @@ def test_the_release_keeps_what_was_said_of_its_file(db: Database, folder: Path)
     assert [text for text in release.notices if "read as text" in text] == [release.notices[0]]
     db.engine.connection.execute(f"CREATE TABLE t AS FROM '{name}'")
     assert not db.suppress("t", ["k >= 2 on zip"], into="from_table").notices
+
+
+def test_numbers_of_seventeen_digits_are_numbers_where_none_is_lost(db: Database, folder: Path) -> None:
+    values = [n / 7 for n in range(1, 200)] + [0.1 + 0.2, 1e-7, 123456.78901234567]
+    name = write(folder, "lab\n" + "".join(f"{value}\n" for value in values))
+    (found,) = db.audit(name).profile.columns
+    assert found.type == "DOUBLE"
+    with given(db.engine, name) as table:
+        read = db.engine.connection.execute(f'SELECT lab FROM "{table}" ORDER BY ALL').fetchall()
+    assert [value for (value,) in read] == sorted(values)
+
+
+@pytest.mark.parametrize(
+    ("cells", "type_said"),
+    [(["01", "+2"], "BIGINT"), (["00.5", "1"], "DOUBLE"), (["1" * 25, "+2"], "DOUBLE")],
+)
+def test_the_type_that_is_told_of_digits_kept_as_text_can_be_said(
+    db: Database, folder: Path, cells: list[str], type_said: str
+) -> None:
+    name = write(folder, "a\n" + "".join(f"{cell}\n" for cell in cells))
+    with pytest.warns(PpdmWarning, match=f"The type a={type_said} makes a number of it"):
+        db.audit(name)
+    (found,) = db.audit(name, types={"a": type_said}).profile.columns
+    assert found.type == type_said

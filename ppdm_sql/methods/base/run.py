@@ -22,7 +22,7 @@ from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.base.request import Request
 from ppdm_sql.methods.base.roles import Roles
 from ppdm_sql.progress import Heard, Progress
-from ppdm_sql.release import Draft, Release, check_free, publish
+from ppdm_sql.release import Draft, Release, check_free, check_writable, publish
 
 if TYPE_CHECKING:
     from ppdm_sql.release.placing import Placing
@@ -61,7 +61,7 @@ class Run(ABC, Generic[Transformed]):
         self.table: Table = engine.find(source)
         self.columns = self.described()
         self.roles = self.assign_roles()
-        check_free(engine, request.into)
+        check_free(engine, request.into, writes=False)
 
     def described(self) -> dict[str, Column]:
         """Describe the columns that the run can read, by name, in the order of the release."""
@@ -128,6 +128,7 @@ class Run(ABC, Generic[Transformed]):
             PpdmError: The source or an option cannot be used; nothing was published.
         """
         progress = self.progress
+        check_writable(self.engine)
         try:
             with self.engine.workspace(), self._placing() as placed, self.reading():
                 self.placed = placed

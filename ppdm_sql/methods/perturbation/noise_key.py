@@ -11,6 +11,7 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ppdm_sql.engine.space import write_new
 from ppdm_sql.errors import InvalidOption
 
 BYTES = 32
@@ -65,7 +66,7 @@ def run_key(key_file: str | os.PathLike[str] | None, seed: int | None, *, dry: b
     path = Path(key_file)
     try:
         with contextlib.suppress(FileExistsError):
-            _write(path, secrets.token_bytes(BYTES))
+            write_new(path, f"{secrets.token_hex(BYTES)}\n".encode(), step="write key", mode=0o600)
         text = path.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
         raise InvalidOption(
@@ -83,11 +84,3 @@ def run_key(key_file: str | os.PathLike[str] | None, seed: int | None, *, dry: b
 def is_open_to_others(path: str | os.PathLike[str]) -> bool:
     """Tell whether others than its owner can read a file."""
     return os.name == "posix" and bool(Path(path).stat().st_mode & 0o077)
-
-
-def _write(path: Path, secret: bytes) -> None:
-    """Write a key into a new file that nobody else can read."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-        file.write(secret.hex() + "\n")
-        file.flush()
-        os.fsync(file.fileno())

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ppdm_sql.engine import Column, Engine, type_title
-from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.names import Table, option_for
 from ppdm_sql.engine.types import is_number
 from ppdm_sql.errors import InvalidOption, InvalidSource, no_records
 from ppdm_sql.methods.perturbation.column_statistics import ColumnStatistics, statistics_of
@@ -81,7 +81,7 @@ def noisy_columns(
         if name not in {item.name for item in numeric}:
             raise InvalidOption(
                 f"A range is given for {name!r}, which gets no noise that has one.",
-                f"Leave it out of --range, or give --noise {name}=... for numbers.",
+                f"Leave it out of --range, or give {option_for('--noise', name, '...')} for numbers.",
             )
     records, statistics = statistics_of(engine, table, [item.name for item in numeric])
     if not records:
@@ -96,7 +96,8 @@ def _refuse_no_numbers(item: Column) -> None:
     if not is_number(item.type):
         raise InvalidSource(
             f"Column {item.name!r} holds {type_title(item.type)}, not numbers.",
-            "Give categories --noise 'job=retain 0.7'; cast dates to a number, such as days, in a view.",
+            f"For categories give {option_for('--noise', item.name, 'retain 0.7')}; "
+            "cast dates to a number, such as days, in a view.",
         )
 
 
@@ -155,7 +156,7 @@ class _NoiseChoice:
         elif statistics.lower is None or statistics.upper is None:
             raise InvalidSource(
                 f"Column {item.name!r} holds no values to take its range from.",
-                f"Give --range {item.name}=0,100, for instance.",
+                f"Give {option_for('--range', item.name, '0,100')}, for instance.",
             )
         else:
             domain = Domain(statistics.lower, statistics.upper, is_whole(item))
@@ -174,7 +175,8 @@ class _NoiseChoice:
         records = outside_range(self.engine, self.table, item.name, lower, upper)
         raise InvalidSource(
             f"{records} records of {item.name!r} lie outside its range.",
-            f"Give --range {item.name}=LOWER,UPPER that holds all values, or leave these out in a view.",
+            f"Give {option_for('--range', item.name, 'LOWER,UPPER')} that holds all values, "
+            "or leave these out in a view.",
         )
 
     def _decimals(self, item: Column, noise: AdditiveNoise, statistics: ColumnStatistics) -> int | None:
@@ -228,7 +230,7 @@ class _NoiseChoice:
         if not inner:
             raise InvalidSource(
                 f"Almost all values of {item.name!r} are equal, so no cells have equal frequencies.",
-                f"Give --noise '{item.name}=cells 0,10,20', for instance.",
+                f"Give {option_for('--noise', item.name, 'cells 0,10,20')}, for instance.",
             )
         return (domain.lower, *inner, domain.upper)
 
@@ -250,6 +252,6 @@ class _NoiseChoice:
             return
         records = unlisted_values(self.engine, self.table, item.name, asked.values)
         raise InvalidSource(
-            f"{records} records of {item.name!r} have a value that is not listed.",
-            f"List all values in --noise '{item.name}=retain ... of A,B,C'.",
+            f"Column {item.name!r} has values that are not listed, in {records:,} records.",
+            f"List all values in {option_for('--noise', item.name, 'retain ... of A,B,C')}.",
         )

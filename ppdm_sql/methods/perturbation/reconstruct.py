@@ -14,7 +14,7 @@ import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_table
-from ppdm_sql.engine.names import Table, resolve, resolve_all
+from ppdm_sql.engine.names import Table, option_for, resolve, resolve_all
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.conditional_privacy import conditional_privacy
@@ -103,7 +103,8 @@ class ReconstructRun:
             if name not in known:
                 raise InvalidOption(
                     f"The noise of column {name!r} is not known.",
-                    f"Give it, such as --noise '{name}=gaussian 2500' --range '{name}=20000,150000'.",
+                    f"Give it, such as {option_for('--noise', name, 'gaussian 2500')} "
+                    f"{option_for('--range', name, '20000,150000')}.",
                 )
         found = {name: known[name] for name in wanted or known if name != self.by}
         if not found:
@@ -201,7 +202,8 @@ class ReconstructRun:
             kind = noise_kind(self.noise[name])
             raise InvalidSource(
                 f"More than half of the values of {name!r} cannot come from {kind} noise.",
-                f"Check the noise and the range with --noise '{name}=...' and --range '{name}=...'.",
+                f"Check the noise and the range with {option_for('--noise', name, '...')} and "
+                f"{option_for('--range', name, '...')}.",
             )
         if not values:
             raise InvalidSource(f"Column {name!r} of {self.source} has no values.", "Name another column.")

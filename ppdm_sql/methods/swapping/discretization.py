@@ -9,7 +9,7 @@ from itertools import pairwise
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, statements, type_title
-from ppdm_sql.engine.names import Table, alias, aliased, column
+from ppdm_sql.engine.names import Table, alias, aliased, column, option_for
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.engine.types import is_ordered, read, wide_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
@@ -45,7 +45,8 @@ def requested_bins(
         if wanted is None:
             raise InvalidOption(
                 f"Confidential column {item.name!r} holds {type_title(item.type)}, not categories.",
-                f"Give --bins 5 or --bins {item.name}=0,10,20, or cast codes to text in a view.",
+                f"Give --bins 5 or {option_for('--bins', item.name, '0,10,20')}, "
+                "or cast codes to text in a view.",
             )
         asked[item.name] = _enough(item.name, wanted)
     if "" in given and not asked:
@@ -130,7 +131,7 @@ def _given_bins(engine: Engine, item: Column, edges: Edges) -> list[str]:
     if not ordered or any("," in text for text in texts):
         raise InvalidOption(
             f"The edges of {item.name!r} are not ascending values of the type {item.type}.",
-            f"Write them as --bins {item.name}=0,10,20.",
+            f"Write them as {option_for('--bins', item.name, '0,10,20')}.",
         )
     return [f"[{lower}, {upper})" for lower, upper in pairwise(texts)]
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ppdm_sql.engine.names import option_for
 from ppdm_sql.errors import InvalidOption, said
 from ppdm_sql.methods.base.request import Request
 
@@ -65,7 +66,8 @@ def proportion_of(request: SwapRequest, name: str) -> Fraction:
     given = asked.get(name, asked.get("")) if isinstance(asked, Mapping) else asked
     if given is None:
         raise InvalidOption(
-            f"No proportion is given for {name!r}.", f"Give --proportion {name}=0.5, or one for all."
+            f"No proportion is given for {name!r}.",
+            f"Give {option_for('--proportion', name, '0.5')}, or one for all.",
         )
     found = fraction(given, "--proportion")
     if not 0 < found <= 1:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import option_for
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.swapping.changed_shares import rounded_changes
@@ -39,7 +40,7 @@ def check_categories(name: str, size: int, proportion: Fraction, progress: Progr
     if size == 2 and proportion == 1:
         raise InvalidOption(
             f"Confidential column {name!r} has two values, and changing every one can be reversed.",
-            f"Give --proportion {name}=0.5 or less.",
+            f"Give {option_for('--proportion', name, '0.5')} or less.",
         )
     if size == 2 and proportion > Fraction(1, 2):
         progress.notice(

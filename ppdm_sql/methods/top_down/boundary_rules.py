@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.names import Table, option_for
 from ppdm_sql.engine.types import Kind, kind_of
 from ppdm_sql.errors import InvalidOption, said
 from ppdm_sql.lazy_dataclass import dataclass
@@ -112,7 +112,8 @@ def _width(engine: Engine, column: Column, width: object) -> str:
         return text
     raise InvalidOption(
         f"The least width {said(str(width))} of column {column.name!r} is none of {column.type}.",
-        f"Write it as --min-width {column.name}=5; days or a text such as '1 month' for dates.",
+        f"Write it as {option_for('--min-width', column.name, '5')}; "
+        "days or a text such as '1 month' for dates.",
     )
 
 

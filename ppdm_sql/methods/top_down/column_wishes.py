@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ppdm_sql.engine.names import resolve_all
+from ppdm_sql.engine.names import option_for, resolve_all
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, said
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Floats
@@ -49,7 +49,7 @@ def weight_of(name: str, given: object) -> float:
     if not 0 < weight < math.inf:
         raise InvalidOption(
             f"The weight {said(str(given))} of column {name!r} is no number above 0.",
-            f"Write it as --weight {name}=3.",
+            f"Write it as {option_for('--weight', name, '3')}.",
         )
     return weight
 
@@ -64,7 +64,7 @@ def limit_of(name: str, given: object) -> int:
     if isinstance(given, bool) or not text.isdecimal() or int(text) < 1:
         raise InvalidOption(
             f"The limit {said(text)} of column {name!r} is no number of labels.",
-            f"Write it as --limit {name}=40, and at least 1.",
+            f"Write it as {option_for('--limit', name, '40')}, and at least 1.",
         )
     return int(text)
 

@@ -6,12 +6,11 @@ Fung, Dong 2005, slides 11 to 17; "Anonymizing classification data using rough s
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ppdm_sql.engine import Engine, statements
-from ppdm_sql.engine.names import resolve_all
+from ppdm_sql.engine.names import option_for, resolve_all
 from ppdm_sql.engine.types import Kind, has_enum, is_ordered, kind_of
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
 from ppdm_sql.methods.base.arrays import Codes, Counts
@@ -190,10 +189,10 @@ class GeneralizationRun(RefinementRun):
         ]
         if bare:
             each = "each" if len(bare) > 1 else "the column"
-            example = shlex.quote(f"{bare[0]}=LOW,HIGH")
+            example = option_for("--range", bare[0], "LOW,HIGH")
             self.progress.notice(
                 f"The outermost bounds of {', '.join(map(repr, bare))} are the smallest and the largest "
-                f"value of {each}, real people's; give others with --range {example}."
+                f"value of {each}, real people's; give others with {example}."
             )
 
     def _grows(self, name: str) -> bool:
@@ -294,7 +293,7 @@ class GeneralizationRun(RefinementRun):
         if not usable:
             raise InvalidOption(
                 f"The range of column {name!r} is not two of its values, the smaller first.",
-                f"Write it as --range {name}=1,99: from 1 up to 99, which is outside.",
+                f"Write it as {option_for('--range', name, '1,99')}: from 1 up to 99, which is outside.",
             )
         if outside:
             raise InvalidSource(

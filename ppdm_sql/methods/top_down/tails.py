@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine, statements
+from ppdm_sql.engine.names import option_for
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes
@@ -71,5 +72,6 @@ def tails_of(engine: Engine, dictionary: Dictionary, bottom: object, top: object
     name, kind = dictionary.column
     raise InvalidOption(
         f"The tails of column {name!r} do not begin at values of {kind}, the lower one below the upper.",
-        f"Write them as --bottom {name}=18 and --top {name}=90; both values are in their tails.",
+        f"Write them as {option_for('--bottom', name, '18')} and {option_for('--top', name, '90')}; "
+        "both values are in their tails.",
     )

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.exact import exact_table
-from ppdm_sql.engine.names import Table, column, resolve, resolve_all
+from ppdm_sql.engine.names import Table, column, option_for, resolve, resolve_all
 from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import Kind, is_number, kind_of, plain_type
@@ -180,14 +180,17 @@ class _FeatureChoice:
         if not (lower >= -LARGEST and upper <= LARGEST):
             raise InvalidSource(
                 f"Values of {item.name!r} are too large to be divided into cells.",
-                f"Give --range {item.name}=LOWER,UPPER, both between -{LARGEST:g} and {LARGEST:g}.",
+                f"Give {option_for('--range', item.name, 'LOWER,UPPER')}, "
+                f"both between -{LARGEST:g} and {LARGEST:g}.",
             )
         any_noise = Uniform(1.0, Domain(lower, upper, whole=is_whole(item)))
         return grid_for(any_noise, self.statistics.records, self.request.intervals)
 
 
 def _unusable(item: Column, remedy: str) -> InvalidSource:
-    return InvalidSource(f"A tree cannot split column {item.name!r}, a {type_title(item.type)}.", remedy)
+    return InvalidSource(
+        f"A tree cannot split column {item.name!r}, which holds {type_title(item.type)}.", remedy
+    )
 
 
 def _noise(engine: Engine, source: str, request: TrainRequest) -> dict[str, Noise]:

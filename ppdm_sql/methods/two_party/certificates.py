@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ppdm_sql.engine.space import write_new
 from ppdm_sql.errors import InvalidOption, NameTaken
 
 if TYPE_CHECKING:
@@ -235,8 +235,7 @@ def _write(folder: Path, texts: dict[str, bytes], *, force: bool) -> list[Path]:
         for file, text in zip(files, texts.values(), strict=True):
             file.unlink(missing_ok=True)
             mode = 0o600 if file.suffix == ".key" else 0o644
-            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as opened:
-                opened.write(text)
+            write_new(file, text, step="write keys", mode=mode)
     except OSError:
         raise InvalidOption(f"{folder} cannot be written.", "Give a folder that can be written.") from None
     return files

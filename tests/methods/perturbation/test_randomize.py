@@ -536,7 +536,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[PpdmError], str]] = {
     "too many categories": ({"noise": ["name=retain 0.5"]}, InvalidSource, "more than 1000"),
     "one category": ({"noise": ["same=retain 0.5"]}, InvalidOption, "fewer than two values"),
     "a stranger among categories": (
-        {"noise": ["job=retain 0.5 of clerk,nurse"]}, InvalidSource, "1714 records of 'job'"),
+        {"noise": ["job=retain 0.5 of clerk,nurse"]}, InvalidSource, "'job' .* not listed, in 1,714 records"),
     "a constant column": ({"noise": ["same=gaussian 5%"]}, InvalidOption, "single value"),
     "values outside": (
         {"noise": ["age=gaussian 5"], "ranges": {"age": (0, 80)}}, InvalidSource, r"\d+ records of 'age'"),
