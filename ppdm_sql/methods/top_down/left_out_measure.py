@@ -14,19 +14,12 @@ from ppdm_sql.methods.top_down.boundaries import invalid_boundaries
 from ppdm_sql.methods.top_down.constraints import Constraint
 from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
-from ppdm_sql.methods.top_down.grouping_sql import needed
-from ppdm_sql.methods.top_down.groupings import CountedGrouping, numbered_parts
+from ppdm_sql.methods.top_down.groupings import WORTH_SEPARATING, CountedGrouping, by_candidate
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints, ClassRule
-from ppdm_sql.methods.top_down.left_out_sql import (
-    kept_formulas,
-    split_sql,
-    states_sql,
-)
+from ppdm_sql.methods.top_down.left_out_sql import kept_formulas, states_sql
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure, InformativeGrouping
 from ppdm_sql.privacy import Counts, Formula, ValueCounts
 
-MOST_SUMS = 80
-"""Sums that a statement may hold."""
 Totals = Callable[[int], Sequence[int]]
 """Gives the records of each value of a coded column."""
 
@@ -110,69 +103,25 @@ class SweptGrouping(CountedGrouping):
 
     def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
         """Measure the state after each candidate, shape (candidates, formulas), all numbers being its own."""
+        if self._base.rows < WORTH_SEPARATING:
+            return self._states(cuts, candidates, formulas)
         read = np.empty((len(candidates), len(formulas)))
         for attribute in dict.fromkeys(attribute for attribute, _ in candidates):
             rows = [row for row, (other, _) in enumerate(candidates) if other == attribute]
-            ids = [candidates[row][1] for row in rows]
-            if cuts[attribute].disjoint:
-                read[rows] = self._splits(cuts, attribute, ids, formulas)
-            else:
-                read[rows] = self._disclosures(cuts, attribute, ids, formulas)
+            read[rows] = self._states(cuts, [candidates[row] for row in rows], formulas)
         return read
 
-    def _splits(self, cuts: Cuts, attribute: int, ids: Sequence[int], formulas: Sequence[Formula]) -> Floats:
-        """Measure the states after candidates that split parts of their own; one scan."""
-        part, owner = numbered_parts(cuts[attribute], ids)
-        rest = part < 0
-        # what no candidate splits stays as it is: each present part is an owner more
-        kept = np.unique(cuts[attribute].parts[rest], return_inverse=True)[1].ravel()
-        part[rest] = len(owner) + kept
-        owners = [*owner, *range(len(ids), len(ids) + int(kept.max(initial=-1)) + 1)]
-        counts, keys, params = self._present(cuts, {attribute: part}, grouped=False)
-        params |= {"part": part[counts.values[attribute]].tolist(), "owner": owners}
-        text = split_sql(counts.table, keys, attribute, formulas)
-        sides = np.full((2, max(owners) + 1, len(formulas)), np.nan)
-        for number, side, *numbers in self._engine.query(text, params, step="splits"):
-            sides[side, number] = numbers
-        return _with_others(sides[0], sides[1][: len(ids)], formulas)
-
-    def _disclosures(
-        self, cuts: Cuts, attribute: int, ids: Sequence[int], formulas: Sequence[Formula]
-    ) -> Floats:
-        """Measure the states after candidates that take one part out; a scan for every few of them."""
-        few = max(MOST_SUMS // len(needed(formulas)), 1)
-        batches = [ids[first : first + few] for first in range(0, len(ids), few)]
-        states = [self._states(cuts, [(attribute, c) for c in batch], formulas) for batch in batches]
-        return np.vstack(states)
-
     def _states(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
+        """Measure the states after candidates; one scan."""
         counts, keys, params, parts = self._swept_parts(cuts, candidates)
-        text, own = states_sql(counts.table, keys, parts, formulas)
-        (row,) = self._engine.query(text, params | own, step="states")
-        return np.array(row, dtype=np.float64).reshape(len(candidates), len(formulas))
-
-
-def _with_others(wholes: Floats, split: Floats, formulas: Sequence[Formula]) -> Floats:
-    """Put what each candidate makes of its parts together with what all others hold.
-
-    Args:
-        wholes: Numbers of all parts as they are, shape (owners, formulas); those of the candidates first.
-        split: Numbers of the candidates' parts once split, shape (candidates, formulas).
-        formulas: How numbers of groups become one.
-    """
-    numbers = np.empty_like(split)
-    for place, formula in enumerate(formulas):
-        own = wholes[:, place]
-        if formula.total == "sum":
-            numbers[:, place] = np.nansum(own) - np.nan_to_num(own[: len(split)]) + split[:, place]
-            continue
-        sign = 1.0 if formula.total == "min" else -1.0
-        signed = np.append(np.nan_to_num(sign * own, nan=np.inf), np.inf)
-        first, second = np.partition(signed, 1)[:2]
-        others = np.where(signed[: len(split)] == first, second, first)
-        best = np.fmin(others, np.nan_to_num(sign * split[:, place], nan=np.inf))
-        numbers[:, place] = np.where(np.isinf(best) & (best > 0), np.nan, sign * best)
-    return numbers
+        owners = [
+            (row, not cuts[a].disjoint) for row, (a, made) in enumerate(parts.of_candidates) for _ in made
+        ]
+        params |= {f"part{i}": of_code.tolist() for i, of_code in parts.of_code.items()}
+        params |= {"candidate": [row for row, _ in owners], "taken": [taken for _, taken in owners]}
+        text = states_sql(counts.table, keys, list(parts.of_code), formulas)
+        rows = self._engine.query(text, params | {"candidates": len(candidates)}, step="states")
+        return by_candidate(rows, len(candidates), len(formulas))
 
 
 class AllowedMeasure(GroupingMeasure):
@@ -181,7 +130,7 @@ class AllowedMeasure(GroupingMeasure):
     That is so where all requirements group by the same columns and compare no class with the table; and
     where nothing may be left out, so that one bad class of any grouping is one too many.
 
-    Cost: the candidates of a state are measured in one scan of the counts for every few.
+    Cost: the candidates of a state are measured in one scan of the counts, of many in one for each attribute.
     """
 
     measures_ahead = False

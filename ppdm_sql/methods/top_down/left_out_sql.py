@@ -5,14 +5,13 @@ Rows of counts carry ``state`` and, for each grouping, the keys of the class tha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ppdm_sql.engine.names import Table
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.top_down.count_tables import sums
-from ppdm_sql.methods.top_down.grouping_sql import Keys, group_keys, needed
+from ppdm_sql.methods.top_down.grouping_sql import Keys, coded_sql, group_keys, needed
 from ppdm_sql.methods.top_down.left_out import ClassRule, broken
-from ppdm_sql.methods.top_down.swept_parts import SweptParts, taken_parts_sql
 from ppdm_sql.privacy import Formula
 from ppdm_sql.privacy.formula import Columns
 
@@ -42,77 +41,162 @@ def kept_formulas(rules: Sequence[ClassRule]) -> list[Formula]:
     ]
 
 
-def states_sql(
-    counts: Table, keys: Keys, parts: SweptParts, formulas: Sequence[Formula]
-) -> tuple[str, dict[str, object]]:
-    """Measure the state after each candidate, all in one row: every number is one of the whole state.
+def states_sql(counts: Table, keys: Keys, attributes: Sequence[int], formulas: Sequence[Formula]) -> str:
+    """Measure the state after each candidate of some attributes, a row each.
 
-    The parts are those that each candidate takes out of their groups; a group that a candidate does not split
-    is all rest. The parameters are those of the parts.
+    A sum changes by what it changes in the groups that a candidate touches. The worst of those that it does
+    not touch has the first place, by what they are worth, that it leaves out: as it touches places 1, 2, 3
+    and 7, that is place 4.
 
-    Example: the smallest class by Job and Country, after a disclosure of the first Job.
-        >>> import numpy as np
+    ``$part<i>`` gives the part of each code, -1 for none; ``$candidate`` says whose a part is, and ``$taken``
+    whether it is taken out of its group, which leaves the rest. There are ``$candidates`` of them.
+
+    Example: the smallest class by Job and Country, after a step of Job.
         >>> from ppdm_sql.engine.statements import formatted
         >>> from ppdm_sql.privacy import ValueCounts, parse
         >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
-        >>> first = SweptParts([(0, range(0, 1))], {0: np.array([0, -1, -1, -1])}, records=6)
-        >>> print(formatted(states_sql(Table("counts"), [[1]], first, [smallest])[0]))
-        SELECT
-          MIN(LEAST(NULLIF(n_0, 0), NULLIF((
-            n - n_0
-          ), 0)))
-        FROM (
+        >>> print(formatted(states_sql(Table("counts"), [[1]], [0], [smallest])))
+        WITH fine AS MATERIALIZED (
           SELECT
-            n,
-            (
-              n_word0 >> 0
-            ) & 7 AS n_0
+            CAST(0 AS BIGINT) + $key1[c1 + 1] AS group0,
+            $part0[c0 + 1] AS part0,
+            CAST(SUM(n) AS BIGINT) AS n
+          FROM "counts"
+          GROUP BY
+            group0,
+            part0
+        ), parts AS (
+          SELECT
+            group0,
+            part,
+            CAST(SUM(n) AS BIGINT) AS n
           FROM (
             SELECT
-              CAST(SUM(n) AS BIGINT) AS n,
-              CAST(SUM(n * weight0) AS BIGINT) AS n_word0
+              group0,
+              UNNEST([part0]) AS part,
+              n
+            FROM fine
+          )
+          WHERE
+            part >= 0
+          GROUP BY
+            group0,
+            part
+        ), wholes AS MATERIALIZED (
+          SELECT
+            *,
+            ROW_NUMBER() OVER (ORDER BY whole0 ASC) AS place0
+          FROM (
+            SELECT
+              *,
+              NULLIF(whole_n, 0) AS whole0
             FROM (
               SELECT
-                CAST(0 AS BIGINT) + $key1[c1 + 1] AS group0,
-                CAST(CASE WHEN c0 < 1 THEN 1 ELSE 0 END AS BIGINT) AS weight0,
-                n
-              FROM "counts"
+                group0,
+                CAST(SUM(n) AS BIGINT) AS whole_n
+              FROM fine
+              GROUP BY
+                group0
             )
-            GROUP BY
-              group0
           )
-        ) AS groups
+        ), touched AS (
+          SELECT
+            $candidate[part + 1] AS candidate,
+            ANY_VALUE(place0) AS place0,
+            MIN(
+              LEAST(NULLIF(n, 0), CASE WHEN $taken[part + 1] THEN NULLIF((
+                whole_n - n
+              ), 0) END)
+            ) AS own0
+          FROM parts
+          JOIN wholes
+            USING (group0)
+          GROUP BY
+            group0,
+            candidate
+        ), states AS (
+          SELECT
+            candidate,
+            MIN(own0) AS own0,
+            COUNT(*) FILTER(WHERE
+              place0 = turn0) AS first0
+          FROM (
+            SELECT
+              *,
+              ROW_NUMBER() OVER (PARTITION BY candidate ORDER BY place0) AS turn0
+            FROM touched
+          )
+          GROUP BY
+            candidate
+        )
+        SELECT
+          candidate,
+          LEAST(own0, other0.whole0)
+        FROM RANGE(0, $candidates) AS asked(candidate)
+        LEFT JOIN states
+          USING (candidate)
+        LEFT JOIN wholes AS other0
+          ON other0.place0 = COALESCE(first0, 0) + 1
     """
-    return taken_parts_sql(counts, keys, parts, formulas, lambda formula, _, parts: _total(formula, parts))
-
-
-def split_sql(counts: Table, keys: Keys, attribute: int, formulas: Sequence[Formula]) -> str:
-    """Measure what each part of an attribute holds, as it is and as it would be split: two rows each.
-
-    ``$part`` gives the finest part of each code, ``$owner`` the one that it is in now.
-    """
-    counted = needed(formulas)
-    names = {c: c for c in counted}
-    numbers = ", ".join(f"{formula.total}({formula.of(names)})" for formula in formulas)
-    numbered, groups = group_keys(keys)
-    rows = f"SELECT {numbered}, $part[c{attribute} + 1] AS part, {', '.join(counted)} FROM {counts}"
+    counted, groups = needed(formulas), group_keys(keys)[1]
     summed = sums(counted)
+    whole = ", ".join(f"sum({c})::BIGINT AS whole_{c}" for c in counted)
+    made = ", ".join(f"part{i}" for i in attributes)
+    told = [_change(j, f) if f.total == "sum" else _worst(j, f) for j, f in enumerate(formulas)]
+
+    def listed(name: str, *before: str) -> str:
+        return ", ".join([*before, *(one[name] for one in told if name in one)])
+
+    others = " ".join(one["other"] for one in told if "other" in one)
     return (
-        f"WITH parts AS MATERIALIZED (SELECT {groups}, part, {summed} FROM ({rows}) "
-        f"GROUP BY {groups}, part), "
-        f"wholes AS (SELECT {groups}, $owner[part + 1] AS owner, {summed} FROM parts "
-        f"GROUP BY {groups}, owner) "
-        f"SELECT $owner[part + 1] AS owner, 1 AS side, {numbers} FROM parts GROUP BY owner "
-        f"UNION ALL SELECT owner, 0, {numbers} FROM wholes GROUP BY owner"
+        f"WITH fine AS MATERIALIZED ({coded_sql(counts, keys, {'part': attributes}, formulas)}), "
+        f"parts AS (SELECT {groups}, part, {summed} "
+        f"FROM (SELECT {groups}, unnest([{made}]) AS part, {', '.join(counted)} FROM fine) "
+        f"WHERE part >= 0 GROUP BY {groups}, part), "
+        f"wholes AS MATERIALIZED (SELECT {listed('place', '*')} FROM (SELECT {listed('whole', '*')} "
+        f"FROM (SELECT {groups}, {whole} FROM fine GROUP BY {groups}))), "
+        f"touched AS (SELECT $candidate[part + 1] AS candidate, {listed('touched')} "
+        f"FROM parts JOIN wholes USING ({groups}) GROUP BY {groups}, candidate), "
+        f"states AS (SELECT {listed('state', 'candidate')} "
+        f"FROM (SELECT {listed('turn', '*')} FROM touched) GROUP BY candidate) "
+        f"SELECT {listed('number', 'candidate')} "
+        f"FROM range($candidates) AS asked(candidate) LEFT JOIN states USING (candidate) {others}"
     )
 
 
-def _total(formula: Formula, parts: Sequence[Columns]) -> str:
-    """Write a state's number over groups that fall into parts."""
-    each = [formula.of(part) for part in parts]
-    if formula.total == "sum":
-        return f"sum({' + '.join(each)})"
-    return f"{formula.total}({'least' if formula.total == 'min' else 'greatest'}({', '.join(each)}))"
+def _change(j: int, formula: Formula) -> Mapping[str, str]:
+    """Write how a sum over groups is found from what it changes in those that are touched."""
+    whole, part, rest = (f"coalesce({number}, 0)" for number in _numbers(formula))
+    pieces = f"sum({part} + CASE WHEN $taken[part + 1] THEN {rest} ELSE 0 END)"
+    return {
+        "whole": f"{whole} AS whole{j}",
+        "touched": f"{pieces} - any_value(whole{j}) AS change{j}",
+        "state": f"sum(change{j}) AS change{j}",
+        "number": f"(SELECT sum(whole{j}) FROM wholes) + coalesce(change{j}, 0)",
+    }
+
+
+def _worst(j: int, formula: Formula) -> Mapping[str, str]:
+    """Write how the worst of all groups is found from that of those that are touched, and of the others."""
+    worse, order = ("least", "ASC") if formula.total == "min" else ("greatest", "DESC")
+    whole, part, rest = _numbers(formula)
+    pieces = f"{worse}({part}, CASE WHEN $taken[part + 1] THEN {rest} END)"
+    return {
+        "whole": f"{whole} AS whole{j}",
+        "place": f"row_number() OVER (ORDER BY whole{j} {order} NULLS LAST) AS place{j}",
+        "touched": f"any_value(place{j}) AS place{j}, {formula.total}({pieces}) AS own{j}",
+        "turn": f"row_number() OVER (PARTITION BY candidate ORDER BY place{j}) AS turn{j}",
+        "state": f"{formula.total}(own{j}) AS own{j}, count(*) FILTER (place{j} = turn{j}) AS first{j}",
+        "number": f"{worse}(own{j}, other{j}.whole{j})",
+        "other": f"LEFT JOIN wholes AS other{j} ON other{j}.place{j} = coalesce(first{j}, 0) + 1",
+    }
+
+
+def _numbers(formula: Formula) -> tuple[str, str, str]:
+    """Write the number of a whole group, of a part of it, and of the rest."""
+    names = [(c, f"whole_{c}") for c in formula.columns]
+    wholes, parts = dict(names), {c: c for c, _ in names}
+    return formula.of(wholes), formula.of(parts), formula.of({c: f"({whole} - {c})" for c, whole in names})
 
 
 # -- rounds: the classes of several groupings, each without the records of the others' bad ones ----

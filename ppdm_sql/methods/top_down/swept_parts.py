@@ -7,7 +7,7 @@ all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -119,22 +119,7 @@ def sweep_sql(
           )
         ) AS groups
     """
-    text, params = taken_parts_sql(counts, keys, parts.but_rest(), formulas, after_split)
-    return f"{text}{unsettled(needed(formulas), formulas)}", params
-
-
-def taken_parts_sql(
-    counts: Table,
-    keys: Keys,
-    parts: SweptParts,
-    formulas: Sequence[Formula],
-    number: Callable[[Formula, Mapping[str, str], Sequence[Mapping[str, str]]], str],
-) -> tuple[str, dict[str, object]]:
-    """Write a row of numbers, one for each candidate and formula, after parts are taken out of their groups.
-
-    ``number`` writes the number by a formula of what a group holds, and of its parts, the rest last.
-    """
-    counted = needed(formulas)
+    parts, counted = parts.but_rest(), needed(formulas)
     grouped, params = counted_parts_sql(counts, keys, parts, counted)
     unpacked = [
         *counted,
@@ -149,9 +134,10 @@ def taken_parts_sql(
     for _, made in parts.of_candidates:
         taken = [{c: f"{c}_{part}" for c in counted} for part in made]
         rest = {c: f"({' - '.join([c, *(names[c] for names in taken)])})" for c in counted}
-        numbers += [number(formula, {c: c for c in counted}, [*taken, rest]) for formula in formulas]
+        numbers += [after_split(formula, {c: c for c in counted}, [*taken, rest]) for formula in formulas]
     told = f"SELECT {', '.join(unpacked)} FROM ({grouped})"
-    return f"SELECT {', '.join(numbers)} FROM ({told}) AS groups", params
+    left = unsettled(counted, formulas)
+    return f"SELECT {', '.join(numbers)} FROM ({told}) AS groups{left}", params
 
 
 def counted_parts_sql(

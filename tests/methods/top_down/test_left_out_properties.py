@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from typing import Any
+from unittest import mock
 
 import duckdb
 import pytest
@@ -18,6 +20,7 @@ from runs import large_tables_begin_at_one_row, loaded
 from strategies_tds import tds_cases
 
 import ppdm_sql
+from ppdm_sql.engine import Engine
 from ppdm_sql.errors import GuaranteeNotMet
 
 SHARES = st.sampled_from([Fraction(1, 20), Fraction(1, 5), Fraction(1, 3), Fraction(1, 2), Fraction(3, 4)])
@@ -150,3 +153,24 @@ def test_a_class_is_judged_by_what_is_left_of_the_table(limit: str, rows: str, l
             "t", [f"{limit} of s on x, y"], into="r", ranges=ranges, suppress_records="50%"
         )
         assert release.row().left_out == left_out and release.verify().holds
+
+
+def test_the_candidates_of_a_state_are_measured_at_once_however_many_they_are() -> None:
+    """A column of hundreds of values once took a statement for every few of them, in each state."""
+    steps: Counter[str] = Counter()
+    query = Engine.query
+
+    def counted(self: Engine, *args: Any, step: str = "", **more: Any) -> Any:
+        steps[step] += 1
+        return query(self, *args, step=step, **more)
+
+    with duckdb.connect() as connection, mock.patch.object(Engine, "query", counted):
+        connection.execute(
+            "CREATE TABLE t AS SELECT (hash(i) % 400)::VARCHAR AS code, i % 3 = 0 AS label "
+            "FROM range(9000) t(i)"
+        )
+        db = ppdm_sql.open(connection)
+        asked: dict[str, Any] = {"class_column": "label", "suppress_records": "1%", "max_steps": 30}
+        release = db.generalize("t", ["k >= 20 on code"], into="r", **asked)
+        assert release.verify().holds
+        assert 20 < steps["states"] < 50
