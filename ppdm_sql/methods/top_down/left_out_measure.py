@@ -14,7 +14,7 @@ from ppdm_sql.methods.top_down.boundaries import invalid_boundaries
 from ppdm_sql.methods.top_down.constraints import Constraint
 from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
-from ppdm_sql.methods.top_down.groupings import WORTH_SEPARATING, CountedGrouping, by_candidate
+from ppdm_sql.methods.top_down.groupings import CountedGrouping, by_candidate
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints, ClassRule
 from ppdm_sql.methods.top_down.left_out_sql import kept_formulas, states_sql
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure, InformativeGrouping
@@ -102,17 +102,7 @@ class SweptGrouping(CountedGrouping):
     """A grouping whose states are measured whole, since what is kept of the others matters too."""
 
     def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
-        """Measure the state after each candidate, shape (candidates, formulas), all numbers being its own."""
-        if self._base.rows < WORTH_SEPARATING:
-            return self._states(cuts, candidates, formulas)
-        read = np.empty((len(candidates), len(formulas)))
-        for attribute in dict.fromkeys(attribute for attribute, _ in candidates):
-            rows = [row for row, (other, _) in enumerate(candidates) if other == attribute]
-            read[rows] = self._states(cuts, [candidates[row] for row in rows], formulas)
-        return read
-
-    def _states(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
-        """Measure the states after candidates; one scan."""
+        """Measure the state after each candidate: its own numbers, shape (candidates, formulas); one scan."""
         counts, keys, params, parts = self._swept_parts(cuts, candidates)
         owners = [
             (row, not cuts[a].disjoint) for row, (a, made) in enumerate(parts.of_candidates) for _ in made
@@ -130,7 +120,7 @@ class AllowedMeasure(GroupingMeasure):
     That is so where all requirements group by the same columns and compare no class with the table; and
     where nothing may be left out, so that one bad class of any grouping is one too many.
 
-    Cost: the candidates of a state are measured in one scan of the counts, of many in one for each attribute.
+    Cost: the candidates of a state are measured in one scan of the counts.
     """
 
     measures_ahead = False
