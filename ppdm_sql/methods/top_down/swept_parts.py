@@ -7,7 +7,7 @@ all of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -121,23 +121,29 @@ def sweep_sql(
     """
     parts, counted = parts.but_rest(), needed(formulas)
     grouped, params = counted_parts_sql(counts, keys, parts, counted)
-    unpacked = [
-        *counted,
-        *(
-            f"{parts.count(f'{c}_word{w}', place)} AS {c}_{part}"
-            for w, fields in enumerate(parts.words())
-            for place, (_, part) in enumerate(fields)
-            for c in counted
-        ),
+    unpacked, numbers = _unpacked(parts, counted), ", ".join(_numbers(parts, counted, formulas))
+    told = f"SELECT {unpacked} FROM ({grouped})"
+    return f"SELECT {numbers} FROM ({told}) AS groups{unsettled(counted, formulas)}", params
+
+
+def _unpacked(parts: SweptParts, counted: Sequence[str]) -> str:
+    """Write what each group holds, and what each of its parts does."""
+    of_parts = [
+        f"{parts.count(f'{c}_word{w}', place)} AS {c}_{part}"
+        for w, fields in enumerate(parts.words())
+        for place, (_, part) in enumerate(fields)
+        for c in counted
     ]
-    numbers = list[str]()
+    return ", ".join([*counted, *of_parts])
+
+
+def _numbers(parts: SweptParts, counted: Sequence[str], formulas: Sequence[Formula]) -> Iterator[str]:
+    """Write a number for each candidate and formula, from a group and its parts."""
     for _, made in parts.of_candidates:
         taken = [{c: f"{c}_{part}" for c in counted} for part in made]
         rest = {c: f"({' - '.join([c, *(names[c] for names in taken)])})" for c in counted}
-        numbers += [after_split(formula, {c: c for c in counted}, [*taken, rest]) for formula in formulas]
-    told = f"SELECT {', '.join(unpacked)} FROM ({grouped})"
-    left = unsettled(counted, formulas)
-    return f"SELECT {', '.join(numbers)} FROM ({told}) AS groups{left}", params
+        for formula in formulas:
+            yield after_split(formula, {c: c for c in counted}, [*taken, rest])
 
 
 def counted_parts_sql(
