@@ -102,7 +102,7 @@ def deviation_of(demand: Demand) -> int:
     Example:
         >>> unique, none = np.array([8, 6]), np.zeros(2, dtype=np.int64)
         >>> [deviation_of(Demand(unique, none, changes, none, unique)) for changes in (6, 7, 14)]
-        [0, 2, 2]
+        [0, 2, 4]
     """
     most = np.minimum(demand.high, demand.total // 2 - demand.grouped)
     keeps = (demand.low <= most).all() and demand.low.sum() <= demand.changes <= most.sum()

@@ -152,12 +152,16 @@ def disclosures_sql(counts: Table, keys: Keys, attributes: Sequence[int], formul
 
 
 def coded_sql(
-    counts: Table, keys: Keys, split: Mapping[str, Sequence[int]], formulas: Sequence[Formula]
+    counts: Table | str,
+    keys: Keys,
+    split: Mapping[str, Sequence[int]],
+    formulas: Sequence[Formula],
+    mark: str = "$",
 ) -> str:
     """Write the counts by present group and by what candidates make of each attribute, which are fewer rows.
 
     ``split`` names the attributes of each sort of candidates: ``$part<i>`` or ``$candidate<i>`` give the
-    number by code.
+    number by code; with another mark they are columns of what is read.
 
     Example:
         >>> from ppdm_sql.privacy import ValueCounts, parse
@@ -166,9 +170,9 @@ def coded_sql(
         'SELECT 0::BIGINT + $key0[c0 + 1] + $key1[c1 + 1] AS group0, $part0[c0 + 1] AS part0, \
 sum(n)::BIGINT AS n FROM "counts" GROUP BY group0, part0'
     """
-    numbered, groups = group_keys(keys)
+    numbered, groups = group_keys(keys, mark)
     made = [(sort, i) for sort, attributes in split.items() for i in attributes]
-    columns = ", ".join([numbered, *(f"${sort}{i}[c{i} + 1] AS {sort}{i}" for sort, i in made)])
+    columns = ", ".join([numbered, *(f"{mark}{sort}{i}[c{i} + 1] AS {sort}{i}" for sort, i in made)])
     by = ", ".join([groups, *(f"{sort}{i}" for sort, i in made)])
     return f"SELECT {columns}, {sums(needed(formulas))} FROM {counts} GROUP BY {by}"
 
@@ -375,9 +379,9 @@ def unsettled(counted: Sequence[str], formulas: Sequence[Formula], name: str = "
     return " WHERE NOT (" + " AND ".join(f.settled(names) for f in formulas if f.settled) + ")"
 
 
-def group_keys(keys: Keys) -> tuple[str, str]:
+def group_keys(keys: Keys, mark: str = "$") -> tuple[str, str]:
     """Write the keys of the present groups as a select list, and their names."""
-    groups = [_sum(f"$key{i}[c{i} + 1]" for i in key) for key in keys] or ["0"]
+    groups = [_sum(f"{mark}key{i}[c{i} + 1]" for i in key) for key in keys] or ["0"]
     numbered = ", ".join(f"{group} AS group{number}" for number, group in enumerate(groups))
     return numbered, ", ".join(f"group{number}" for number in range(len(groups)))
 

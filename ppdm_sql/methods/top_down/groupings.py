@@ -300,7 +300,7 @@ class CountedGrouping(Grouping):
 
     def after_all(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
         """Measure the states after candidates of any attributes; one scan, then some of what it leaves."""
-        split = {i: np.full(len(cuts[i].parts), -1) for i, _ in candidates}
+        split = {i: np.full(len(cuts[i].parts), -1) for i in dict(candidates)}
         owner = list[int]()
         for number, (attribute, candidate) in enumerate(candidates):
             parts = cuts[attribute].split(candidate)
@@ -330,7 +330,7 @@ class CountedGrouping(Grouping):
         self, cuts: Cuts, candidates: Sequence[Candidate]
     ) -> tuple[CountTable, list[list[int]], dict[str, object], SweptParts]:
         """Number the parts of candidates, beside what :meth:`_present` gives to measure them on."""
-        part = {i: np.full(len(cuts[i].parts), -1) for i, _ in candidates}
+        part = {i: np.full(len(cuts[i].parts), -1) for i in dict(candidates)}
         numbers, made = list[tuple[int, range]](), 0
         for attribute, candidate in candidates:
             parts = cuts[attribute].split(candidate)

@@ -103,12 +103,12 @@ class SweptGrouping(CountedGrouping):
 
     def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
         """Measure the state after each candidate: its own numbers, shape (candidates, formulas); one scan."""
-        counts, keys, params, parts = self._swept_parts(cuts, candidates)
-        owners = [
-            (row, not cuts[a].disjoint) for row, (a, made) in enumerate(parts.of_candidates) for _ in made
-        ]
+        # Parts that leave a rest come first, as a limit is planned faster than a list of what each is.
+        order = sorted(range(len(candidates)), key=lambda row: cuts[candidates[row][0]].disjoint)
+        counts, keys, params, parts = self._swept_parts(cuts, [candidates[row] for row in order])
+        owners = [row for row, (_, made) in zip(order, parts.of_candidates, strict=True) for _ in made]
         params |= {f"part{i}": of_code.tolist() for i, of_code in parts.of_code.items()}
-        params |= {"candidate": [row for row, _ in owners], "taken": [taken for _, taken in owners]}
+        params |= {"candidate": owners, "taken": sum(not cuts[a].disjoint for a, _ in candidates)}
         text = states_sql(counts.table, keys, list(parts.of_code), formulas)
         rows = self._engine.query(text, params | {"candidates": len(candidates)}, step="states")
         return by_candidate(rows, len(candidates), len(formulas))

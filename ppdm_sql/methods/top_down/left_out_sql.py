@@ -48,13 +48,17 @@ def states_sql(counts: Table, keys: Keys, attributes: Sequence[int], formulas: S
     not touch has the first place, by what they are worth, that it leaves out: as it touches places 1, 2, 3
     and 7, that is place 4.
 
-    ``$part<i>`` gives the part of each code, -1 for none; ``$candidate`` says whose a part is, and ``$taken``
-    whether it is taken out of its group, which leaves the rest. There are ``$candidates`` of them.
+    ``$part<i>`` gives the part of each code, -1 for none; ``$candidate`` says whose a part is. The first
+    ``$taken`` parts are taken out of their groups, which leaves the rest. There are ``$candidates``.
+
+    The lists are columns here: as constants, those of thousands of values take longer to plan than all else.
     """
     counted, groups = needed(formulas), group_keys(keys)[1]
     summed = sums(counted)
     whole = ", ".join(f"sum({c})::BIGINT AS whole_{c}" for c in counted)
     made = ", ".join(f"part{i}" for i in attributes)
+    lists = [*(f"key{i}" for key in keys for i in key), *(f"part{i}" for i in attributes)]
+    rows = f"{counts}, (SELECT {', '.join(f'${name} AS of_{name}' for name in lists)})"
     told = [_change(j, f) if f.total == "sum" else _worst(j, f) for j, f in enumerate(formulas)]
 
     def listed(name: str, *before: str) -> str:
@@ -62,14 +66,15 @@ def states_sql(counts: Table, keys: Keys, attributes: Sequence[int], formulas: S
 
     others = " ".join(one["other"] for one in told if "other" in one)
     return (
-        f"WITH fine AS MATERIALIZED ({coded_sql(counts, keys, {'part': attributes}, formulas)}), "
+        f"WITH fine AS MATERIALIZED ({coded_sql(rows, keys, {'part': attributes}, formulas, 'of_')}), "
         f"parts AS (SELECT {groups}, part, {summed} "
         f"FROM (SELECT {groups}, unnest([{made}]) AS part, {', '.join(counted)} FROM fine) "
         f"WHERE part >= 0 GROUP BY {groups}, part), "
         f"wholes AS MATERIALIZED (SELECT {listed('place', '*')} FROM (SELECT {listed('whole', '*')} "
         f"FROM (SELECT {groups}, {whole} FROM fine GROUP BY {groups}))), "
-        f"touched AS (SELECT $candidate[part + 1] AS candidate, {listed('touched')} "
-        f"FROM parts JOIN wholes USING ({groups}) GROUP BY {groups}, candidate), "
+        f"touched AS (SELECT of_part[part + 1] AS candidate, {listed('touched')} "
+        f"FROM parts JOIN wholes USING ({groups}), (SELECT $candidate AS of_part) "
+        f"GROUP BY {groups}, candidate), "
         f"states AS (SELECT {listed('state', 'candidate')} "
         f"FROM (SELECT {listed('turn', '*')} FROM touched) GROUP BY candidate) "
         f"SELECT {listed('number', 'candidate')} "
@@ -80,7 +85,7 @@ def states_sql(counts: Table, keys: Keys, attributes: Sequence[int], formulas: S
 def _change(j: int, formula: Formula) -> Mapping[str, str]:
     """Write how a sum over groups is found from what it changes in those that are touched."""
     whole, part, rest = (f"coalesce({number}, 0)" for number in _numbers(formula))
-    pieces = f"sum({part} + CASE WHEN $taken[part + 1] THEN {rest} ELSE 0 END)"
+    pieces = f"sum({part} + CASE WHEN part < $taken THEN {rest} ELSE 0 END)"
     return {
         "whole": f"{whole} AS whole{j}",
         "touched": f"{pieces} - any_value(whole{j}) AS change{j}",
@@ -93,7 +98,7 @@ def _worst(j: int, formula: Formula) -> Mapping[str, str]:
     """Write how the worst of all groups is found from that of those that are touched, and of the others."""
     worse, order = ("least", "ASC") if formula.total == "min" else ("greatest", "DESC")
     whole, part, rest = _numbers(formula)
-    pieces = f"{worse}({part}, CASE WHEN $taken[part + 1] THEN {rest} END)"
+    pieces = f"{worse}({part}, CASE WHEN part < $taken THEN {rest} END)"
     return {
         "whole": f"{whole} AS whole{j}",
         "place": f"row_number() OVER (ORDER BY whole{j} {order} NULLS LAST) AS place{j}",

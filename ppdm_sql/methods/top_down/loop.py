@@ -399,12 +399,12 @@ class Refinement:
         more; where candidates share a part, the best of them.
         """
         cuts = self.state.cuts
-        unknown = [c for c in ranking.ordered() if c not in self._measured.numbers]
+        unknown = (c for c in ranking.ordered() if c not in self._measured.numbers)
         attribute, _ = ranking.winner
         if not cuts[attribute].disjoint:
-            return [c for c in unknown if not cuts[c[0]].disjoint][: self._batch]
+            return list(islice((c for c in unknown if not cuts[c[0]].disjoint), self._batch))
         if self._measure.is_large:
-            return [c for c in unknown if cuts[c[0]].disjoint][:SWEPT]
+            return list(islice((c for c in unknown if cuts[c[0]].disjoint), SWEPT))
         return [c for c in unknown if c[0] == attribute]
 
     def _measure_path(self, ranking: Ranking) -> bool:
