@@ -177,17 +177,19 @@ sum(n)::BIGINT AS n FROM "counts" GROUP BY group0, part0'
     return f"SELECT {columns}, {sums(needed(formulas))} FROM {counts} GROUP BY {by}"
 
 
-def disclosed(fine: str, keys: Keys, attributes: Sequence[int], counted: Sequence[str]) -> str:
-    """Write the common tables: the parts that candidates take out, and the groups that they are in."""
+def disclosed(
+    fine: str, keys: Keys, attributes: Sequence[int], counted: Sequence[str], sort: str = "candidate"
+) -> str:
+    """Write the common tables: the parts that candidates make, and the groups that they are in."""
     summed = sums(counted)
     groups = group_keys(keys)[1]
-    candidates = ", ".join(f"candidate{i}" for i in attributes)
+    numbers = ", ".join(f"{sort}{i}" for i in attributes)
     whole = ", ".join(f"sum({c})::BIGINT AS total_{c}" for c in counted)
-    listed = f"SELECT {groups}, unnest([{candidates}]) AS candidate, {', '.join(counted)} FROM fine"
+    listed = f"SELECT {groups}, unnest([{numbers}]) AS {sort}, {', '.join(counted)} FROM fine"
     return (
         f"WITH fine AS MATERIALIZED ({fine}), "
-        f"parts AS (SELECT {groups}, candidate, {summed} FROM ({listed}) WHERE candidate >= 0 "
-        f"GROUP BY {groups}, candidate), "
+        f"parts AS (SELECT {groups}, {sort}, {summed} FROM ({listed}) WHERE {sort} >= 0 "
+        f"GROUP BY {groups}, {sort}), "
         f"groups AS (SELECT {groups}, {whole} FROM fine GROUP BY {groups})"
     )
 

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from ppdm_sql.engine.names import Table
 from ppdm_sql.lazy_dataclass import dataclass
-from ppdm_sql.methods.top_down.count_tables import sums
-from ppdm_sql.methods.top_down.grouping_sql import Keys, coded_sql, group_keys, needed
+from ppdm_sql.methods.top_down.grouping_sql import Keys, coded_sql, disclosed, group_keys, needed
 from ppdm_sql.methods.top_down.left_out import ClassRule, broken
 from ppdm_sql.privacy import Formula
 from ppdm_sql.privacy.formula import Columns
@@ -53,12 +52,10 @@ def states_sql(counts: Table, keys: Keys, attributes: Sequence[int], formulas: S
 
     The lists are columns here: as constants, those of thousands of values take longer to plan than all else.
     """
-    counted, groups = needed(formulas), group_keys(keys)[1]
-    summed = sums(counted)
-    whole = ", ".join(f"sum({c})::BIGINT AS whole_{c}" for c in counted)
-    made = ", ".join(f"part{i}" for i in attributes)
+    groups = group_keys(keys)[1]
     lists = [*(f"key{i}" for key in keys for i in key), *(f"part{i}" for i in attributes)]
     rows = f"{counts}, (SELECT {', '.join(f'${name} AS of_{name}' for name in lists)})"
+    fine = coded_sql(rows, keys, {"part": attributes}, formulas, "of_")
     told = [_change(j, f) if f.total == "sum" else _worst(j, f) for j, f in enumerate(formulas)]
 
     def listed(name: str, *before: str) -> str:
@@ -66,12 +63,9 @@ def states_sql(counts: Table, keys: Keys, attributes: Sequence[int], formulas: S
 
     others = " ".join(one["other"] for one in told if "other" in one)
     return (
-        f"WITH fine AS MATERIALIZED ({coded_sql(rows, keys, {'part': attributes}, formulas, 'of_')}), "
-        f"parts AS (SELECT {groups}, part, {summed} "
-        f"FROM (SELECT {groups}, unnest([{made}]) AS part, {', '.join(counted)} FROM fine) "
-        f"WHERE part >= 0 GROUP BY {groups}, part), "
-        f"wholes AS MATERIALIZED (SELECT {listed('place', '*')} FROM (SELECT {listed('whole', '*')} "
-        f"FROM (SELECT {groups}, {whole} FROM fine GROUP BY {groups}))), "
+        f"{disclosed(fine, keys, attributes, needed(formulas), 'part')}, "
+        f"wholes AS MATERIALIZED (SELECT {listed('place', '*')} "
+        f"FROM (SELECT {listed('whole', '*')} FROM groups)), "
         f"touched AS (SELECT of_part[part + 1] AS candidate, {listed('touched')} "
         f"FROM parts JOIN wholes USING ({groups}), (SELECT $candidate AS of_part) "
         f"GROUP BY {groups}, candidate), "
@@ -112,7 +106,7 @@ def _worst(j: int, formula: Formula) -> Mapping[str, str]:
 
 def _numbers(formula: Formula) -> tuple[str, str, str]:
     """Write the number of a whole group, of a part of it, and of the rest."""
-    names = [(c, f"whole_{c}") for c in formula.columns]
+    names = [(c, f"total_{c}") for c in formula.columns]
     wholes, parts = dict(names), {c: c for c, _ in names}
     return formula.of(wholes), formula.of(parts), formula.of({c: f"({whole} - {c})" for c, whole in names})
 

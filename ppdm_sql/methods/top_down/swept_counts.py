@@ -35,7 +35,7 @@ class PartsInMemory:
     """
 
     def __init__(self, engine: Engine, records: int) -> None:
-        self._engine, self._records = engine, records
+        self._engine = engine
         self._groups, self._largest, self._radices = 1, records, dict[int, int]()
 
     def serves(self, candidates: int, formulas: Sequence[Formula]) -> bool:
