@@ -1,4 +1,4 @@
-"""The audit agrees with a brute-force reading of the definitions, with pycanon and with the PDA paper."""
+"""The audit agrees with a brute-force reading of the definitions and with the PDA paper."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 import duckdb
-import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from pycanon import anonymity
 
 from ppdm_sql.audit import Audit, Finding, audit, findings
 from ppdm_sql.engine import Engine
@@ -251,43 +249,7 @@ def test_class_sizes_risks_and_inferences_follow_from_the_classes(case: Case) ->
         assert group.records == case.sizes()[group.values]
 
 
-# -- agreement with pycanon -------------------------------------------------------------------
-
-plain_rows = st.lists(
-    st.tuples(st.sampled_from("xyz"), st.integers(0, 2), st.sampled_from("abc"), st.integers(0, 5)),
-    min_size=2,
-    max_size=30,
-)
-PLAIN = {"p": "VARCHAR", "q": "INTEGER", "s": "VARCHAR", "number": "INTEGER"}
-
-
-def agrees_with_pycanon(engine: Engine, frame: pd.DataFrame, qi: list[str], sensitive: str) -> None:
-    """Compare all four measures; pycanon trusts the frame's index as a position, so it is made afresh."""
-    frame = frame.reset_index(drop=True)
-    k, distinct, entropy, closeness = (
-        finding.reached
-        for finding in found(
-            engine,
-            KAnonymity(1, tuple(qi)),
-            LDiversity("distinct", Fraction(1), sensitive, tuple(qi)),
-            LDiversity("entropy", Fraction(1), sensitive, tuple(qi)),
-            TCloseness(Fraction(1), sensitive, tuple(qi)),
-        )
-    )
-    assert k == anonymity.k_anonymity(frame, qi)
-    assert distinct == anonymity.l_diversity(frame, qi, [sensitive])
-    assert anonymity.entropy_l_diversity(frame, qi, [sensitive]) in {math.floor(entropy - 1e-9), int(entropy)}
-    assert closeness == pytest.approx(anonymity.t_closeness(frame, qi, [sensitive]), abs=1e-9)
-
-
-@HALF
-@given(plain_rows, st.sampled_from(["s", "number"]))
-def test_k_l_t_agree_with_pycanon_where_its_entropy_l_is_rounded_down(
-    rows: list[Row], sensitive: str
-) -> None:
-    frame = pd.DataFrame(rows, columns=list(PLAIN))
-    assume(frame[sensitive].nunique() > 1)
-    agrees_with_pycanon(engine_with(PLAIN, rows), frame, ["p", "q"], sensitive)
+# -- the PDA paper ----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="session")
@@ -301,15 +263,6 @@ def adult(adult_csv: list[str]) -> Engine:
         "relationship, race, sex, native_country)"
     )
     return engine
-
-
-@pytest.mark.parametrize("sensitive", ["age", "education"])
-def test_k_l_t_agree_with_pycanon_on_adult(adult: Engine, sensitive: str) -> None:
-    frame = adult.connection.table("t").df()
-    agrees_with_pycanon(adult, frame, ["sex", "race"], sensitive)
-
-
-# -- the PDA paper ----------------------------------------------------------------------------
 
 
 def customers() -> Engine:

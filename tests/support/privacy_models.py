@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 import duckdb
-import pandas as pd
 import pytest
 from hypothesis import assume, settings
 from hypothesis import strategies as st
@@ -134,8 +133,3 @@ def number_of(release: ppdm_sql.Release, measure: str) -> tuple[float, float]:
     assert found.before is not None
     assert found.after is not None
     return found.before, found.after
-
-
-def without_nulls(rows: Sequence[Row]) -> pd.DataFrame:
-    """Give the rows of x, y, s to pycanon, which takes NULL otherwise."""
-    return pd.DataFrame([[value or "none" for value in row] for row in rows], columns=["x", "y", "s"])
