@@ -2,13 +2,16 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# The versions that all tests ran on; pip install . takes the newest that pyproject.toml allows.
+INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable
+
 # A stamp file says for which extras the environment is up to date; it is older than pyproject.toml when it is not.
 RUN_STAMP  := $(VENV)/.ready-to-run
 TEST_STAMP := $(VENV)/.ready-to-test
 SPARK_STAMP := $(VENV)/.ready-to-test-spark
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-spark lint bench clean
+.PHONY: help demo test test-spark lint bench constraints clean
 
 help: ## Say what can be made.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,7 +19,7 @@ help: ## Say what can be made.
 demo: $(RUN_STAMP) ## Write the papers' example tables to ppdm-demo/ and run every method on them.
 	@$(BIN)/ppdm demo --force
 
-test: lint ## Check style, types and layers, then run all tests.
+test: lint ## Do that, then run all tests.
 	@$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 test-spark: $(SPARK_STAMP) ## Run the tests on Spark, which make test leaves out (needs Java 17).
@@ -24,10 +27,11 @@ test-spark: $(SPARK_STAMP) ## Run the tests on Spark, which make test leaves out
 	    { echo "Java is needed to test on Spark, and there is none. Install Java 17, or set JAVA_HOME." >&2; exit 1; }
 	@$(BIN)/python -m pytest -m spark --numprocesses 2 --dist loadfile --no-loadscope-reorder tests
 
-lint: $(TEST_STAMP) ## Check style, types and layers.
+lint: $(TEST_STAMP) ## Check style, types, layers and what imports need.
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy --strict --no-error-summary ppdm_sql
 	@broken=$$($(BIN)/lint-imports --no-cache) || { echo "$$broken"; exit 1; }
+	@undeclared=$$($(BIN)/deptry --no-ansi ppdm_sql 2>&1) || { echo "$$undeclared"; exit 1; }
 
 bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
 	@$(BIN)/python benchmarks/startup.py
@@ -47,6 +51,9 @@ bench: $(TEST_STAMP) ## Run the benchmarks (minutes).
 	@$(BIN)/python benchmarks/integrate.py
 	@$(BIN)/python benchmarks/scale.py
 
+constraints: $(TEST_STAMP) ## Take the newest versions into constraints.txt; run the whole suite before you commit it.
+	@$(BIN)/uv pip compile --quiet --upgrade --all-extras --no-annotate --no-header --output-file constraints.txt pyproject.toml
+
 clean: ## Remove the environment, caches and the demo.
 	rm -rf $(VENV) build dist ppdm-demo .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
@@ -56,17 +63,17 @@ $(BIN)/python:
 	@echo "Making $(VENV) ..." >&2
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-$(RUN_STAMP): pyproject.toml | $(BIN)/python
+$(RUN_STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing ppdm-sql into $(VENV) ..." >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(INSTALL) '.[report]'
 	@touch $@
 
-$(TEST_STAMP): pyproject.toml | $(BIN)/python
+$(TEST_STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing ppdm-sql and its test tools into $(VENV) ..." >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@$(INSTALL) '.[test]'
 	@touch $(RUN_STAMP) $@
 
-$(SPARK_STAMP): pyproject.toml $(TEST_STAMP)
+$(SPARK_STAMP): $(TEST_STAMP)
 	@echo "Installing Spark (490 MB) into $(VENV) ..." >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,test-spark]'
+	@$(INSTALL) '.[test,test-spark]'
 	@touch $(RUN_STAMP) $(TEST_STAMP) $@
