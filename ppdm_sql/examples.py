@@ -11,6 +11,9 @@ TABLES = ("customers", "employees", "policies")
 """Names of the tables: bank customers (Wang, Fung, Yu 2005), employees (Wang, Fung, Dong 2005),
 holders of a life insurance (Li, Sarkar 2004)."""
 
+SIDES = {"bank": "bank_side", "card-company": "card_side"}
+"""What the two parties of Wang, Fung, Dong (2005) know of the employees."""
+
 
 def write(engine: Engine) -> None:
     """Create the example tables, in one transaction.
@@ -40,6 +43,19 @@ def creation(name: str) -> str:
         name: One of :data:`TABLES`.
     """
     return f"CREATE TABLE {Table(name)} AS {statements.bind(f'examples/{name}', tables={})}"
+
+
+def write_side(engine: Engine, name: str) -> None:
+    """Create the table ``people`` of one of two parties.
+
+    Args:
+        engine: A database that holds no such table yet.
+        name: One of :data:`SIDES`.
+    """
+    with engine.workspace():
+        employees = engine.materialize("employees", statements.text("examples/employees"))
+        rows = statements.bind(f"examples/{SIDES[name]}", tables={"employees": employees})
+        engine.write(f"CREATE TABLE people AS {rows} ORDER BY SSN", step="create people")
 
 
 def write_visits(engine: Engine, file: Path) -> None:

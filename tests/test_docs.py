@@ -6,10 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from commands import ppdm
 from pages import ROOT, blocks, matches, play
-from typer.testing import CliRunner
-
-from ppdm_sql.cli import app
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 ON_SPARK = ROOT / "docs" / "spark.md"
@@ -22,7 +20,7 @@ METHODS = {"suppression", "generalization", "two-parties", "swapping", "perturba
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo")
-    assert CliRunner().invoke(app, ["demo", str(folder)]).exit_code == 0
+    assert ppdm("demo", str(folder)).exit_code == 0
     return folder / "demo.duckdb"
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
-import click
 import pytest
-import typer
+from commands import ppdm
 from pages import ROOT
 
 import ppdm_sql
-from ppdm_sql.cli import app
 from ppdm_sql.integrate import Party
 from ppdm_sql.options import OPTIONS, Form, Option
 from ppdm_sql.options.reference import page
@@ -82,12 +81,18 @@ def described(name: str) -> list[Option]:
     return [option for option in OPTIONS[name] if (name, option.name) not in OWN]
 
 
-def commands(name: str) -> Iterator[click.Command]:
-    for path in COMMANDS.get(name, (name,)):
-        found: Any = typer.main.get_command(app)
-        for word in path.split():
-            found = found.get_command(click.Context(found), word)
-        yield found
+def paths(name: str) -> tuple[str, ...]:
+    return COMMANDS.get(name, (name,))
+
+
+def help_of(path: str) -> str:
+    return str(ppdm(*path.split(), "--help").stdout)
+
+
+def run_of(path: str) -> Callable[..., None]:
+    """The function behind a command."""
+    name, _, further = path.partition(" ")
+    return getattr(import_module(f"ppdm_sql.cli.{name}"), further or "run")
 
 
 @pytest.mark.parametrize("name", IN_PYTHON)
@@ -108,26 +113,31 @@ def test_the_docstring_tells_of_every_option_in_the_order_of_the_signature(name:
 @pytest.mark.parametrize("name", OPTIONS)
 def test_the_command_has_the_options_and_nothing_else_of_the_method(name: str) -> None:
     wanted = {o.flags.split("/")[0] for o in described(name) if o.flags and (name, o.name) not in ELSEWHERE}
-    for command in commands(name):
-        found = {item.opts[0] for item in command.params if isinstance(item, click.Option)}
-        assert found - EVERYWHERE - ALONE.get(name, set()) == wanted - EVERYWHERE
+    hidden = {option.flags for option in described(name) if option.hidden}
+    for path in paths(name):
+        found = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", help_of(path), re.MULTILINE)) - {"--help"}
+        assert found - EVERYWHERE - ALONE.get(name, set()) == wanted - EVERYWHERE - hidden
 
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_the_command_has_the_defaults_and_the_words(name: str) -> None:
-    by_name = {option.name: option for option in OPTIONS[name] if (name, option.name) not in ELSEWHERE}
-    for command in commands(name):
-        found = {item.name: item for item in command.params}
-        for key, option in by_name.items():
-            item: Any = found[key]
-            assert item.required == option.required
-            if option.flags:  # typer keeps the words of an argument elsewhere
-                assert (item.help or "").startswith(option.help.removesuffix("."))
-            assert item.default == default_of(option)
+    for path in paths(name):
+        told = "".join(help_of(path).split())
+        found = inspect.signature(run_of(path)).parameters
+        for option in OPTIONS[name]:
+            if (name, option.name) not in ELSEWHERE:
+                assert (
+                    option.hidden
+                    or not option.flags
+                    or "".join(option.help.removesuffix(".").split()) in told
+                )
+                assert found[option.name].default == default_of(option)
 
 
 def default_of(option: Option) -> Any:
-    if option.required or option.default == ():
+    if option.required:
+        return inspect.Parameter.empty
+    if option.default == ():
         return None
     if option.flags.startswith("--no-"):
         return not option.default

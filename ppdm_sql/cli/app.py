@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gc
+import sys
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated
 
-import click
 import typer
-from typer.core import TyperGroup
 
-from ppdm_sql.cli.failures import Command
+from ppdm_sql.cli.failures import guarded
 from ppdm_sql.version import __version__
 
 COMMANDS = {
@@ -52,49 +52,55 @@ a ``group`` of further commands.
 _WORDLESS = ("demo", "privacy", "sql-path")
 """Commands that do something without any argument."""
 
-
-class Commands(TyperGroup):
-    """A group that knows what its commands are called and do before it has imported any."""
-
-    def __init__(self, **given: Any) -> None:
-        known = {name: click.Command(name, help=sentence) for name, sentence in COMMANDS.items()}
-        super().__init__(**given | {"commands": known})
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command."""
-        return _command(cmd_name) if cmd_name in self.commands else None
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        TyperGroup(commands=dict(self.commands)).format_commands(ctx, formatter)
+_COMMIT_OFTEN = ("demo", "sql")
+"""Commands that are not done with their first commit."""
 
 
-def _command(name: str) -> click.Command:
+def command_line(words: Sequence[str]) -> typer.Typer:
+    """Put the command line together as far as some words need it.
+
+    Args:
+        words: What was typed. The command that they name is imported; the others are names and sentences.
+    """
+    line = typer.Typer(
+        name="ppdm",
+        callback=common,
+        help=(
+            "Publish tables from which protected facts cannot be inferred, yet classifiers can still be"
+            " trained."
+        ),
+        epilog=(
+            "Exit codes: 0 done, 1 a requirement does not hold, 2 usage, 3 no usable database, 130 stopped."
+        ),
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        pretty_exceptions_show_locals=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    )
+    used = next((word for word in words if not word.startswith("-")), None)
+    for name, sentence in COMMANDS.items():
+        if name == used:
+            _add(line, name)
+        else:
+            line.command(name, help=sentence)(_unused)
+    return line
+
+
+def _add(line: typer.Typer, name: str) -> None:
+    """Import a command."""
     module = import_module(f"ppdm_sql.cli.{name.replace('-', '_')}")
-    around = typer.Typer(rich_markup_mode=None)
     if hasattr(module, "group"):
-        around.add_typer(module.group, name=name)
-    else:
-        examples = "\b\nExamples:\n  " + "\n".join(module.EXAMPLES).replace("\n", "\n  ")
-        words_needed = name not in _WORDLESS
-        around.command(name, cls=Command, epilog=examples, no_args_is_help=words_needed)(module.run)
-    return typer.main.get_group(around).commands[name]
+        line.add_typer(module.group, name=name)
+        return
+    examples = "\b\nExamples:\n  " + "\n".join(module.EXAMPLES).replace("\n", "\n  ")
+    settled = line.command(name, epilog=examples, no_args_is_help=name not in _WORDLESS)
+    settled(guarded(module.run, commits_once=name not in _COMMIT_OFTEN))
 
 
-app = typer.Typer(
-    name="ppdm",
-    cls=Commands,
-    help=(
-        "Publish tables from which protected facts cannot be inferred, yet classifiers can still be trained."
-    ),
-    epilog="Exit codes: 0 done, 1 a requirement does not hold, 2 usage, 3 no usable database, 130 stopped.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    pretty_exceptions_show_locals=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-)
+def _unused() -> None:
+    """Stand for a command that is not the one that is run."""
 
 
 def _print_version(wanted: bool) -> None:
@@ -103,7 +109,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def common(
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
@@ -116,4 +121,4 @@ def main() -> None:
     """Run the command line."""
     # What is imported stays for good: to look for garbage in it again and again is a tenth of a short run.
     gc.set_threshold(100_000, 10, 10)
-    app()
+    command_line(sys.argv[1:])()

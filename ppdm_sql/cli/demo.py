@@ -1,30 +1,134 @@
-"""``ppdm demo``: the papers' example tables in a file, and every method run on them."""
+"""``ppdm demo``: the papers' example tables in a file, and every method run on them by its own command."""
 
 from __future__ import annotations
 
+import io
+import re
 import shlex
-from collections.abc import Callable
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from sqlglot import exp
 
 import ppdm_sql
-from ppdm_sql import Database, examples
+from ppdm_sql import Taxonomy, examples
+from ppdm_sql.cli.app import command_line
 from ppdm_sql.cli.options import Debug
-from ppdm_sql.cli.output import Format, Titled, print_tables
-from ppdm_sql.cli.progress import QuietProgress
-from ppdm_sql.cli.published import measures_table, rows_table, steps_table
-from ppdm_sql.cli.two_parties import integrate_employees
-from ppdm_sql.engine import Engine, statements
-from ppdm_sql.engine.opening import connect
-from ppdm_sql.errors import InvalidOption, NameTaken
-from ppdm_sql.methods.trees.storing import accuracy
-from ppdm_sql.taxonomy import Taxonomy, write_taxonomy
+from ppdm_sql.errors import InvalidOption, NameTaken, PeerError
 
 EXAMPLES = ("ppdm demo", "ppdm demo papers --force")
-FILE, VISITS, PAGES = "demo.duckdb", "visits.csv", "pages"
+FILE, VISITS, TAXONOMY, PARTIES = "demo.duckdb", "visits.csv", "jobs.csv", "two-parties"
+PAGE, SECONDS = "customers_safe.html", 120
+JOBS = {
+    "ANY_Job": {
+        "Blue-collar": {"Non-Technical": ["Janitor", "Mover"], "Technical": ["Carpenter", "Technician"]},
+        "White-collar": {"Manager": [], "Professional": ["Accountant", "Lawyer"]},
+    }
+}
+"""Jobs of the employees (slides 7, 8 and 15); the inner blue-collar nodes are not printed there."""
+
+SCRIPT = r"""# Suppression: nobody may be more than 50% sure who was discharged from a bankruptcy
+# (Progressive Disclosure Algorithm; Wang, Fung, Yu 2005, Example 2)
+
+$ ppdm suppress FILE customers --class Rating --count n --into customers_safe --quiet \
+    --require 'Job, Country -> Bankruptcy = Discharged <= 50%' \
+    --require 'Job, Child -> Bankruptcy = Discharged <= 50%' | head -5
+$ ppdm sql FILE 'FROM customers_safe'
+
+# Generalization: at least 4 employees share what Sex and Job, or Job and Salary, tell
+# (Top-Down Specialization; Wang, Fung, Dong 2005, slides 6 to 15)
+
+$ ppdm taxonomy add FILE jobs JOBS --quiet
+$ ppdm generalize FILE employees --class Class --count n --into employees_safe --quiet \
+    --require 'k >= 4 on Sex, Job' --require 'k >= 4 on Job, Salary' \
+    --taxonomy Job=jobs --range Salary=1,99 | head -5
+$ ppdm sql FILE 'FROM employees_safe'
+
+# Generalization guided by what all columns together tell of the class
+# (HCE-TDR, 2013; Sex stays as it is and is taken into account)
+
+$ ppdm generalize FILE employees --class Class --count n --into employees_hce --quiet \
+    --require 'k >= 4 on Job, Salary' --taxonomy Job=jobs --method hce-tdr --condition Sex | head -4
+$ ppdm sql FILE 'FROM employees_hce'
+
+# Two parties: a bank knows Sex, a card company Job and Salary; both end with one release
+# (TDS2P; Wang, Fung, Dong 2005, slide 12; over mutual TLS; these keys are for a trial)
+
+$ ppdm integrate keygen PARTIES --name bank --name card-company --force > /dev/null
+$ ppdm taxonomy add PARTIES/card-company.duckdb jobs JOBS --quiet
+$ ppdm integrate serve PARTIES/bank.duckdb people --key SSN \
+    --class Class --into integrated --owns Sex \
+    --require 'k >= 4 on Sex, Job' --require 'k >= 4 on Job, Salary' \
+    --listen 127.0.0.1:PORT --peer-name card-company --cert PARTIES/bank.pem \
+    --private-key PARTIES/bank.key --authority PARTIES/authority.pem > /dev/null &
+$ ppdm integrate join PARTIES/card-company.duckdb people --key SSN \
+    --class Class --into integrated --owns Job,Salary \
+    --require 'k >= 4 on Sex, Job' --require 'k >= 4 on Job, Salary' \
+    --taxonomy Job=jobs --range Salary=1,99 --quiet \
+    --peer 127.0.0.1:PORT --peer-name bank --cert PARTIES/card-company.pem \
+    --private-key PARTIES/card-company.key --authority PARTIES/authority.pem > /dev/null
+$ ppdm sql PARTIES/bank.duckdb \
+    'SELECT *, count(*) AS records FROM integrated GROUP BY ALL ORDER BY ALL'
+$ ppdm integrate transcript PARTIES/bank.duckdb integrated \
+    --check PARTIES/card-company.duckdb | head -11
+
+# Swapping: nobody can be sure of the Amount that Age, Gender and Location give away
+# (Li, Sarkar 2004, Tables 1 and 3; a seed is for examples, so that they repeat)
+
+$ ppdm audit FILE policies --confidential Amount --by Age,Gender,Location | head -6
+$ ppdm swap FILE policies --confidential Amount --by Age,Gender,Location --proportion 0.5 \
+    --keep No --seed 1 --into policies_safe --quiet | head -6
+$ ppdm sql FILE 'SELECT No, p.Age, p.Gender, p.Location, p.Amount, s.Amount AS released
+    FROM policies AS p JOIN policies_safe AS s USING (No) ORDER BY No' | head -10
+
+# Randomization: nobody's age and salary is known, their distribution and what it tells is
+# (Agrawal, Srikant 2000, function 1: Group A is younger than 40 or at least 60)
+
+$ ppdm generate agrawal FILE --function 1 --rows 10000 --seed 1 --into people --quiet > /dev/null
+$ ppdm generate agrawal FILE --function 1 --rows 2000 --seed 2 --into people_test --quiet > /dev/null
+$ ppdm randomize FILE people --class class --seed 1 --into people_noisy --quiet \
+    --noise 'age=uniform 100%' --noise 'salary=uniform 100%' \
+    --range age=20,80 --range salary=20000,150000 > /dev/null
+$ ppdm reconstruct FILE people_noisy --column age --by-class class --intervals 12 \
+    --into people_ages --quiet > /dev/null
+$ ppdm sql FILE "SELECT a.lower, a.upper,
+    (SELECT count(*) FROM people AS p WHERE p.class = a.class AND p.age >= a.lower AND p.age < a.upper)
+        AS original,
+    (SELECT count(*) FROM people_noisy AS p WHERE p.class = a.class AND p.age >= a.lower AND p.age < a.upper)
+        AS noisy,
+    round(a.records)::BIGINT AS reconstructed
+    FROM people_ages AS a WHERE a.class = 'Group A' ORDER BY a.lower"
+$ ppdm train FILE people --class class --columns age,salary --mode original \
+    --test people_test --into people_original --quiet > /dev/null
+$ ppdm train FILE people_noisy --class class --columns age,salary --mode randomized \
+    --test people_test --into people_randomized --quiet > /dev/null
+$ ppdm train FILE people_noisy --class class --columns age,salary --mode byclass \
+    --test people_test --into people_byclass --quiet > /dev/null
+$ ppdm sql FILE 'SELECT model, source, mode, accuracy FROM ppdm_models()'
+
+# In any DuckDB client (duckdb FILE)
+
+FROM customers_safe;
+FROM customers_safe_at(1);
+FROM ppdm.steps WHERE release = 'customers_safe';
+FROM ppdm.cuts WHERE release = 'employees_safe';
+SELECT class, people_byclass_predict(age := age) AS predicted, count(*) FROM people_test GROUP BY ALL;
+SELECT Job, Country, sum(n) FILTER (Bankruptcy = 'Discharged') / sum(n) AS confidence
+  FROM customers_safe GROUP BY ALL ORDER BY ALL;
+
+# A page to look at, for the owner; --public makes the one to hand over
+
+$ ppdm report FILE customers_safe PAGE --force --quiet
+"""
+"""What is printed and run. Of the shell it has ``| head -N``, ``> /dev/null`` and a server behind ``&``."""
+_COMMAND = re.compile(
+    r"^\$ ppdm (.+?)((?: \| head -\d+)?(?: > /dev/null)?(?: &)?)\n(?=\$|\n|\Z)", re.DOTALL | re.MULTILINE
+)
 
 
 def run(
@@ -37,261 +141,91 @@ def run(
     """Create example tables in DIR and run every method on them."""
     file = folder / FILE
     _create(file, force=force)
-    typer.echo(f"Wrote {file} with the tables {', '.join(examples.TABLES)}, and {folder / VISITS}.")
-    with ppdm_sql.open(file) as db:
-        for chapter in CHAPTERS:
-            typer.echo()
-            chapter(db, file)
-        typer.echo()
-        write_pages(db, file, force=force)
-        typer.echo()
-        next_in_sql(db, file)
+    typer.echo(f"Wrote {file} with the tables {', '.join(examples.TABLES)}, and {folder / VISITS}.\n")
+    _play(_filled(SCRIPT, folder))
+    typer.echo(folder / PAGE)
 
 
 def _create(file: Path, *, force: bool) -> None:
-    """Make the file, with the example tables in it."""
+    """Make the files that the commands read."""
     if file.exists() and not force:
         raise NameTaken(f"{file} exists already.", "Give another folder, or --force to replace the file.")
+    parties = [file.parent / PARTIES / f"{name}.duckdb" for name in examples.SIDES]
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        for old in (file, file.with_name(file.name + ".wal")):
+        parties[0].parent.mkdir(parents=True, exist_ok=True)
+        for old in (file, file.with_name(TAXONOMY), *parties):
             old.unlink(missing_ok=True)
+            old.with_name(old.name + ".wal").unlink(missing_ok=True)
     except OSError:
         raise InvalidOption(f"{file} cannot be written.", "Give a folder that can be written.") from None
-    engine = Engine(connect(file, create=True), owned=True)
+    with ppdm_sql.open(file, create=True) as db:
+        examples.write(db.engine)
+        examples.write_visits(db.engine, file.with_name(VISITS))
+    for name, party in zip(examples.SIDES, parties, strict=True):
+        with ppdm_sql.open(party, create=True) as db:
+            examples.write_side(db.engine, name)
+    Taxonomy.from_dict(JOBS).to_csv(file.with_name(TAXONOMY))
+
+
+def _filled(script: str, folder: Path) -> str:
+    """Put the paths and a free port into the script."""
+    paths = {"FILE": FILE, "JOBS": TAXONOMY, "PARTIES": PARTIES, "PAGE": PAGE}
+    for name, path in paths.items():
+        script = re.sub(rf"\b{name}\b", shlex.quote(str(folder / path)), script)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return script.replace("PORT", str(free.getsockname()[1]))
+
+
+def _play(script: str) -> None:
+    """Print a script, and run its commands in order.
+
+    Raises:
+        typer.Exit: A command failed, and has said why.
+    """
+    done = 0
+    with ExitStack() as servers:
+        for found in _COMMAND.finditer(script):
+            typer.echo(script[done : found.end()], nl=False)
+            done = found.end()
+            words = shlex.split(found[1].replace("\\\n", " "))
+            if "&" in found[2]:
+                servers.enter_context(_listening(words))
+                continue
+            printed = _run(words).splitlines(keepends=True)
+            servers.close()
+            cut = re.search(r"head -(\d+)", found[2])
+            if "null" not in found[2]:
+                typer.echo("".join(printed[: int(cut[1])] if cut else printed), nl=False)
+    typer.echo(script[done:], nl=False)
+
+
+def _run(words: list[str]) -> str:
+    """Run a command in this process, and give what it prints."""
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        code = command_line(words)(words, prog_name="ppdm", standalone_mode=False)
+    if code:
+        raise typer.Exit(code)
+    return printed.getvalue()
+
+
+@contextmanager
+def _listening(words: list[str]) -> Iterator[None]:
+    """Run a command that serves in a process of its own; it ends by itself.
+
+    Raises:
+        PeerError: It does not listen, or fails.
+    """
+    command = [sys.executable, "-m", "ppdm_sql", *words]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
-        examples.write(engine)
-        examples.write_visits(engine, file.with_name(VISITS))
+        assert server.stderr is not None
+        said = next(server.stderr, "")
+        if not said.startswith("Note: Listening"):
+            raise PeerError(f"The first party does not listen. {said.strip()}", "Run it again.")
+        yield
+        _, said = server.communicate(timeout=SECONDS)
+        if server.returncode:
+            raise PeerError(f"The first party failed. {said.strip()}", "Run it again.")
     finally:
-        engine.close()
-
-
-# -- chapters ---------------------------------------------------------------------------------
-
-
-def suppression(db: Database, file: Path) -> None:
-    """Suppress the bank's customers, as in Example 2 of the PDA paper."""
-    require = [
-        "Job, Country -> Bankruptcy = Discharged <= 50%",
-        "Job, Child -> Bankruptcy = Discharged <= 50%",
-    ]
-    typer.echo("# Suppression: nobody may be more than 50% sure who was discharged from a bankruptcy")
-    typer.echo("# (Progressive Disclosure Algorithm; Wang, Fung, Yu 2005, Example 2)\n")
-    demanded = [word for text in require for word in ("--require", text)]
-    named = ["--class", "Rating", "--count", "n", "--into", "customers_safe"]
-    typer.echo("$ " + shlex.join(["ppdm", "suppress", str(file), "customers", *demanded, *named]) + "\n")
-    release = db.suppress(
-        "customers",
-        require,
-        class_column="Rating",
-        count_column="n",
-        into="customers_safe",
-        progress=QuietProgress(),
-    )
-    tables = [
-        _stored(db, "customers"),
-        rows_table("customers_safe", release.relation()),
-        steps_table(release),
-        measures_table(release.measures()),
-    ]
-    print_tables(tables, Format.table)
-
-
-POLICIES = ("Age", "Gender", "Location")
-"""What others may know of the holder of a policy."""
-
-JOBS = {
-    "ANY_Job": {
-        "Blue-collar": {"Non-Technical": ["Janitor", "Mover"], "Technical": ["Carpenter", "Technician"]},
-        "White-collar": {"Manager": [], "Professional": ["Accountant", "Lawyer"]},
-    }
-}
-"""Jobs of the employees (slides 7, 8 and 15); the inner blue-collar nodes are not printed there."""
-
-
-def specialization(db: Database, file: Path) -> None:
-    """Generalize the employees, as in the slides' example of two quasi-identifiers."""
-    write_taxonomy(db.engine, Taxonomy.from_dict(JOBS), "jobs")
-    require = ["k >= 4 on Sex, Job", "k >= 4 on Job, Salary"]
-    typer.echo("# Generalization: at least 4 employees share what Sex and Job, or Job and Salary, tell")
-    typer.echo("# (Top-Down Specialization; Wang, Fung, Dong 2005, slides 6 to 15; `jobs` is the taxonomy)\n")
-    _generalize(db, file, require, "employees_safe", ranges={"Salary": (1, 99)}, option="--range Salary=1,99")
-
-
-def hierarchical_entropy(db: Database, file: Path) -> None:
-    """Generalize the employees guided by the conditional entropy."""
-    typer.echo("# Generalization guided by what all columns together tell of the class")
-    typer.echo("# (HCE-TDR, 2013; Sex stays as it is and is taken into account)\n")
-    more = "--method hce-tdr --condition Sex"
-    require = ["k >= 4 on Job, Salary"]
-    _generalize(db, file, require, "employees_hce", method="hce-tdr", condition=["Sex"], option=more)
-
-
-def _generalize(
-    db: Database, file: Path, require: list[str], into: str, *, option: str, **options: Any
-) -> None:
-    demanded = [word for text in require for word in ("--require", text)]
-    named = ["--class", "Class", "--count", "n", "--taxonomy", "Job=jobs", *option.split(), "--into", into]
-    typer.echo("$ " + shlex.join(["ppdm", "generalize", str(file), "employees", *demanded, *named]) + "\n")
-    release = db.generalize(
-        "employees",
-        require,
-        class_column="Class",
-        count_column="n",
-        taxonomies={"Job": "jobs"},
-        into=into,
-        progress=QuietProgress(),
-        **options,
-    )
-    tables = [rows_table(into, release.relation()), steps_table(release), measures_table(release.measures())]
-    print_tables(tables, Format.table)
-
-
-def integration(db: Database, file: Path) -> None:
-    """Let two parties integrate the employees, each with a file and a process of its own."""
-    typer.echo("# Two parties: a bank knows Sex, a card company Job and Salary; both end with one release")
-    typer.echo("# (TDS2P; Wang, Fung, Dong 2005, slide 12; over mutual TLS; these keys are for a trial)\n")
-    integrate_employees(file.parent, JOBS)
-
-
-def swapping(db: Database, file: Path) -> None:
-    """Swap amounts of the policies, as in the example of Li and Sarkar."""
-    typer.echo("# Swapping: nobody can be sure of the Amount that Age, Gender and Location give away")
-    typer.echo("# (Li, Sarkar 2004, Tables 1 and 3; a seed is for examples, so that they repeat)\n")
-    named = ["--confidential", "Amount", "--by", ",".join(POLICIES), "--proportion", "0.5"]
-    typer.echo("$ " + shlex.join(["ppdm", "audit", str(file), "policies", *named[:4]]) + "\n")
-    print_tables(db.audit("policies", confidential="Amount", by=POLICIES).tables(), Format.table)
-    into = ["--keep", "No", "--seed", "1", "--into", "policies_safe"]
-    typer.echo("\n$ " + shlex.join(["ppdm", "swap", str(file), "policies", *named, *into]) + "\n")
-    release = db.swap(
-        "policies",
-        confidential="Amount",
-        by=POLICIES,
-        proportion=0.5,
-        keep=["No"],
-        seed=1,
-        into="policies_safe",
-        progress=QuietProgress(),
-    )
-    rows = rows_table(release.name, release.relation())
-    tables = [_stored(db, "policies"), rows, measures_table(release.measures())]
-    print_tables(tables, Format.table)
-
-
-PEOPLE = ["--function", "1", "--rows"]
-NOISE = {"age": "uniform 100%", "salary": "uniform 100%"}
-RANGES = {"age": (20, 80), "salary": (20_000, 150_000)}
-MODES = (("people", "original"), ("people_noisy", "randomized"), ("people_noisy", "byclass"))
-
-
-def randomization(db: Database, file: Path) -> None:
-    """Randomize synthetic people, and reconstruct what a classifier needs."""
-    typer.echo("# Randomization: nobody's age and salary is known, their distribution and what it tells is")
-    typer.echo("# (Agrawal, Srikant 2000, function 1: Group A is younger than 40 or at least 60)\n")
-    for name, rows, seed in (("people", 10_000, 1), ("people_test", 2_000, 2)):
-        _say("generate", "agrawal", file, *PEOPLE, rows, "--seed", seed, "--into", name)
-        db.generate_agrawal(name, function=1, rows=rows, seed=seed)
-    quiet = QuietProgress()
-    demanded = [word for name, noise in NOISE.items() for word in ("--noise", f"{name}={noise}")]
-    bounds = [word for name, (a, b) in RANGES.items() for word in ("--range", f"{name}={a},{b}")]
-    more = ["--class", "class", "--seed", 1, "--into", "people_noisy"]
-    _say("randomize", file, "people", *demanded, *bounds, *more)
-    db.randomize(
-        "people",
-        noise=NOISE,
-        ranges=RANGES,
-        class_column="class",
-        seed=1,
-        into="people_noisy",
-        progress=quiet,
-    )
-    cut = ["--column", "age", "--by-class", "class", "--intervals", 12, "--into", "people_ages"]
-    _say("reconstruct", file, "people_noisy", *cut)
-    db.reconstruct(
-        "people_noisy", columns="age", by_class="class", intervals=12, into="people_ages", progress=quiet
-    )
-    for table, mode in MODES:
-        how = ["--class", "class", "--columns", "age,salary", "--mode", mode, "--test", "people_test"]
-        _say("train", file, table, *how, "--into", f"people_{mode}")
-        options = {"class_column": "class", "columns": ("age", "salary"), "test": "people_test"}
-        db.train(table, mode=mode, into=f"people_{mode}", progress=quiet, **options)  # type: ignore[arg-type]
-    typer.echo()
-    ages = rows_table("Group A by age: true, noisy and reconstructed", db.engine.connection.sql(_AGES))
-    right = [(row.mode, row.source, accuracy(row.confusion or ())) for row in db.models()]
-    print_tables([ages, ("models", ("mode", "source", "accuracy"), right)], Format.table)
-
-
-_AGES = """
-SELECT
-    a.lower,
-    a.upper,
-    (SELECT count(*) FROM people AS p WHERE p.class = a.class AND p.age >= a.lower AND p.age < a.upper)
-        AS original,
-    (SELECT count(*) FROM people_noisy AS p WHERE p.class = a.class AND p.age >= a.lower AND p.age < a.upper)
-        AS randomized,
-    round(a.records)::BIGINT AS reconstructed
-FROM people_ages AS a
-WHERE a.class = 'Group A'
-ORDER BY a.lower
-"""
-
-
-def _say(*words: object) -> None:
-    typer.echo("$ " + shlex.join(["ppdm", *map(str, words)]))
-
-
-def _stored(db: Database, name: str) -> Titled:
-    """Give an example table as it stands in the file."""
-    table = db.engine.find(name)
-    every_row = statements.render(exp.select("*").from_(table.expression()))
-    columns = [column.name for column in db.engine.columns(table)]
-    return name, columns, db.engine.query(every_row, step="show")
-
-
-def next_in_sql(db: Database, file: Path) -> None:
-    """Say what an analyst could run next, in any DuckDB client."""
-    typer.echo("# Next, in any DuckDB client:\n")
-    typer.echo(f"  $ duckdb {shlex.quote(str(file))}")
-    for line in _ANALYST.splitlines():
-        typer.echo(f"  {'' if line.startswith(' ') else 'D '}{line}")
-
-
-_ANALYST = """\
-FROM customers_safe;
-FROM customers_safe_at(1);
-FROM ppdm.steps WHERE release = 'customers_safe';
-FROM employees_safe_at(4);
-FROM ppdm.cuts WHERE release = 'employees_safe';
-SELECT No, p.Amount, s.Amount AS shown FROM policies AS p JOIN policies_safe AS s USING (No) ORDER BY No;
-SELECT class, people_byclass_predict(age := age) AS predicted, count(*) FROM people_test GROUP BY ALL;
-SELECT Job, Country, sum(n) FILTER (Bankruptcy = 'Discharged') / sum(n) AS confidence
-  FROM customers_safe GROUP BY ALL ORDER BY ALL;
-"""
-
-
-def write_pages(db: Database, file: Path, *, force: bool) -> None:
-    """Write the page of each release beside the file, and say where; or how to get what draws it."""
-    folder = file.with_name(PAGES)
-    typer.echo("# Pages: what a person looks at, one a release; open them in a browser\n")
-    try:
-        for row in db.releases():
-            page = folder / f"{row.release}.html"
-            folder.mkdir(exist_ok=True)
-            db.release(row.release).report(page, force=force, progress=QuietProgress())
-            typer.echo("$ " + shlex.join(["ppdm", "report", str(file), row.release, str(page)]))
-    except InvalidOption as missing:
-        folder.rmdir()
-        typer.echo(f"None is written. {missing}")
-
-
-Chapter = Callable[[Database, Path], None]
-
-CHAPTERS: tuple[Chapter, ...] = (
-    suppression,
-    specialization,
-    hierarchical_entropy,
-    integration,
-    swapping,
-    randomization,
-)
-"""One function a method; a new method adds its own."""
+        server.kill()

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import traceback
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, get_args
 
-import click
 import typer
-from typer.core import TyperCommand
 
-from ppdm_sql.errors import HIDDEN_WORDS, MORE_MEMORY, EngineError, PpdmError
+from ppdm_sql.errors import HIDDEN_WORDS, MORE_MEMORY, EngineError, InvalidOption, PpdmError
+
+Run = Callable[..., None]
 
 PIPE_CLOSED_EXIT, UNEXPECTED_EXIT = 141, 3
 IN_MEMORY = ":memory:"
-_COMMIT_OFTEN = ("demo", "sql")
-"""Commands that are not done with their first commit."""
 _WITH_OPTIONS = {
     HIDDEN_WORDS: "Run again with --debug to see the engine's own words.",
     MORE_MEMORY: "Give more with --memory-limit, or fewer --threads.",
@@ -24,31 +26,24 @@ _WITH_OPTIONS = {
 """What to type on the command line, where Python is advised otherwise."""
 
 
-class Command(TyperCommand):
-    """A command whose errors are two sentences, with no traceback and no cell of the data."""
+def guarded(run: Run, *, commits_once: bool = True, places: Sequence[str] = ("database", "table")) -> Run:
+    """Let a command end in two sentences where it fails, with no traceback and no cell of the data.
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words; a file of records alone needs no database."""
-        words = list(args)
-        try:
-            return super().parse_args(ctx, args)
-        except click.MissingParameter as missing:
-            alone = str(ctx.params.get("database") or "")
-            if (
-                missing.param is None
-                or missing.param.name not in ("table", "column")
-                or not _holds_records(alone)
-            ):
-                raise
-        return super().parse_args(ctx, [IN_MEMORY, *words])
+    Args:
+        run: The command.
+        commits_once: Whether it is done with its first commit.
+        places: What its line begins with where a file of records may stand alone, without a database.
+    """
+    signature = inspect.signature(run, eval_str=True)
+    placed = places if tuple(signature.parameters)[: len(places)] == tuple(places) else ()
 
-    def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override, unused-ignore]
-        """Run the command; turn what goes wrong into a message and an exit code."""
+    @wraps(run)
+    def command(**words: Any) -> None:
         from ppdm_sql.cli.stopping import stopping  # it brings the engine, which no help needs
 
-        with stopping(commits_once=self.name not in _COMMIT_OFTEN) as stopped:
+        with stopping(commits_once=commits_once) as stopped:
             try:
-                result = super().invoke(ctx)
+                run(**words | _in_place(placed, words))
                 sys.stdout.flush()
             except typer.Exit:
                 raise
@@ -58,16 +53,38 @@ class Command(TyperCommand):
                 _leave_pipe()
                 raise typer.Exit(PIPE_CLOSED_EXIT) from None
             except Exception as error:
-                debug = bool(ctx.params.get("debug"))
-                code = stopped.say() if stopped.number else print_error(error, debug=debug)
+                code = stopped.say() if stopped.number else print_error(error, debug=bool(words.get("debug")))
                 raise typer.Exit(code) from None
-            return result
+
+    taken = [_optional(one) if one.name in placed else one for one in signature.parameters.values()]
+    command.__signature__ = signature.replace(parameters=taken)  # type: ignore[attr-defined]
+    command.__annotations__ = {}
+    return command
 
 
-def _holds_records(path: str) -> bool:
+def _optional(one: inspect.Parameter) -> inspect.Parameter:
+    """Let a place stay empty as far as typer is concerned."""
+    kind, told = get_args(one.annotation)
+    return one.replace(annotation=Annotated[kind | None, told], default=None)
+
+
+def _in_place(places: Sequence[str], words: Mapping[str, Any]) -> dict[str, Any]:
+    """Give each word its place: where there is one too few, a file of records needs no database.
+
+    Raises:
+        InvalidOption: A word is missing.
+    """
     from ppdm_sql.sources import is_data_file, is_spreadsheet  # it brings the engine, which no help needs
 
-    return is_data_file(path) or is_spreadsheet(path)
+    found = [words[place] for place in places if words[place] is not None]
+    if len(found) == len(places) - 1 and (is_data_file(str(found[0])) or is_spreadsheet(str(found[0]))):
+        found = [Path(IN_MEMORY), str(found[0]), *found[1:]]
+    if len(found) < len(places):
+        raise InvalidOption(
+            f"{places[len(found)].upper()} is missing.",
+            f"Give {' '.join(places).upper()}, without DATABASE where TABLE is a file, such as visits.csv.",
+        )
+    return dict(zip(places, found, strict=True))
 
 
 def print_error(error: Exception, *, debug: bool) -> int:

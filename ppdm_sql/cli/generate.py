@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from ppdm_sql.cli.failures import Command
+from ppdm_sql.cli.failures import guarded
 from ppdm_sql.cli.options import DatabasePath
 from ppdm_sql.cli.output import notice, print_tables
 from ppdm_sql.cli.parameters import Common, Given, takes
@@ -27,7 +27,8 @@ def common() -> None:
     """Keep the name of the generator in the command, although there is only one."""
 
 
-@group.command(cls=Command, epilog="\b\nExamples:\n  " + "\n  ".join(EXAMPLES), no_args_is_help=True)
+@group.command(epilog="\b\nExamples:\n  " + "\n  ".join(EXAMPLES), no_args_is_help=True)
+@guarded
 @takes("generate_agrawal")
 def agrawal(database: DatabasePath, given: Given, common: Common) -> None:
     """Make a table of persons with nine attributes and a class that a function of them decides.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ import typer
 
 import ppdm_sql
 from ppdm_sql.cli import options
-from ppdm_sql.cli.failures import Command
+from ppdm_sql.cli.failures import guarded
 from ppdm_sql.cli.options import DatabasePath, OutputFormat, ReleaseName
 from ppdm_sql.cli.output import Format, notice, print_tables
 from ppdm_sql.cli.parameters import Given, takes
@@ -113,7 +114,8 @@ class RunSettings:
             print_release(release, database, self.form, quiet=self.quiet, accepted=self.accept_partial)
 
 
-@group.command(cls=Command, epilog=_epilog(1), no_args_is_help=True)
+@group.command(epilog=_epilog(1), no_args_is_help=True)
+@partial(guarded, places=())
 @takes("integrate", without=["secret"])
 def serve(
     database: DatabasePath,
@@ -135,7 +137,8 @@ def serve(
     session.publish(database, given, Party.serve, listen, wait=wait)
 
 
-@group.command(cls=Command, epilog=_epilog(2), no_args_is_help=True)
+@group.command(epilog=_epilog(2), no_args_is_help=True)
+@partial(guarded, places=())
 @takes("integrate", without=["secret"])
 def join(
     database: DatabasePath,
@@ -151,7 +154,8 @@ def join(
     session.publish(database, given, Party.join, peer)
 
 
-@group.command(cls=Command, epilog=_epilog(0), no_args_is_help=True)
+@group.command(epilog=_epilog(0), no_args_is_help=True)
+@partial(guarded, places=())
 def keygen(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="The folder for the files.", show_default=False)
@@ -174,7 +178,8 @@ def keygen(
     notice("For a trial only: who made these keys can speak for both parties.", quiet=quiet)
 
 
-@group.command(cls=Command, epilog=_epilog(3), no_args_is_help=True)
+@group.command(epilog=_epilog(3), no_args_is_help=True)
+@partial(guarded, places=())
 def transcript(
     database: DatabasePath,
     release: ReleaseName,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ import typer
 import ppdm_sql
 from ppdm_sql import Taxonomy
 from ppdm_sql.cli import options
-from ppdm_sql.cli.failures import Command
+from ppdm_sql.cli.failures import guarded
 from ppdm_sql.cli.options import Count, DatabasePath, OutputFormat, TableName
 from ppdm_sql.cli.output import Format, notice, print_tables, shown
 from ppdm_sql.cli.parameters import attached
@@ -42,7 +43,8 @@ Delimiter = Annotated[
 ]
 
 
-@group.command(cls=Command, epilog=f"Example: {EXAMPLES[2]}", no_args_is_help=True)
+@group.command(epilog=f"Example: {EXAMPLES[2]}", no_args_is_help=True)
+@guarded
 def show(
     database: DatabasePath,
     name: Annotated[str, typer.Argument(metavar="NAME_OR_FILE", help="A parent-child table, or a CSV file.")],
@@ -58,7 +60,8 @@ def show(
         print_tables([("", COLUMNS, _rows(found))], form)
 
 
-@group.command(cls=Command, epilog=f"Example: {EXAMPLES[1]}", no_args_is_help=True)
+@group.command(epilog=f"Example: {EXAMPLES[1]}", no_args_is_help=True)
+@guarded
 def add(
     database: DatabasePath,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The table to create.")],
@@ -76,7 +79,8 @@ def add(
     notice(f"Stored {name}: {size}.", quiet=quiet or sql)
 
 
-@group.command(cls=Command, epilog=f"Example: {EXAMPLES[0]}", no_args_is_help=True)
+@group.command(epilog=f"Example: {EXAMPLES[0]}", no_args_is_help=True)
+@partial(guarded, places=("database", "table", "column"))
 def suggest(
     database: DatabasePath,
     table: TableName,

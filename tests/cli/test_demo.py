@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 from commands import assert_explained, execute, ppdm
-from report_pages import open_examples, release
 
-from ppdm_sql.cli.demo import write_pages
+KEYS = "For a trial only: who made these keys can speak for both parties."
 
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("demo") / "papers"
     result = ppdm("demo", folder)
-    assert (result.exit_code, result.stderr) == (0, "")
+    assert (result.exit_code, result.stderr.splitlines()) == (0, [KEYS])
     return folder / "demo.duckdb", result.stdout
 
 
@@ -27,34 +27,31 @@ def test_demo_writes_the_tables_of_the_papers(demo: tuple[Path, str]) -> None:
     assert execute(file, "SELECT count(*) FROM policies") == [(16,)]
 
 
-def test_demo_writes_a_page_of_each_release_and_says_where(demo: tuple[Path, str]) -> None:
-    pytest.importorskip("vl_convert")
+def test_demo_writes_a_page_and_ends_with_its_path(demo: tuple[Path, str]) -> None:
     file, printed = demo
-    releases = [name for (name,) in execute(file, "SELECT release FROM ppdm.releases")]
-    assert len(releases) >= 5
-    for name in releases:
-        page = file.with_name("pages") / f"{name}.html"
-        assert f"<h1>{name}</h1>" in page.read_text(encoding="utf-8")
-        assert f"ppdm report {file} {name} {page}" in printed
+    page = file.with_name("customers_safe.html")
+    assert "<h1>customers_safe</h1>" in page.read_text(encoding="utf-8")
+    assert printed.splitlines()[-1] == str(page)
 
 
-def test_demo_without_the_extra_says_how_to_get_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_demo_fills_a_screen_a_method(demo: tuple[Path, str]) -> None:
+    _, printed = demo
+    methods = printed.split("\n\n# ")
+    assert len(methods) == 9
+    assert max(len(method.splitlines()) for method in methods) <= 46
+
+
+def test_demo_without_the_extra_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    with open_examples() as db:
-        release(db, "PDA")
-        write_pages(db, tmp_path / "demo.duckdb", force=False)
-    assert "pip install 'ppdm-sql[report]'" in capsys.readouterr().out
-    assert list(tmp_path.iterdir()) == []
+    result = ppdm("demo", tmp_path / "papers")
+    assert result.exit_code == 2
+    assert "pip install 'ppdm-sql[report]'" in result.stderr
 
 
 def test_demo_ends_at_table_2_of_the_paper(demo: tuple[Path, str]) -> None:
-    file, printed = demo
+    file, _ = demo
     rows = execute(file, "SELECT Job, Country, sum(n)::INT FROM customers_safe GROUP BY ALL ORDER BY ALL")
     assert rows == [("*", "*", 10), ("Artist", "France", 4), ("Cook", "US", 4), ("Doctor", "US", 6)]
-    for title in ("customers", "customers_safe", "steps", "measures"):
-        assert f"\n{title}\n" in printed
 
 
 def test_demo_classifies_true_people_by_a_tree_from_noisy_ones(demo: tuple[Path, str]) -> None:
@@ -78,11 +75,24 @@ def test_demo_classifies_true_people_by_a_tree_from_noisy_ones(demo: tuple[Path,
     assert reconstructed < 0.6 * noisy
 
 
+def test_demo_integrates_the_employees_in_two_processes(demo: tuple[Path, str]) -> None:
+    file, printed = demo
+    assert "false" not in printed
+    bank, card = (file.parent / "two-parties" / f"{name}.duckdb" for name in ("bank", "card-company"))
+    assert execute(bank, "FROM integrated") == execute(card, "FROM integrated")
+    assert execute(bank, "SELECT DISTINCT Job FROM integrated ORDER BY Job") == [
+        ("Carpenter",), ("Non-Technical",), ("Technician",), ("White-collar",),
+    ]  # fmt: skip
+    columns = "SELECT column_name FROM duckdb_columns() WHERE table_name = 'people' ORDER BY column_index"
+    assert execute(bank, columns) == [("SSN",), ("Sex",), ("Class",)]
+    assert execute(card, columns) == [("SSN",), ("Job",), ("Salary",), ("Class",)]
+
+
 def test_demo_prints_sql_that_runs(demo: tuple[Path, str]) -> None:
     file, printed = demo
-    _, *statements = printed.split("\n  D ")
-    assert len(statements) >= 4
-    for statement in statements:
+    (block,) = re.findall(r"^# In any DuckDB client .*\n\n((?:.+\n)+)", printed, re.MULTILINE)
+    assert block.count(";") >= 4
+    for statement in block.removesuffix("\n").removesuffix(";").split(";\n"):
         assert execute(file, statement)
 
 
@@ -94,9 +104,12 @@ def test_demo_file_opens_in_old_clients(demo: tuple[Path, str]) -> None:
 
 def test_demo_replaces_a_file_only_with_force(demo: tuple[Path, str]) -> None:
     file, _ = demo
+    mine = file.parent / "two-parties" / "mine.txt"
+    mine.write_text("kept")
     refused = ppdm("demo", file.parent)
     assert_explained(refused, code=2, problem="--force")
     assert ppdm("demo", file.parent, "--force").exit_code == 0
+    assert mine.read_text() == "kept"
 
 
 @pytest.mark.filterwarnings("error::ppdm_sql.PpdmWarning")

@@ -12,7 +12,6 @@ from commands import assert_explained, execute, ppdm, spawn
 from sides import CELLS, HOST, JOBS, REQUIRE, Side, make_keys, sides
 
 import ppdm_sql
-from ppdm_sql.cli import demo
 from ppdm_sql.taxonomy import Taxonomy
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "two-parties.md"
@@ -280,31 +279,3 @@ def test_the_documentation_names_every_option(command: str) -> None:
     common = {"--help", "--debug", "--quiet", "--format", "--threads", "--memory-limit", "--show-values"}
     missing = {option for option in shown - common if option not in DOCS.read_text(encoding="utf-8")}
     assert not missing
-
-
-def test_the_demo_integrates_the_employees_in_two_processes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    demo.integration(None, tmp_path / "demo.duckdb")  # type: ignore[arg-type]
-    printed = capsys.readouterr().out
-    assert "integrated, in both files" in printed
-    assert "false" not in printed
-    bank, card = (tmp_path / "two-parties" / f"{name}.duckdb" for name in ("bank", "card-company"))
-    assert execute(bank, "FROM integrated") == execute(card, "FROM integrated")
-    assert execute(bank, "SELECT DISTINCT Job FROM integrated ORDER BY Job") == [
-        ("Carpenter",), ("Non-Technical",), ("Technician",), ("White-collar",),
-    ]  # fmt: skip
-    columns = "SELECT column_name FROM duckdb_columns() WHERE table_name = 'people' ORDER BY column_index"
-    assert execute(bank, columns) == [("SSN",), ("Sex",), ("Class",)]
-    assert execute(card, columns) == [("SSN",), ("Job",), ("Salary",), ("Class",)]
-    commands = [line for line in printed.splitlines() if line.startswith("$ ppdm integrate ")]
-    assert [line.split()[3] for line in commands] == ["keygen", "serve", "join"]
-
-
-def test_a_demo_that_stands_there_is_replaced(tmp_path: Path) -> None:
-    folder = tmp_path / "two-parties"
-    folder.mkdir()
-    (folder / "mine.txt").write_text("kept")
-    for _ in range(2):
-        demo.integration(None, tmp_path / "demo.duckdb")  # type: ignore[arg-type]
-    assert (folder / "mine.txt").read_text() == "kept"

@@ -9,12 +9,11 @@ from typing import Any
 
 import duckdb
 import pytest
+from commands import ppdm
 from report_pages import JOBS, QUIET, open_examples
-from typer.testing import CliRunner
 
 import ppdm_sql
 from ppdm_sql import Database
-from ppdm_sql.cli import app
 from ppdm_sql.comparison.model import Comparison
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.progress import SilentProgress
@@ -264,7 +263,7 @@ ASKED = [
 def test_the_command_prints_and_writes_what_was_found(file: Path, tmp_path: Path) -> None:
     page = tmp_path / "compared.html"
     words = ["compare", str(file), *ASKED, "--k", "2,4", "--method", "tds,hce-tdr", "--format", "csv"]
-    done = CliRunner().invoke(app, [*words, "--page", str(page)])
+    done = ppdm(*words, "--page", str(page))
     assert done.exit_code == 0, done.output
     heading, *rows = done.stdout.splitlines()
     assert heading.startswith(
@@ -272,12 +271,12 @@ def test_the_command_prints_and_writes_what_was_found(file: Path, tmp_path: Path
     )
     assert len(rows) == 4
     assert page.read_text(encoding="utf-8").count("<svg") == 1
-    again = CliRunner().invoke(app, [*words, "--page", str(page)])
+    again = ppdm(*words, "--page", str(page))
     assert again.exit_code == 2
 
 
 def test_the_command_fails_where_no_setting_can_be_met(file: Path) -> None:
-    done = CliRunner().invoke(app, ["compare", str(file), *ASKED, "--k", "5000"])
+    done = ppdm("compare", str(file), *ASKED, "--k", "5000")
     assert done.exit_code == 1
     assert "5000" in done.stdout
 
@@ -359,6 +358,6 @@ def test_the_command_takes_the_options_of_the_runs(file: Path) -> None:
     words = ["compare", str(file), "visits", "--qi", "age,zip", "--k", "3", "--person", "patient"]
     words += ["--limit", "age=4", "--weight", "zip=3", "--min-width", "age=5", "--stop", "none"]
     words += ["--boundary", "best", "--loss", "smallest", "--top", "age=60", "--bottom", "age=25"]
-    found = CliRunner().invoke(app, [*words, "--format", "json"])
+    found = ppdm(*words, "--format", "json")
     assert found.exit_code == 0, found.output
     assert '"smallest_class"' in found.stdout

@@ -1,4 +1,4 @@
-"""The audit macros: their answers are those of brute force, the audit and pycanon; bad names are errors."""
+"""The audit macros: their answers are those of brute force and the audit; bad names are errors."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from pycanon import anonymity
 
 import ppdm_sql
 from ppdm_sql import examples
@@ -139,7 +137,7 @@ def cases(draw: st.DrawFn, *, least: int = 0, kinds: Sequence[str] = tuple(POOLS
     return Case(names, kind, draw(st.lists(row, min_size=least, max_size=24)))
 
 
-# -- brute force, the audit, pycanon ----------------------------------------------------------------
+# -- brute force, the audit ----------------------------------------------------------------
 
 
 @HALF
@@ -330,29 +328,6 @@ def test_presence_shows_whom_only_the_population_has(con: duckdb.DuckDBPyConnect
         query = f"WITH few AS (SELECT p FROM t) SELECT * FROM ppdm_presence('t', ['p', 'q'], {population})"
         with pytest.raises(duckdb.Error, match=words):
             con.execute(query)
-
-
-@HALF
-@given(cases(least=2, kinds=["VARCHAR", "INTEGER"]))
-def test_k_l_and_t_agree_with_pycanon(case: Case) -> None:
-    frame = pd.DataFrame(
-        [(*group, value) for group, values in case.classes.items() for value in values.elements()],
-        columns=[*case.qi, case.sensitive],
-    )
-    for name in case.qi:
-        frame[name] = ["a missing value" if pd.isna(cell) else str(cell) for cell in frame[name]]
-    assume(frame[case.sensitive].notna().all() and frame[case.sensitive].nunique() > 1)
-    ((*_, k),) = case.con.execute("SELECT k FROM ppdm_risk('t', $qi)", {"qi": case.qi}).fetchall()
-    assert k == anonymity.k_anonymity(frame, case.qi)
-    diversity = case.by_class("diversity").values()
-    assert min(row[1] for row in diversity) == anonymity.l_diversity(frame, case.qi, [case.sensitive])
-    entropy = min(row[2] for row in diversity)
-    assert anonymity.entropy_l_diversity(frame, case.qi, [case.sensitive]) in {
-        math.floor(entropy - 1e-9),
-        math.floor(entropy + 1e-9),
-    }
-    t = max(row[1] for row in case.by_class("closeness").values())
-    assert t == pytest.approx(anonymity.t_closeness(frame, case.qi, [case.sensitive]), abs=1e-9)
 
 
 # -- names that are there ---------------------------------------------------------------------------

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from commands import ppdm
 from report_pages import QUIET
-from typer.testing import CliRunner
 
 import ppdm_sql
-from ppdm_sql.cli import app
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +22,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_page_shows_every_branch_and_what_is_right(file: Path, tmp_path: Path) -> None:
     page = tmp_path / "ages.html"
-    done = CliRunner().invoke(app, ["report", str(file), "ages", str(page)])
+    done = ppdm("report", str(file), "ages", str(page))
     assert done.exit_code == 0, done.output
     assert "for the owner only" in done.stderr
     text = page.read_text(encoding="utf-8")
@@ -41,14 +40,14 @@ def test_a_page_shows_every_branch_and_what_is_right(file: Path, tmp_path: Path)
 def test_a_file_that_is_there_stays(file: Path, tmp_path: Path) -> None:
     page = tmp_path / "ages.html"
     page.write_text("mine")
-    assert CliRunner().invoke(app, ["report", str(file), "ages", str(page)]).exit_code == 2
+    assert ppdm("report", str(file), "ages", str(page)).exit_code == 2
     assert page.read_text() == "mine"
-    assert CliRunner().invoke(app, ["report", str(file), "ages", str(page), "--force"]).exit_code == 0
+    assert ppdm("report", str(file), "ages", str(page), "--force").exit_code == 0
 
 
 @pytest.mark.parametrize("option", ["--public", "--evaluate"])
 def test_what_only_a_release_can_be_asked_is_refused(file: Path, tmp_path: Path, option: str) -> None:
-    done = CliRunner().invoke(app, ["report", str(file), "ages", str(tmp_path / "x.html"), option])
+    done = ppdm("report", str(file), "ages", str(tmp_path / "x.html"), option)
     assert done.exit_code == 2
     assert f"Leave {option} out" in " ".join(done.stderr.split())
     assert not (tmp_path / "x.html").exists()

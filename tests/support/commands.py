@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 from typer.testing import CliRunner
 
-from ppdm_sql.cli import app
+from ppdm_sql.cli import command_line
 
 TEMPLATE = "Job, Country -> Bankruptcy = Discharged <= 50%"
 OTHER = "Job, Child -> Bankruptcy = Discharged <= 50%"
@@ -19,7 +19,8 @@ CELLS = ("Cook", "Artist", "France", "Trader", "Clerk", "Canada")
 
 def ppdm(*words: str | Path) -> Any:
     """Run the command in this process."""
-    return CliRunner().invoke(app, [str(word) for word in words])
+    typed = [str(word) for word in words]
+    return CliRunner().invoke(command_line(typed), typed)
 
 
 def spawn(*words: str | Path, **options: Any) -> subprocess.Popen[str]:

@@ -229,7 +229,7 @@ class SuppressionCut(Cut):
 
     def is_mixed(self, left: Counts) -> bool:
         """Whether suppressed records are of more than one class, so that a disclosure can gain anything."""
-        return np.count_nonzero(left) > 1
+        return bool(np.count_nonzero(left) > 1)
 
     def gains_beside(self, left: Counts, parts: Counts) -> Floats:
         """Give InfoGain of taking some parts out of what is suppressed then; both by class."""

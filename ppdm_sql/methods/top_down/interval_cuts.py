@@ -90,7 +90,7 @@ class ClassHistogram:
 
     def is_beneficial(self, low: int, high: int) -> bool:
         """Tell whether the records of an interval are of more than one class."""
-        return np.count_nonzero(self.classes(low, high)) > 1
+        return bool(np.count_nonzero(self.classes(low, high)) > 1)
 
     def split(self, low: int, high: int, alive: NDArray[np.bool_] | None = None) -> IntervalSplit | None:
         """Give the best split of the codes from low up to high; None where none is beneficial.

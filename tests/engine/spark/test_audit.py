@@ -9,13 +9,12 @@ from typing import Any
 
 import duckdb
 import pytest
+from commands import ppdm
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import ppdm_sql
 from ppdm_sql import Database, examples
-from ppdm_sql.cli.app import app
 
 pytestmark = pytest.mark.spark
 Parquet = Callable[[str, str], str]
@@ -101,13 +100,13 @@ def test_the_command_reads_spark_beside_a_ledger(spark_url: str, parquet: Parque
     ledger = tmp_path / "ledger.duckdb"
     duckdb.connect(str(ledger)).close()
     words = ["audit", str(ledger), rows, "--spark", spark_url, "--require"]
-    done = CliRunner().invoke(app, [*words, "k >= 10 on a, b"])
+    done = ppdm(*words, "k >= 10 on a, b")
     assert done.exit_code == 0, done.output
     assert "k >= 10 on a, b" in done.output
-    assert CliRunner().invoke(app, [*words, "k >= 11 on a, b"]).exit_code == 1
-    shown = CliRunner().invoke(app, [*words, "k on a", "--sql"])
+    assert ppdm(*words, "k >= 11 on a, b").exit_code == 1
+    shown = ppdm(*words, "k on a", "--sql")
     assert shown.exit_code == 0 and "FROM PARQUET." in shown.output.upper(), shown.output
-    typed = CliRunner().invoke(app, [*words, "k on a", "--types", "a=VARCHAR"])
+    typed = ppdm(*words, "k on a", "--types", "a=VARCHAR")
     assert typed.exit_code == 2 and "--types is for files" in typed.output
 
 

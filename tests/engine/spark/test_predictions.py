@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import ppdm
 from spark_tables import ODD
-from typer.testing import CliRunner
 
 from ppdm_sql import Database
 from ppdm_sql import open as ppdm_open
-from ppdm_sql.cli.app import app
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, NameTaken
 from ppdm_sql.methods.trees.storing import Model
 from ppdm_sql.release.placing import Placing
@@ -140,8 +139,8 @@ def test_the_command_says_where_the_rows_are(people: str, spark_url: str, tmp_pa
     with ppdm_open(file, create=True) as db:
         db.train(f"{people}/*.parquet", class_column="risk", mode="original", columns=["age"], into="m")
     words = ["predict", str(file), "m", people, "--spark", spark_url, "--keep", "id", "--into", "classes"]
-    done = CliRunner().invoke(app, [*words, "--to", str(tmp_path / "classes")])
+    done = ppdm(*words, "--to", str(tmp_path / "classes"))
     assert done.exit_code == 0, done.output
     assert f"Made view classes: 800 rows.\nWrote {tmp_path / 'classes'}: 800 rows." in done.output
-    refused = CliRunner().invoke(app, [*words[:-1], "others"])
+    refused = ppdm(*words[:-1], "others")
     assert refused.exit_code == 2 and "nothing says where their classes go" in refused.output

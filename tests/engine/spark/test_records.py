@@ -8,12 +8,11 @@ from typing import Any
 
 import duckdb
 import pytest
+from commands import ppdm
 from spark_tables import ODD
-from typer.testing import CliRunner
 
 import ppdm_sql
 from ppdm_sql import Database, Release
-from ppdm_sql.cli import app
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.source import SparkSource
 from ppdm_sql.engine.spark.staging import FolderOfRows
@@ -249,10 +248,10 @@ def test_the_commands_take_spark_and_show_their_statements(
         ["swap", "--confidential", "city", "--by", "job", "--proportion", "0.3", "--into", "s"],
     ]
     for command, *words in calls:
-        shown = CliRunner().invoke(app, [command, file, *common, *words, "--sql"])
+        shown = ppdm(command, file, *common, *words, "--sql")
         assert shown.exit_code == 0 and "PARQUET." in shown.output.upper(), shown.output
         assert not Path(file).exists() or command != "randomize"
-        done = CliRunner().invoke(app, [command, file, *common, *words])
+        done = ppdm(command, file, *common, *words)
         assert done.exit_code == 0, done.output
     with duckdb.connect(file, read_only=True) as con:
         assert con.sql("SELECT count(*) FROM r").fetchall() == [(3000,)]
@@ -271,7 +270,7 @@ def test_shown_views_read_the_folder_that_the_rows_would_get(
         + ["--into", "r", "--seed", "1"],
     ]
     for call in calls:
-        shown = CliRunner().invoke(app, [*call, *common, "--to", str(folder), "--sql"])
+        shown = ppdm(*call, *common, "--to", str(folder), "--sql")
         assert shown.exit_code == 0, shown.output
         (view,) = [text for text in shown.output.split("\n-- ") if "VIEW" in text and "*.parquet" in text]
         assert f"{folder}/*.parquet" in view
