@@ -18,6 +18,7 @@ from ppdm_sql.cli.output import Format, Titled, notice, print_tables
 from ppdm_sql.cli.parameters import Common, Given
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.quiet import on_commit
+from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import InvalidOption, PpdmError
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import parse, quote_name
@@ -207,6 +208,8 @@ def is_stepwise(row: CatalogueRow) -> bool:
 def rows_table(title: str, relation: Any, limit: int | None = None) -> Titled:
     """Give the rows of a relation, at most ``limit`` of them."""
     shortened = relation if limit is None else relation.limit(limit)
+    if columns := fetchable(zip(relation.columns, relation.types, strict=True)):
+        shortened = shortened.project(columns)
     return title, relation.columns, shortened.fetchall()
 
 

@@ -9,6 +9,7 @@ import duckdb
 import typer
 
 from ppdm_sql.cli.output import Format, Titled, notice, print_tables
+from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import DatabaseUnavailable, EngineError, PpdmError
 from ppdm_sql.sql_calls.registering import Interrupted, Registration
 from ppdm_sql.sql_calls.script_reader import with_quoted_arguments
@@ -69,7 +70,7 @@ class Session:
         for statement in self._statements(with_quoted_arguments(sql)):
             self._registration.note()
             try:
-                self._print(statement, self.connection.execute(statement), most)
+                self._print(statement, self.connection.execute(self._fetchable(statement)), most)
             except (duckdb.Error, RuntimeError) as error:
                 raise self._explained(error) from error
 
@@ -78,6 +79,14 @@ class Session:
             return list(self.connection.extract_statements(sql))
         except duckdb.Error as error:
             raise self._explained(error) from error
+
+    def _fetchable(self, statement: Any) -> Any:
+        """Give a query whose result Python can hold; its columns are known before it runs."""
+        if statement.type != duckdb.StatementType.SELECT:
+            return statement
+        relation = self.connection.sql(statement.query)
+        columns = fetchable(zip(relation.columns, relation.types, strict=True))
+        return relation.project(columns).sql_query() if columns else statement
 
     def _print(self, statement: Any, result: duckdb.DuckDBPyConnection, most: int | None) -> None:
         columns = [item[0] for item in result.description or []]
@@ -110,6 +119,8 @@ class Session:
             return open_transaction()
         if "read-only mode" in text:
             return DatabaseUnavailable("The database is open read-only.", "Give --write to change it.")
+        if "'pytz'" in text:
+            return UserStatementError("A moment in a time zone cannot be shown here.", "Cast it to VARCHAR.")
         if isinstance(error, duckdb.InvalidInputException) and (said := _own_words(text)):
             return UserStatementError(*said)
         if isinstance(error, _TOLD) and "constraint" not in text.lower():

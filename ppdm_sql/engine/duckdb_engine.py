@@ -26,6 +26,7 @@ from ppdm_sql.engine.redacting import redacted
 from ppdm_sql.engine.settings import ORDINARY, setting
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.engine.statements import Statement
+from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import Conflict, EngineError, OpenResult, PpdmError, UnknownTable, choices
 
 if TYPE_CHECKING:
@@ -201,7 +202,10 @@ class Engine:
                 sql_logger.debug("%s: %s", step, redacted(sql))
             started = time.perf_counter()
             try:
-                done = self.connection.execute(sql, params) if params else self.connection.execute(sql)
+                done = self.connection.execute(sql, params or None)
+                if columns := fetchable((name, kind) for name, kind, *_ in done.description or ()):
+                    again = f"SELECT {columns} FROM ({sql.rstrip('; ')})"  # noqa: S608, names are quoted
+                    done = self.connection.execute(again, params or None)
                 result = fetch(done)
             except (duckdb.Error, RuntimeError) as cause:
                 if is_interrupt(cause):

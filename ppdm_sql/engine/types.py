@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 
 from sqlglot import exp
+
+from ppdm_sql.engine.names import quoted
 
 
 class Kind(Enum):
@@ -135,6 +138,25 @@ def _without_enum(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.DataType) and node.this == exp.DataType.Type.ENUM:
         return exp.DataType.build("TEXT")
     return node
+
+
+def fetchable(columns: Iterable[tuple[str, object]]) -> str | None:
+    """Give the columns of a query, by position, with moments in time zones as text; None if there are none.
+
+    Without a package that nothing here needs, Python cannot hold such moments.
+
+    Example:
+        >>> fetchable([("n", "BIGINT"), ("seen", "TIMESTAMP WITH TIME ZONE")])
+        '#1 AS "n", CAST(#2 AS VARCHAR) AS "seen"'
+    """
+    columns, taken = list(columns), ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
+    zoned = [any(name in str(type_) for name in taken) for _, type_ in columns]
+    if not any(zoned):
+        return None
+    return ", ".join(
+        f"{f'CAST(#{place} AS VARCHAR)' if as_text else f'#{place}'} AS {quoted(name)}"
+        for place, ((name, _), as_text) in enumerate(zip(columns, zoned, strict=True), start=1)
+    )
 
 
 def has_enum(type_text: str) -> bool:

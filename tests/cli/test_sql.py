@@ -39,6 +39,23 @@ def test_a_statement_is_printed_in_every_format(bank: Path) -> None:
     assert "nothing" in ppdm("sql", bank, query).stdout
 
 
+def test_moments_in_time_zones_are_shown_as_text(tmp_path: Path) -> None:
+    """Python holds them only with a package that nothing here needs."""
+    seen = tmp_path / "seen.duckdb"
+    made = "CREATE TABLE t AS SELECT i, TIMESTAMPTZ '2024-01-01 12:00:00+00' AS day FROM range(4) r(i)"
+    assert ppdm("sql", seen, "--write", f"SET TimeZone = 'UTC'; {made}").exit_code == 0
+    moment = "2024-01-01 12:00:00+00"
+    query = "SET TimeZone = 'UTC'; SELECT day, [day] AS days, i AS day FROM t ORDER BY i DESC LIMIT 1;"
+    assert ppdm("sql", seen, query, "-f", "csv").stdout == f"day,days,day\n{moment},['{moment}'],3\n"
+    refused = ppdm("sql", seen, "PIVOT t ON i USING count(*)")
+    assert_explained(refused, code=2, problem="time zone cannot be shown")
+    worst = rows(ppdm("audit", seen, "t", "--require", "k >= 4 on day", "--show-groups", "-f", "json"))
+    assert "2024-01-01" in json.dumps(worst)
+    assert ppdm("suppress", seen, "t", "--require", "k >= 2 on day", "--into", "s").exit_code == 0
+    assert "2024-01-01" in json.dumps(rows(ppdm("show", seen, "s", "-f", "json")))
+    assert ppdm("report", seen, "s", tmp_path / "owner.html").exit_code == 0
+
+
 def test_a_call_with_quoted_arguments_makes_a_release(bank: Path) -> None:
     (made,) = rows(ppdm("sql", bank, "--write", CALL, "--format", "json"))
     assert (made["release"], made["verdict"]) == ("safe", "verified")

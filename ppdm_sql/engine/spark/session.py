@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import socket
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -274,6 +275,8 @@ def require_client() -> None:
                 f"Tables in Spark are read by its client, of which {module} is not installed.",
                 "Run: pip install 'ppdm-sql[spark]'.",
             )
+    # It warns of a new pandas at import; it is given Arrow tables and SQL alone.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
 
 
 def _require_answer(url: str) -> None:

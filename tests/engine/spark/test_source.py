@@ -14,6 +14,7 @@ from ppdm_sql import Database
 from ppdm_sql.engine.spark import handover
 from ppdm_sql.engine.spark.session import SparkPlace
 from ppdm_sql.engine.spark.source import SparkSource
+from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import InvalidSource, PpdmError, UnknownTable
 
 pytestmark = pytest.mark.spark
@@ -241,9 +242,9 @@ def test_a_file_of_texts_is_read_here_beside_spark(ledger: Database, tmp_path: P
 def grouped(folder: str, names: list[str], count: str, where: str) -> list[str]:
     """Collapse in DuckDB, whose equality the package relies on."""
     keys = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
-    return ordered(
-        duckdb.sql(f"SELECT {keys}, {count} FROM '{folder}/*.parquet' WHERE {where} GROUP BY ALL").fetchall()
-    )
+    found = duckdb.sql(f"SELECT {keys}, {count} FROM '{folder}/*.parquet' WHERE {where} GROUP BY ALL")
+    readable = fetchable(zip(found.columns, found.types, strict=True))
+    return ordered((found.project(readable) if readable else found).fetchall())
 
 
 def collected(ledger: Database, table: str) -> list[str]:
