@@ -10,7 +10,6 @@ import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -41,6 +40,12 @@ if TYPE_CHECKING:
     from ppdm_sql.taxonomy.model import Taxonomy
 
 
+def _weighted(text: str) -> tuple[str, str | None]:
+    from ppdm_sql.privacy.population import weighted
+
+    return weighted(text)
+
+
 class Database:
     """A DuckDB database with personal records in it, and the methods that release them.
 
@@ -61,12 +66,7 @@ class Database:
     def __enter__(self) -> Database:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -105,7 +105,7 @@ class Database:
         attach(self.engine, name, database)
         self._attached.append(name)
 
-    @takes_sources("table", "population", elsewhere=True)
+    @takes_sources("table", "population", elsewhere=True, weighted={"population": _weighted})
     @alone
     def audit(
         self,
@@ -132,7 +132,7 @@ class Database:
             count_column: Where rows are collapsed, the column that says how many records each stands for.
             quasi_identifier: Columns whose class sizes and risk are wanted; by default those of ``require``.
             thresholds: Confidences in (0, 1] above which inferences are counted.
-            population: A table of the population with the same quasi-identifier, for the journalist's risk.
+            population: A table of everybody, for the journalist's risk; ``t(n)`` counts each row n times.
             groups: How many of the worst groups to name by their values; 0 names none.
             confidential: Columns whose values ``by`` may give away: counts identifiable records.
             sensitive: The same; measures diversity, closeness and the confidence of each value.
@@ -162,7 +162,7 @@ class Database:
             parse_measures(require),
             count=count_column,
             quasi_identifier=None if quasi_identifier is None else listed(quasi_identifier),
-            population=None if population is None else self.engine.find(population),
+            population=None if population is None else (self.engine.find(population[0]), population[1]),
             groups=groups,
             thresholds=thresholds,
             confidential=listed(confidential),

@@ -106,7 +106,7 @@ def audit(
     count: str | None = None,
     quasi_identifier: Sequence[str] | None = None,
     thresholds: Sequence[float | Fraction] | None = None,
-    population: Table | None = None,
+    population: tuple[Table, str | None] | None = None,
     groups: int = 0,
     risk_threshold: float = 0.2,
     confidential: Sequence[str] = (),
@@ -123,11 +123,11 @@ def audit(
             first look at its columns.
         requirements: What to check, in any form of the language, or to measure without a limit; may be none.
         count: Column with the number of records of a row, at least 0; None where a row is a record. A
-            population that has a column of that name is counted by it too.
+            population that has a column of that name, and no other, is counted by it too.
         quasi_identifier: Columns whose classes are wanted; None takes those of every requirement.
         thresholds: Confidences in [0, 1] above which inferences are counted; None takes 10 % to 90 %.
-        population: Table or view with the columns of the quasi-identifiers and everybody in it; None takes
-            the table itself.
+        population: Table or view with the columns of the quasi-identifiers and everybody in it, and its count
+            column, if there is one; None takes the table itself.
         groups: How many of the worst groups of each requirement to name by their values; 0 names none.
         risk_threshold: Risk in (0, 1] above which the share of the records is wanted.
         confidential: Columns whose values may be given away by those of ``by``.
@@ -165,7 +165,7 @@ def audit(
         run = _AuditRun(engine, table, asked, quasi_identifier or (), count, known, person)
         if not allow_absent:
             _refuse_absent(run.findings)
-        everybody = None if population is None else _population(engine, population, run, count)
+        everybody = None if population is None else _population(engine, *population, run, count)
         wanted = THRESHOLDS if thresholds is None else thresholds
         found = run.report(everybody, wanted, groups, risk_threshold)
         return replace(found, notices=_noticed(engine, table, count, person))
@@ -302,7 +302,7 @@ def _groupings(
     return list(found.values())
 
 
-def _refuse_population(population: Table | None) -> None:
+def _refuse_population(population: object) -> None:
     """Refuse a population where no class is measured in it."""
     if population is not None:
         raise InvalidOption(
@@ -332,7 +332,9 @@ def _judged(
     return sorted(judged, key=lambda item: item.question.number)
 
 
-def _population(engine: Engine, table: Table, run: _AuditRun, count: str | None) -> Population:
+def _population(
+    engine: Engine, table: Table, weights: str | None, run: _AuditRun, count: str | None
+) -> Population:
     """Collapse the population over the columns of all quasi-identifiers, in the order of the table's.
 
     A row may be a person there.
@@ -341,8 +343,8 @@ def _population(engine: Engine, table: Table, run: _AuditRun, count: str | None)
     names = [item.name for item in columns]
     wanted = run.collapsed.in_order(chain(*run.groupings))
     found = resolve_all(wanted, names, table=table.name)
-    counted = count_column(count, columns, table=table.name) if count in names else None
-    person = run.person if set(run.person) <= set(names) else ()
+    counted = count_column(weights or (count if count in names else None), columns, table=table.name)
+    person = run.person if weights is None and set(run.person) <= set(names) else ()
     collapsed = Collapsed(engine, table, found, counted, person)
     from ppdm_sql.audit.risks import Population
 

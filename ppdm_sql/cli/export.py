@@ -8,6 +8,7 @@ from ppdm_sql.cli.options import DatabasePath
 from ppdm_sql.cli.output import notice
 from ppdm_sql.cli.parameters import Given, takes
 from ppdm_sql.cli.published import promised
+from ppdm_sql.release.applied import exportable
 
 EXAMPLES = (
     "ppdm export bank.duckdb customers_safe customers_safe.parquet",
@@ -24,9 +25,12 @@ def run(
     threads: options.Threads = None,
     memory_limit: options.MemoryLimit = None,
 ) -> None:
-    """Write a release into a fresh Parquet, CSV or DuckDB file."""
+    """Write a release into a fresh Parquet, CSV or DuckDB file.
+
+    A table of ppdm apply is written, too, where all requirements of the release hold on it.
+    """
     with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
-        release = db.release(given.pop("release"))
+        release = exportable(db.engine, given.pop("release"))
         release.export(**given)
         told = promised(release.row())
     notice(f"Wrote {given['path']}.{told}", quiet=quiet)

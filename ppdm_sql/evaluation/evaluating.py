@@ -137,12 +137,25 @@ class _EvaluationRun:
         if records > most:
             self._progress.notice(f"Each seed draws {most:,} of the {records:,} records {of}; see --sample.")
 
+    def _notice_worse_than_removal(self, release: str, rates: dict[str, ErrorRate]) -> None:
+        """Say so where the masked columns do more harm than good, as far as the printed errors tell."""
+        if RE not in rates or not any(feature.masked for feature in self._features):
+            return
+        without, shown = round(rates[RE].mean, 3), round(rates[SE].mean, 3)
+        if without < shown:
+            self._progress.notice(
+                f"Dropping the {rates[RE].of.removesuffix(' columns removed')} columns would predict better "
+                f"than {release} does: without them {without:g} % of the tested records are mistaken, with "
+                f"them as released {shown:g} %."
+            )
+
     def evaluation(self, release: str) -> Evaluation:
         """Grow the trees of all seeds and sum up."""
         self._progress.start(f"growing trees from {release}")
         rates = self.rates()
         drawn = min(self._records, self._options.sample)
         every = (*rates.values(), *_differences(rates))
+        self._notice_worse_than_removal(release, rates)
         return Evaluation(release, self._options.test, self._records, drawn, every)
 
     def rates(self, wanted: Collection[str] = ()) -> dict[str, ErrorRate]:

@@ -71,7 +71,7 @@ _AUDIT = (
     Option(
         "population",
         Form.text,
-        "The table of the population, for the journalist risk.",
+        "The table of the population, for the journalist risk; TABLE(n) counts each row n times.",
         "'citizens'",
         metavar="TABLE",
     ),

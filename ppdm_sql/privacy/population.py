@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from contextlib import suppress
 
+from ppdm_sql.errors import RequirementSyntaxError
 from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.quoting import quote_name
-
-if TYPE_CHECKING:
-    from ppdm_sql.privacy.reader import Reader
+from ppdm_sql.privacy.reader import Reader
 
 _IN = re.compile(r"in(?![\w$])", re.IGNORECASE)
 _DOT = re.compile(r"\.")
@@ -53,9 +52,28 @@ def in_population(reader: Reader) -> tuple[tuple[str, ...], PopulationTable]:
     parts = [reader.name()]
     while len(parts) < _MOST_PARTS and reader.accept(_DOT):
         parts.append(reader.name())
+    return columns, PopulationTable(tuple(parts), _weights(reader))
+
+
+def weighted(text: str) -> tuple[str, str | None]:
+    """Part a table or file from the count column that may stand in parentheses behind it.
+
+    Example:
+        >>> weighted('main."odd (name)"(n)'), weighted("people(1).csv"), weighted('data/all.csv ("odd )n")')
+        (('main."odd (name)"', 'n'), ('people(1).csv', None), ('data/all.csv', 'odd )n'))
+    """
+    for opened in _OPEN.finditer(text, 1):
+        with suppress(RequirementSyntaxError):
+            weights = _weights(Reader(text[opened.start() :], "citizens(n)"))
+            return text[: opened.start()].rstrip(), weights
+    return text, None
+
+
+def _weights(reader: Reader) -> str | None:
+    """Read ``(n)`` where it stands, and the end."""
     weights = None
     if reader.accept(_OPEN):
         weights = reader.name()
         reader.expect(_CLOSE, "')'")
     reader.end("'(' or the end" if weights is None else "the end")
-    return columns, PopulationTable(tuple(parts), weights)
+    return weights

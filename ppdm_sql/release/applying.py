@@ -15,6 +15,7 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, said
 from ppdm_sql.privacy import Requirement, parse_all, resolve
+from ppdm_sql.release.applied import said_of
 from ppdm_sql.release.catalogue import CatalogueRow, check_free, find
 from ppdm_sql.release.ddl import create_table
 from ppdm_sql.release.known_classes import in_known_classes
@@ -118,6 +119,7 @@ def apply(
         with engine.transaction():
             select = render(in_order(recoded_rows))
             engine.write(create_table(target, select), step="apply")
+            engine.write(said_of(target, row.release), step="comment")
             measurable, unmeasured = _measurable(row, recoding)
             found: list[Finding] = []
             if engine.dry:

@@ -198,7 +198,7 @@ def _copy(rows: exp.Select, part: Path, form: str, told: str) -> str:
 
 def _formula_safe(engine: Engine, shape: Shape) -> exp.Select:
     """Select the rows with a quote before text that would be read as a formula, header included."""
-    described = engine.query(f"DESCRIBE {shape.frozen}", step="describe")
+    described = engine.query(f"DESCRIBE {shape.working or shape.frozen}", step="describe")
     cells = [
         alias(_safe_cell(name) if kind.startswith(_TEXT_TYPES) else column(name, "f"), _safe_text(name))
         for name, kind, *_ in described

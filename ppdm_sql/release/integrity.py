@@ -12,11 +12,12 @@ from ppdm_sql.release.labels import final_labels, stored_text
 from ppdm_sql.release.layout import SCHEMA, Shape
 
 
-def integrity_faults(shape: Shape) -> exp.Select:
+def integrity_faults(shape: Shape, *, unseen: bool = False) -> exp.Select:
     """Count the labels that masked columns show and that are not in the final cut.
 
     In a suppressed column that is any value which no step disclosed, except the symbol; in a generalized one
-    any label which no step brought or a later one refined.
+    any label which no step brought or a later one refined; of new records with values that are ``unseen``
+    the most general label is none.
 
     Cost: a GROUP BY of each masked column, as it is stored.
     """
@@ -27,7 +28,7 @@ def integrity_faults(shape: Shape) -> exp.Select:
     shown = aliased(Table("shown"), "l")
     query.append("joins", exp.Join(this=shown, side="LEFT", on=_same_label()))
     not_top = exp.NullSafeNEQ(this=column("value", "s"), expression=column("top", "s"))
-    outside = exp.Paren(this=exp.Or(this=not_top, expression=_is_refined(shape)))
+    outside = not_top if unseen else exp.Paren(this=exp.Or(this=not_top, expression=_is_refined(shape)))
     return query.where(column("attribute", "l").is_(exp.null()), outside, copy=False)
 
 

@@ -150,20 +150,25 @@ def _refuse_data(names: Sequence[str], said: Mapping[str, TypeSaid], shown: str)
 
 
 def _named(form: CsvForm, shown: str) -> tuple[CsvForm, list[str]]:
-    """Give columns without a name one; refuse names that stand twice."""
-    names = [name or f"column{place}" for place, name in enumerate(form.names)]
-    lowered = [name.lower() for name in names]
-    for name in names:
-        if lowered.count(name.lower()) > 1:
-            raise InvalidSource(
-                f"{shown} has two columns called {name!r}.",
-                "Give each column a name of its own in the first line.",
-            )
-    notices = [
-        f"The column at place {place + 1} of {shown} has no name, so it is called {names[place]}."
-        for place, name in enumerate(form.names)
-        if not name
-    ]
+    """Give columns without a name one, and those with the name of another what DuckDB's reader calls them."""
+    names: list[str] = []
+    taken: dict[str, int] = {}  # each name, and how many have been made from it
+    for place, given in enumerate(form.names):
+        name = given or f"column{place}"
+        while name.lower() in taken:
+            taken[name.lower()] += 1
+            name = f"{name}_{taken[name.lower()]}"
+        taken[name.lower()] = 0
+        names.append(name)
+    notices, renamed = list[str](), list[str]()
+    for place, (given, name) in enumerate(zip(form.names, names, strict=True), start=1):
+        if not given:
+            notices.append(f"The column at place {place} of {shown} has no name, so it is called {name}.")
+        elif name != given:
+            renamed.append(f"place {place} {given!r} is {name!r}")
+    if renamed:
+        told = f"Columns of {shown} have the name of one before them, so they are renamed:"
+        notices.append(f"{told} {', '.join(renamed)}.")
     return CsvForm(form.delimiter, tuple(names)), notices
 
 

@@ -7,7 +7,7 @@ import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.progress import Progress, WarningProgress
@@ -15,10 +15,11 @@ from ppdm_sql.sources.given import given
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+Split: TypeAlias = Callable[[str], tuple[str, str | None]]
 
 
 def takes_sources(
-    *names: str, elsewhere: bool = False
+    *names: str, elsewhere: bool = False, weighted: Mapping[str, Split] | None = None
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """Make a method of what has an ``engine`` and a ``progress`` read files and frames first.
 
@@ -28,6 +29,7 @@ def takes_sources(
         names: The parameters that name tables. Of the first, each column of the parameter ``types`` must be
             there.
         elsewhere: Whether it reads tables that live elsewhere, by :mod:`ppdm_sql.engine.source`.
+        weighted: For a parameter that may say ``TABLE(n)`` what parts it; the method gets table and column.
     """
 
     def taking(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -39,7 +41,7 @@ def takes_sources(
             owner: Any = args[0]
             engine: Engine = owner.engine
             return engine.unblocked(
-                lambda: _with_sources(engine, method, bound, names, elsewhere, owner.progress)
+                lambda: _with_sources(engine, method, bound, names, weighted or {}, elsewhere, owner.progress)
             )
 
         return wrapper
@@ -52,18 +54,24 @@ def _with_sources(
     method: Callable[..., Result],
     bound: inspect.BoundArguments,
     names: tuple[str, ...],
+    weighted: Mapping[str, Split],
     elsewhere: bool,
     listener: Progress | None,
 ) -> Result:
     types: Mapping[str, str] | None = bound.arguments.get("types")
     progress = bound.arguments.get("progress") or listener or WarningProgress()
     with ExitStack() as stack:
-        found = {
-            name: stack.enter_context(
-                given(engine, source, types, strict=name == names[0], elsewhere=elsewhere, progress=progress)
+        found: dict[str, Any] = {}
+        for name in names:
+            if (source := bound.arguments.get(name)) is None:
+                continue
+            weights = None
+            if name in weighted and isinstance(source, str):
+                source, weights = weighted[name](source)
+            strict = name == names[0]
+            table = stack.enter_context(
+                given(engine, source, types, strict=strict, elsewhere=elsewhere, progress=progress)
             )
-            for name in names
-            if (source := bound.arguments.get(name)) is not None
-        }
+            found[name] = (table, weights) if name in weighted else table
         named = inspect.BoundArguments(bound.signature, OrderedDict(bound.arguments | found))
         return method(*named.args, **named.kwargs)

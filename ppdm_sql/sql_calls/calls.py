@@ -88,7 +88,9 @@ def _evaluate(db: Database, given: Given) -> list[Row]:
 
 
 def _export(db: Database, given: Given) -> list[Row]:
-    release = db.release(given.pop("release"))
+    from ppdm_sql.release.applied import exportable
+
+    release = exportable(db.engine, given.pop("release"))
     release.export(**given)
     return [(release.name, given["path"], release.row().rows)]
 

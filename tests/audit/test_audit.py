@@ -466,7 +466,7 @@ def test_a_population_gives_the_journalist_and_marketer_their_risk() -> None:
     people = [(1, "x")] * 4 + [(1, None)] * 5 + [(1, "y")]
     add_table(engine, "everyone", {"b": "INTEGER", "A": "VARCHAR"}, people)
     everyone = engine.find("everyone")
-    report = measured(engine, KAnonymity(1, ("a",)), population=everyone, risk_threshold=0.2)
+    report = measured(engine, KAnonymity(1, ("a",)), population=(everyone, None), risk_threshold=0.2)
     prosecutor, journalist, marketer = report.risks
     assert (prosecutor.highest, prosecutor.population) == (1.0, "the table itself")
     assert (journalist.highest, journalist.population, journalist.records_at_highest) == (0.25, "everyone", 2)
@@ -478,13 +478,13 @@ def test_a_population_that_lacks_a_class_of_the_table_is_refused() -> None:
     engine = engine_with({"a": "VARCHAR"}, [("x",), ("y",), (None,)])
     add_table(engine, "everyone", {"a": "VARCHAR"}, [("x",)])
     with pytest.raises(InvalidSource, match="everyone lacks 2 classes"):
-        measured(engine, quasi_identifier=["a"], population=engine.find("everyone"))
+        measured(engine, quasi_identifier=["a"], population=(engine.find("everyone"), None))
 
 
 def test_a_population_with_the_count_column_is_counted_by_it() -> None:
     engine = engine_with({"a": "VARCHAR", "n": "INTEGER"}, [("x", 2)])
     add_table(engine, "everyone", {"a": "VARCHAR", "n": "INTEGER"}, [("x", 8)])
-    report = measured(engine, quasi_identifier=["a"], population=engine.find("everyone"), count="n")
+    report = measured(engine, quasi_identifier=["a"], population=(engine.find("everyone"), None), count="n")
     assert [risk.highest for risk in report.risks] == [0.5, 0.125, None]
 
 

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections import Counter, defaultdict
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -307,3 +308,33 @@ def test_requirements_and_a_population_may_be_given_too() -> None:
     assert found.exposure is not None
     assert [sizes.quasi_identifier for sizes in found.class_sizes] == [("a",)]
     assert [risk.highest for risk in found.risks] == [0.5, 0.05, None]
+
+
+def test_a_population_may_be_weighted_as_requirements_write_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT i % 2 AS a, i AS n FROM range(4) r (i)")
+    con.execute("""CREATE TABLE "every(body" AS SELECT i AS a, 10 + i AS "n (all)", 1 AS n
+                FROM range(2) r(i)""")
+    con.execute("""COPY "every(body" TO 'every one.csv'""")
+    con.execute("""CREATE TABLE "literally(n)" AS SELECT i % 2 AS a FROM range(6) r (i)""")
+    db = ppdm_sql.open(con)
+    highest = {
+        '"every(body"("n (all)")': 1 / 10,
+        'main."every(body" ( n )': 1,
+        "every(body": 1,
+        'every one.csv("n (all)")': 1 / 10,
+        '"literally(n)"': 1 / 3,
+    }
+    for population, risk in highest.items():
+        found = db.audit("t", ['k-map >= 5 on a in "every(body"(n)'], by="a", population=population)
+        assert found.risks[1].highest == risk
+    with pytest.raises(UnknownColumn, match="has no column 'm'"):
+        db.audit("t", by="a", population='"every(body"(m)')
+    assert db.audit("t", by="a", population='"every(body"(n)', count_column="n").risks[1].highest == 1
+    con.execute("ALTER TABLE t RENAME n TO who")
+    con.execute("""ALTER TABLE "every(body" ADD COLUMN who INTEGER""")
+    counted = db.audit("t", by="a", population='"every(body"("n (all)")', person="who")
+    assert counted.risks[1].highest == 1 / 10

@@ -17,6 +17,7 @@ from drafts import Tree, make_draft
 from staff import AGE, CITY, JOB, MASKED
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import quoted
 from ppdm_sql.privacy import KAnonymity
 from ppdm_sql.release import publish
 
@@ -51,6 +52,43 @@ def test_apply_prints_findings_and_unseen_values_and_says_what_does_not_hold(fil
     assert f"Warning: {str(BREAKS)!r} does not hold on made." in result.stderr
     assert str(HOLDS) not in result.stderr
     assert execute(file, "SELECT count(*) FROM made") == [(len(RECORDS) + 1,)]
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_table_made_is_exported_where_it_keeps_what_the_release_promises(file: Path, form: str) -> None:
+    execute(file, f"UPDATE ppdm.releases SET requirements = ['{HOLDS}']")
+    assert ppdm("apply", file, "safe", "new", "--into", "made", "--quiet").exit_code == 0
+    out = file.with_name(f"made.{form}")
+    result = ppdm("export", file, "made", out)
+    assert (result.exit_code, result.stderr) == (0, f"Wrote {out}.\n")
+    written, made = duckdb.sql(f"FROM '{out}'"), execute(file, "SELECT * FROM made")
+    assert len(written.fetchall()) == len(made)
+    assert form == "csv" or sorted(map(str, duckdb.sql(f"FROM '{out}'").fetchall())) == sorted(map(str, made))
+
+
+SPOILED = {
+    "a requirement": ("UPDATE ppdm.releases SET requirements = requirements", "does not hold on it"),
+    "a column more": ("ALTER TABLE made ADD COLUMN who VARCHAR", "columns are not those"),
+    "a masked column less": (f"ALTER TABLE made DROP COLUMN {quoted(JOB)}", "columns are not those"),
+    "a value that is no label": (f"UPDATE made SET {quoted(JOB)} = 'Cellmarker'", "the cut of the release"),
+    "what is not measured": (
+        "UPDATE ppdm.releases SET requirements = ['k >= 1 on nowhere']",
+        "lacks a column",
+    ),
+    "no release": ("COMMENT ON TABLE made IS NULL", "There is no release 'made'"),
+}
+
+
+@pytest.mark.parametrize(("change", "problem"), SPOILED.values(), ids=SPOILED)
+def test_a_table_made_is_not_exported_where_it_does_not(file: Path, change: str, problem: str) -> None:
+    assert ppdm("apply", file, "safe", "new", "--into", "made", "--quiet").exit_code == 0
+    execute(file, change)
+    out = file.with_name("made.csv")
+    result = ppdm("export", file, "made", out)
+    assert result.exit_code != 0
+    assert problem in result.stderr
+    assert "Cellmarker" not in result.stderr
+    assert not out.exists()
 
 
 def test_quiet_leaves_what_does_not_hold(file: Path) -> None:

@@ -382,6 +382,21 @@ def test_a_sample_is_said_to_be_one(con: duckdb.DuckDBPyConnection) -> None:
     assert whole.notices == []
 
 
+def test_it_is_told_that_dropping_the_masked_columns_would_predict_better(
+    con: duckdb.DuckDBPyConnection,
+) -> None:
+    load(con, JOBS, alternating(80))
+    con.execute("CREATE TABLE later AS SELECT job, town, if(good = 'bad', 'good', 'bad') good FROM people")
+    suppress(con, "k >= 2 on job", keep=["town"])
+    told = Listening()
+    rates = means(evaluate(con, test="later", seeds=1, progress=told))
+    assert rates["RE"] < rates["SE"]
+    assert told.notices == [
+        "Dropping the masked columns would predict better than safe does: without them "
+        f"{rates['RE']:g} % of the tested records are mistaken, with them as released {rates['SE']:g} %."
+    ]
+
+
 # -- a test table ---------------------------------------------------------------------------------------
 
 

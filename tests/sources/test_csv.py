@@ -118,7 +118,6 @@ MALFORMED = {
     "a title": (f"Report of {CELL}\nid,name\n1,Ann\n", "Line 2 of t.csv holds 2 value(s)"),
     "no names": (f"17,{CELL}@example.org,Basel\n18,x,y\n", "first line of t.csv looks like a record"),
     "a date for a name": ("2024-01-31,Ann\n2024-02-01,Bob\n", "looks like a record"),
-    "two of a name": ("Job,job\n1,2\n", "two columns called"),
     "empty": ("", "is empty"),
     "a name that is not closed": (f'id,"{CELL}\n1,2\n', "quote that is not closed"),
 }
@@ -157,7 +156,26 @@ def test_names_that_are_numbers_are_names_where_a_type_says_so(db: Database, fol
     assert loaded(db, name, {"2024": "DOUBLE"})[1] == [("a", 1.5)]
 
 
-def test_a_column_without_a_name_gets_one(db: Database, folder: Path) -> None:
+NAMED = {
+    "no name": (",job", ["The column at place 1 of t.csv has no name, so it is called column0."]),
+    "one name": (
+        "job,age,job",
+        ["Columns of t.csv have the name of one before them, so they are renamed: place 3 'job' is 'job_1'."],
+    ),
+    "other cases, and a name that is taken": (
+        "job,Job,JOB,job_1",
+        [
+            "Columns of t.csv have the name of one before them, so they are renamed: place 2 'Job' is "
+            "'Job_1', place 3 'JOB' is 'JOB_2', place 4 'job_1' is 'job_1_1'."
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("names", "notices"), NAMED.values(), ids=NAMED)
+def test_columns_are_named_as_duckdb_names_them_and_this_is_told(
+    db: Database, folder: Path, names: str, notices: list[str]
+) -> None:
     heard: list[str] = []
 
     class Listening(ppdm_sql.progress.SilentProgress):
@@ -165,8 +183,12 @@ def test_a_column_without_a_name_gets_one(db: Database, folder: Path) -> None:
             heard.append(text)
 
     db.progress = Listening()
-    db.audit(write(folder, ",job\n0,cook\n"), ["k on job"])
-    assert heard == ["The column at place 1 of t.csv has no name, so it is called column0."]
+    cells = ["cook", "1", "2", "3"][: names.count(",") + 1]
+    name = write(folder, f"{names}\n{','.join(cells)}\n")
+    db.audit(name, ["k on job"])
+    assert heard == notices
+    named = db.engine.query("SELECT column_name FROM (DESCRIBE FROM 't.csv')", step="test")
+    assert list(loaded(db, name)[0]) == [column for (column,) in named]
 
 
 # -- types that are said ----------------------------------------------------------------------
