@@ -24,7 +24,7 @@ def in_known_classes(
 
     Cost: for each quasi-identifier a GROUP BY of the frozen table.
     """
-    query = exp.select("*").from_(rows.subquery("r"))
+    query = exp.select(*(column(name, "r") for name in rows.named_selects)).from_(rows.subquery("r"))
     spelled = {name.lower(): name for name in shape.names}
     asked = dict.fromkeys(
         tuple(sorted(spelled.get(name.lower(), name) for name in requirement.attributes))

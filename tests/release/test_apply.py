@@ -469,3 +469,18 @@ def test_a_collation_does_not_merge_values_of_the_table() -> None:
         db.apply("safe", "others", into="shown")
         rows = connection.execute("SELECT name, y FROM shown ORDER BY y").fetchall()
         assert rows == [("ABC", "a"), ("*", "b"), ("*", "c")]
+
+
+def test_rows_stand_in_an_order_of_their_own_where_the_release_left_records_out() -> None:
+    """The place of a row in the source tells nothing, in no column."""
+    with ppdm_sql.open() as db:
+        connection = db.engine.connection
+        connection.execute(
+            "CREATE TABLE t AS SELECT CASE WHEN i = 0 THEN 'rare' ELSE 'often' END AS a, "
+            "(hash(i) % 50)::INT AS b FROM range(60) AS r(i)"
+        )
+        made = db.generalize("t", ["k >= 5 on a"], keep=["b"], into="safe", suppress_records=0.05)
+        assert made.row().left_out == 1
+        db.apply("safe", "t", into="applied")
+        rows = connection.execute("SELECT a, b FROM applied").fetchall()
+    assert len(rows) == 59 and rows == sorted(rows)
