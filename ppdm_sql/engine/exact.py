@@ -2,7 +2,8 @@
 
 Grouping, joining and counting go by equality, while what leaves the database is text. The two part company
 for texts with a collation (`ABC`, `Abc`), for intervals (`30 days`, `1 month`), for zero and NaN with a sign,
-for unions and variants (the number 1 and the text `1`) and for whatever has such values inside.
+for unions and variants (the number 1 and the text `1`) and for whatever has such values inside. A column of
+NULLs without a type is read as text, too: nothing can be cast to the type of its values.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ppdm_sql.engine.types import Kind, kind_of
 
 _EXACT = {Kind.WHOLE, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.TIME, Kind.BOOLEAN, Kind.ENUM}
 _EXACT_OTHERS = {"UUID", "BLOB", "BIT"}
-_EXACT_ALONE = {"JSON", '"NULL"'}
+_EXACT_ALONE = {"JSON"}
 """Types that are read as text where they are nested."""
 _NESTED = {exp.DataType.Type.LIST, exp.DataType.Type.ARRAY, exp.DataType.Type.STRUCT, exp.DataType.Type.MAP}
 

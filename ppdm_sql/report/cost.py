@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from ppdm_sql.evaluation.error_rates import Evaluation
 from ppdm_sql.release import Measured, ReleasedColumn
 from ppdm_sql.report.charts import AFTER, BEFORE
 from ppdm_sql.report.page import Block, Numbers, Picture
-from ppdm_sql.report.sides import MOST_LISTED, Bar, CountedSide, ValueCount
+from ppdm_sql.report.sides import MOST_LISTED, Bar, CountedSide, ValueCount, least_width
 from ppdm_sql.report.subject import MOST_BARS, Subject
 from ppdm_sql.report.words import NONE, Cell, Number, beside, count, listed, measure, several, share
 
@@ -38,7 +39,9 @@ def _column(subject: Subject, item: ReleasedColumn) -> list[Picture]:
     """Draw one column: intervals to scale, values side by side, or labels beside the values behind them."""
     after = subject.after.counts(item.name)
     intervals = [interval(one, _are_dates(subject, item)) for one in after.listed]
-    if item.treatment == "generalized" and sum(one is not None for one in intervals) > 1:
+    begins = [one.lower for one in intervals if one is not None]
+    apart = len(begins) > 1 and len(set(begins)) == len(begins)  # as floating-point numbers, in the picture
+    if item.treatment == "generalized" and apart:
         return [_intervals(subject, item, after.listed, intervals)]
     before = subject.before
     if before is None or item.name not in before.codes:
@@ -96,7 +99,7 @@ def _label(value: str | None) -> str:
 
 
 def interval(one: ValueCount, dates: bool) -> Bar | None:
-    """Read the bounds out of the label of an interval; None for every other label."""
+    """Read the bounds out of the label of an interval; None for other labels, and those without end."""
     found = _INTERVAL.fullmatch(one.value or "")
     if found is None:
         return None
@@ -105,9 +108,11 @@ def interval(one: ValueCount, dates: bool) -> Bar | None:
 
 
 def _place(text: str, dates: bool) -> float | None:
+    """Read a number, or a moment in milliseconds since 1970; None where it has no place on a line."""
     try:
         if not dates:
-            return float(text)
+            number = float(text)
+            return number if math.isfinite(2 * number) else None  # so is the distance of any two
         date = datetime.fromisoformat(text)
     except ValueError:
         return None
@@ -116,9 +121,10 @@ def _place(text: str, dates: bool) -> float | None:
 
 def _are_dates(subject: Subject, item: ReleasedColumn) -> bool:
     """Tell whether a column's intervals are of dates; the labels say so where the source is not looked at."""
-    first = next((one.value for one in subject.after.counts(item.name).listed if one.value), "")
-    found = _INTERVAL.fullmatch(first)
-    return found is not None and _place(found["lower"], False) is None
+    labels = (_INTERVAL.fullmatch(one.value or "") for one in subject.after.counts(item.name).listed)
+    bounds = {bound for found in labels if found is not None for bound in found.group("lower", "upper")}
+    numbers, moments = (any(_place(bound, dates) is not None for bound in bounds) for dates in (False, True))
+    return moments and not numbers
 
 
 def _intervals(
@@ -149,7 +155,9 @@ def _intervals(
 
 def _wide(bar: Bar) -> Bar:
     """Give an interval of a single number some width."""
-    return bar if bar.upper > bar.lower else Bar(bar.lower, bar.lower + 1, bar.records)
+    if bar.upper > bar.lower:
+        return bar
+    return Bar(bar.lower, bar.lower + max(1.0, least_width(bar.lower)), bar.records)
 
 
 def histogram(subject: Subject, name: str, bars: dict[str, list[Bar]], *, dates: bool = False) -> str:
@@ -175,7 +183,7 @@ def histogram(subject: Subject, name: str, bars: dict[str, list[Bar]], *, dates:
         kind="temporal" if dates else "quantitative",
         format="~s",
         outlines=(["var(--paper)", "var(--accent)"] if both else ["var(--paper)"]),
-        opacities=([0.7, 0.25] if both else [0.8]),
+        opacities=([0.7, 0.25] if both else [0.8, 0.8]),  # of a single one it makes NaN
     )
 
 

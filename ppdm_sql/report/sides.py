@@ -149,13 +149,25 @@ def has_places(type_text: str) -> bool:
 
 def _cut(least: float, largest: float, most: int, unit: float) -> tuple[float, float, int]:
     """Cut a range into bars; give the first edge, the width and how many there are."""
+    narrowest = max(least_width(least), least_width(largest))
     if unit:
         steps = round((largest - least) / unit) + 1
-        width = unit * math.ceil(steps / most)
+        width = max(unit * math.ceil(steps / most), narrowest)
         return least, width, max(1, math.ceil(steps * unit / width))
     if largest <= least:
-        return least, 1.0, 1
-    return least, (largest - least) / most, most
+        return least, max(1.0, narrowest), 1
+    width = max((largest - least) / most, narrowest)
+    return least, width, min(most, math.ceil((largest - least) / width))
+
+
+def least_width(place: float) -> float:
+    """Give the least width of a bar at a place, so that floating-point numbers tell its ends apart.
+
+    Example:
+        >>> least_width(2.0**62)
+        2048.0
+    """
+    return 2 * math.ulp(place)
 
 
 # -- rows -------------------------------------------------------------------------------------

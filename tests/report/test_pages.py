@@ -6,6 +6,7 @@ import hashlib
 import re
 import sys
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ import pytest
 from report_pages import EDITIONS, METHODS, QUIET, open_examples, page, release
 
 import ppdm_sql
+from ppdm_sql.report import cost
+from ppdm_sql.report.sides import Bar
+from ppdm_sql.report.subject import Subject
 
 HOSTILE = "\"><script>alert(1)</script><img src=x onerror='alert(2)'>&{{ 7 * 7 }}@title"
 
@@ -228,6 +232,52 @@ def test_a_column_of_many_values_shows_the_most_frequent_ones(tmp_path: Path) ->
         text = page(made, tmp_path)
     assert "The 12 most frequent of 301 values. The table leaves out 251 values." in text
     assert "251 values more" in text  # of the tree
+
+
+UNUSUAL = "CASE i % 7 WHEN 0 THEN 'nan' WHEN 1 THEN 'inf' WHEN 2 THEN '-inf' ELSE i::VARCHAR END"
+
+
+@pytest.mark.parametrize("public", [False, True])
+@pytest.mark.parametrize(
+    ("values", "to_scale"),
+    [
+        ("4611686018427387904 + i", False),
+        ("4611686018427387904 + i * 100", False),
+        ("4611686018427387904 + i * 500", True),
+        ("4611686018427387904 + i % 2", False),
+        ("170141183460469231731687303715884105727::HUGEINT - i", False),
+        ("1700000000000000000 + i * 1000000007", True),
+        ("make_timestamp_ns(1700000000000000000 + i)", False),
+        (f"({UNUSUAL})::DOUBLE", True),
+        ("(4503599627370497 + i % 2)::DOUBLE", True),
+        ("['nan', 'inf', '-inf'][1 + i % 3]::DOUBLE", False),
+        ("1.7e308 * (1 - i % 3)", False),
+        ("if(i % 4 = 0, DATE '-infinity', DATE '2020-01-01' + i::INTEGER)", True),
+    ],
+)
+def test_a_picture_is_to_scale_where_numbers_can_be_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, values: str, to_scale: bool, public: bool
+) -> None:
+    drawn: list[list[Bar]] = []
+    draw = cost.histogram
+
+    def histogram(subject: Subject, name: str, bars: dict[str, list[Bar]], **how: Any) -> str:
+        drawn.extend(bars.values())
+        return draw(subject, name, bars, **how)
+
+    monkeypatch.setattr(cost, "histogram", histogram)
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE t AS SELECT {values} AS v, i % 2 AS c FROM range(60) AS r (i)")
+    db = ppdm_sql.open(connection)
+    made = db.generalize("t", ["k >= 5 on v"], class_column="c", into="safe", **QUIET)
+    text = page(made, tmp_path, public=public)
+    assert "NaN" not in text
+    assert len(drawn) == (2 - public) * to_scale
+    for bars in drawn:
+        assert all(bar.lower < bar.upper for bar in bars)
+        assert all(left.upper <= right.lower for left, right in pairwise(bars))
+    records = [sum(bar.records for bar in bars) for bars in drawn]
+    assert records == sorted(records, reverse=True)  # those at the bound of an interval that has no end, too
 
 
 def test_a_file_is_replaced_only_if_that_is_asked_for(tmp_path: Path) -> None:

@@ -121,7 +121,8 @@ class GeneralizationRun(RefinementRun):
             made, but = (", nor made by a rule ranges", " but ranges") if option in self._bounds else ("", "")
             raise InvalidOption(
                 f"Column {name!r} is named by --{option}, but its intervals are not grown in the run{made}.",
-                f"Leave the option out, or give no taxonomy{but} and no --suppress for the column.",
+                f"Leave the option out, or give no taxonomy{but} and no --suppress for the column, which "
+                "must hold numbers, dates or times.",
             )
 
     def _has_tailed_rule(self, name: str) -> bool:

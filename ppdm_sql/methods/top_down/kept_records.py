@@ -25,6 +25,7 @@ from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.outcome import Move
+from ppdm_sql.methods.top_down.tails import Tails
 from ppdm_sql.methods.top_down.taxonomy_cuts import TaxonomyCut
 
 if TYPE_CHECKING:
@@ -177,7 +178,9 @@ def _masking(dictionary: Dictionary, counts: Counts, masking: Masking, held: Cod
         assert held is not None
         # nothing is split any more, so no boundary has to meet anything
         places = None if masking.places is None else _kept_places(masking.places, held)
-        return replace(masking, dictionary=dictionary, counts=counts, least=None, rules=(), places=places)
+        tails = None if masking.tails is None else _kept_tails(masking.tails, held)
+        made = replace(masking, dictionary=dictionary, counts=counts, places=places, tails=tails)
+        return replace(made, least=None, rules=())
     if isinstance(masking, (Suppression, Fixed)):
         return replace(masking, dictionary=dictionary, counts=counts)
     raise TypeError(type(masking))
@@ -188,6 +191,12 @@ def _kept_places(places: Floats, held: Codes) -> Floats:
     kept = np.append(places[held[held < len(places) - 1]], places[-1])
     kept[0] = 0.0
     return np.asarray(kept)
+
+
+def _kept_tails(tails: Tails, held: Codes) -> Tails:
+    """Give where the tails end and begin among the values that are still there."""
+    above_bottom, from_top = np.searchsorted(held, (tails.above_bottom, tails.from_top)).tolist()
+    return replace(tails, above_bottom=above_bottom, from_top=from_top)
 
 
 def _cut(cut: Cut, masking: Masking, held: Codes | None) -> Cut:

@@ -424,7 +424,7 @@ class RefinementRun(Run[State]):
     def _masked(self, name: str, outcome: Outcome) -> MaskedColumn:
         """Say what the audit is to hold a masked column against: what the owner gave."""
         position = self.attributes.index(name)
-        masking, column, shows = self.maskings[position], self.columns[name], outcome.shows(position)
+        masking, column, shows = outcome.maskings[position], self.columns[name], outcome.shows(position)
         if isinstance(masking, Generalization):
             tree, tails = masking.taxonomy, masking.tail_bounds
             return MaskedColumn(column, tree.labels[0], False, tree, masking.by_interval, shows, tails)

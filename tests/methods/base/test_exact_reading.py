@@ -197,6 +197,22 @@ def test_every_text_of_a_type_is_a_class_of_its_own(
     assert len(texts(connection, "safe", "v")) == len(values)
 
 
+@pytest.mark.parametrize("leaves", [["[0, 50)", "[50, 100)"], ["1", "2"]])
+def test_nulls_without_a_type_are_read_as_text(
+    connection: duckdb.DuckDBPyConnection, db: ppdm_sql.Database, leaves: list[str]
+) -> None:
+    connection.execute("CREATE VIEW t AS SELECT NULL AS v, i % 2 AS w FROM range(8) r (i)")
+    require = ["k >= 2 on v, w", "w -> v <= 100%", "v -> w = 1 <= 50%"]
+    assert db.audit("t", require=require).holds
+    with pytest.raises(ppdm_sql.PpdmError, match="does not hold the protected value"):
+        db.audit("t", require=["w -> v = 5 <= 50%"])
+    release = db.generalize("t", ["k >= 2 on v, w"], into="safe", taxonomies={"v": {"any": leaves}})
+    assert release.verify().holds
+    for noise in ("uniform 50%", "cells 3", "retain 0.5"):
+        with pytest.raises((ppdm_sql.InvalidOption, ppdm_sql.InvalidSource)):
+            db.randomize("t", noise={"v": noise}, record="w", into="noisy")
+
+
 def test_texts_inside_of_others_lose_their_collation(
     connection: duckdb.DuckDBPyConnection, db: ppdm_sql.Database
 ) -> None:

@@ -79,6 +79,71 @@ def test_no_label_splits_a_tail_and_each_is_true(seed: int, label: str | None) -
     assert {row[0] for row in connection.execute("SELECT age FROM again").fetchall()} == set(shown.values())
 
 
+WAYS: list[dict[str, Any]] = [
+    {},
+    {"require": ["k >= 3 on age, zone", "distinct l >= 2 of ill on age"], "loss": "average"},
+    {"ranges": {"age": (-9, 210)}, "interval_columns": True},
+    {"min_widths": {"age": 7}, "symbol": "?", "boundary": "best"},
+    {"taxonomies": {"age": "ranges 5,10,20"}},
+]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_release_with_tails_keeps_its_promise_whatever_is_left_out(seed: int) -> None:
+    chosen = random.Random(seed)
+    bottom, top = chosen.choice([(None, 90), (18, None), (18, 90), (-5, 200), (50, 51), (200, None)])
+    ages = [(chosen.choice([5, 17, 30, 31, 60, 91]),) for _ in range(chosen.choice([12, 30]))]
+    outliers = chosen.choice([4, 9])
+    ages += [(age,) for age in chosen.sample(range(110), outliers)] + [(None,)] * chosen.choice([0, 1, 4])
+    connection, db = opened(ages, seed)
+    connection.execute("ALTER TABLE t ADD zone INTEGER; ALTER TABLE t ADD ill INTEGER")
+    connection.execute("UPDATE t SET zone = age // 50 + rowid % 2, ill = rowid % 3")
+    given: dict[str, Any] = {
+        "require": [chosen.choice(["k >= 3 on age", "k >= 3 on age, zone"])],
+        "class_column": chosen.choice([None, "c"]),
+        "tops": {} if top is None else {"age": top},
+        "bottoms": {} if bottom is None else {"age": bottom},
+    }
+    release = db.generalize("t", into="safe", suppress_records="60%", **given | chosen.choice(WAYS))
+    assert release.verify().holds
+    assert release.row().rows + (release.row().left_out or 0) == len(ages)
+    found = connection.execute("SELECT value, generalized FROM ppdm.cuts WHERE attribute = 'age'").fetchall()
+    shown = {None if value is None else int(value): text for value, text in found}
+    assert all(text in ("*", "?") or holds(text, age) for age, text in shown.items())
+    numbers = {age: text for age, text in shown.items() if age is not None}
+    assert bottom is None or len({text for age, text in numbers.items() if age <= bottom}) <= 1
+    assert top is None or len({text for age, text in numbers.items() if age >= top}) <= 1
+    for step in range(len(release.steps()) + 1):
+        classes = release.at(step).aggregate("count(*)", given["require"][0].split(" on ")[1]).fetchall()
+        assert all(size >= 3 for (size,) in classes)
+
+
+@pytest.mark.parametrize(
+    ("kept", "lone", "tails", "labels"),
+    [
+        ([20, 20, 20, 50, 50, 50], 1, {"bottoms": {"age": 18}}, {"less than 50", "[50, 50]"}),
+        (
+            [20, 20, 20, 50, 50, 50],
+            1,
+            {"bottoms": {"age": 18}, "tops": {"age": 90}},
+            {"less than 50", "50 or more"},
+        ),
+        ([20, 20, 20, 50, 50, 50], 95, {"tops": {"age": 90}}, {"[20, 50)", "50 or more"}),
+        ([30, 40, None], 31, {"bottoms": {"age": 18}, "tops": {"age": 90}}, {"*"}),
+        ([30, 40, 50], None, {"bottoms": {"age": 18}, "tops": {"age": 90}}, {ANY}),
+    ],
+)
+def test_labels_are_those_of_the_records_that_are_kept(
+    kept: list[int | None], lone: int | None, tails: dict[str, Any], labels: set[str]
+) -> None:
+    connection, db = opened([(age,) for age in [*kept, lone]])
+    connection.execute("ALTER TABLE t ADD zone VARCHAR DEFAULT 'town'")
+    connection.execute("UPDATE t SET zone = 'hut' WHERE age IS NOT DISTINCT FROM $1", [lone])
+    release = db.generalize("t", ["k >= 3 on age, zone"], into="safe", suppress_records="1/4", **tails)
+    assert release.row().left_out == 1
+    assert {age for age, _ in release.relation().fetchall()} == labels
+
+
 def test_the_tail_is_called_as_the_owner_wrote_its_bound() -> None:
     connection, db = opened([(age,) for age in range(100) for _ in range(5)])
     db.generalize(

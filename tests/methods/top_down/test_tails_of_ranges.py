@@ -178,11 +178,17 @@ def test_a_column_may_lie_in_its_tails_altogether(values: list[int | None]) -> N
     }
 
 
-@pytest.mark.parametrize("values", [[], [None, None]])
-def test_a_column_without_values_has_no_ranges_whatever_its_tails(values: list[None]) -> None:
-    db = opened(values)
-    with pytest.raises(ppdm_sql.PpdmError):
-        db.generalize("t", ["k >= 2 on age"], into="safe", taxonomies=RANGES, tops={"age": 90})
+@pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.parametrize("value", ["NULL", "NULL::INTEGER"])
+@pytest.mark.parametrize("tails", [{}, {"tops": {"age": 90}}, {"bottoms": {"age": 5}, "tops": {"age": 90}}])
+def test_a_column_without_values_has_no_ranges_whatever_its_tails(
+    rows: int, value: str, tails: dict[str, Any]
+) -> None:
+    connection = duckdb.connect()
+    connection.execute(f"CREATE VIEW t AS SELECT {value} AS age FROM range({rows})")
+    db = ppdm_sql.open(connection)
+    with pytest.raises((ppdm_sql.InvalidSource, ppdm_sql.InvalidOption)):
+        db.generalize("t", ["k >= 2 on age"], into="safe", taxonomies=RANGES, **tails)
     assert not db.releases()
 
 
@@ -196,7 +202,7 @@ def test_a_column_without_values_has_no_ranges_whatever_its_tails(values: list[N
         ({"taxonomies": RANGES, "min_widths": {"age": 9}}, "not grown in the run. Leave"),
         ({"taxonomies": {"age": Taxonomy.from_dict({"*": ["[0, 50)", "[50, 99)"]})}, "tops": {"age": 90}},
          "nor made by a rule ranges"),
-        ({"suppress": ["age"], "bottoms": {"age": 18}}, "nor made by a rule ranges"),
+        ({"suppress": ["age"], "bottoms": {"age": 18}}, "nor made by a rule ranges.* must hold numbers"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_in_words(options: dict[str, Any], words: str) -> None:
