@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -139,3 +141,15 @@ def test_a_call_in_sql_takes_a_file(db: Database) -> None:
     ppdm_sql.unregister(con)
     with pytest.raises(UnknownTable):
         db.audit("p.parque", ["k on job"])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files")
+def test_a_release_of_what_is_read_only_once_cannot_be_evaluated(db: Database) -> None:
+    os.mkfifo("pipe")
+    feeding = threading.Thread(target=lambda: Path("pipe").write_bytes(Path("c.csv").read_bytes()))
+    feeding.start()
+    with pytest.warns(ppdm_sql.PpdmWarning, match="can be read only once"):
+        assert release(db, "pipe").row().rows == 30
+    feeding.join()
+    with pytest.raises(InvalidSource, match=r"'safe' was made from pipe, which can be read only once"):
+        db.evaluate("safe")
