@@ -31,6 +31,8 @@ PACKED = (".gz", ".zst")
 _SHEETS = (".xlsx", ".xls", ".ods")
 _HANDED_OVER = re.compile(r"/dev/(stdin|fd/\d+)|/proc/self/fd/\d+")
 """What the process was started with, in which a file is at no known place."""
+_EXTENSION = re.compile(r"extension [\"'](\w+)", re.IGNORECASE)
+_STATUS = re.compile(r": (\d{3}) \(|\(HTTP ([1-9]\d\d)\b")
 _WILDCARDS = re.compile(r"[*?\[]")
 _MOST_FILES = 5
 
@@ -172,12 +174,31 @@ def _expanded(engine: Engine, path: str) -> list[str]:
         return [path]
     try:
         rows = engine.look_up("SELECT file FROM glob($path) ORDER BY file", {"path": path}, step="files")
-    except EngineError:
-        raise InvalidSource(
+    except EngineError as cause:
+        raise unreachable(path, cause.engine_text) or InvalidSource(
             f"The files of {without_secrets(path)!r} cannot be listed.",
             "Check the address, and that the connection's secret for it is set (CREATE SECRET).",
         ) from None
     return [file for (file,) in rows]
+
+
+def unreachable(path: str, text: str) -> InvalidSource | None:
+    """Say why an address gives nothing; None where the engine's words are about what it gave."""
+    if not is_remote(path):
+        return None
+    shown, extension, status = without_secrets(path), _EXTENSION.search(text), _STATUS.search(text)
+    if "extension" in text.partition("\n")[0] and extension is not None:
+        return InvalidSource(
+            f"{shown} cannot be reached: DuckDB's extension {extension[1]} is not installed.",
+            f"Install it once: duckdb -c 'INSTALL {extension[1]}'.",
+        )
+    if not text.startswith(("IO Error", "HTTP Error", "Connection Error")):
+        return None
+    said = "did not answer" if status is None else f"answered with HTTP status {status[1] or status[2]}"
+    return InvalidSource(
+        f"{shown} {said}.",
+        "Check the address, and that the connection's secret for it is set (CREATE SECRET).",
+    )
 
 
 def _has_wildcard(text: str) -> bool:

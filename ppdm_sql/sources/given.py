@@ -26,6 +26,7 @@ from ppdm_sql.sources.files import (
     kind_of_file,
     readable_twice,
     refuse_other,
+    unreachable,
     without_secrets,
 )
 from ppdm_sql.sources.frames import frame_kind, readable, refuse_names, unreadable_frame
@@ -310,14 +311,14 @@ def _load_found(
         try:
             if said:
                 rows = _typed(engine, engine.materialize("rows", rows), said, name, strict=strict)
-        except EngineError:
-            raise _unreadable_files(name, kind) from None
+        except EngineError as cause:
+            raise unreachable(name, cause.engine_text) or _unreadable_files(name, kind) from None
     try:
         _load(engine, name, rows)
     except EngineError as cause:
         if type(cause) is not EngineError:
             raise
-        raise _unreadable_files(name, kind) from None
+        raise unreachable(name, cause.engine_text) or _unreadable_files(name, kind) from None
     return types, notices
 
 
