@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TypeVar
@@ -13,7 +14,7 @@ from ppdm_sql.privacy.requirement import Asked, Measure, Requirement
 
 _Text = TypeVar("_Text")
 
-_EXAMPLE = "Job, Country -> Bankruptcy = Discharged <= 75%"
+_EXAMPLE = Requirement.example
 _NAMES_EXAMPLE = 'Job, "odd name"'
 
 
@@ -58,7 +59,15 @@ def parse_measure(text: str | Asked) -> Asked:
 def _reader(text: object) -> Reader:
     if not isinstance(text, str):
         raise InvalidOption(f"A requirement is a text, not {kind_of(text)}.", f"Write it as {_EXAMPLE!r}.")
-    return Reader(text, _EXAMPLE)
+    return Reader(text, _EXAMPLE if "->" in text else _attempted(text))
+
+
+def _attempted(text: str) -> str:
+    """Give the example of the model that is named as it is elsewhere, such as ``5-anonymity``."""
+    for model in models():
+        if model.other_spelling is not None and re.search(model.other_spelling, text, re.IGNORECASE):
+            return model.example
+    return _EXAMPLE
 
 
 def _read(reader: Reader) -> Requirement:

@@ -93,6 +93,10 @@ class Requirement(ABC):
     """Whether records of the table are counted, not those of a population alone."""
     reads_anything: ClassVar[bool] = False
     """Whether the form has no word that it opens with, so that every other form is tried before it."""
+    example: ClassVar[str] = "Job, Country -> Bankruptcy = Discharged <= 75%"
+    """A correct text, for errors; forms other than templates bring their own."""
+    other_spelling: ClassVar[str | None] = None
+    """A pattern of what the model is called elsewhere, by which an error knows what was attempted."""
     macro: ClassVar[str | None] = None
     """The step of ``sql/macros`` that measures each class in SQL alone; None where a model brings none."""
     macro_results: ClassVar[Mapping[str, str]] = MappingProxyType({})

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -21,7 +23,7 @@ from ppdm_sql.sources.column_types import (
     shown_types,
     typed,
 )
-from ppdm_sql.sources.files import without_secrets
+from ppdm_sql.sources.files import unreachable, without_secrets
 
 _DELIMITERS = (",", ";", "\t", "|")
 _NOT_IN_TEXT = "\x01"
@@ -30,7 +32,15 @@ _IS_DATA = re.compile(
     re.IGNORECASE,
 )
 """What is no name of a column, as far as can be told: a number, a date, an address, a truth value."""
+_ENCODINGS = {
+    "UTF-32LE": re.compile(rb"\xff\xfe\0\0|[^\0]\0\0\0"),
+    "UTF-32BE": re.compile(rb"\0\0\xfe\xff|\0\0\0[^\0]"),
+    "UTF-16LE": re.compile(rb"\xff\xfe|[^\0]\0"),
+    "UTF-16BE": re.compile(rb"\xfe\xff|\0[^\0]"),
+}
+"""How files begin, by what they are written in: with a byte order mark, or a letter that is filled up."""
 _LINE = re.compile(r"CSV Error on Line: (\d+)")
+_TOO_LONG = re.compile(r"Maximum line size of (\d+) bytes exceeded")
 _WIDTH = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
 _FILE = re.compile(r"^\s*file = (.+)$", re.MULTILINE)
 
@@ -89,6 +99,7 @@ def _form(
     """Read the first line of each file; all must have the same names."""
     forms: dict[CsvForm, str] = {}
     for file in files:
+        _refuse_wide_letters(file)
         forms.setdefault(_form_of(_first_line(engine, file), file), file)
     if len(forms) > 1:
         one, other = list(forms.values())[:2]
@@ -99,6 +110,23 @@ def _form(
     (form,) = forms
     _refuse_data(form.names, said, shown)
     return _named(form, shown)
+
+
+def _refuse_wide_letters(file: str) -> None:
+    """Refuse a file here whose letters take two or four bytes, in which DuckDB would read NULs."""
+    first = b""
+    packed = file.lower().endswith(".gz")
+    with suppress(OSError, ValueError, EOFError), gzip.open(file) if packed else open(file, "rb") as opened:
+        first = opened.read(4)  # where it cannot be, DuckDB says why
+    encoding = next((name for name, begin in _ENCODINGS.items() if begin.match(first)), None)
+    if encoding is not None:
+        raise _not_utf8(f"{file} is {encoding}, not UTF-8.", encoding)
+
+
+def _not_utf8(problem: str, encoding: str) -> InvalidSource:
+    return InvalidSource(
+        problem, f"Convert the file first, such as: iconv -f {encoding} -t UTF-8 FILE > NEW.csv."
+    )
 
 
 def _first_line(engine: Engine, file: str) -> str:
@@ -206,6 +234,8 @@ def _reader(files: Sequence[str], options: Mapping[str, str | bool], names: Sequ
 
 def _unreadable(text: str, shown: str) -> InvalidSource:
     """Say where a file cannot be read and why; what the engine says quotes the line."""
+    if (unread := unreachable(shown, text)) is not None:
+        return unread
     line, width, file = _LINE.search(text), _WIDTH.search(text), _FILE.search(text)
     named = without_secrets(file[1].strip()) if file and os.path.basename(file[1].strip()) else shown
     where = f"Line {line[1]} of {named}" if line else named
@@ -215,11 +245,13 @@ def _unreadable(text: str, shown: str) -> InvalidSource:
             'Mend the line (a value that holds the delimiter stands in "quotes"), or load the file yourself '
             "with DuckDB's read_csv, which can leave lines out.",
         )
-    if "unicode" in text or "utf-8" in text.lower():
+    if (most := _TOO_LONG.search(text)) is not None:
         return InvalidSource(
-            f"{where} is not UTF-8.",
-            "Convert the file first, such as: iconv -f LATIN1 -t UTF-8 FILE > NEW.csv.",
+            f"{where} is longer than the {int(most[1]):,} bytes that DuckDB reads.",
+            "Shorten the line, or load the file yourself with DuckDB's read_csv and its max_line_size.",
         )
+    if "unicode" in text or "utf-8" in text.lower():
+        return _not_utf8(f"{where} is not UTF-8.", "LATIN1")
     if "quote" in text.lower() and line:
         return InvalidSource(
             f"{where} has a quote that is not closed, or text behind a closing one.",

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.foreign import MARK, MARK_AT
+from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.errors import EngineError, InvalidSource, UnknownTable
 
 KINDS = {
@@ -25,6 +29,10 @@ KINDS = {
 """What a file holds, by its suffix."""
 PACKED = (".gz", ".zst")
 _SHEETS = (".xlsx", ".xls", ".ods")
+_HANDED_OVER = re.compile(r"/dev/(stdin|fd/\d+)|/proc/self/fd/\d+")
+"""What the process was started with, in which a file is at no known place."""
+_EXTENSION = re.compile(r"extension [\"'](\w+)", re.IGNORECASE)
+_STATUS = re.compile(r": (\d{3}) \(|\(HTTP ([1-9]\d\d)\b")
 _WILDCARDS = re.compile(r"[*?\[]")
 _MOST_FILES = 5
 
@@ -54,7 +62,67 @@ def is_data_file(text: str) -> bool:
         >>> is_data_file("visits.csv"), is_data_file("orders/*.parquet"), is_data_file("bank.duckdb")
         (True, True, False)
     """
-    return kind_of_file(text) is not None or (_has_wildcard(text) and not os.path.exists(text))
+    return (
+        kind_of_file(text) is not None
+        or (_has_wildcard(text) and not os.path.exists(text))
+        or is_read_once(text)
+    )
+
+
+def is_read_once(path: str) -> bool:
+    """Tell whether a path leads to what can be read only once: a FIFO, a socket, a device, standard input."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    once = (stat.S_ISFIFO, stat.S_ISSOCK, stat.S_ISCHR)
+    return any(kind(mode) for kind in once) or _HANDED_OVER.fullmatch(path) is not None
+
+
+@contextmanager
+def readable_twice(files: Sequence[str]) -> Iterator[list[str]]:
+    """Copy files that can be read only once into a private folder, which goes at the end or when killed.
+
+    Raises:
+        InvalidSource: One is a device, such as a terminal, or cannot be read; or what was raised inside,
+            which names a file and not its copy.
+    """
+    once = [file for file in files if is_read_once(file)]
+    if not once:
+        yield list(files)
+        return
+    folder, copies = SpillFolder(), dict[str, str]()
+    try:
+        for place, file in enumerate(once):
+            copies[file] = _copied(file, folder.path, place)
+        yield [copies.get(file, file) for file in files]
+    except InvalidSource as error:
+        problem = error.problem
+        for file, copy in copies.items():
+            problem = problem.replace(copy, file)
+        raise InvalidSource(problem, error.remedy) from None
+    finally:
+        folder.close()
+
+
+def _copied(file: str, folder: Path, place: int) -> str:
+    """Copy what a path gives, under a name that says what it holds: CSV where the path does not say."""
+    if stat.S_ISCHR(os.stat(file).st_mode):
+        raise InvalidSource(
+            f"{file!r} is a device, such as a terminal, and holds no records.",
+            "Give a file, or pipe records into /dev/stdin.",
+        )
+    name = os.path.basename(file)
+    copy = folder / f"{place} {name if kind_of_file(file) else f'{name}.csv'}"
+    try:
+        private = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(private, "wb") as target, open(file, "rb") as read:
+            shutil.copyfileobj(read, target)
+    except OSError as cause:
+        raise InvalidSource(
+            f"{file!r} cannot be read: {cause.strerror}.", "Write it into a file first, and give that file."
+        ) from None
+    return str(copy)
 
 
 def is_spreadsheet(text: str) -> bool:
@@ -87,7 +155,7 @@ def files_of(engine: Engine, path: str) -> tuple[str, list[str]]:
     found = [path] if not is_remote(path) and os.path.exists(path) else _expanded(engine, path)
     if not found:
         raise UnknownTable(f"There is no file {without_secrets(path)!r}.", f"Check the path.{alike(path)}")
-    kinds = {kind_of_file(path) or kind_of_file(file) for file in found}
+    kinds = {kind_of_file(path) or kind_of_file(file) or _kind_of_stream(file) for file in found}
     if len(kinds) > 1 or (kind := kinds.pop()) is None:
         raise InvalidSource(
             f"The files of {without_secrets(path)!r} are not all CSV, Parquet or JSON files of one kind.",
@@ -96,18 +164,41 @@ def files_of(engine: Engine, path: str) -> tuple[str, list[str]]:
     return kind, found
 
 
+def _kind_of_stream(file: str) -> str | None:
+    return "csv" if is_read_once(file) else None
+
+
 def _expanded(engine: Engine, path: str) -> list[str]:
     """Let DuckDB expand a pattern; an address that takes none stands for itself."""
     if is_remote(path) and not _has_wildcard(urlsplit(path).path):
         return [path]
     try:
         rows = engine.look_up("SELECT file FROM glob($path) ORDER BY file", {"path": path}, step="files")
-    except EngineError:
-        raise InvalidSource(
+    except EngineError as cause:
+        raise unreachable(path, cause.engine_text) or InvalidSource(
             f"The files of {without_secrets(path)!r} cannot be listed.",
             "Check the address, and that the connection's secret for it is set (CREATE SECRET).",
         ) from None
     return [file for (file,) in rows]
+
+
+def unreachable(path: str, text: str) -> InvalidSource | None:
+    """Say why an address gives nothing; None where the engine's words are about what it gave."""
+    if not is_remote(path):
+        return None
+    shown, extension, status = without_secrets(path), _EXTENSION.search(text), _STATUS.search(text)
+    if "extension" in text.partition("\n")[0] and extension is not None:
+        return InvalidSource(
+            f"{shown} cannot be reached: DuckDB's extension {extension[1]} is not installed.",
+            f"Install it once: duckdb -c 'INSTALL {extension[1]}'.",
+        )
+    if not text.startswith(("IO Error", "HTTP Error", "Connection Error")):
+        return None
+    said = "did not answer" if status is None else f"answered with HTTP status {status[1] or status[2]}"
+    return InvalidSource(
+        f"{shown} {said}.",
+        "Check the address, and that the connection's secret for it is set (CREATE SECRET).",
+    )
 
 
 def _has_wildcard(text: str) -> bool:

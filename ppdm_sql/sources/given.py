@@ -21,15 +21,20 @@ from ppdm_sql.sources.files import (
     alike,
     files_of,
     is_data_file,
+    is_read_once,
     is_remote,
     kind_of_file,
+    readable_twice,
     refuse_other,
+    unreachable,
     without_secrets,
 )
 from ppdm_sql.sources.frames import frame_kind, readable, refuse_names, unreadable_frame
 
 Source: TypeAlias = Any
 """The name of a table or view, the path of a file or pattern of paths, or a frame."""
+
+_COPIED = "it was copied into a private temporary file, which is removed again."
 
 
 @contextmanager
@@ -97,7 +102,7 @@ def given(
 
 def _elsewhere(engine: Engine, name: str, progress: Progress | None) -> Elsewhere | None:
     """Find a table where other tables live; what is called like a file of texts is one here."""
-    of_texts = kind_of_file(name) in ("csv", "json")
+    of_texts = kind_of_file(name) in ("csv", "json") or is_read_once(name)
     if of_texts and "/" in name:
         return None
     return find_elsewhere(engine, name, progress, may_be_file=of_texts)
@@ -157,6 +162,11 @@ def read_again(engine: Engine, source: str, how: Mapping[str, Any], release: str
         raise InvalidSource(
             f"The release {release!r} was made from {source}, in a database that is not attached.",
             f"Attach it again, such as --attach 'PATH AS {name}'.",
+        )
+    if kind == "stream":
+        raise InvalidSource(
+            f"The release {release!r} was made from {source}, which can be read only once, and is not kept.",
+            "Make the release from a table or a file.",
         )
     if kind not in (None, "attached", "file"):
         raise InvalidSource(
@@ -278,6 +288,19 @@ def _load_files(
 ) -> tuple[dict[str, Any], list[str]]:
     """Read files, and say how they are read again and what the user should know."""
     kind, files = files_of(engine, path)
+    with readable_twice(files) as found:
+        types, notices = _load_found(engine, name, kind, found, said, strict=strict)
+    if found != files:
+        notices = [f"{name} can be read only once: {_COPIED}", *notices]
+        return {"kind": "stream", **_types_of(types)}, notices
+    place = {} if is_remote(path) else {"path": os.path.abspath(path)}
+    return {"kind": "file", **place, **_types_of(types)}, notices
+
+
+def _load_found(
+    engine: Engine, name: str, kind: str, files: list[str], said: Mapping[str, TypeSaid], *, strict: bool
+) -> tuple[Mapping[str, TypeSaid], list[str]]:
+    """Read files, and give the types of their columns and what the user should know."""
     notices: list[str] = []
     if kind == "csv":
         from ppdm_sql.sources.csv_files import read_csv
@@ -288,16 +311,15 @@ def _load_files(
         try:
             if said:
                 rows = _typed(engine, engine.materialize("rows", rows), said, name, strict=strict)
-        except EngineError:
-            raise _unreadable_files(name, kind) from None
+        except EngineError as cause:
+            raise unreachable(name, cause.engine_text) or _unreadable_files(name, kind) from None
     try:
         _load(engine, name, rows)
     except EngineError as cause:
         if type(cause) is not EngineError:
             raise
-        raise _unreadable_files(name, kind) from None
-    place = {} if is_remote(path) else {"path": os.path.abspath(path)}
-    return {"kind": "file", **place, **_types_of(types)}, notices
+        raise unreachable(name, cause.engine_text) or _unreadable_files(name, kind) from None
+    return types, notices
 
 
 def _rows_of(kind: str, files: list[str]) -> exp.Select:

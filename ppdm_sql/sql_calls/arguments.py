@@ -42,7 +42,7 @@ def value(call: str, option: Option, given: object) -> Any:
     except (Unfit, ValueError, TypeError, ZeroDivisionError):
         raise InvalidOption(
             f"The argument {option.argument} of {call} cannot be used.",
-            f"Write it as {sql_name(option)} := {option.example}.",
+            f"Write it as {sql_name(option)} := {option.example} ({option.form.value}).",
         ) from None
 
 

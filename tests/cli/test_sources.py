@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -138,3 +140,85 @@ def test_a_killed_run_leaves_nothing(folder: Path, tmp_path: Path) -> None:
         time.sleep(0.05)
     assert os.listdir(spill) == []
     assert sorted(os.listdir()) == ["big.csv", "spill", "visits.csv"]
+
+
+AUDIT, RELEASE = ["audit", "--require", "k on sex, zip"], ["generalize", *GENERALIZE, "--export", "safe.csv"]
+
+
+def shell(line: str, words: list[str], place: str = "", **options: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of the shell in which ``run SOURCE`` is a command over that source."""
+    command, *more = words
+    program = f'run() {{ "{sys.executable}" -m ppdm_sql {command} {place} "$1" {shlex.join(more)}; }}; {line}'
+    environment = {**os.environ, **options}
+    return subprocess.run(
+        ["bash", "-c", program], capture_output=True, text=True, timeout=60, env=environment, check=False
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
+@pytest.mark.parametrize(
+    ("line", "words", "place"),
+    [
+        ("mkfifo pipe; cat visits.csv > pipe & run pipe", AUDIT, ":memory:"),
+        ("cat visits.csv | run /dev/stdin", AUDIT, ""),
+        ("run /dev/stdin < visits.csv", AUDIT, ""),
+        ("run <(cat visits.csv)", AUDIT, ""),
+        ("run <(cat visits.csv)", RELEASE, ":memory:"),
+        ("mkfifo pipe; cat visits.csv > pipe & run pipe", RELEASE, ""),
+    ],
+)
+def test_what_is_read_only_once_is_read_as_a_csv_file(
+    folder: Path, line: str, words: list[str], place: str
+) -> None:
+    spill = folder / "spill"
+    spill.mkdir()
+    done = shell(line, words, place, TMPDIR=str(spill))
+    assert done.returncode == 0, done.stderr
+    assert "can be read only once: it was copied into a private temporary file" in done.stderr
+    assert os.listdir(spill) == []
+    if words is AUDIT:
+        of_file = shell("run visits.csv", words, place).stdout
+        assert done.stdout.splitlines()[2:] == of_file.splitlines()[2:]
+    else:
+        assert len((folder / "safe.csv").read_text().splitlines()) == 61
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("printf 'a,b\\n1,Meier,3\\n' | run /dev/stdin", "Line 2 of /dev/stdin holds 3 value(s)"),
+        ("printf '' | run /dev/stdin", "/dev/stdin is empty"),
+        ("run /dev/stdin < /dev/null", "'/dev/stdin' is a device"),
+    ],
+)
+def test_what_is_read_only_once_is_named_in_errors_and_leaves_nothing(
+    folder: Path, line: str, problem: str
+) -> None:
+    spill = folder / "spill"
+    spill.mkdir()
+    done = shell(line, AUDIT, ":memory:", TMPDIR=str(spill))
+    assert done.returncode == 2, done.stderr
+    assert problem in done.stderr
+    assert str(spill) not in done.stderr
+    assert os.listdir(spill) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+def test_a_run_that_waits_for_a_fifo_ends_at_ctrl_c(folder: Path) -> None:
+    os.mkfifo("pipe")
+    spill = folder / "spill"
+    spill.mkdir()
+    run = spawn("audit", "pipe", *AUDIT[1:], env={**os.environ, "TMPDIR": str(spill)}, cwd=folder)
+    with open(os.open("pipe", os.O_RDWR), "w") as writer:  # it waits for no reader
+        writer.write(VISITS)
+        writer.flush()
+        deadline = time.monotonic() + 30
+        while not list(spill.glob("*/0 pipe.csv")) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        (copy,) = spill.glob("*/0 pipe.csv")
+        assert (copy.stat().st_mode & 0o777, copy.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+        run.send_signal(signal.SIGINT)
+        _, said = run.communicate(timeout=30)
+    assert run.returncode == 130, said
+    assert os.listdir(spill) == []

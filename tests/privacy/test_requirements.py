@@ -297,6 +297,31 @@ def test_examples_of_errors_are_correct(example: str) -> None:
     assert str(parse(example)) == example
 
 
+@pytest.mark.parametrize(
+    ("text", "example"),
+    [
+        ("5-anonymity on a", K),
+        ("k-anonymity 5 on a", K),
+        ("l >= 2 of d on a", L),
+        ("2-diversity of d on a", L),
+        ("l-diversity >= 2 of d on a", L),
+        ("0.2-closeness of d on a", T),
+        ("beta-likeness 1 of d on a", "beta <= 1.5 of Disease on Sex, Job"),
+        ("delta-disclosure 1 of d on a", "delta <= 1 of Disease on Sex, Job"),
+        ("delta presence 1% on a in p", "presence 1% to 50% on Sex, Job in population"),
+        ("risk 5% on a", "average risk <= 5% on Sex, Job"),
+        ("k map 5 on a in p", "k-map >= 5 on Sex, Job in population"),
+        ("anonymity on a -> b", TEMPLATE),
+        ("Job on a", TEMPLATE),
+    ],
+)
+def test_the_example_is_of_what_was_attempted(text: str, example: str) -> None:
+    with pytest.raises(RequirementSyntaxError) as caught:
+        parse(text)
+    assert str(caught.value).endswith(f"\nExample: {example}")
+    assert str(parse(example)) == example
+
+
 def caret_line(text: str) -> list[str]:
     with pytest.raises(RequirementSyntaxError) as caught:
         parse(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import warnings
 from pathlib import Path
@@ -119,6 +120,10 @@ MALFORMED = {
     "no names": (f"17,{CELL}@example.org,Basel\n18,x,y\n", "first line of t.csv looks like a record"),
     "a date for a name": ("2024-01-31,Ann\n2024-02-01,Bob\n", "looks like a record"),
     "empty": ("", "is empty"),
+    "a long cell": (
+        f"id,name\n1,{CELL}{'x' * 2_100_000}\n",
+        "Line 2 of t.csv is longer than the 2,000,000 bytes",
+    ),
     "a name that is not closed": (f'id,"{CELL}\n1,2\n', "quote that is not closed"),
 }
 
@@ -143,10 +148,30 @@ def test_a_late_malformed_row_is_an_error(db: Database, folder: Path) -> None:
     assert CELL not in str(caught.value)
 
 
-def test_text_that_is_not_utf8_is_an_error(db: Database, folder: Path) -> None:
-    (folder / "t.csv").write_bytes(b"id,name\n1,x\n2,M\xfcller\n")
-    with pytest.raises(InvalidSource, match=r"is not UTF-8\. Convert"):
+@pytest.mark.parametrize(
+    ("encoding", "mark", "problem"),
+    [
+        ("latin1", b"", r"is not UTF-8\. Convert .* -f LATIN1 -t"),
+        ("utf-16-le", codecs.BOM_UTF16_LE, r"t\.csv is UTF-16LE, not UTF-8\. Convert .* -f UTF-16LE -t"),
+        ("utf-16-be", codecs.BOM_UTF16_BE, r"t\.csv is UTF-16BE, not UTF-8\."),
+        ("utf-16-le", b"", r"t\.csv is UTF-16LE, not UTF-8\."),
+        ("utf-16-be", b"", r"t\.csv is UTF-16BE, not UTF-8\."),
+        ("utf-32-le", codecs.BOM_UTF32_LE, r"t\.csv is UTF-32LE, not UTF-8\."),
+        ("utf-32-be", codecs.BOM_UTF32_BE, r"t\.csv is UTF-32BE, not UTF-8\."),
+        ("utf-32-le", b"", r"t\.csv is UTF-32LE, not UTF-8\."),
+    ],
+)
+def test_text_that_is_not_utf8_is_an_error(
+    db: Database, folder: Path, encoding: str, mark: bytes, problem: str
+) -> None:
+    (folder / "t.csv").write_bytes(mark + "id,name\n1,x\n2,Müller\n".encode(encoding))
+    with pytest.raises(InvalidSource, match=problem):
         loaded(db, "t.csv")
+    if encoding != "latin1":  # all ASCII, which would do for UTF-8 but for the NULs
+        with gzip.open("t.csv.gz", "wb") as packed:
+            packed.write(mark + "id,name\n1,x\n".encode(encoding))
+        with pytest.raises(InvalidSource, match=problem.replace("csv", "csv.gz")):
+            loaded(db, "t.csv.gz")
 
 
 def test_names_that_are_numbers_are_names_where_a_type_says_so(db: Database, folder: Path) -> None:

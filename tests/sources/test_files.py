@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 
 import ppdm_sql
 from ppdm_sql import Database, InvalidSource, UnknownTable
-from ppdm_sql.sources.files import without_secrets
+from ppdm_sql.sources.files import unreachable, without_secrets
 
 ROWS = "SELECT i % 2 AS job, i AS age, 'x' || i % 3 AS good FROM range(30) r (i)"
 
@@ -139,3 +141,42 @@ def test_a_call_in_sql_takes_a_file(db: Database) -> None:
     ppdm_sql.unregister(con)
     with pytest.raises(UnknownTable):
         db.audit("p.parque", ["k on job"])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such files")
+def test_a_release_of_what_is_read_only_once_cannot_be_evaluated(db: Database) -> None:
+    os.mkfifo("pipe")
+    feeding = threading.Thread(target=lambda: Path("pipe").write_bytes(Path("c.csv").read_bytes()))
+    feeding.start()
+    with pytest.warns(ppdm_sql.PpdmWarning, match="can be read only once"):
+        assert release(db, "pipe").row().rows == 30
+    feeding.join()
+    with pytest.raises(InvalidSource, match=r"'safe' was made from pipe, which can be read only once"):
+        db.evaluate("safe")
+
+
+@pytest.mark.parametrize(
+    "file", ["http://127.0.0.1:9/v.csv", "http://127.0.0.1:9/v.json", "s3://b/*.parquet"]
+)
+def test_an_address_that_gives_nothing_is_told_as_such(db: Database, file: str) -> None:
+    con = db.engine.connection
+    con.execute("SET autoinstall_known_extensions = false")  # else DuckDB looks for it on the network
+    with pytest.raises(InvalidSource, match=r"(did not answer|cannot be reached: DuckDB's ext)"):
+        db.audit(file, ["k on job"])
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ("IO Error: Could not connect to server error for HTTP HEAD to '{}'", "did not answer."),
+        ('HTTP Error: Unable to connect to URL "{}": 404 (Not Found).', "answered with HTTP status 404."),
+        ("HTTP Error: HTTP GET error on '{}' (HTTP 403)", "answered with HTTP status 403."),
+        ("HTTP Error: HTTP GET error on '{}' (HTTP 0 Internal Server Error)", "did not answer."),
+        ("Invalid Input Error: CSV Error on Line: 2\nOriginal Line: 1,Leutheusser", None),
+    ],
+)
+def test_what_an_address_says_is_told_without_its_secrets(words: str, problem: str | None) -> None:
+    address = "https://ann:pw@example.org/v.csv?token=1"
+    found = unreachable(address, words.replace("{}", address))
+    assert (found and found.problem) == (problem and f"https://example.org/v.csv {problem}")
+    assert unreachable("v.csv", words) is None

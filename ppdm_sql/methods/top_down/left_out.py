@@ -65,9 +65,11 @@ class Allowance:
                 "Write it as --suppress-records 1% or 0.01.",
             ) from None
         if not 0 <= read < 1:
+            hundredths = 1 <= read < 100 and "%" not in text
+            percent = f"Write {text}% for {text} in a hundred, or give" if hundredths else "Give"
             raise InvalidOption(
-                f"--suppress-records {said(share)} is outside [0, 1).",
-                "Give a share below 1, such as 1% or 0.01.",
+                f"--suppress-records {text} is outside [0, 1).",
+                f"{percent} a share below 1, such as 1% or 0.01.",
             )
         if loss not in LOSSES:
             raise InvalidOption(f"There is no loss {said(loss)}.", f"Give one of: {', '.join(LOSSES)}.")

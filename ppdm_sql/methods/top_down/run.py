@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from numbers import Integral, Real
 
 import numpy as np
 from sqlglot import exp
@@ -19,7 +20,7 @@ from ppdm_sql.audit.left_out import LeftOut
 from ppdm_sql.audit.masking import MaskingPromise, PersonCode, accept_masked
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import Table, resolve_all
-from ppdm_sql.errors import InvalidOption
+from ppdm_sql.errors import InvalidOption, said
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, Output, released_rows
@@ -79,8 +80,11 @@ class RefinementRun(Run[State]):
     def assign_roles(self) -> RefinementRoles:
         """Read the requirements, and give every named column its role."""
         steps, asked = self.request.max_steps, parse_all(self.request.require)
-        if steps is not None and steps < 0:
-            raise InvalidOption(f"{steps} steps cannot be made.", "Give --max-steps 0 or more.")
+        if steps is not None and (not isinstance(steps, Integral) or steps < 0):
+            shown = steps if isinstance(steps, Real) else said(steps)
+            raise InvalidOption(
+                f"--max-steps {shown} is no number of steps.", "Give a whole number from 0 on, such as 10."
+            )
         if not asked:
             raise InvalidOption(
                 "No requirement is given.", "Add --require 'Job, Country -> Bankruptcy = Discharged <= 75%'."

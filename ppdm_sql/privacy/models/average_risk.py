@@ -48,6 +48,8 @@ class AverageRisk(ClassRequirement):
     risk: Fraction
     quasi_identifier: tuple[str, ...]
 
+    example = "average risk <= 5% on Sex, Job"
+    other_spelling = "risk"
     counts = Counts.GROUPS
     worst = "max"
     monotone_persons = True
@@ -67,7 +69,7 @@ class AverageRisk(ClassRequirement):
         """Read ``average risk <= 5% on Sex, Job``."""
         if not reader.accept(_OPENING):
             return None
-        reader.example = "average risk <= 5% on Sex, Job"
+        reader.example = cls.example
         reader.expect(_RISK, "'risk'")
         limited = grammar.bounded(reader, grammar.AT_MOST, "'<='", grammar.ON)
         most = reader.share() if limited else Fraction(1)

@@ -55,6 +55,8 @@ class BetaLikeness(DistributionRequirement):
     sensitive: str
     quasi_identifier: tuple[str, ...]
 
+    example = "beta <= 1.5 of Disease on Sex, Job"
+    other_spelling = "likeness"
     worst = "max"
     compares_with_table = True
     measured = "largest gain"
@@ -79,7 +81,7 @@ class BetaLikeness(DistributionRequirement):
         if word is None:
             return None
         kind: Literal["basic", "enhanced"] = "enhanced" if word.lower() == "enhanced" else "basic"
-        reader.example = f"{'enhanced ' * (kind == 'enhanced')}beta <= 1.5 of Disease on Sex, Job"
+        reader.example = f"{'enhanced ' * (kind == 'enhanced')}{cls.example}"
         if kind == "enhanced":
             reader.expect(_BETA, "'beta'")
             reader.expect(grammar.AT_MOST, "'<='")

@@ -53,6 +53,8 @@ class DeltaDisclosure(DistributionRequirement):
     sensitive: str
     quasi_identifier: tuple[str, ...]
 
+    example = "delta <= 1 of Disease on Sex, Job"
+    other_spelling = "disclosure"
     worst = "max"
     compares_with_table = True
     form = "delta"
@@ -75,7 +77,7 @@ class DeltaDisclosure(DistributionRequirement):
         """Read ``delta <= 1 of Disease on Sex, Job``."""
         if not reader.accept(_OPENING):
             return None
-        reader.example = "delta <= 1 of Disease on Sex, Job"
+        reader.example = cls.example
         most = grammar.UNLIMITED
         if grammar.bounded(reader, grammar.AT_MOST, "'<='", grammar.OF):
             most = grammar.limit(reader)

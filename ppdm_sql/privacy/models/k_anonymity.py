@@ -49,6 +49,8 @@ class KAnonymity(ClassRequirement):
     k: int
     quasi_identifier: tuple[str, ...]
 
+    example = "k >= 4 on Sex, Job"
+    other_spelling = "anonym"
     counts = Counts.RECORDS
     worst = "min"
     monotone_persons = True
@@ -68,7 +70,7 @@ class KAnonymity(ClassRequirement):
         """Read ``k >= 4 on Sex, Job``."""
         if not reader.accept(_OPENING):
             return None
-        reader.example = "k >= 4 on Sex, Job"
+        reader.example = cls.example
         k = reader.whole() if grammar.bounded(reader, grammar.AT_LEAST, "'>='", grammar.ON) else 1
         return cls(k, grammar.quasi_identifier(reader))
 

@@ -53,6 +53,8 @@ class KMap(ClassRequirement):
     quasi_identifier: tuple[str, ...]
     everybody: PopulationTable
 
+    example = "k-map >= 5 on Sex, Job in population"
+    other_spelling = r"\bk.?map"
     counts = Counts.POPULATION
     worst = "min"
     form = "k-map"
@@ -72,7 +74,7 @@ class KMap(ClassRequirement):
         """Read ``k-map >= 5 on Sex, Job in population``."""
         if not reader.accept(_OPENING):
             return None
-        reader.example = "k-map >= 5 on Sex, Job in population"
+        reader.example = cls.example
         limited = grammar.bounded(reader, grammar.AT_LEAST, "'>='", grammar.ON)
         k = reader.whole() if limited else 0
         if limited and not k:

@@ -57,6 +57,8 @@ class LDiversity(DistributionRequirement):
     sensitive: str
     quasi_identifier: tuple[str, ...]
 
+    example = "distinct l >= 3 of Disease on Sex, Job"
+    other_spelling = "divers"
     worst = "min"
     macro = "diversity"
     macro_results = {
@@ -84,17 +86,17 @@ class LDiversity(DistributionRequirement):
             if word is None:
                 return cls._refused_without_kind(reader)
             kind = "distinct" if word.lower() == "distinct" else "entropy"
-        reader.example = "distinct l >= 3 of Disease on Sex, Job"
+        reader.example = cls.example
         reader.expect(_LETTER, "'l'")
         limited = grammar.bounded(reader, grammar.AT_LEAST, "'>='", grammar.OF)
         least = reader.fraction() if limited else Fraction(1)
         return cls(kind, least, grammar.sensitive(reader), grammar.quasi_identifier(reader))
 
-    @staticmethod
-    def _refused_without_kind(reader: Reader) -> None:
+    @classmethod
+    def _refused_without_kind(cls, reader: Reader) -> None:
         """Ask which kind is meant, where the text opens like l-diversity without one."""
         if reader.follows(_WITHOUT_KIND) or reader.follows(_WITHOUT_LIMIT):
-            reader.example = "distinct l >= 3 of Disease on Sex, Job"
+            reader.example = cls.example
             raise reader.error("'distinct' or 'entropy'")
 
     @property

@@ -56,6 +56,8 @@ class DeltaPresence(ClassRequirement):
     quasi_identifier: tuple[str, ...]
     everybody: PopulationTable
 
+    example = "presence 1% to 50% on Sex, Job in population"
+    other_spelling = "presence"
     counts = Counts.POPULATION
     form = "presence"
     macro = "presence"
@@ -77,7 +79,7 @@ class DeltaPresence(ClassRequirement):
         """Read ``presence 1% to 50% on Sex, Job in population``, or one of the limits alone."""
         if not reader.accept(_OPENING):
             return None
-        reader.example = "presence 1% to 50% on Sex, Job in population"
+        reader.example = cls.example
         low, high = Fraction(0), Fraction(1)
         if reader.accept(grammar.AT_LEAST):
             low = reader.share()

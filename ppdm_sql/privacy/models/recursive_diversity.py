@@ -56,6 +56,7 @@ class RecursiveDiversity(DistributionRequirement):
     sensitive: str
     quasi_identifier: tuple[str, ...]
 
+    example = "recursive c = 3, l = 2 of Disease on Sex, Job"
     worst = "max"
     counts_values = True
     measured = "largest ratio"
@@ -82,7 +83,7 @@ class RecursiveDiversity(DistributionRequirement):
         """Read ``recursive c = 3, l = 2 of Disease on Sex, Job``; without a limit, c is left out."""
         if not reader.accept(_OPENING):
             return None
-        reader.example = "recursive c = 3, l = 2 of Disease on Sex, Job"
+        reader.example = cls.example
         c = grammar.UNLIMITED
         if grammar.bounded(reader, _C, "'c'", _L):
             reader.expect(_EQUALS, "'='")

@@ -47,6 +47,8 @@ class TCloseness(DistributionRequirement):
     sensitive: str
     quasi_identifier: tuple[str, ...]
 
+    example = "t <= 0.2 of Disease on Sex, Job"
+    other_spelling = "close"
     worst = "max"
     compares_with_table = True
     counts_values = True
@@ -71,7 +73,7 @@ class TCloseness(DistributionRequirement):
         """Read ``t <= 0.2 of Disease on Sex, Job``."""
         if not reader.accept(_OPENING):
             return None
-        reader.example = "t <= 0.2 of Disease on Sex, Job"
+        reader.example = cls.example
         limited = grammar.bounded(reader, grammar.AT_MOST, "'<='", grammar.OF)
         most = reader.share() if limited else Fraction(1)
         return cls(most, grammar.sensitive(reader), grammar.quasi_identifier(reader))

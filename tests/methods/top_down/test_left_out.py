@@ -61,6 +61,11 @@ def measures(release: Any) -> dict[str, float | None]:
     [
         ({"suppress_records": "100%"}, "outside [0, 1)"),
         ({"suppress_records": -0.1}, "outside [0, 1)"),
+        ({"suppress_records": 5}, "--suppress-records 5 is outside [0, 1). Write 5% for 5 in a hundred"),
+        ({"suppress_records": "5"}, "--suppress-records 5 is outside [0, 1). Write 5% for 5 in a hundred"),
+        ({"max_steps": 2.5}, "--max-steps 2.5 is no number of steps. Give a whole number from 0 on"),
+        ({"max_steps": "2"}, "--max-steps '2' is no number of steps"),
+        ({"max_steps": -1}, "--max-steps -1 is no number of steps"),
         ({"suppress_records": "some"}, "no share of the records"),
         ({"loss": "largest"}, "no loss 'largest'"),
         ({"loss": "average", "require": ["distinct l >= 2 of label2 on age"]}, "--loss average"),
