@@ -1,4 +1,4 @@
-"""Writes down what the product does on the cases of cases.py, as seen from the command line and from Python.
+"""Writes down what the product does on the cases of corpus.py, as seen from the command line and from Python.
 
 One file a group of cases. After a change that is meant, write the files anew and read the diff:
 
@@ -307,7 +307,7 @@ def fresh(group: str, cases: Sequence[Case]) -> Iterator[tuple[str, dict[str, An
 
 
 def main(groups: Sequence[str]) -> None:
-    from cases import GROUPS
+    from corpus import GROUPS
 
     for group in groups or GROUPS:
         text = written(dict(fresh(group, GROUPS[group]))) + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cases import GROUPS
+from corpus import GROUPS
 from record import HERE, Case, difference, outcome, recorded
 
 ALL = [(group, case) for group, cases in GROUPS.items() for case in cases]
