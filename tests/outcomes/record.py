@@ -273,19 +273,14 @@ def difference(expected: Any, found: Any, place: str = "") -> str | None:
 
 
 def written(value: Any, indent: str = "") -> str:
-    """Write JSON with sorted keys, whatever fits on a line on one."""
+    """Write JSON with sorted keys, a line for each thing that a case tells."""
     line = json.dumps(value, sort_keys=True, ensure_ascii=False)
-    if len(line) + len(indent) <= 140 or not isinstance(value, dict | list):
+    if len(line) + len(indent) <= 140 or len(indent) > 2 or not isinstance(value, dict):
         return line
     inner = indent + " "
-    if isinstance(value, list):
-        parts, ends = [written(item, inner) for item in value], "[]"
-    else:
-        ends = "{}"
-        names = sorted(value)
-        parts = [f"{json.dumps(key, ensure_ascii=False)}: {written(value[key], inner)}" for key in names]
-    body = ",\n".join(inner + part for part in parts)
-    return f"{ends[0]}\n{body}\n{indent}{ends[1]}"
+    names = [(key, json.dumps(key, ensure_ascii=False)) for key in sorted(value)]
+    parts = [f"{inner}{name}: {written(value[key], inner)}" for key, name in names]
+    return "{\n" + ",\n".join(parts) + f"\n{indent}}}"
 
 
 def recorded(group: str) -> dict[str, Any]:
