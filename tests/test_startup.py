@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -83,20 +82,6 @@ def test_suppression_leaves_modules_alone_that_serve_other_ends(bank: str) -> No
     others += ("engine.locations", "engine.folders", "methods.top_down.population_counts")
     assert "ppdm_sql.release.publishing" in found
     assert not found & {f"ppdm_sql.{name}" for name in others}
-
-
-def test_importing_a_method_puts_few_dataclasses_together() -> None:
-    made = """
-    from ppdm_sql.methods.top_down import generalize, suppress
-    made = {
-        kind.__qualname__ for name, module in sys.modules.items() if name.startswith("ppdm_sql.")
-        for kind in vars(module).values() if isinstance(kind, type)
-        and kind.__module__ == name and isinstance(vars(kind).get("__dataclass_fields__"), dict)
-    }
-    print("loaded:", *made)
-    """
-    found = loaded("import sys" + textwrap.dedent(made))
-    assert found <= {"Formula", "Option", "State"}
 
 
 @pytest.mark.parametrize("words", [[], ["--partitions"], ["--format", "json"]], ids=" ".join)

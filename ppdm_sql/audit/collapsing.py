@@ -10,6 +10,7 @@ Working tables made here, all temporary, all from the one that was read:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from sqlglot import exp
@@ -24,7 +25,6 @@ from ppdm_sql.engine.person_columns import check_persons
 from ppdm_sql.engine.source import source_of
 from ppdm_sql.engine.statements import Scalar, bind, render
 from ppdm_sql.errors import ColumnRoleError, no_records
-from ppdm_sql.lazy_dataclass import dataclass
 
 
 class Collapsed:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 
 from ppdm_sql.engine.types import MOMENTS, Kind, kind_of
-from ppdm_sql.lazy_dataclass import dataclass
 
 
 def _listed(words: str) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from ppdm_sql.audit.collapsing import Collapsed
@@ -11,7 +12,6 @@ from ppdm_sql.audit.model import Counted, Titled
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import is_ordered
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import LDiversity, Requirement, TCloseness, Value
 
 MOST_VALUES = 100

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
 from sqlglot import exp
@@ -14,7 +14,6 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import bind, literal, text, union_all
 from ppdm_sql.engine.types import Kind, kind_of
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.taxonomy.model import Taxonomy
 
 Shows = Literal["top", "values", "labels"]

@@ -8,6 +8,7 @@ one. What is left is what the release must show, no more and no less.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
@@ -20,7 +21,6 @@ from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import GuaranteeNotMet
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import Counts, Requirement
 
 RECORDS = "records"

@@ -7,6 +7,7 @@ owner gave or the bounds in the labels, and from the labels that the release sho
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -19,7 +20,6 @@ from ppdm_sql.engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import literal, render, union_all
 from ppdm_sql.errors import GuaranteeNotMet
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.taxonomy.building import counted as number_of
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import Asked, Value
 
 Titled = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 
@@ -17,7 +18,6 @@ from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import bind, text
 from ppdm_sql.errors import no_records
-from ppdm_sql.lazy_dataclass import dataclass
 
 SAMPLE = 1000
 """Values of a column whose shape is looked at."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.statements import literal
-from ppdm_sql.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ppdm_sql.audit import printing
 from ppdm_sql.audit.exposure import Exposure
 from ppdm_sql.audit.model import ClassSizes, Counted, Finding, Group, Identifiable, Inferences, Risk, Titled
 from ppdm_sql.audit.profiling import Profile
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.notebook import in_html
 
 

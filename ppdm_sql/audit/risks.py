@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -11,7 +12,6 @@ from ppdm_sql.audit.model import ITSELF, ClassSizes, Risk
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind, render
 from ppdm_sql.errors import InvalidOption, InvalidSource
-from ppdm_sql.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -20,7 +20,6 @@ from ppdm_sql.cli.output import Format, notice
 from ppdm_sql.cli.progress import progress
 from ppdm_sql.cli.trace import traced
 from ppdm_sql.engine.opening import remove_database
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.options import OPTIONS, Form, Option
 from ppdm_sql.progress import Progress
 from ppdm_sql.sources import attachment, is_data_file

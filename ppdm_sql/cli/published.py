@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.quiet import on_commit
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import InvalidOption, PpdmError
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import parse, quote_name
 from ppdm_sql.release import CatalogueRow, Measured, Release, ReleasedColumn
 from ppdm_sql.release.catalogue import LOCATION, SHAPE

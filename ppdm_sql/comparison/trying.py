@@ -18,7 +18,6 @@ from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.top_down.generalize import GeneralizationRun
 from ppdm_sql.methods.top_down.loop import State
-from ppdm_sql.methods.top_down.remembering import Memory
 from ppdm_sql.methods.top_down.request import GeneralizeRequest
 from ppdm_sql.methods.top_down.run import RefinementRun
 from ppdm_sql.methods.top_down.suppress import SuppressionRun
@@ -28,8 +27,8 @@ from ppdm_sql.release.catalogue import SHAPE, CatalogueRow
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.version import __version__
 
-Shared = dict[tuple[object, ...], tuple[Atoms, Table, Memory]]
-"""The collapsed source, the source as it was read, and what was measured, by what they depend on."""
+Shared = dict[tuple[object, ...], tuple[Atoms, Table]]
+"""The collapsed source, and the source as it was read, by what they depend on."""
 
 
 class CollapsedRows(RefinementRun):
@@ -160,8 +159,8 @@ class GridRun:
         key = run.collapsed_over
         if key not in self._shared:
             atoms = run.read()
-            self._shared[key] = atoms, run.rows, Memory()
-        atoms, run.rows, run.memory = self._shared[key]
+            self._shared[key] = atoms, run.rows
+        atoms, run.rows = self._shared[key]
         return atoms
 
     def _numbers(self, draft: Draft, rows: Table, records: int) -> ReleaseNumbers:

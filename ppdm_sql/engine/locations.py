@@ -7,6 +7,7 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
@@ -15,7 +16,6 @@ from ppdm_sql.engine.names import Table, parse_table, plain_name
 from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.space import PRIVATE
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from ppdm_sql.engine.spark.session import SparkPlace

@@ -9,13 +9,13 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, MappingView, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import TypeGuard, TypeVar
 
 import sqlglot
 from sqlglot import exp
 
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, UnknownColumn, choices, kind_of
-from ppdm_sql.lazy_dataclass import dataclass
 
 Value = TypeVar("Value")
 

@@ -18,7 +18,6 @@ COMPOSED = {
     "binned": "Replaces the codes of the confidential values by those of their bins.",
     "binned_codes": "Numbers the bins that hold a value.",
     "bins": "Lists the bins.",
-    "by_attribute": "Measures the state after each of several candidates, by attribute, in one scan.",
     "children": "Gives the child of each record of the value that is specialized.",
     "chosen": "Picks the tied records that move, by a keyed hash.",
     "class_counts": "Counts the records of each value and class: the information gain follows from them.",
@@ -65,7 +64,6 @@ COMPOSED = {
     "freeze": "Writes the rows of the release, generalized or suppressed, in the order of what they show.",
     "grid": "Counts records, and those with a protected value, by the attributes that the requirements name.",
     "groups": "Counts the groups by confidential value.",
-    "held_counts": "Reads a small table of counts; the requirements are then measured on it in memory.",
     "histogram": "Counts the values by cell or category, and by class.",
     "identifiable": "Finds the records whose pattern occurs with one confidential value only.",
     "interval_nodes": "Finds for each value the narrowest interval that holds it.",
@@ -106,8 +104,8 @@ COMPOSED = {
     "shared_values": "Writes the columns that both parties hold, record by record.",
     "size": "Counts rows and records.",
     "source": "Fixes the rows that the run reads.",
+    "specializations": "Measures the state after each of several candidates that split a part.",
     "swapped": "Gives the records after the swaps.",
-    "sweep": "Measures the state after each of several candidates of different attributes in one scan.",
     "texts": "Writes the values of the masked attributes as text.",
     "thresholds": "Lists the confidences above which inferences are counted.",
     "ties": "Keeps the records for which a second choice costs little more than the best.",
@@ -120,7 +118,6 @@ COMPOSED = {
     "values": "Lists the values.",
     "verify": "Compares the release as it stands with what was recorded of it.",
     "widths": "Measures the width of each interval as a share of the widest.",
-    "within": "Measures the state after each candidate of one attribute in one scan.",
 }
 """Of the statements that are put together, as their shape depends on what was asked, by their step."""
 

@@ -8,6 +8,7 @@ place are its distinct combinations with their counts, which are worked out wher
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from sqlglot import exp
@@ -16,7 +17,6 @@ from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, aliased, free_name
 from ppdm_sql.engine.statements import Statement, bind, render
 from ppdm_sql.errors import PpdmError, UnknownTable
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.progress import Progress
 
 Query = Callable[[exp.Expression], exp.Expression]

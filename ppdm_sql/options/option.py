@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final
-
-from ppdm_sql.lazy_dataclass import dataclass
 
 
 class Form(Enum):

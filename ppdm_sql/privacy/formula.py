@@ -7,18 +7,11 @@ values. The same formula serves whole states and the parts that a candidate woul
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal
-
-from ppdm_sql.lazy_dataclass import dataclass
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from dataclasses import dataclass
+from typing import Literal
 
 Columns = Mapping[str, str]
 """The SQL that stands for each counted column, ``n`` among them; NULL or 0 records make no group."""
-OfCounts = Callable[[Mapping[str, "NDArray[np.int64]"]], "NDArray[np.int64] | NDArray[np.float64]"]
-"""Gives the numbers of groups that have records, by the counts of each column."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +23,12 @@ class Formula:
         columns: The counted columns that the formula needs.
         formula: Gives the SQL of a group's number; NULL where there is no group.
         settled: Gives the SQL of whether a group's number is 0 and stays so whatever it is split into.
-        of_counts: Gives the numbers of groups that are held in memory, the same to the last bit; None where
-            only the SQL does. For ``min`` and ``max``.
     """
 
     total: Literal["min", "max", "sum"]
     columns: tuple[str, ...]
     formula: Callable[[Columns], str]
     settled: Callable[[Columns], str] | None = None
-    of_counts: OfCounts | None = None
 
     def of(self, names: Columns) -> str:
         """Give the SQL of one group's number."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from dataclasses import dataclass
 
 from ppdm_sql.errors import RequirementSyntaxError
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.quoting import quote_name
 from ppdm_sql.privacy.reader import Reader

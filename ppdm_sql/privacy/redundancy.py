@@ -6,8 +6,8 @@ Columns and values are compared as written, so resolve the names first.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy.models.template import Template
 from ppdm_sql.privacy.requirement import Requirement
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 from ppdm_sql.errors import ColumnRoleError, InvalidOption
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy.limits import MOST_ASKED
 from ppdm_sql.privacy.quoting import Value, name_list, number_text, quote_name
 

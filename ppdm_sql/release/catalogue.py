@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +13,6 @@ from ppdm_sql.engine.faults import only_read
 from ppdm_sql.engine.names import Table, plain_name
 from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import InvalidOption, NameTaken, UnknownRelease
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.release.finding import find_listed
 from ppdm_sql.release.layout import SCHEMA, Shape, macro
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from sqlglot import exp
 
 from ppdm_sql.audit.moments import Moments
 from ppdm_sql.engine.names import Table, free_name
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import Requirement
 
 Bound = Literal["lower bound", "upper bound"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlglot import exp
@@ -11,7 +11,6 @@ from sqlglot import exp
 from ppdm_sql.audit.moments import Moments
 from ppdm_sql.audit.recorded_cut import RecordedCut
 from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.release.draft import Draft, ReleasedColumn
 
 SCHEMA = "ppdm"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -13,7 +14,6 @@ from ppdm_sql.engine.names import Table, alias, aliased, column, option_for
 from ppdm_sql.engine.statements import bind, literal, render, text
 from ppdm_sql.engine.types import read, read_exactly, wide_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.release.catalogue import CatalogueRow, parts
 from ppdm_sql.release.draft import ReleasedColumn
 from ppdm_sql.release.layout import Shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -10,7 +11,6 @@ from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.locations import RowsInParts, handed_type
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import render
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.release.layout import Shape
 
 MOST_OF_ONE = 100_000

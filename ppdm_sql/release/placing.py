@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -40,7 +40,6 @@ from ppdm_sql.engine.pending import has_pending
 from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.statements import literal, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, PpdmError
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.release.catalogue import LOCATION
 from ppdm_sql.release.layout import SCHEMA, Shape
 from ppdm_sql.release.placed_rows import PlacedRows, differing, in_parts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,6 @@ from ppdm_sql.engine import Engine, Rows
 from ppdm_sql.engine.names import resolve
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.notebook import in_html
 from ppdm_sql.privacy import Value, parse_all
 from ppdm_sql.progress import Progress, WarningProgress

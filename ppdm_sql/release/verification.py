@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import sqlglot
@@ -15,7 +16,6 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import column
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import parse_all
 from ppdm_sql.release.catalogue import LOCATION, CatalogueRow
 from ppdm_sql.release.integrity import false_bounds, integrity_faults

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal, DecimalException, Inexact, InvalidOperation, localcontext
 from itertools import pairwise
 
@@ -13,7 +14,6 @@ from ppdm_sql.engine.names import Table, option_for
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of, type_title
 from ppdm_sql.errors import InvalidOption, InvalidSource, said
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.taxonomy.model import ROOT, Taxonomy
 
 LEVELS = ("month", "quarter", "year", "decade")

@@ -6,11 +6,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TextIO
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.taxonomy import arx
 from ppdm_sql.taxonomy.building import counted, tree_of_edges, tree_of_mapping, tree_of_paths
 

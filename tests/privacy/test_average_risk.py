@@ -25,7 +25,6 @@ from privacy_models import (
 from ppdm_sql.audit import Finding
 from ppdm_sql.engine import Column
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, RequirementSyntaxError
-from ppdm_sql.methods.top_down import groupings
 from ppdm_sql.methods.two_party.ownership import Ownership
 from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.privacy import parse, parse_measure
@@ -83,12 +82,7 @@ def test_pruning_is_exact(rows: list[Row], risk: Fraction) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("large", [False, True])
-def test_releases_keep_it_and_say_what_they_reached(
-    method: str, large: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if large:  # candidates of several attributes are then read in one scan
-        monkeypatch.setattr(groupings, "WORTH_SWEEPING", 1)
+def test_releases_keep_it_and_say_what_they_reached(method: str) -> None:
     rows = table_of(1)
     release = released(rows, "average risk <= 10% on x, y", method)
     records = records_of(release, "x, y, cls")

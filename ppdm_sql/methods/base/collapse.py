@@ -14,6 +14,7 @@ Working tables made here, all temporary:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +24,6 @@ from ppdm_sql.engine import Column, Engine, statements
 from ppdm_sql.engine.count_column import check_counts
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.errors import InvalidSource, no_records
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.source import count_coded_records
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from ppdm_sql.engine.names import resolve
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, said
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.release import Treatment
 
 Treatments: TypeAlias = Sequence[tuple[Treatment, Sequence[str]]]

@@ -12,12 +12,12 @@ last one, so the records at both ends of a group are all that has to be put in o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.count_tables import sums
 from ppdm_sql.methods.top_down.grouping_sql import is_smallest_class

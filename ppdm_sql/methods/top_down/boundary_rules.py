@@ -7,6 +7,7 @@ for Classification Learning", IJCAI.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, option_for
 from ppdm_sql.engine.types import Kind, kind_of
 from ppdm_sql.errors import InvalidOption, said
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.top_down.interval_cuts import ClassHistogram

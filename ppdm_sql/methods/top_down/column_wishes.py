@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.engine.names import option_for, resolve_all
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, said
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.cuts import Cut
 

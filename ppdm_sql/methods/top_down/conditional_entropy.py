@@ -7,36 +7,17 @@ the quasi-identifier Q at the present cut and the others, P, at full detail.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Sequence
 
 import numpy as np
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
+from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
-from ppdm_sql.methods.top_down.groupings import CountedGrouping, Grouping
-from ppdm_sql.methods.top_down.remembering import Memory, RememberedGrouping
+from ppdm_sql.methods.top_down.groupings import CountedGrouping
 from ppdm_sql.methods.top_down.score import Gains
 from ppdm_sql.privacy.formula import Columns, Formula, sum_of
-
-MOST_KNOWN = 1 << 12
-"""Numbers whose logarithms are kept."""
-
-
-class _WholeGrouping(CountedGrouping):
-    """A grouping of which all candidates are measured in each state."""
-
-    def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
-        if (numbers := self.swept(cuts, candidates, formulas)) is not None:
-            return numbers
-        # Where those that specialize need a table of their own, it serves the disclosures too.
-        disjoint = [candidate for candidate in candidates if cuts[candidate[0]].disjoint]
-        if self.is_large and self.needs_table(cuts, disjoint, formulas):
-            return self.after_all(cuts, candidates, formulas)
-        return super().after(cuts, candidates, formulas)
 
 
 class ConditionalEntropy(Gains):
@@ -54,13 +35,11 @@ class ConditionalEntropy(Gains):
         attributes: Sequence[int],
         classes: int,
         horizon: Sequence[Codes],
-        memory: Memory | None = None,
     ) -> None:
         counted = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
         self._records = atoms.records
         self._formula = [class_entropy([f"p{j}" for j in range(len(counted))])]
-        found: Grouping = _WholeGrouping(engine, atoms, attributes, counted, horizon)
-        self._grouping = found if memory is None else RememberedGrouping(found, counted, memory)
+        self._grouping = CountedGrouping(engine, atoms, attributes, counted, horizon)
         self._state: list[Codes] = []
         self._known: dict[Candidate, float] = {}
 
@@ -120,36 +99,7 @@ def class_entropy(classes: Sequence[str]) -> Formula:
         rest = " - ".join([c["n"], *(c[v] for v in classes)])
         return f"greatest({', '.join([rest, *(c[v] for v in classes)])}) = {c['n']}"
 
-    def of_counts(counts: Mapping[str, Counts]) -> Floats:
-        whole = counts["n"]
-        rest = whole - sum((counts[v] for v in classes), np.zeros_like(whole))
-        each = times_log(rest)
-        for v in classes:
-            each = each + times_log(counts[v])
-        return np.maximum(times_log(whole) - each, 0.0)
-
-    return Formula("sum", ("n", *classes), formula, pure, of_counts)
-
-
-def times_log(numbers: Counts) -> Floats:
-    """Give x log2(x) of whole numbers, 0 for 0, with the logarithms that the engine takes.
-
-    Example:
-        >>> times_log(np.array([0, 1, 2, 8]))
-        array([ 0.,  0.,  2., 24.])
-    """
-    logarithms = _logarithms()
-    few = numbers < len(logarithms)
-    found = logarithms[np.where(few, numbers, 0)]
-    if not few.all():
-        # Of groups, few can be so large.
-        found[~few] = [math.log2(number) for number in numbers[~few].tolist()]
-    return np.asarray(numbers * found)
-
-
-@cache
-def _logarithms() -> Floats:
-    return np.array([math.log2(max(number, 1)) for number in range(MOST_KNOWN)])
+    return Formula("sum", ("n", *classes), formula, pure)
 
 
 def _times_log(number: str) -> str:

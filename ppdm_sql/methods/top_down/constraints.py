@@ -8,12 +8,12 @@ is dead for the whole run.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.errors import GuaranteeNotMet
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.privacy import Counts, Requirement
 from ppdm_sql.privacy.quoting import of_persons

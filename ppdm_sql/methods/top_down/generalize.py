@@ -347,7 +347,7 @@ class GeneralizationRun(RefinementRun):
         ):
             return KeptEntropy(*of, constraints, classes, self.horizon)
         places = range(len(self.attributes))
-        return ConditionalEntropy(*of, places, classes, self.horizon, self.memory)
+        return ConditionalEntropy(*of, places, classes, self.horizon)
 
     @property
     def gain_name(self) -> str:

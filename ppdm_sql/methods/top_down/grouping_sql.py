@@ -2,7 +2,6 @@
 
 States and candidates travel as parameters, lists that are looked up by code: ``$part<i>`` gives the part of
 attribute ``i`` that a code is in, ``$key<i>`` its share in the key of a group, a mixed-radix number.
-Candidates of several attributes at once: :mod:`~ppdm_sql.methods.top_down.swept_parts`.
 The examples are of the papers' bank customers by Job (``c0``) and Country (``c1``), under the template that
 nobody may be inferred to be discharged; ``p0`` counts those who are.
 """
@@ -219,68 +218,70 @@ def after_split(formula: Formula, whole: Mapping[str, str], parts: Sequence[Mapp
     return f"{formula.total}({worst}({', '.join(each)}))"
 
 
-def specializations_sql(counts: Table, keys: Keys, attribute: int, formulas: Sequence[Formula]) -> str:
-    """Measure the states after candidates of one attribute that split groups of their own, a row each.
+def specializations_sql(
+    counts: Table, keys: Keys, attributes: Sequence[int], formulas: Sequence[Formula]
+) -> str:
+    """Measure the states after candidates that split groups of their own, a row each.
 
-    ``$part`` numbers the parts of all candidates, -1 for none, and ``$candidate`` says whose a part is. The
-    keys are of the other attributes.
+    ``$part<i>`` numbers the parts of all candidates by code, -1 for none, and ``$candidate`` says whose a
+    part is. The counts by all that these tell apart are few rows; each attribute adds them up on its own.
 
     Example:
         >>> from ppdm_sql.engine.statements import formatted
         >>> from ppdm_sql.privacy import ValueCounts, parse
         >>> confidence = parse("Job -> Bankruptcy = Discharged <= 50%").formula(ValueCounts(["p0"]))
-        >>> print(formatted(specializations_sql(Table("counts"), [[1]], 0, [confidence])))
+        >>> print(formatted(specializations_sql(Table("counts"), [[1]], [0], [confidence])))
+        WITH coded AS (
+          SELECT
+            CAST(0 AS BIGINT) + $key1[c1 + 1] AS group0,
+            $part0[c0 + 1] AS part0,
+            CAST(SUM(n) AS BIGINT) AS n,
+            CAST(SUM(p0) AS BIGINT) AS p0
+          FROM "counts"
+          GROUP BY
+            group0,
+            part0
+        )
         SELECT
           candidate,
           MAX(p0 / NULLIF(n, 0))
         FROM (
           SELECT
             group0,
-            $candidate[part + 1] AS candidate,
+            $candidate[part0 + 1] AS candidate,
             CAST(SUM(n) AS BIGINT) AS n,
             CAST(SUM(p0) AS BIGINT) AS p0
-          FROM (
-            SELECT
-              CAST(0 AS BIGINT) + $key1[c1 + 1] AS group0,
-              $part[c0 + 1] AS part,
-              n,
-              p0
-            FROM "counts"
-          )
+          FROM coded
           WHERE
-            part >= 0
+            part0 >= 0
           GROUP BY
             group0,
-            part
+            part0
         ) AS parts
         GROUP BY
           candidate
     """
-    counted = needed(formulas)
-    numbered, groups = group_keys(keys)
-    coded = (
-        f"(SELECT {numbered}, $part[c{attribute} + 1] AS part, {', '.join(counted)} FROM {counts}) "
-        "WHERE part >= 0"
-    )
+    coded = coded_sql(counts, keys, {"part": attributes}, formulas)
+    read_again = "MATERIALIZED " * (len(attributes) > 1)
+    numbers = (_after_splits(keys, f"part{i}", formulas) for i in attributes)
+    return f"WITH coded AS {read_again}({coded}) {' UNION ALL '.join(numbers)}"
+
+
+def _after_splits(keys: Keys, part: str, formulas: Sequence[Formula]) -> str:
+    """Write the numbers of the states after the candidates whose parts a column numbers."""
+    counted, groups = needed(formulas), group_keys(keys)[1]
     parts = (
-        f"SELECT {groups}, $candidate[part + 1] AS candidate, {sums(counted)} "
-        f"FROM {coded} GROUP BY {groups}, part"
+        f"SELECT {groups}, $candidate[{part} + 1] AS candidate, {sums(counted)} "
+        f"FROM coded WHERE {part} >= 0 GROUP BY {groups}, {part}"
     )
-    return after_splits(parts, groups, counted, formulas)
-
-
-def after_splits(parts: str, groups: str, counted: Sequence[str], formulas: Sequence[Formula]) -> str:
-    """Write the numbers of the states after candidates, from the parts that they make of each group."""
+    if all(formula.total != "sum" for formula in formulas):
+        return f"SELECT candidate, {', '.join(totals(formulas))} FROM ({parts}) AS parts GROUP BY candidate"
     names = {c: c for c in counted}
-    if any(formula.total == "sum" for formula in formulas):
-        after = ", ".join(f"sum({formula.of(names)}) AS after_{j}" for j, formula in enumerate(formulas))
-        falls = ", ".join(f"sum({formula.of(names)} - after_{j})" for j, formula in enumerate(formulas))
-        summed = sums(counted)
-        whole = f"SELECT candidate, {summed}, {after} FROM ({parts}) AS parts GROUP BY {groups}, candidate"
-        but_settled = unsettled(counted, formulas)
-        return f"SELECT candidate, {falls} FROM ({whole}) AS groups{but_settled} GROUP BY candidate"
-    numbers = ", ".join(totals(formulas))
-    return f"SELECT candidate, {numbers} FROM ({parts}) AS parts GROUP BY candidate"
+    after = ", ".join(f"sum({formula.of(names)}) AS after_{j}" for j, formula in enumerate(formulas))
+    falls = ", ".join(f"sum({formula.of(names)} - after_{j})" for j, formula in enumerate(formulas))
+    whole = f"SELECT candidate, {sums(counted)}, {after} FROM ({parts}) AS parts GROUP BY {groups}, candidate"
+    but_settled = unsettled(counted, formulas)
+    return f"SELECT candidate, {falls} FROM ({whole}) AS groups{but_settled} GROUP BY candidate"
 
 
 def path_sql(counts: Table, keys: Keys, attribute: int, formulas: Sequence[Formula]) -> str:

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ppdm_sql.engine import Engine, Rows
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.boundaries import GroupsByValue
-from ppdm_sql.methods.top_down.coded_candidates import by_attribute_sql, coded_disclosures_sql
 from ppdm_sql.methods.top_down.count_tables import (
     Counted,
     CountTable,
@@ -29,15 +28,11 @@ from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts
 from ppdm_sql.methods.top_down.grouping_sql import (
     by_value_sql,
     chain_sql,
-    coded_sql,
     disclosures_sql,
-    needed,
     path_sql,
     specializations_sql,
     totals,
 )
-from ppdm_sql.methods.top_down.swept_counts import MOST_WORDS, PartsInMemory
-from ppdm_sql.methods.top_down.swept_parts import SweptParts, sweep_sql
 from ppdm_sql.privacy import Formula
 
 KEY_BITS = 62
@@ -47,12 +42,6 @@ WORTH_SHRINKING, WORTH_PROJECTING = 2000, 20_000
 SHRINK_BELOW, MOST_COMBINATIONS = 0.3, 8
 """Merge values when the product of the live domain sizes falls below this share of what it is, and below so
 many times the rows: a product far above the rows says nothing of them."""
-WORTH_SWEEPING, MOST_SUMS = 5000, 16
-"""Rows from which on the candidates of all attributes are asked about at once, and sums with a condition that
-are cheaper than an aggregation for each attribute."""
-WORTH_SEPARATING = 100_000
-"""Rows from which on an aggregation for each attribute is cheaper than one of the parts of all of them, and a
-scan with many sums than a table made for the candidates."""
 
 
 class Grouping(ABC):
@@ -62,11 +51,6 @@ class Grouping(ABC):
     """Positions of the attributes that group, in the order of the run."""
     groups: int = 1
     """Groups of the first state measured last: what measuring one more state costs."""
-
-    @property
-    def is_large(self) -> bool:
-        """Whether candidates of several attributes are better measured in one scan than in one each."""
-        return False
 
     @abstractmethod
     def identity(self, cuts: Cuts) -> tuple[int, ...]:
@@ -168,12 +152,7 @@ class CountedGrouping(Grouping):
         self._horizon = {i: horizon[i] for i in self.attributes}
         self._base = count_table(engine, atoms, self._coarse(), counted)
         self._projections: list[CountTable] = []
-        self._by_parts = PartsInMemory(engine, atoms.counted)
         self._within_reach: dict[int, Cut] = {}  # by identity; kept, so that no other cut gets its number
-
-    @property
-    def is_large(self) -> bool:
-        return self._base.rows >= WORTH_SWEEPING
 
     def identity(self, cuts: Cuts) -> tuple[int, ...]:
         return tuple(id(cuts[attribute]) for attribute in self.attributes)
@@ -218,12 +197,17 @@ class CountedGrouping(Grouping):
     def after_specializations(
         self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
     ) -> Floats:
-        if (numbers := self.swept(cuts, candidates, formulas)) is not None:
-            return numbers
-        (attribute, _), *others = candidates
-        if any(other != attribute for other, _ in others):
-            return self._sweep(cuts, candidates, formulas)
-        return self._within(cuts, attribute, [candidate for _, candidate in candidates], formulas)
+        parts = {a: np.full(len(cuts[a].parts), -1) for a, _ in candidates}
+        owner = list[int]()
+        for number, (attribute, candidate) in enumerate(candidates):
+            for codes in cuts[attribute].split(candidate):
+                parts[attribute][codes] = len(owner)
+                owner.append(number)
+        counts, keys, params = self._present(cuts, parts, grouped=len(parts) > 1)
+        params |= {f"part{i}": part[counts.values[i]].tolist() for i, part in parts.items()}
+        text = specializations_sql(counts.table, keys, list(parts), formulas)
+        rows = self._engine.query(text, {**params, "candidate": owner}, step="specializations")
+        return by_candidate(rows, len(candidates), len(formulas))
 
     def path(
         self, cuts: Cuts, attribute: int, disclosed: Sequence[int], formulas: Sequence[Formula]
@@ -250,97 +234,6 @@ class CountedGrouping(Grouping):
         rows = counted_rows_sql(self._atoms.table, self._counted)
         text, groups = by_value_sql(f"({rows})", keys, attribute, coded, self._base.counted)
         return GroupsByValue(text, groups, params | own, np.arange(len(part)))
-
-    def _within(
-        self, cuts: Cuts, attribute: int, candidates: Sequence[int], formulas: Sequence[Formula]
-    ) -> Floats:
-        """Measure the states after candidates of one attribute; one scan."""
-        part, owner = numbered_parts(cuts[attribute], candidates)
-        counts, keys, params = self._present(cuts, {attribute: part}, grouped=False)
-        params |= {"part": part[counts.values[attribute]].tolist(), "candidate": owner}
-        text = specializations_sql(counts.table, keys, attribute, formulas)
-        rows = self._engine.query(text, params, step="within")
-        return by_candidate(rows, len(candidates), len(formulas))
-
-    def _sweep(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
-        """Measure the states after candidates of several attributes; one scan."""
-        if self.needs_table(cuts, candidates, formulas):
-            return self.after_all(cuts, candidates, formulas)
-        counts, keys, params, parts = self._swept_parts(cuts, candidates)
-        text, own = sweep_sql(counts.table, keys, parts, formulas)
-        (row,) = self._engine.query(text, params | own, step="sweep")
-        return np.array(row, dtype=np.float64).reshape(len(candidates), len(formulas))
-
-    def swept(
-        self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
-    ) -> Floats | None:
-        """Measure the states after candidates of any sort in one scan, and the rest in memory.
-
-        Returns:
-            What :meth:`after` gives; None where the database is to do it: not all formulas are of counts, or
-            there may be many groups or many sums.
-        """
-        if not (self.is_large and self._by_parts.serves(len(candidates), formulas)):
-            return None
-        # Parts of one attribute are looked up together where they are counted in one word.
-        order = sorted(range(len(candidates)), key=lambda row: candidates[row][0])
-        counts, keys, params, parts = self._swept_parts(cuts, [candidates[row] for row in order])
-        # What is taken out leaves a rest that has no number; of what is split, the last part needs none.
-        taken = [(a, made[:-1] if cuts[a].disjoint else made) for a, made in parts.of_candidates]
-        parts = SweptParts(taken, parts.of_code, counts.records)
-        radices = {i: int(cuts[i].parts.max()) + 1 for key in keys for i in key}
-        found = self._by_parts.measure(counts, keys, params, parts, radices, formulas)
-        return None if found is None else found[np.argsort(order)]
-
-    def needs_table(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> bool:
-        """Whether candidates of several attributes have too many parts to be measured in one row."""
-        sums = sum(len(cuts[a].split(candidate)) - 1 for a, candidate in candidates) * len(needed(formulas))
-        few = MOST_SUMS if self._base.rows < WORTH_SEPARATING else MOST_WORDS
-        return sums > few and len({attribute for attribute, _ in candidates}) > 1
-
-    def after_all(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
-        """Measure the states after candidates of any attributes; one scan, then some of what it leaves."""
-        split = {i: np.full(len(cuts[i].parts), -1) for i in dict(candidates)}
-        owner = list[int]()
-        for number, (attribute, candidate) in enumerate(candidates):
-            parts = cuts[attribute].split(candidate)
-            if not cuts[attribute].disjoint:
-                split[attribute][parts[0]] = number
-                continue
-            for codes in parts:
-                split[attribute][codes] = len(owner)
-                owner.append(number)
-        counts, keys, params = self._present(cuts, split)
-        made = {"part" if cuts[i].disjoint else "candidate": list[int]() for i in split}
-        for i, numbers in split.items():
-            sort = "part" if cuts[i].disjoint else "candidate"
-            made[sort].append(i)
-            params[f"{sort}{i}"] = numbers[counts.values[i]].tolist()
-        coded = self._engine.materialize("coded", coded_sql(counts.table, keys, made, formulas), params)
-        listed = self._base.rows < WORTH_SEPARATING
-        text = by_attribute_sql(coded, keys, made["part"], formulas, listed=listed)
-        rows = [*self._engine.query(text, {"candidate": owner}, step="by_attribute")]
-        if "candidate" in made:
-            text = coded_disclosures_sql(coded, keys, made["candidate"], formulas)
-            rows += self._engine.query(text, step="beside")
-        self._engine.discard(coded)
-        return by_candidate(rows, len(candidates), len(formulas))
-
-    def _swept_parts(
-        self, cuts: Cuts, candidates: Sequence[Candidate]
-    ) -> tuple[CountTable, list[list[int]], dict[str, object], SweptParts]:
-        """Number the parts of candidates, beside what :meth:`_present` gives to measure them on."""
-        part = {i: np.full(len(cuts[i].parts), -1) for i in dict(candidates)}
-        numbers, made = list[tuple[int, range]](), 0
-        for attribute, candidate in candidates:
-            parts = cuts[attribute].split(candidate)
-            numbers.append((attribute, range(made, made + len(parts))))
-            for number, codes in enumerate(parts, start=made):
-                part[attribute][codes] = number
-            made += len(parts)
-        counts, keys, params = self._present(cuts, part)
-        of_code = {i: codes[counts.values[i]] for i, codes in part.items()}
-        return counts, keys, params, SweptParts(numbers, of_code, counts.records)
 
     def _present(
         self, cuts: Cuts, split: Mapping[int, Codes], *, grouped: bool = True

@@ -12,7 +12,7 @@ that breaks the share is not valid now, and not dead.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, said
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.privacy import Counts, Formula

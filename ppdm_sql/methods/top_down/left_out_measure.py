@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, value_counts
 from ppdm_sql.methods.top_down.boundaries import invalid_boundaries
@@ -104,12 +104,16 @@ class SweptGrouping(CountedGrouping):
     def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
         """Measure the state after each candidate: its own numbers, shape (candidates, formulas); one scan."""
         # Parts that leave a rest come first, as a limit is planned faster than a list of what each is.
-        order = sorted(range(len(candidates)), key=lambda row: cuts[candidates[row][0]].disjoint)
-        counts, keys, params, parts = self._swept_parts(cuts, [candidates[row] for row in order])
-        owners = [row for row, (_, made) in zip(order, parts.of_candidates, strict=True) for _ in made]
-        params |= {f"part{i}": of_code.tolist() for i, of_code in parts.of_code.items()}
+        part, owners = {a: np.full(len(cuts[a].parts), -1) for a, _ in candidates}, list[int]()
+        for row in sorted(range(len(candidates)), key=lambda row: cuts[candidates[row][0]].disjoint):
+            attribute, candidate = candidates[row]
+            for codes in cuts[attribute].split(candidate):
+                part[attribute][codes] = len(owners)
+                owners.append(row)
+        counts, keys, params = self._present(cuts, part)
+        params |= {f"part{i}": codes[counts.values[i]].tolist() for i, codes in part.items()}
         params |= {"candidate": owners, "taken": sum(not cuts[a].disjoint for a, _ in candidates)}
-        text = states_sql(counts.table, keys, list(parts.of_code), formulas)
+        text = states_sql(counts.table, keys, list(part), formulas)
         rows = self._engine.query(text, params | {"candidates": len(candidates)}, step="states")
         return by_candidate(rows, len(candidates), len(formulas))
 
@@ -152,10 +156,6 @@ class AllowedMeasure(GroupingMeasure):
     @property
     def groups(self) -> int:
         return max(grouping.groups for grouping in self._groupings)
-
-    @property
-    def is_large(self) -> bool:
-        return False
 
     def detail(self) -> Floats:
         pairs = zip(self._groupings, self._formulas, strict=True)

@@ -6,9 +6,9 @@ Rows of counts carry ``state`` and, for each grouping, the keys of the class tha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ppdm_sql.engine.names import Table
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.top_down.grouping_sql import Keys, coded_sql, disclosed, group_keys, needed
 from ppdm_sql.methods.top_down.left_out import ClassRule, broken
 from ppdm_sql.privacy import Formula

@@ -43,8 +43,6 @@ FEW = 16
 PATH, BEHIND = 1 << 16, 64
 """How many disclosures of one attribute are measured in one statement, where the last guess came true, and
 how many of them count that come after one that changes a number: they were ordered as if none did."""
-SWEPT = 8
-"""How many candidates of different attributes are measured in one batch."""
 AHEAD = 20_000
 """Groups, over all states, that a chain may cost; a wrong guess must stay cheap on large tables."""
 
@@ -133,8 +131,10 @@ class Refinement:
         """Find the best valid candidate of the present state, measured in it; None if there is none."""
         if self._constraints.repairable:
             self._reopen()
+        if self._constraints.repairable or not self._gains.local:
             while self._measure_all():  # a boundary that fell may have others in its place
                 pass
+        if self._constraints.repairable:
             self._refuse_broken()
         while True:
             if self._decided and not interrupted():
@@ -395,16 +395,13 @@ class Refinement:
     def _next_candidates(self, ranking: Ranking) -> list[Candidate]:
         """Pick candidates of the present state that were not measured in it: those that cost one statement.
 
-        They are all those of the best one's attribute, or the best of all attributes where that costs no
-        more; where candidates share a part, the best of them.
+        They are all those of the best one's attribute; where candidates share a part, the best of them.
         """
         cuts = self.state.cuts
         unknown = (c for c in ranking.ordered() if c not in self._measured.numbers)
         attribute, _ = ranking.winner
         if not cuts[attribute].disjoint:
             return list(islice((c for c in unknown if not cuts[c[0]].disjoint), self._batch))
-        if self._measure.is_large:
-            return list(islice((c for c in unknown if cuts[c[0]].disjoint), SWEPT))
         return [c for c in unknown if c[0] == attribute]
 
     def _measure_path(self, ranking: Ranking) -> bool:

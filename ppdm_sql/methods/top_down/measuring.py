@@ -16,10 +16,8 @@ from ppdm_sql.methods.top_down.conditional_entropy import class_entropy
 from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
-from ppdm_sql.methods.top_down.groupings import Grouping
-from ppdm_sql.methods.top_down.held_counts import HeldGrouping
+from ppdm_sql.methods.top_down.groupings import CountedGrouping, Grouping
 from ppdm_sql.methods.top_down.maskings import Masking
-from ppdm_sql.methods.top_down.remembering import Memory, RememberedGrouping
 from ppdm_sql.privacy import Counts, Formula, PopulationTable, ValueCounts
 from ppdm_sql.privacy.formula import sum_of
 
@@ -57,7 +55,6 @@ class GroupingMeasure:
         horizon: For each attribute, the parts that the first states can tell apart.
         classes: Position of the class attribute, where :meth:`information` will be asked.
         maskings: Of the attributes, where populations are counted.
-        memory: What other runs over the same atoms have measured, and will.
 
     Cost: one scan of the atoms per grouping, then one scan of its table of counts per batch.
     """
@@ -73,10 +70,9 @@ class GroupingMeasure:
         horizon: Sequence[Codes],
         classes: int | None = None,
         maskings: Sequence[Masking] = (),
-        memory: Memory | None = None,
     ) -> None:
         self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
-        self._maskings, self._memory = maskings, memory
+        self._maskings = maskings
         self._constraints, self._size = constraints.all, len(constraints.all)
         self._lasting = constraints.lasting
         self._measured: list[MeasuredGrouping] = []
@@ -135,18 +131,12 @@ class GroupingMeasure:
 
     def grouping(self, attributes: Sequence[int], counted: Sequence[Counted]) -> Grouping:
         """Make what measures the groups of some attributes."""
-        found = HeldGrouping(self._engine, self._atoms, attributes, counted, self._horizon)
-        return found if self._memory is None else RememberedGrouping(found, counted, self._memory)
+        return CountedGrouping(self._engine, self._atoms, attributes, counted, self._horizon)
 
     @property
     def groups(self) -> int:
         """Groups of the first state of the last chain: what measuring one more state costs."""
         return max(measured.grouping.groups for measured in self._measured)
-
-    @property
-    def is_large(self) -> bool:
-        """Whether measuring the candidates of all attributes costs about as much as those of one."""
-        return all(measured.grouping.is_large for measured in self._measured)
 
     def detail(self) -> Floats:
         """Measure the source itself, in which nothing is masked."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ppdm_sql.audit.labels import Shows
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.code_mapping import runs_of
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.base.released_rows import MaskedAtoms

@@ -61,10 +61,6 @@ class PersonGrouping(CountedGrouping):
 
     _people: Table | None
 
-    @property
-    def is_large(self) -> bool:
-        return False  # a scan serves the candidates of one attribute
-
     def detail(self, formulas: Sequence[Formula]) -> Floats:
         names = [f"c{i}" for i in self.attributes]
         people = f"({people_sql(self._atoms.table, names, self._values)})"

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes
 from ppdm_sql.methods.top_down.cuts import ClosedCut, Cut
 from ppdm_sql.methods.top_down.interval_cuts import IntervalCut

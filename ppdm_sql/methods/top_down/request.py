@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.request import Request
 from ppdm_sql.privacy import Requirement
 from ppdm_sql.taxonomy.model import Taxonomy

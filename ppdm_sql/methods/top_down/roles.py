@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.names import resolve
 from ppdm_sql.engine.person_columns import person_columns
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.privacy import Requirement

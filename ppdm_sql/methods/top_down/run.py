@@ -50,7 +50,6 @@ from ppdm_sql.methods.top_down.outcome import (
     tree_rows,
 )
 from ppdm_sql.methods.top_down.protected_values import check_absent, constraints_of
-from ppdm_sql.methods.top_down.remembering import Memory
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.methods.top_down.roles import RefinementRoles, assign_roles, sensitive_columns
 from ppdm_sql.methods.top_down.score import Gains, InformationGain, Rounding, nine_digits
@@ -69,8 +68,6 @@ class RefinementRun(Run[State]):
     roles: RefinementRoles
     condition: Sequence[str] = ()
     """Columns at full detail that gains depend on, beside those of the requirements."""
-    memory: Memory | None = None
-    """What runs over the same collapsed source have measured, where there are several."""
     atoms: Atoms
     constraints: Constraints
     rows: Table
@@ -289,7 +286,7 @@ class RefinementRun(Run[State]):
             from ppdm_sql.methods.top_down.person_counts import PersonMeasure
 
             return PersonMeasure(*of)
-        return GroupingMeasure(*of, self.memory)
+        return GroupingMeasure(*of)
 
     @cached_property
     def horizon(self) -> list[Codes]:
@@ -304,11 +301,10 @@ class RefinementRun(Run[State]):
 
     def masking(self, position: int, name: str) -> Masking:
         """Choose the masking of an attribute; one that may not be masked is fixed."""
-        known = self._known if self.memory is None else self.memory.counts
-        if position not in known:
+        if position not in self._known:
             held = [place for place in range(len(self.attributes)) if self.atoms.coded[place].size]
-            known.update(counts_by_class(self.engine, self.atoms, held, self.classes))
-        counts = known[position]
+            self._known.update(counts_by_class(self.engine, self.atoms, held, self.classes))
+        counts = self._known[position]
         if name in self.roles.masking:
             return self.mask(position, name, counts)
         return Fixed(self.atoms.coded[position], counts)

@@ -6,13 +6,14 @@ single category of age 90 or older"; statistical offices call it top and bottom 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import option_for
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.top_down.interval_cuts import ClassHistogram

@@ -7,12 +7,12 @@ section 3; Wang, Fung, Dong 2005, slides 11 to 13.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.score import total_entropy

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.formula import Formula, ValueCounts
 from ppdm_sql.privacy.limits import MOST_RECORDS
@@ -88,7 +87,7 @@ class KAnonymity(ClassRequirement):
 
     def formula(self, values: ValueCounts) -> Formula:
         """The records of the smallest class."""
-        return Formula(self.worst, ("n",), lambda c: f"nullif({c['n']}, 0)", of_counts=lambda c: c["n"])
+        return Formula(self.worst, ("n",), lambda c: f"nullif({c['n']}, 0)")
 
     def search_limit(self, records: int) -> float:
         return float(min(self.k, MOST_RECORDS))

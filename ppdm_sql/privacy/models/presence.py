@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from ppdm_sql.errors import InvalidOption, InvalidSource
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
 from ppdm_sql.privacy.limits import FINEST, SHARES, at_most, rounded_up

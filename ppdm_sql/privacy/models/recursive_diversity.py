@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
 from ppdm_sql.privacy.limits import LARGEST, MOST_RECORDS, below, rounded_up

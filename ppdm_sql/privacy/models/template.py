@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.lazy_dataclass import dataclass
 from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.formula import Formula, ValueCounts
 from ppdm_sql.privacy.limits import FINEST, at_most, rounded_up
@@ -137,7 +136,6 @@ class Template(Requirement):
             self.worst,
             ("n", protected),
             lambda c: f"{c[protected]} / nullif({c['n']}, 0)",
-            of_counts=lambda c: c[protected] / c["n"],
         )
 
     def search_limit(self, records: int) -> float:

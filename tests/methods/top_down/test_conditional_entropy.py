@@ -7,19 +7,15 @@ from unittest import mock
 
 import duckdb
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
-from ppdm_sql.methods.top_down.coded_candidates import by_attribute_sql
 from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.generalize import generalize
 from ppdm_sql.methods.top_down.groupings import CountedGrouping
 from ppdm_sql.methods.top_down.request import GeneralizeRequest
-from ppdm_sql.methods.top_down.swept_counts import numbers_of_parts
-from ppdm_sql.methods.top_down.swept_parts import sweep_sql
 from ppdm_sql.privacy import Formula
 from ppdm_sql.progress import SilentProgress
 
@@ -51,35 +47,20 @@ def test_a_gain_is_measured_once_a_state_though_boundaries_fall_in_it() -> None:
     assert len(asked) == len(set(asked))
 
 
-@pytest.mark.parametrize(
-    ("rows", "groups", "words"),
-    [(100_000, 0, 0), (0, 0, 0), (0, 0, 1000), (0, 1000, 1000)],
-    ids=["listed", "by column", "swept", "in memory"],
-)
-def test_gains_of_all_columns_measured_together_are_those_measured_column_by_column(
-    rows: int, groups: int, words: int
-) -> None:
-    groupings, memory = "ppdm_sql.methods.top_down.groupings", "ppdm_sql.methods.top_down.swept_counts"
-    with mock.patch(f"{groupings}.WORTH_SWEEPING", 10**6):
+def test_gains_of_all_columns_measured_together_are_those_measured_column_by_column() -> None:
+    measured = CountedGrouping.after
+
+    def by_column(
+        self: CountedGrouping, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
+    ) -> NDArray[np.float64]:
+        found = [measured(self, cuts, [candidate], formulas) for candidate in candidates]
+        return np.concatenate(found)
+
+    together = gains()
+    with mock.patch.object(CountedGrouping, "after", by_column):
         expected = gains()
-    with (
-        mock.patch(f"{groupings}.WORTH_SWEEPING", 0),
-        mock.patch(f"{groupings}.MOST_SUMS", 0),
-        mock.patch(f"{groupings}.MOST_WORDS", words),
-        mock.patch(f"{groupings}.WORTH_SEPARATING", rows),
-        mock.patch(f"{memory}.MOST_GROUPS", groups),
-        mock.patch(f"{groupings}.by_attribute_sql", side_effect=by_attribute_sql) as together,
-        mock.patch(f"{groupings}.sweep_sql", side_effect=sweep_sql) as swept,
-        mock.patch(f"{memory}.numbers_of_parts", side_effect=numbers_of_parts) as read,
-    ):
-        found = gains()
-    assert len(both := found.keys() & expected.keys()) > 30
-    assert [found[key] for key in both] == [expected[key] for key in both]
-    calls = [asked.call_count > 3 for asked in (together, swept, read)]
-    assert calls == [not words, bool(words and not groups), bool(groups)]
-    if not words:
-        assert max(len(attributes) for (_, _, attributes, _), _ in together.call_args_list) == 3
-        assert all(named == {"listed": rows > 0} for _, named in together.call_args_list)
+    assert len(together) > 30
+    assert together == expected
 
 
 def gains() -> dict[tuple[bytes, Candidate], float]:

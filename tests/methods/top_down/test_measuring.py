@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
@@ -40,13 +39,6 @@ EVERY_KIND = [
     "t <= 1 of Class on Job, Salary",
     "t <= 1 of Age on Job, Sex",
 ]
-
-
-@pytest.fixture(autouse=True, params=[-1, 1 << 14], ids=["in-database", "in-memory"])
-def held(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Measure all in the database, and what can be in memory."""
-    with mock.patch("ppdm_sql.methods.top_down.held_counts.WORTH_HOLDING", request.param):
-        yield
 
 
 @pytest.fixture
@@ -92,15 +84,11 @@ def states(cuts: Cuts) -> list[Cuts]:
     return found
 
 
-@pytest.mark.parametrize(("limit", "separating"), [(64, 100_000), (1, 100_000), (1, 0)])
-def test_candidates_measure_as_the_states_that_they_lead_to(
-    engine: Engine, limit: int, separating: int
-) -> None:
+@pytest.mark.parametrize("limit", [64, 1])
+def test_candidates_measure_as_the_states_that_they_lead_to(engine: Engine, limit: int) -> None:
     with (
-        mock.patch("ppdm_sql.methods.top_down.groupings.WORTH_SEPARATING", separating),
         mock.patch("ppdm_sql.methods.top_down.interval_cuts.HORIZON", limit),
         mock.patch("ppdm_sql.methods.top_down.interval_cuts.FEW", 0 if limit == 1 else 256),
-        mock.patch("ppdm_sql.methods.top_down.groupings.WORTH_SWEEPING", 0 if limit == 1 else 10**6),
     ):
         atoms = atoms_of(engine)
         recodings = recodings_of(engine, atoms)

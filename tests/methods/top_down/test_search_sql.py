@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from unittest import mock
 
 import duckdb
 import pytest
@@ -35,13 +34,6 @@ REQUIREMENTS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def measured_in_database() -> Iterator[None]:
-    """Hold no table of counts in memory, however small it is."""
-    with mock.patch("ppdm_sql.methods.top_down.held_counts.WORTH_HOLDING", -1):
-        yield
-
-
 @pytest.fixture
 def engine() -> Iterator[Engine]:
     with duckdb.connect(config={"threads": 1}) as connection:
@@ -59,9 +51,7 @@ STEPS = (
     "measure_path",
     "path",
     "beside",
-    "within",
-    "sweep",
-    "by_attribute",
+    "specializations",
     "texts",
     "labels",
     "cuts",

@@ -116,58 +116,50 @@ JOIN groups
 GROUP BY
   candidate;
 
-SELECT
-  MIN(LEAST(NULLIF(n_0, 0), NULLIF((
-    n - n_0
-  ), 0))),
-  MIN(LEAST(NULLIF(n_2, 0), NULLIF((
-    n - n_2
-  ), 0)))
-FROM (
+WITH coded AS MATERIALIZED (
   SELECT
-    n,
-    (
-      n_word0 >> 0
-    ) & 31 AS n_0,
-    (
-      n_word0 >> 5
-    ) & 31 AS n_2
-  FROM (
-    SELECT
-      CAST(SUM(n) AS BIGINT) AS n,
-      CAST(SUM(n * weight0) AS BIGINT) AS n_word0
-    FROM (
-      SELECT
-        0 AS group0,
-        CAST(CASE WHEN c1 < 2 THEN 1 ELSE 0 END AS BIGINT) + CAST(CASE WHEN c2 < 3 THEN 32 ELSE 0 END AS BIGINT) AS weight0,
-        n
-      FROM grid
-    )
-    GROUP BY
-      group0
-  )
-) AS groups;
-
+    0 AS group0,
+    [0, 0, 1][c1 + 1] AS part1,
+    [2, 2, 2, 3, 3, 3][c2 + 1] AS part2,
+    CAST(SUM(n) AS BIGINT) AS n
+  FROM grid
+  GROUP BY
+    group0,
+    part1,
+    part2
+)
 SELECT
   candidate,
   MIN(NULLIF(n, 0))
 FROM (
   SELECT
     group0,
-    [0, 0][part + 1] AS candidate,
+    [0, 0, 1, 1][part1 + 1] AS candidate,
     CAST(SUM(n) AS BIGINT) AS n
-  FROM (
-    SELECT
-      CAST(0 AS BIGINT) + [1, 2][c0 + 1] AS group0,
-      [0, 1, -1][c1 + 1] AS part,
-      n
-    FROM grid
-  )
+  FROM coded
   WHERE
-    part >= 0
+    part1 >= 0
   GROUP BY
     group0,
-    part
+    part1
+) AS parts
+GROUP BY
+  candidate
+UNION ALL
+SELECT
+  candidate,
+  MIN(NULLIF(n, 0))
+FROM (
+  SELECT
+    group0,
+    [0, 0, 1, 1][part2 + 1] AS candidate,
+    CAST(SUM(n) AS BIGINT) AS n
+  FROM coded
+  WHERE
+    part2 >= 0
+  GROUP BY
+    group0,
+    part2
 ) AS parts
 GROUP BY
   candidate;

@@ -73,26 +73,30 @@ GROUP BY
 ORDER BY
   state;
 
+WITH coded AS (
+  SELECT
+    0 AS group0,
+    [0, 0, 0, 1, 1, 1][c2 + 1] AS part2,
+    CAST(SUM(n) AS BIGINT) AS n
+  FROM grid_2
+  GROUP BY
+    group0,
+    part2
+)
 SELECT
   candidate,
   MIN(NULLIF(n, 0))
 FROM (
   SELECT
     group0,
-    [0, 0][part + 1] AS candidate,
+    [0, 0][part2 + 1] AS candidate,
     CAST(SUM(n) AS BIGINT) AS n
-  FROM (
-    SELECT
-      0 AS group0,
-      [0, 0, 0, 1, 1, 1][c2 + 1] AS part,
-      n
-    FROM grid_2
-  )
+  FROM coded
   WHERE
-    part >= 0
+    part2 >= 0
   GROUP BY
     group0,
-    part
+    part2
 ) AS parts
 GROUP BY
   candidate;
