@@ -59,6 +59,7 @@ ODD: list[Titled] = [
     ("wide", ("東京", "b"), [("a", 1), ("東京タワー", 2.5), ("e\u0301", 10**20)]),
     ("plain", ("[b]x[/b]", "t"), [("[red]", True), ("  spaces ", False), ("", float("nan"))]),
     ("long", ("text", "list"), [("x" * 500, ["a", None]), ("two\nlines", {"a": 1})]),
+    ("nested", ("what", "value"), [("read", {"path": "t.csv", "types": {f"c{n}": "INT" for n in range(9)}})]),
 ]
 
 
@@ -73,6 +74,20 @@ def test_a_file_gets_what_a_terminal_shows(tables: list[Titled], capsys: pytest.
     print_tables(tables, Format.table)
     expected = [line.rstrip() for line in drawn.getvalue().splitlines()]
     assert capsys.readouterr().out.splitlines() == expected
+
+
+def test_how_a_wide_file_was_read_is_shown_an_item_a_line(tmp_path: Path) -> None:
+    names, file, database = [f"column {n}" for n in range(40)], tmp_path / "t.csv", tmp_path / "x.duckdb"
+    file.write_text("\n".join([",".join(names), *[",".join("1" * 40)] * 5]) + "\n")
+    require = 'k >= 3 on "column 0"'
+    ppdm("generalize", database, file, "--require", require, "--class", "column 1", "--into", "z")
+    printed = ppdm("show", database, "z", "--all").stdout
+    about = printed[printed.index("release\n") : printed.index("notice")].splitlines()
+    assert {"types:", "column 39: BIGINT"} <= {line.strip() for line in about}
+    assert [line for line in about if len(line) > 100 and str(tmp_path) not in line and "─" not in line] == []
+    described = json.loads(ppdm("show", database, "z", "--format", "json").stdout)["release"]
+    (read,) = [row["value"] for row in described if row["what"] == "read"]
+    assert list(read["types"]) == names
 
 
 def test_control_characters_of_cells_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
