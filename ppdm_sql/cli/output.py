@@ -83,11 +83,10 @@ def shown(value: object) -> str:
     value = plain(value)
     if isinstance(value, list):
         return "; ".join(shown(item) for item in value)
-    if isinstance(value, (dict, bool)):
-        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, float):
         return f"{value:.6g}"
-    text = "NULL" if value is None else str(value)
+    as_json = isinstance(value, (dict, bool))
+    text = json.dumps(value, ensure_ascii=False) if as_json else "NULL" if value is None else str(value)
     return text if text.isprintable() else "".join(_printable(character) for character in text)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -90,9 +91,16 @@ def test_how_a_wide_file_was_read_is_shown_an_item_a_line(tmp_path: Path) -> Non
     assert list(read["types"]) == names
 
 
-def test_control_characters_of_cells_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    print_tables([("", ["a"], [["\x1b[2J\nb"]])], Format.table)
-    assert "\\x1b[2J\\nb" in capsys.readouterr().out
+@pytest.mark.parametrize("form", [Format.table, Format.markdown])
+@pytest.mark.parametrize("kind", [str, lambda text: [text], lambda text: {text: text}], ids="abc")
+def test_control_characters_of_cells_do_not_reach_the_terminal(
+    form: Format, kind: Callable[[str], object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = "\x1b[2J\nb\x9b\u061c\u200e\u200f\u202a\u202e\u2066\u2069"
+    print_tables([("", ["a"], [[kind(odd)], [kind(odd * 9)]])], form)
+    printed = capsys.readouterr().out
+    assert "\\u061c\\u200e\\u200f\\u202a\\u202e\\u2066\\u2069" in printed
+    assert printed.replace("\n", "").isprintable()
 
 
 def test_progress_prints_a_line_only_after_a_while(
