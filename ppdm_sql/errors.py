@@ -1,6 +1,7 @@
 """What can go wrong, one small class each.
 
-Every error is two sentences: what is wrong, and what to type. Neither ever holds a value of a cell.
+Every error is two sentences: what is wrong, and what to type. Neither ever holds a value of a cell,
+but for a label that stands in two places of a taxonomy.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import csv
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 LONG_LIST = 60
-"""Characters up to which a list stands on one line of a table."""
+"""Characters up to which a list or a mapping stands on one line of a table."""
 
 Titled = tuple[str, Sequence[str], Sequence[Sequence[Any]]]
 """A table to print: title, column names, rows."""
@@ -83,11 +83,10 @@ def shown(value: object) -> str:
     value = plain(value)
     if isinstance(value, list):
         return "; ".join(shown(item) for item in value)
-    if isinstance(value, (dict, bool)):
-        return json.dumps(value, ensure_ascii=False)
     if isinstance(value, float):
         return f"{value:.6g}"
-    text = "NULL" if value is None else str(value)
+    as_json = isinstance(value, (dict, bool))
+    text = json.dumps(value, ensure_ascii=False) if as_json else "NULL" if value is None else str(value)
     return text if text.isprintable() else "".join(_printable(character) for character in text)
 
 
@@ -164,15 +163,30 @@ def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
 
 
 def _in_lines(value: object) -> str:
-    """Write a long list of several words each with a line for each of them, everything else as a value."""
+    """Write a long list of several words each, or a long mapping, an item a line; all else as a value.
+
+    Example:
+        >>> print(_in_lines({"path": "jobs.csv", "types": {f"column {n}": "BIGINT" for n in (1, 2, 3)}}))
+        path: jobs.csv
+        types:
+          column 1: BIGINT
+          column 2: BIGINT
+          column 3: BIGINT
+    """
     text = shown(value)
-    if (
-        isinstance(value, (list, tuple))
-        and len(text) > LONG_LIST
-        and any(" " in shown(item) for item in value)
-    ):
+    if len(text) <= LONG_LIST:
+        return text
+    if isinstance(value, Mapping):
+        return "\n".join(_item(shown(key), item) for key, item in value.items())
+    if isinstance(value, (list, tuple)) and any(" " in shown(item) for item in value):
         return "\n".join(map(shown, value))
     return text
+
+
+def _item(key: str, value: object) -> str:
+    """Write an item of a mapping; what takes several lines stands below its key, moved in."""
+    lines = _in_lines(value).split("\n")
+    return f"{key}: {lines[0]}" if len(lines) == 1 else "\n  ".join([f"{key}:", *lines])
 
 
 def _all_numbers(values: Iterable[object]) -> bool:

@@ -21,7 +21,7 @@ from ppdm_sql.methods.trees.storing import Model
 from ppdm_sql.release import Release
 from ppdm_sql.report.charts import AFTER, BEFORE, COLOURS, Drawing
 from ppdm_sql.report.cost import class_information, measure_table
-from ppdm_sql.report.page import Numbers, Picture
+from ppdm_sql.report.page import Numbers, Picture, with_directions_shown
 from ppdm_sql.report.trees import drawn_tree, model_facts
 from ppdm_sql.report.words import Cell, Number, count, measure, several, span
 
@@ -203,7 +203,7 @@ def fragment(
     said = "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
     drawn = "".join(map(_figure, pictures))
     drawn = f'<div style="{STYLE}">{drawn}</div>' if drawn else ""
-    return f"<div>{said}{drawn}{''.join(_table(*one) for one in tables)}</div>"
+    return with_directions_shown(f"<div>{said}{drawn}{''.join(_table(*one) for one in tables)}</div>")
 
 
 def _table(title: str, numbers: Numbers) -> str:

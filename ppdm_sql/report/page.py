@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 INSTALL = "Install it with pip install 'ppdm-sql[report]'."
 
+_DIRECTIONS = {
+    code: f"\\u{code:04x}"
+    for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
+"""How characters that turn the direction of writing are shown."""
+
 
 @dataclass(frozen=True)
 class Numbers:
@@ -148,7 +154,18 @@ def html(page: Page) -> str:
     """
     style = _file("page.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return _templates().get_template("page.html.jinja").render(page=page, style=style, digest=digest)
+    written = _templates().get_template("page.html.jinja").render(page=page, style=style, digest=digest)
+    return with_directions_shown(written)
+
+
+def with_directions_shown(written: str) -> str:
+    r"""Show the characters that turn the direction of writing, which would reorder what stands around them.
+
+    Example:
+        >>> print(with_directions_shown("<p>a\u202eb</p>"))
+        <p>a\u202eb</p>
+    """
+    return written.translate(_DIRECTIONS)
 
 
 def _templates() -> Environment:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -31,6 +32,7 @@ PACKED = (".gz", ".zst")
 _SHEETS = (".xlsx", ".xls", ".ods")
 _HANDED_OVER = re.compile(r"/dev/(stdin|fd/\d+)|/proc/self/fd/\d+")
 """What the process was started with, in which a file is at no known place."""
+_STANDARD_INPUT = re.compile(r"/dev/(stdin|fd/0)|/proc/self/fd/0")
 _EXTENSION = re.compile(r"extension [\"'](\w+)", re.IGNORECASE)
 _STATUS = re.compile(r": (\d{3}) \(|\(HTTP ([1-9]\d\d)\b")
 _WILDCARDS = re.compile(r"[*?\[]")
@@ -107,6 +109,11 @@ def readable_twice(files: Sequence[str]) -> Iterator[list[str]]:
 
 def _copied(file: str, folder: Path, place: int) -> str:
     """Copy what a path gives, under a name that says what it holds: CSV where the path does not say."""
+    if sys.__stdin__ is None and _STANDARD_INPUT.fullmatch(file):  # its number may be another file's by now
+        raise InvalidSource(
+            f"{file!r} cannot be read: standard input is closed.",
+            "Give a file, or pipe records into /dev/stdin.",
+        )
     if stat.S_ISCHR(os.stat(file).st_mode):
         raise InvalidSource(
             f"{file!r} is a device, such as a terminal, and holds no records.",

@@ -1,6 +1,8 @@
 """Makes a tree of labels out of rows, pairs or a mapping, and says what keeps them from being one.
 
 Labels may be values of a sensitive column, so messages hold numbers of rows and counts, and no label.
+There is one exception: a label that stands in two places is named, in a file, a table or a mapping. Paths may
+be made of the values of a column, so they are refused by their numbers alone.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ppdm_sql.errors import InvalidOption
+from ppdm_sql.errors import InvalidOption, said
 
 Tree = tuple[tuple[str, ...], tuple[int, ...]]
 """Labels and parents of the nodes, depth-first."""
@@ -18,16 +20,21 @@ Children = Mapping[str, Sequence[str]]
 """The children of each label that has any, in their order."""
 
 _MOST_NUMBERS = 5
+_LONGEST = 60
+"""Characters of a label that a message can hold."""
 _ONE_PLACE = "Give every label one place in the tree; a group may not share its name with a value or a group."
 
 
-def tree_of_paths(rows: Iterable[tuple[int, Sequence[str]]], *, root: str, where: str) -> Tree:
+def tree_of_paths(
+    rows: Iterable[tuple[int, Sequence[str]]], *, root: str, where: str, named: bool = False
+) -> Tree:
     """Make a tree of rows that lead from a leaf to the root.
 
     Args:
         rows: The number of each row and its labels, most specific first.
         root: Label put on top where the rows do not end in a common one.
         where: What the numbers count, such as ``Row``.
+        named: Whether the message names a label that stands in two places.
 
     Raises:
         InvalidOption: The rows are no tree; the message gives their numbers.
@@ -37,12 +44,12 @@ def tree_of_paths(rows: Iterable[tuple[int, Sequence[str]]], *, root: str, where
         raise InvalidOption("The taxonomy has no rows.", "Give it a row for each value.")
     if len({path[-1] for _, path in paths}) != 1 or all(len(path) == 1 for _, path in paths):
         paths = [(number, path if path[-1] == root else [*path, root]) for number, path in paths]
-    returning = [number for number, path in paths if len(set(path)) < len(path)]
-    _refuse(returning, where, "a label stands there twice, with others between.")
-    parents = _parents_of_paths(paths, where)
+    returning = {number: _repeated(path)[0] for number, path in paths if len(set(path)) < len(path)}
+    _refuse_labels(returning, where, "a label", "stands there twice, with others between.", named=named)
+    parents = _parents_of_paths(paths, where, named=named)
     groups = set(parents.values())
-    clashing = [number for number, path in paths if path[0] in groups]
-    _refuse(clashing, where, "the first label is a group elsewhere.")
+    clashing = {number: path[0] for number, path in paths if path[0] in groups}
+    _refuse_labels(clashing, where, "the first label", "is a group elsewhere.", named=named)
     return _numbered(paths[0][1][-1], _children(parents.items()))
 
 
@@ -60,9 +67,10 @@ def tree_of_edges(pairs: Iterable[tuple[str, str | None]]) -> Tree:
     if missing:
         raise InvalidOption(f"The taxonomy has {counted(missing, 'row')} without a child.", "Fill them in.")
     if len(parents) < len(distinct):
-        twice = sum(count > 1 for count in Counter(child for child, _ in distinct).values())
+        twice = _repeated([child for child, _ in distinct])
         raise InvalidOption(
-            f"The taxonomy has {counted(twice, 'node')} with more than one parent.", _ONE_PLACE
+            f"The taxonomy has {counted(len(twice), 'node')} with more than one parent: {_named(twice)}.",
+            _ONE_PLACE,
         )
     return _rooted(parents)
 
@@ -86,9 +94,11 @@ def tree_of_mapping(mapping: Mapping[str, Any]) -> Tree:
     labels = [*mapping, *(child for child, _ in edges)]
     if not all(isinstance(label, str) for label in labels):
         raise InvalidOption("A label of the mapping is not a text.", "Write numbers as '1', '2'.")
-    repeated = len(labels) - len(set(labels))
+    repeated = _repeated(labels)
     if repeated:
-        raise InvalidOption(f"The mapping repeats {counted(repeated, 'label')}.", _ONE_PLACE)
+        raise InvalidOption(
+            f"The mapping repeats {counted(len(repeated), 'label')}: {_named(repeated)}.", _ONE_PLACE
+        )
     return _numbered(next(iter(mapping)), _children(edges))
 
 
@@ -113,6 +123,22 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 
+def _named(labels: Sequence[str]) -> str:
+    r"""Name the first of some labels, cut where it is long, with no control characters.
+
+    Example:
+        >>> _named(["Cook\n"]), _named(["Cook", "Clerk"])
+        ("'Cook\\n'", "'Cook' and 1 more")
+    """
+    first, more = labels[0], len(labels) - 1
+    text = said(first if len(first) <= _LONGEST else f"{first[:_LONGEST]}...")
+    return text + (f" and {more} more" if more else "")
+
+
+def _repeated(labels: Iterable[str]) -> list[str]:
+    return [label for label, times in Counter(labels).items() if times > 1]
+
+
 # -- rows -------------------------------------------------------------------------------------
 
 
@@ -123,18 +149,28 @@ def _path(number: int, row: Sequence[str], where: str) -> list[str]:
     return [label for place, label in enumerate(row) if not place or label != row[place - 1]]
 
 
-def _parents_of_paths(paths: Sequence[tuple[int, Sequence[str]]], where: str) -> dict[str, str]:
+def _parents_of_paths(
+    paths: Sequence[tuple[int, Sequence[str]]], where: str, *, named: bool
+) -> dict[str, str]:
     """Find the parent of each label; the rows must agree on it."""
     parents: dict[str, str] = {}
     first: dict[str, int] = {}
-    bad: set[int] = set()
+    bad: dict[int, str] = {}
     for number, path in paths:
         for child, parent in zip(path, path[1:], strict=False):
             first.setdefault(child, number)
             if parents.setdefault(child, parent) != parent:
-                bad |= {first[child], number}
-    _refuse(sorted(bad), where, "a label has different parents.")
+                bad.setdefault(first[child], child)
+                bad.setdefault(number, child)
+    _refuse_labels(bad, where, "a label", "has different parents.", named=named)
     return parents
+
+
+def _refuse_labels(found: Mapping[int, str], where: str, label: str, fault: str, *, named: bool) -> None:
+    """Refuse rows, if there are any, for a label in each that stands elsewhere, too."""
+    numbers = sorted(found)
+    names = _named(list(dict.fromkeys(found[n] for n in numbers))) if named and found else ""
+    _refuse(numbers, where, " ".join([label, *[f"({names})"] * bool(names), fault]))
 
 
 def _refuse(numbers: Sequence[int], where: str, fault: str) -> None:

@@ -113,7 +113,7 @@ class Taxonomy:
 
         Raises:
             InvalidOption: The file cannot be read, or its rows are no tree; the message gives the lines, and
-                never what they hold.
+                of what they hold only a label that stands in two places.
 
         Example:
             >>> import tempfile, pathlib
@@ -123,7 +123,8 @@ class Taxonomy:
             ...     Taxonomy.from_csv(file).paths()
             [('Janitor', 'Blue-collar', '*'), ('Mover', 'Blue-collar', '*'), ('Lawyer', '*')]
         """
-        return cls(*tree_of_paths(arx.read(path, delimiter), root=ROOT, where=f"{os.fspath(path)}, line"))
+        rows, where = arx.read(path, delimiter), f"{os.fspath(path)}, line"
+        return cls(*tree_of_paths(rows, root=ROOT, where=where, named=True))
 
     @classmethod
     def from_edges(cls, pairs: Iterable[tuple[str, str | None]]) -> Taxonomy:
@@ -134,7 +135,8 @@ class Taxonomy:
                 the order of their pairs.
 
         Raises:
-            InvalidOption: No root or several, two parents, a cycle, no child; the message gives counts.
+            InvalidOption: No root or several, two parents, a cycle, no child; the message gives counts, and
+                names a label with two parents.
 
         Example:
             >>> Taxonomy.from_edges([("Mover", "ANY"), ("Lawyer", "ANY")]).labels
@@ -150,7 +152,7 @@ class Taxonomy:
             mapping: Exactly one key, the root. An empty mapping or list, or None, makes a leaf.
 
         Raises:
-            InvalidOption: Several roots, a label that is no text or stands there twice.
+            InvalidOption: Several roots, a label that is no text or stands there twice; the latter is named.
 
         Example:
             >>> Taxonomy.from_dict({"ANY": {"A": ["x", "y"], "B": None}}).paths()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -59,6 +60,7 @@ ODD: list[Titled] = [
     ("wide", ("東京", "b"), [("a", 1), ("東京タワー", 2.5), ("e\u0301", 10**20)]),
     ("plain", ("[b]x[/b]", "t"), [("[red]", True), ("  spaces ", False), ("", float("nan"))]),
     ("long", ("text", "list"), [("x" * 500, ["a", None]), ("two\nlines", {"a": 1})]),
+    ("nested", ("what", "value"), [("read", {"path": "t.csv", "types": {f"c{n}": "INT" for n in range(9)}})]),
 ]
 
 
@@ -75,9 +77,30 @@ def test_a_file_gets_what_a_terminal_shows(tables: list[Titled], capsys: pytest.
     assert capsys.readouterr().out.splitlines() == expected
 
 
-def test_control_characters_of_cells_do_not_reach_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    print_tables([("", ["a"], [["\x1b[2J\nb"]])], Format.table)
-    assert "\\x1b[2J\\nb" in capsys.readouterr().out
+def test_how_a_wide_file_was_read_is_shown_an_item_a_line(tmp_path: Path) -> None:
+    names, file, database = [f"column {n}" for n in range(40)], tmp_path / "t.csv", tmp_path / "x.duckdb"
+    file.write_text("\n".join([",".join(names), *[",".join("1" * 40)] * 5]) + "\n")
+    require = 'k >= 3 on "column 0"'
+    ppdm("generalize", database, file, "--require", require, "--class", "column 1", "--into", "z")
+    printed = ppdm("show", database, "z", "--all").stdout
+    about = printed[printed.index("release\n") : printed.index("notice")].splitlines()
+    assert {"types:", "column 39: BIGINT"} <= {line.strip() for line in about}
+    assert [line for line in about if len(line) > 100 and str(tmp_path) not in line and "─" not in line] == []
+    described = json.loads(ppdm("show", database, "z", "--format", "json").stdout)["release"]
+    (read,) = [row["value"] for row in described if row["what"] == "read"]
+    assert list(read["types"]) == names
+
+
+@pytest.mark.parametrize("form", [Format.table, Format.markdown])
+@pytest.mark.parametrize("kind", [str, lambda text: [text], lambda text: {text: text}], ids="abc")
+def test_control_characters_of_cells_do_not_reach_the_terminal(
+    form: Format, kind: Callable[[str], object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = "\x1b[2J\nb\x9b\u061c\u200e\u200f\u202a\u202e\u2066\u2069"
+    print_tables([("", ["a"], [[kind(odd)], [kind(odd * 9)]])], form)
+    printed = capsys.readouterr().out
+    assert "\\u061c\\u200e\\u200f\\u202a\\u202e\\u2066\\u2069" in printed
+    assert printed.replace("\n", "").isprintable()
 
 
 def test_progress_prints_a_line_only_after_a_while(

@@ -190,6 +190,8 @@ def test_what_is_read_only_once_is_read_as_a_csv_file(
         ("printf 'a,b\\n1,Meier,3\\n' | run /dev/stdin", "Line 2 of /dev/stdin holds 3 value(s)"),
         ("printf '' | run /dev/stdin", "/dev/stdin is empty"),
         ("run /dev/stdin < /dev/null", "'/dev/stdin' is a device"),
+        ("run /dev/stdin <&-", "'/dev/stdin' cannot be read: standard input is closed"),
+        ("run /dev/fd/0 <&-", "'/dev/fd/0' cannot be read: standard input is closed"),
     ],
 )
 def test_what_is_read_only_once_is_named_in_errors_and_leaves_nothing(

@@ -123,13 +123,13 @@ def test_a_draft_of_an_unknown_column_or_over_a_file_is_refused(bank: Path, jobs
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("Cook;A;*\nClerk;A;*\nCook;B;*\n", "jobs.csv, lines 1, 3: a label has different parents"),
-        ("Cook;Clerk;*\nClerk;*\n", "line 2: the first label is a group"),
+        ("Potter;A;*\nClerk;A;*\nPotter;B;*\n", "jobs.csv, lines 1, 3: a label ('Potter') has"),
+        ("Cook;Weaver;*\nWeaver;*\n", "line 2: the first label ('Weaver') is a group"),
         ("Cook,Craft,*\n", "delimiter ';'"),
         ("", "no rows"),
     ],
 )
-def test_a_file_that_is_no_taxonomy_is_refused_without_its_labels(
+def test_a_file_that_is_no_taxonomy_is_refused_by_its_lines(
     bank: Path, jobs: Path, text: str, problem: str
 ) -> None:
     jobs.write_text(text)
@@ -138,11 +138,12 @@ def test_a_file_that_is_no_taxonomy_is_refused_without_its_labels(
     assert execute(bank, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'jobs'") == [(0,)]
 
 
-def test_the_traceback_of_a_refused_file_names_no_label(bank: Path, jobs: Path) -> None:
+def test_the_traceback_of_a_refused_file_names_one_label_at_most(bank: Path, jobs: Path) -> None:
     jobs.write_text("Cook;A;*\nClerk;A;*\nCook;B;*\n")
     result = ppdm("taxonomy", "show", bank, jobs, "--debug")
     assert "Traceback" in result.stderr
-    assert "Cook" not in result.stderr
+    assert "a label ('Cook') has different parents" in result.stderr
+    assert "Clerk" not in result.stderr
 
 
 def test_names_that_are_taken_or_of_nothing_are_refused(bank: Path, jobs: Path) -> None:

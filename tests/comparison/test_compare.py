@@ -26,7 +26,7 @@ STAFF: dict[str, Any] = {
     **QUIET,
 }
 JOB_AND_SALARY = ["Job", "Salary"]
-HOSTILE = "a \"b\"; <script>'x'"
+HOSTILE = "a \"b\"; <script>'x'\u202e"
 
 
 def staff(db: Database, **options: Any) -> Comparison:
@@ -225,6 +225,8 @@ def test_hostile_names_and_values_stay_text(tmp_path: Path) -> None:
     for text in (file.read_text(encoding="utf-8"), found._repr_html_()):
         assert "<script>" not in text
         assert "&lt;script&gt;" in text
+        assert "\u202e" not in text
+        assert "\\u202e" in text
 
 
 def test_a_frame_can_be_tried() -> None:

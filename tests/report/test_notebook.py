@@ -11,7 +11,7 @@ from report_pages import METHODS, QUIET, open_examples, release
 
 from ppdm_sql import Database
 
-HOSTILE = "<script>alert(1)</script>"
+HOSTILE = "<script>alert(1)</script>\u202e"
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +72,8 @@ def test_hostile_names_are_text(db: Database) -> None:
     model = db.train("hostile", class_column="good", mode="original", into="grown", **QUIET)
     for result in (made, audit, model):
         assert "<script" not in result._repr_html_()
+        assert "\u202e" not in result._repr_html_()
+    assert all("\\u202e" in result._repr_html_() for result in (made, audit))
 
 
 def test_a_release_in_a_notebook_holds_no_cell_of_its_source(db: Database) -> None:

@@ -19,6 +19,7 @@ from ppdm_sql.report import cost
 from ppdm_sql.report.sides import Bar
 from ppdm_sql.report.subject import Subject
 
+TURNS = "\u061c\u200e\u200f\u202a\u202e\u2066\u2069"
 HOSTILE = "\"><script>alert(1)</script><img src=x onerror='alert(2)'>&{{ 7 * 7 }}@title"
 
 
@@ -202,22 +203,25 @@ def test_a_release_that_was_touched_is_not_verified_on_its_page(tmp_path: Path) 
 
 def test_hostile_names_and_values_stay_text(tmp_path: Path) -> None:
     with duckdb.connect() as con:
-        quoted = HOSTILE.replace("'", "''")
-        name = '"' + HOSTILE.replace('"', '""') + '"'
+        hostile = HOSTILE + TURNS
+        quoted = hostile.replace("'", "''")
+        name = '"' + hostile.replace('"', '""') + '"'
         con.execute(
             f"CREATE TABLE {name} AS SELECT '{quoted}' || i % 3 AS {name}, if(i % 5 = 0, NULL, i % 4) AS b, "
             f"if(i % 2 = 0, '{quoted}', NULL) AS c FROM range(60) AS r (i)"
         )
         db = ppdm_sql.open(con)
         made = db.suppress(
-            HOSTILE, [f"k >= 5 on {name}, b"], class_column="c", into=f"{HOSTILE}safe", **QUIET
+            hostile, [f"k >= 5 on {name}, b"], class_column="c", into=f"{hostile}safe", **QUIET
         )
         for public in (False, True):
             file = tmp_path / "page.html"
             made.report(file, public=public, force=True, **QUIET)
             text = file.read_text(encoding="utf-8")
             found = Parts(text)
-            assert HOSTILE in "".join(found.texts)
+            assert HOSTILE + ascii(TURNS)[1:-1] in "".join(found.texts)
+            assert not set(TURNS) & set(text)
+            assert "\\u202e" in text[text.index("<svg") : text.rindex("</svg>")]
             assert not {tag for tag, _ in found.tags} & {"script", "img"}
             assert "49" not in re.findall(r"&amp;(.{2})", text)
 
