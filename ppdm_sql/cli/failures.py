@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,8 @@ Run = Callable[..., None]
 
 PIPE_CLOSED_EXIT, UNEXPECTED_EXIT = 141, 3
 IN_MEMORY = ":memory:"
+_FOLDED = re.compile(r"^(\w{2,}):/(?!/)")
+"""How an address begins that was taken for the path of a database."""
 _WITH_OPTIONS = {
     HIDDEN_WORDS: "Run again with --debug to see the engine's own words.",
     MORE_MEMORY: "Give more with --memory-limit, or fewer --threads.",
@@ -77,8 +80,9 @@ def _in_place(places: Sequence[str], words: Mapping[str, Any]) -> dict[str, Any]
     from ppdm_sql.sources import is_data_file, is_spreadsheet  # it brings the engine, which no help needs
 
     found = [words[place] for place in places if words[place] is not None]
-    if len(found) == len(places) - 1 and (is_data_file(str(found[0])) or is_spreadsheet(str(found[0]))):
-        found = [Path(IN_MEMORY), str(found[0]), *found[1:]]
+    first = _FOLDED.sub(r"\1://", str(found[0])) if found else ""
+    if len(found) == len(places) - 1 and (is_data_file(first) or is_spreadsheet(first)):
+        found = [Path(IN_MEMORY), first, *found[1:]]
     if len(found) < len(places):
         raise InvalidOption(
             f"{places[len(found)].upper()} is missing.",

@@ -51,6 +51,12 @@ def test_without_a_database_nothing_is_left_but_the_export(folder: Path) -> None
         assert "Next:" not in done.stderr
 
 
+def test_an_address_stands_alone_and_is_told_as_it_was_typed() -> None:
+    address = "https://127.0.0.1:1/visits.csv"
+    done = ppdm("audit", address, "--by", "sex")
+    assert done.exit_code != 0 and f"{address} " in done.stderr and "no file" not in done.stderr
+
+
 def test_a_file_alone_is_audited(folder: Path) -> None:
     done = ppdm("audit", "visits.csv", "--types", "zip=VARCHAR", "--require", "k on sex, zip")
     assert (done.exit_code, done.stderr) == (0, "")
