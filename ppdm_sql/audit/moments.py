@@ -29,7 +29,7 @@ class Moments(NamedTuple):
 
 
 def moments(engine: Engine, released: Table, names: Sequence[str]) -> dict[str, Moments]:
-    """Measure the finite numbers of columns; one scan of each."""
+    """Measure the finite numbers of columns; two scans of each."""
     found = {}
     for name in names:
         query = bind("audit/moments", tables={"released": released}, columns={"value": [name]})

@@ -1,4 +1,4 @@
-"""Measures the columns of numbers of a source, all in one scan."""
+"""Measures the columns of numbers of a source, all together."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sqlglot import exp
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import source_of
+from ppdm_sql.engine.types import double
 from ppdm_sql.release import Moments
 
 
@@ -79,18 +80,23 @@ def filtered(aggregate: exp.Expression, condition: exp.Expression | exp.Conditio
 
 
 def moments_of(engine: Engine, table: Table, names: Sequence[str]) -> dict[str, Moments]:
-    """Measure columns of finite numbers, NULL aside; one scan of the table, where it lives."""
+    """Measure columns of finite numbers, NULL aside; two scans of the table, where it lives.
+
+    Deviations are taken from the mean: of large numbers close to each other they would be lost in rounding.
+    """
     if not names:
         return {}
-    numbers: list[exp.Expression] = []
-    for value in map(as_double, names):
-        mean: exp.Expression = exp.Anonymous(this="favg", expressions=[value])
-        deviation = exp.StddevPop(this=value.copy())
-        numbers.append(exp.Count(this=value.copy()))
-        numbers += [exp.Coalesce(this=part, expressions=[exp.convert(0)]) for part in (mean, deviation)]
-    source = source_of(engine, table)
-    (found,) = source.aggregate(lambda rows: exp.select(*numbers).from_(rows), step="moments")
-    return {name: Moments(*found[3 * place : 3 * place + 3]) for place, name in enumerate(names)}
+    source, values = source_of(engine, table), [as_double(name) for name in names]
+    means: list[exp.Expression] = [exp.Anonymous(this="favg", expressions=[value]) for value in values]
+    counts = [exp.Count(this=value.copy()) for value in values]
+    (first,) = source.aggregate(lambda rows: exp.select(*counts, *means).from_(rows), step="means")
+    numbers, middles = first[: len(names)], [mean or 0.0 for mean in first[len(names) :]]
+    deviations = [
+        exp.StddevPop(this=value.copy() - double(mean)) for value, mean in zip(values, middles, strict=True)
+    ]
+    (second,) = source.aggregate(lambda rows: exp.select(*deviations).from_(rows), step="deviations")
+    parts = zip(names, numbers, middles, second, strict=True)
+    return {name: Moments(number, mean, deviation or 0.0) for name, number, mean, deviation in parts}
 
 
 def as_double(name: str) -> exp.Expression:

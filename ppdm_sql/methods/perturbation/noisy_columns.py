@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from ppdm_sql.methods.perturbation.noise import (
     NoiseSpec,
     Retain,
     resolve_noise,
+    rounding_of,
 )
 from ppdm_sql.methods.perturbation.noise_lookup import categories, is_whole
 from ppdm_sql.methods.perturbation.source_counts import outside_range, quantiles, unlisted_values
@@ -101,6 +103,17 @@ def _refuse_no_numbers(item: Column) -> None:
         )
 
 
+def _refuse_lost(item: Column, noise: AdditiveNoise, statistics: ColumnStatistics) -> None:
+    """Refuse noise whose grid is finer than that of floating-point numbers as large as the values."""
+    largest = max(abs(statistics.lower or 0.0), abs(statistics.upper or 0.0))
+    if not noise.rounded and math.ulp(largest) > rounding_of(noise):
+        raise InvalidSource(
+            f"Values of {item.name!r} are so large that their noise is lost in the last digits of a "
+            "floating-point number.",
+            "In a view subtract a number near to them, such as the start of the year, or give more noise.",
+        )
+
+
 @dataclass
 class _NoiseChoice:
     """Gives one column after the other its noise, once it is known to suit it."""
@@ -128,6 +141,7 @@ class _NoiseChoice:
         noise = resolve_noise(replace(asked, domain=self._domain(asked, item, statistics)))
         assert isinstance(noise, AdditiveNoise)
         self._refuse_outside(item, noise.domain.lower, noise.domain.upper, statistics)
+        _refuse_lost(item, noise, statistics)
         return NoisyColumn(item, noise, self._decimals(item, noise, statistics))
 
     def notice(self) -> None:

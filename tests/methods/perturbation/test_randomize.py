@@ -600,6 +600,21 @@ def test_a_view_needs_a_record(con: duckdb.DuckDBPyConnection) -> None:
     randomize(con, ["age=gaussian 5"], "v", record="id")
 
 
+@pytest.mark.parametrize("kind", ["gaussian", "uniform"])
+@pytest.mark.parametrize(
+    ("first", "scale"),
+    [("4611686018427387904", 1e10), ("1700000000000000000", 3.6e12), ("1700000000::DOUBLE", 1.0)],
+)
+def test_noise_on_large_numbers_that_lie_close_together_verifies(kind: str, first: str, scale: float) -> None:
+    with duckdb.connect() as con:
+        con.execute(f"CREATE TABLE t AS SELECT {first} + i AS n FROM range(2000) r(i)")
+        db = ppdm_sql.open(con)
+        made = db.randomize("t", noise=[f"n={kind} {scale!r}"], into="z", progress=False)
+        assert all(check.holds for check in made.verify().checks)
+        with pytest.raises(InvalidSource, match="'n' are so large that their noise is lost"):
+            db.randomize("t", noise=[f"n={kind} {scale / 1e6!r}"], into="lost", progress=False)
+
+
 def test_an_empty_table_is_refused(con: duckdb.DuckDBPyConnection) -> None:
     con.execute("CREATE TABLE nobody AS FROM t LIMIT 0")
     with pytest.raises(InvalidSource, match="no records"):
