@@ -51,7 +51,7 @@ def measured_rows(
         cells = records.cells(names, class_column)
         text = bind("comparison/class_entropy", tables={"cells": cells})
         ((bits,),) = engine.query(text, step="class_entropy")
-        entropy = float(bits)
+        entropy = float(f"{bits:.12g}")  # the last bits of a parallel sum depend on its order
     return ReleaseNumbers(
         records=collapsed.size[1],
         smallest_class=smallest,
