@@ -7,7 +7,7 @@ travel as parameters (:mod:`~ppdm_sql.methods.top_down.grouping_sql`).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -197,12 +197,7 @@ class CountedGrouping(Grouping):
     def after_specializations(
         self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
     ) -> Floats:
-        parts = {a: np.full(len(cuts[a].parts), -1) for a, _ in candidates}
-        owner = list[int]()
-        for number, (attribute, candidate) in enumerate(candidates):
-            for codes in cuts[attribute].split(candidate):
-                parts[attribute][codes] = len(owner)
-                owner.append(number)
+        parts, owner = numbered_parts(cuts, candidates, range(len(candidates)))
         counts, keys, params = self._present(cuts, parts, grouped=len(parts) > 1)
         params |= {f"part{i}": part[counts.values[i]].tolist() for i, part in parts.items()}
         text = specializations_sql(counts.table, keys, list(parts), formulas)
@@ -318,14 +313,20 @@ class CountedGrouping(Grouping):
         return _Parts(of_code, distinct[:, order])
 
 
-def numbered_parts(cut: Cut, candidates: Sequence[int]) -> tuple[Codes, list[int]]:
-    """Number the parts that candidates make, of each value code, -1 for none; and whose each part is."""
-    part, owner = np.full(len(cut.parts), -1), list[int]()
-    for number, candidate in enumerate(candidates):
-        for codes in cut.split(candidate):
-            part[codes] = len(owner)
+def numbered_parts(
+    cuts: Cuts, candidates: Sequence[Candidate], order: Iterable[int]
+) -> tuple[dict[int, Codes], list[int]]:
+    """Number the parts that candidates make, in an order of these, and tell whose each part is.
+
+    Of each attribute it is given by value code which part it is in, -1 for none.
+    """
+    parts, owner = {a: np.full(len(cuts[a].parts), -1) for a, _ in candidates}, list[int]()
+    for number in order:
+        attribute, candidate = candidates[number]
+        for codes in cuts[attribute].split(candidate):
+            parts[attribute][codes] = len(owner)
             owner.append(number)
-    return part, owner
+    return parts, owner
 
 
 def _common_refinement(parts: Codes) -> tuple[Codes, Codes]:

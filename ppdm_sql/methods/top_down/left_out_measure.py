@@ -14,7 +14,7 @@ from ppdm_sql.methods.top_down.boundaries import invalid_boundaries
 from ppdm_sql.methods.top_down.constraints import Constraint
 from ppdm_sql.methods.top_down.count_tables import Counted
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
-from ppdm_sql.methods.top_down.groupings import CountedGrouping, by_candidate
+from ppdm_sql.methods.top_down.groupings import CountedGrouping, by_candidate, numbered_parts
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints, ClassRule
 from ppdm_sql.methods.top_down.left_out_sql import kept_formulas, states_sql
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure, InformativeGrouping
@@ -104,12 +104,8 @@ class SweptGrouping(CountedGrouping):
     def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
         """Measure the state after each candidate: its own numbers, shape (candidates, formulas); one scan."""
         # Parts that leave a rest come first, as a limit is planned faster than a list of what each is.
-        part, owners = {a: np.full(len(cuts[a].parts), -1) for a, _ in candidates}, list[int]()
-        for row in sorted(range(len(candidates)), key=lambda row: cuts[candidates[row][0]].disjoint):
-            attribute, candidate = candidates[row]
-            for codes in cuts[attribute].split(candidate):
-                part[attribute][codes] = len(owners)
-                owners.append(row)
+        order = sorted(range(len(candidates)), key=lambda row: cuts[candidates[row][0]].disjoint)
+        part, owners = numbered_parts(cuts, candidates, order)
         counts, keys, params = self._present(cuts, part)
         params |= {f"part{i}": codes[counts.values[i]].tolist() for i, codes in part.items()}
         params |= {"candidate": owners, "taken": sum(not cuts[a].disjoint for a, _ in candidates)}

@@ -107,7 +107,9 @@ class PersonGrouping(CountedGrouping):
     def _within(
         self, cuts: Cuts, attribute: int, candidates: Sequence[int], formulas: Sequence[Formula]
     ) -> Floats:
-        part, owner = numbered_parts(cuts[attribute], candidates)
+        some = [(attribute, candidate) for candidate in candidates]
+        parts, owner = numbered_parts(cuts, some, range(len(some)))
+        part = parts[attribute]
         counts, keys, params = self._present(cuts, {attribute: part}, grouped=False)
         params |= {"part": part[counts.values[attribute]].tolist(), "candidate": owner}
         params |= self._bound(formulas)

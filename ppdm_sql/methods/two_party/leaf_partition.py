@@ -202,12 +202,12 @@ class LeafGrouping(Grouping):
         joined = f"{self.leaves.table} POSITIONAL JOIN {self._records}"
         for attribute in dict.fromkeys(attribute for attribute, _ in candidates):
             rows = [row for row, (of, _) in enumerate(candidates) if of == attribute]
-            part, owner = numbered_parts(cuts[attribute], [candidates[row][1] for row in rows])
-            number, params = recoded(f"c{attribute}", part, "part", "INTEGER")
+            parts, owner = numbered_parts(cuts, candidates, rows)
+            number, params = recoded(f"c{attribute}", parts[attribute], "part", "INTEGER")
             params["candidate"] = owner
             text = writer(joined, number, formulas, self._counts_of(formulas))
             for candidate, *numbers in self._engine.query(text, params, step="candidates"):
-                read[rows[candidate]] = numbers
+                read[candidate] = numbers
         return read
 
     def _counts_of(self, formulas: Sequence[Formula]) -> list[str]:
