@@ -81,6 +81,12 @@ class Constraints:
         for position, constraint in enumerate(self.all):
             self._sizes[list(constraint.attributes), position] = constraint.is_class_size
         self.least = self._least(attribute_count)
+        self._added = np.array([c.requirement.counts is Counts.GROUPS for c in constraints], dtype=bool)
+        self.apart = [
+            np.array([p for p, c in enumerate(self.all) if a not in c.attributes], dtype=np.int64)
+            for a in range(attribute_count)
+        ]
+        """For each attribute, the constraints whose numbers its candidates leave alone."""
 
     def _least(self, attribute_count: int) -> Codes:
         """For each attribute, the records that a part of it needs for any class in it to be large enough."""
@@ -114,13 +120,15 @@ class Constraints:
         """Give the worse of two states, number by number."""
         return np.where(self._direction > 0, np.fmax(measured, other), np.fmin(measured, other))
 
+    @property
+    def adds_up(self) -> bool:
+        """Whether the number of a constraint is a sum over all groups."""
+        return bool(self._added.any())
+
     def least_rest(self, attribute: int, measured: Floats) -> int:
         """Give how many records beside a disclosed value are too many to be the smallest class of a state."""
         sizes = measured[self._sizes[attribute]]
         return max(int(self.least[attribute]), int(np.ceil(sizes.max(initial=0.0))))
-
-    def forget(self, bounds: Sequence[Floats], measured: Floats) -> None:
-        """Let go of numbers of earlier states that bound nothing in a new one; numbers only become worse."""
 
     def worst(self, measured: Floats) -> int:
         """Give the position of the constraint nearest to (or furthest beyond) its limit."""

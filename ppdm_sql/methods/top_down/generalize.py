@@ -20,17 +20,17 @@ from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.boundary_rules import described_shorter, wide_enough
 from ppdm_sql.methods.top_down.certainty_penalty import value_places
 from ppdm_sql.methods.top_down.column_wishes import resolved
-from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy
+from ppdm_sql.methods.top_down.gains import ConditionalEntropy
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule
-from ppdm_sql.methods.top_down.kept_entropy import KeptEntropy
+from ppdm_sql.methods.top_down.left_out_measure import KeptEntropy
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
-from ppdm_sql.methods.top_down.measuring import GroupingMeasure
+from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.methods.top_down.outcome import Outcome
 from ppdm_sql.methods.top_down.request import GeneralizeRequest
 from ppdm_sql.methods.top_down.run import RefinementRun
-from ppdm_sql.methods.top_down.score import Gains, nine_digits
+from ppdm_sql.methods.top_down.score import nine_digits
 from ppdm_sql.methods.top_down.tails import Tails, tails_of
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
@@ -317,13 +317,13 @@ class GeneralizationRun(RefinementRun):
 
     # -- what is measured -------------------------------------------------------------------------
 
-    def make_measure(self) -> GroupingMeasure:
+    def make_measure(self) -> Measure:
         """Measure information beside the requirements."""
         measure = self.measured_by(self.classes)
         self._before = measure.information(None)
         return measure
 
-    def gains(self) -> Gains:
+    def gains(self) -> ConditionalEntropy | None:
         """HCE-TDR takes all condition attributes together into account, TDS one attribute."""
         if self.request.method == "tds" or self.classes is None:
             return super().gains()
@@ -386,14 +386,14 @@ class GeneralizationRun(RefinementRun):
         rows += information.generalized_information_loss(self.engine, names, outcome, records)
         return rows
 
-    def _now(self, outcome: Outcome) -> GroupingMeasure:
+    def _now(self, outcome: Outcome) -> Measure:
         """Give what measures the records of the release: those of the run, unless some are left out."""
         constraints = self.constraints
         if outcome.atoms is self.atoms or not isinstance(constraints, AllowedConstraints):
             return self.measure
         parts = [cut.parts for cut in outcome.cuts]
         plain = Constraints(constraints.asked, len(self.attributes))
-        return GroupingMeasure(self.engine, outcome.atoms, plain, parts, self.classes)
+        return Measure(self.engine, outcome.atoms, plain, parts, self.classes)
 
     def _entropy_now(self, outcome: Outcome) -> ConditionalEntropy:
         """Give what measures the class that is left in them."""

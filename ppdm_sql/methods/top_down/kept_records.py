@@ -28,8 +28,7 @@ from ppdm_sql.methods.top_down.tails import Tails
 from ppdm_sql.methods.top_down.taxonomy_cuts import TaxonomyCut
 
 if TYPE_CHECKING:
-    from ppdm_sql.methods.top_down.left_out_measure import AskedGrouping
-    from ppdm_sql.methods.top_down.left_out_sql import KeyedRules
+    from ppdm_sql.methods.top_down.left_out_measure import Asked, KeyedRules
 
 
 @dataclass(frozen=True)
@@ -89,10 +88,9 @@ def _kept(
     engine: Engine, atoms: Atoms, constraints: AllowedConstraints, cuts: Sequence[Cut]
 ) -> tuple[Table, int]:
     """Give the atoms in good classes, by the codes that they have, and their records."""
-    from ppdm_sql.methods.top_down.left_out_measure import asked_groupings
-    from ppdm_sql.methods.top_down.left_out_rounds import settled
+    from ppdm_sql.methods.top_down.left_out_measure import all_asked, settled
 
-    asked = asked_groupings(atoms, constraints.asked)
+    asked = all_asked(atoms, constraints.asked)
     columns = [f"k{position}" for position in range(len(atoms.kept))]
     columns += [f"c{position}" for position in range(len(atoms.coded))]
     params: dict[str, object] = {}
@@ -113,9 +111,9 @@ def _kept(
     return rows, int(records)
 
 
-def _keyed(engine: Engine, atoms: Atoms, rows: Table, asked: AskedGrouping) -> KeyedRules:
+def _keyed(engine: Engine, atoms: Atoms, rows: Table, asked: Asked) -> KeyedRules:
     """Give what is asked of the classes of some atoms."""
-    from ppdm_sql.methods.top_down.left_out_sql import KeyedRules
+    from ppdm_sql.methods.top_down.left_out_measure import KeyedRules
 
     def totals(column: int) -> list[int]:
         query = f"SELECT c{column} AS c, sum(n)::BIGINT AS n FROM {rows} GROUP BY ALL"

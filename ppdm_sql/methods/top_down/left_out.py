@@ -220,11 +220,6 @@ class AllowedConstraints(Constraints):
         bound = np.where(self._sizes[attribute], np.minimum(after, smallest[:, None]), after)
         return np.where((smallest > self.most)[:, None], bound, after)
 
-    def forget(self, bounds: Sequence[Floats], measured: Floats) -> None:
-        """Let numbers of earlier states bound nothing: without its outliers a state can be better."""
-        for numbers in bounds:
-            numbers[:] = measured
-
     def worst(self, measured: Floats) -> int:
         """Give what a run is said to be near to: the share, where there is one."""
         return self.left_out if self.most else super().worst(measured)

@@ -1,4 +1,11 @@
-"""Measures states from which records may be left out, for the loop."""
+"""Measures states from which records may be left out: those in classes that break a requirement.
+
+Where all requirements group by the same columns and compare no class with the table, or nothing may be left
+out, what is kept follows from the classes of a state, and candidates are measured by the groups they split.
+Else a bad class of one set of columns takes records of another's along: what is kept is the largest set of
+records in which every class of every requirement is good. The bad classes go, all is counted again, until
+nothing is bad; where classes are held against the table, that is the one which is left.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +15,39 @@ from dataclasses import dataclass
 import numpy as np
 
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Codes, Floats
+from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms, value_counts
-from ppdm_sql.methods.top_down.boundaries import invalid_boundaries
 from ppdm_sql.methods.top_down.constraints import Constraint
-from ppdm_sql.methods.top_down.count_tables import Counted
-from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
-from ppdm_sql.methods.top_down.groupings import CountedGrouping, by_candidate, numbered_parts
-from ppdm_sql.methods.top_down.left_out import AllowedConstraints, ClassRule
-from ppdm_sql.methods.top_down.left_out_sql import kept_formulas, states_sql
-from ppdm_sql.methods.top_down.measuring import GroupingMeasure, InformativeGrouping
+from ppdm_sql.methods.top_down.counts import (
+    Counted,
+    CountTable,
+    Params,
+    by_candidate,
+    group_keys,
+    group_names,
+    needed,
+    split_by,
+    sums,
+    totals,
+)
+from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, refined
+from ppdm_sql.methods.top_down.gains import ConditionalEntropy, class_entropy, repeatable
+from ppdm_sql.methods.top_down.left_out import AllowedConstraints, ClassRule, broken
+from ppdm_sql.methods.top_down.measuring import Measure, Measured
+from ppdm_sql.methods.top_down.score import LEAST_GAIN, total_entropy
 from ppdm_sql.privacy import Counts, Formula, ValueCounts
+from ppdm_sql.privacy.formula import Columns
 
+NOISE = 2e-11
+"""A difference of sums of twelve digits below this share of them is rounding error."""
 Totals = Callable[[int], Sequence[int]]
 """Gives the records of each value of a coded column."""
 
 
 @dataclass(frozen=True)
-class AskedGrouping:
+class Asked:
     """The constraints that group by the same attributes.
 
     Args:
@@ -40,28 +62,19 @@ class AskedGrouping:
     constraints: Sequence[Constraint]
     counted: Mapping[Counted, str]
 
-    def rules(self, engine: Engine, atoms: Atoms, totals: Totals | None = None) -> list[ClassRule]:
-        """Give what each constraint on classes asks.
+    def rules(self, engine: Engine, atoms: Atoms, left: Totals | None = None) -> list[ClassRule]:
+        """Give what each constraint asks of a class; ``left`` counts the records left, None for all."""
+        shares = left or (lambda column: value_counts(engine, atoms, column).tolist())
+        asked = (item for item in self.constraints if item.requirement.counts is not Counts.GROUPS)
+        return [self._rule(atoms, item, shares) for item in asked]
 
-        Args:
-            engine: Where the atoms are.
-            atoms: The collapsed source.
-            totals: Of the records that are left; None while all of them are.
-        """
-        shares = totals or (lambda column: value_counts(engine, atoms, column).tolist())
-        return [
-            self._rule(atoms, item, shares)
-            for item in self.constraints
-            if item.requirement.counts is not Counts.GROUPS
-        ]
-
-    def _rule(self, atoms: Atoms, item: Constraint, totals: Totals) -> ClassRule:
-        if item.sensitive is None:
-            formula = item.requirement.formula(ValueCounts(records=atoms.records))
-            return ClassRule(formula, item.limit, item.direction)
+    def _rule(self, atoms: Atoms, item: Constraint, left: Totals) -> ClassRule:
         records, limit, shares = atoms.records, item.limit, list[int]()
+        if item.sensitive is None:
+            formula = item.requirement.formula(ValueCounts(records=records))
+            return ClassRule(formula, limit, item.direction)
         if item.requirement.compares_with_table:  # which is what is left of it
-            shares = list(totals(item.sensitive))
+            shares = list(left(item.sensitive))
             records = sum(shares)
             limit = item.requirement.search_limit(max(records, 1))
         values = ValueCounts(
@@ -72,58 +85,155 @@ class AskedGrouping:
         )
         return ClassRule(item.requirement.formula(values), limit, item.direction)
 
+    def placed(
+        self, numbers: Floats, limits: AllowedConstraints, left: Floats, classes: Floats, worst: Floats
+    ) -> None:
+        """Put what was measured into the numbers of states, shape (states, constraints).
 
-def asked_groupings(atoms: Atoms, constraints: Sequence[Constraint]) -> list[AskedGrouping]:
+        Args:
+            numbers: Where to.
+            limits: Of the run.
+            left: Records left out.
+            classes: Classes kept.
+            worst: Of each rule, over the classes kept.
+        """
+        kept, of_rules = limits.records - np.nan_to_num(left), iter(worst.T)
+        for position, item in zip(self.positions, self.constraints, strict=True):
+            groups = item.requirement.counts is Counts.GROUPS
+            numbers[:, position] = classes / np.maximum(kept, 1) if groups else next(of_rules)
+
+
+def all_asked(atoms: Atoms, constraints: Sequence[Constraint]) -> list[Asked]:
     """Gather constraints by the attributes that they group by."""
     found: dict[frozenset[int], list[int]] = {}
     for position, item in enumerate(constraints):
         found.setdefault(frozenset(item.attributes), []).append(position)
-    groupings = []
+    asked = []
     for attributes, positions in found.items():
-        counted: dict[Counted, str] = {}
-        for position in positions:
-            item = constraints[position]
-            for code in _codes(atoms, item):
-                assert item.sensitive is not None
-                counted.setdefault((item.sensitive, code), f"p{len(counted)}")
         here = [constraints[position] for position in positions]
-        groupings.append(AskedGrouping(tuple(sorted(attributes)), positions, here, counted))
-    return groupings
+        counted = dict.fromkeys((item.sensitive, code) for item in here for code in _codes(atoms, item))
+        named = {(int(i or 0), code): f"p{j}" for j, (i, code) in enumerate(counted)}
+        asked.append(Asked(tuple(sorted(attributes)), positions, here, named))
+    return asked
 
 
 def _codes(atoms: Atoms, item: Constraint) -> Sequence[int]:
-    """List the values that a constraint counts."""
     if item.sensitive is None:
         return ()
     return range(atoms.coded[item.sensitive].size) if item.protected is None else (item.protected,)
 
 
-class SweptGrouping(CountedGrouping):
-    """A grouping whose states are measured whole, since what is kept of the others matters too."""
+# -- what is kept, by the classes of one set of columns -----------------------------------------------
+
+
+def kept_formulas(rules: Sequence[ClassRule]) -> list[Formula]:
+    """Give the worst of each rule over the classes that break none, then the records in those that break one,
+    then how many classes break none.
+    """  # noqa: D205
+    columns = tuple(needed([rule.formula for rule in rules]))
+
+    def kept(formula: Formula) -> Formula:
+        return Formula(
+            formula.total, columns, lambda c: f"CASE WHEN NOT ({broken(rules, c)}) THEN {formula.of(c)} END"
+        )
+
+    def left(c: Columns) -> str:
+        return f"CASE WHEN {broken(rules, c)} THEN {c['n']} ELSE 0 END"
+
+    def classes(c: Columns) -> str:
+        return f"CASE WHEN {c['n']} > 0 AND NOT ({broken(rules, c)}) THEN 1 ELSE 0 END"
+
+    return [*(kept(rule.formula) for rule in rules), Formula("sum", columns, left), Formula("sum", columns, classes)]
+
+
+class KeptTable(CountTable):
+    """Counts of which states are measured whole, since what is kept of the other groups matters too."""
 
     def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
-        """Measure the state after each candidate: its own numbers, shape (candidates, formulas); one scan."""
-        # Parts that leave a rest come first, as a limit is planned faster than a list of what each is.
-        order = sorted(range(len(candidates)), key=lambda row: cuts[candidates[row][0]].disjoint)
-        part, owners = numbered_parts(cuts, candidates, order)
-        counts, keys, params = self._present(cuts, part)
-        params |= {f"part{i}": codes[counts.values[i]].tolist() for i, codes in part.items()}
-        params |= {"candidate": owners, "taken": sum(not cuts[a].disjoint for a, _ in candidates)}
-        text = states_sql(counts.table, keys, list(part), formulas)
-        rows = self._engine.query(text, params | {"candidates": len(candidates)}, step="states")
-        return by_candidate(rows, len(candidates), len(formulas))
+        """Measure the state after each candidate: its own numbers, shape (candidates, formulas)."""
+        split = split_by(cuts, candidates)
+        keys, params = self._present(cuts, split.parts)
+        parts, own = self._coded(split.parts, "part")
+        rests = [candidates[number][0] in split.rests for number in split.owner]
+        params |= {**own, "candidate": split.owner, "rest": rests, "candidates": len(candidates)}
+        text = states_sql(str(self.table), keys, parts, formulas)
+        return by_candidate(self.engine.query(text, params, step="after"), len(candidates), len(formulas))
 
 
-class AllowedMeasure(GroupingMeasure):
-    """Measures what is kept and what is left out, where the classes of a state are those of one grouping.
+def states_sql(
+    counts: str, keys: Sequence[str], parts: Mapping[int, str], formulas: Sequence[Formula]
+) -> str:
+    """Measure the state after each candidate of some attributes, a row each.
 
-    That is so where all requirements group by the same columns and compare no class with the table; and
-    where nothing may be left out, so that one bad class of any grouping is one too many.
-
-    Cost: the candidates of a state are measured in one scan of the counts.
+    A sum changes by what it changes in the groups that a candidate touches. The worst of those that it does
+    not touch has the first place, by what they are worth, that it leaves out: as it touches places 1, 2, 3
+    and 7, that is place 4. ``$candidate`` says whose a part is, ``$rest`` whether it leaves a rest.
     """
+    names, groups = needed(formulas), ", ".join(group_names(keys))
+    columns = ", ".join([*keys, *(f"{text} AS part{i}" for i, text in parts.items())])
+    each = f"SELECT {groups}, unnest([{', '.join(f'part{i}' for i in parts)}]) AS part, {', '.join(names)} FROM fine"
+    whole = ", ".join(f"sum({c})::BIGINT AS total_{c}" for c in names)
+    told = [_change(j, f) if f.total == "sum" else _worst(j, f) for j, f in enumerate(formulas)]
 
-    measures_ahead = False
+    def listed(name: str, *before: str) -> str:
+        return ", ".join([*before, *(one[name] for one in told if name in one)])
+
+    others = " ".join(one["other"] for one in told if "other" in one)
+    return (
+        f"WITH fine AS MATERIALIZED (SELECT {columns}, {sums(names)} FROM {counts} GROUP BY ALL), "
+        f"parts AS (SELECT {groups}, part, {sums(names)} FROM ({each}) WHERE part >= 0 GROUP BY {groups}, part), "
+        f"groups AS (SELECT {groups}, {whole} FROM fine GROUP BY {groups}), "
+        f"wholes AS MATERIALIZED (SELECT {listed('place', '*')} "
+        f"FROM (SELECT {listed('whole', '*')} FROM groups)), "
+        f"touched AS (SELECT of_part[part + 1] AS candidate, {listed('touched')} "
+        f"FROM parts JOIN wholes USING ({groups}), (SELECT $candidate AS of_part, $rest AS rests) "
+        f"GROUP BY {groups}, candidate), "
+        f"states AS (SELECT {listed('state', 'candidate')} "
+        f"FROM (SELECT {listed('turn', '*')} FROM touched) GROUP BY candidate) "
+        f"SELECT {listed('number', 'candidate')} "
+        f"FROM range($candidates) AS asked(candidate) LEFT JOIN states USING (candidate) {others}"
+    )
+
+
+def _change(j: int, formula: Formula) -> Mapping[str, str]:
+    """Write how a sum over groups is found from what it changes in those that are touched."""
+    whole, part, rest = (f"coalesce({number}, 0)" for number in _numbers(formula))
+    pieces = f"sum({part} + CASE WHEN rests[part + 1] THEN {rest} ELSE 0 END)"
+    return {
+        "whole": f"{whole} AS whole{j}",
+        "touched": f"{pieces} - any_value(whole{j}) AS change{j}",
+        "state": f"sum(change{j}) AS change{j}",
+        "number": f"(SELECT sum(whole{j}) FROM wholes) + coalesce(change{j}, 0)",
+    }
+
+
+def _worst(j: int, formula: Formula) -> Mapping[str, str]:
+    """Write how the worst of all groups is found from that of those that are touched, and of the others."""
+    worse, order = ("least", "ASC") if formula.total == "min" else ("greatest", "DESC")
+    whole, part, rest = _numbers(formula)
+    pieces = f"{worse}({part}, CASE WHEN rests[part + 1] THEN {rest} END)"
+    return {
+        "whole": f"{whole} AS whole{j}",
+        "place": f"row_number() OVER (ORDER BY whole{j} {order} NULLS LAST) AS place{j}",
+        "touched": f"any_value(place{j}) AS place{j}, {formula.total}({pieces}) AS own{j}",
+        "turn": f"row_number() OVER (PARTITION BY candidate ORDER BY place{j}) AS turn{j}",
+        "state": f"{formula.total}(own{j}) AS own{j}, count(*) FILTER (place{j} = turn{j}) AS first{j}",
+        "number": f"{worse}(own{j}, other{j}.whole{j})",
+        "other": f"LEFT JOIN wholes AS other{j} ON other{j}.place{j} = coalesce(first{j}, 0) + 1",
+    }
+
+
+def _numbers(formula: Formula) -> tuple[str, str, str]:
+    """Write the number of a whole group, of a part of it, and of the rest."""
+    names = [(c, f"total_{c}") for c in formula.columns]
+    rest = formula.of({c: f"({whole} - {c})" for c, whole in names})
+    return formula.of(dict(names)), formula.of({c: c for c, _ in names}), rest
+
+
+class AllowedMeasure(Measure):
+    """Measures what is kept and what is left out, by the classes of each set of columns on its own."""
+
+    ahead = False
 
     def __init__(
         self,
@@ -134,114 +244,299 @@ class AllowedMeasure(GroupingMeasure):
         classes: int | None = None,
     ) -> None:
         self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
-        self._allowed, self._constraints = constraints, constraints.all
-        self._size = len(constraints.all)
-        self._measured, self._informative, self._uninformed, self._details = [], {}, [], {}
-        self._asked = asked_groupings(atoms, constraints.asked)
-        self._formulas = [kept_formulas(asked.rules(engine, atoms)) for asked in self._asked]
-        self._groupings = [self._grouping(asked) for asked in self._asked]
+        self._allowed, self._constraints, self._source = constraints, constraints.all, {}
+        self._asked, self._measured = all_asked(atoms, constraints.asked), []
+        for asked in self._asked:
+            counted = dict(asked.counted)
+            information, formulas = self._information(counted), kept_formulas(asked.rules(engine, atoms))
+            table = KeptTable(engine, atoms, asked.attributes, list(counted), horizon)
+            self._measured.append(Measured(table, list(asked.positions), formulas, information))
 
-    def _grouping(self, asked: AskedGrouping) -> SweptGrouping:
-        counted = dict(asked.counted)
-        information = self.information_formulas(counted)
-        grouping = SweptGrouping(self._engine, self._atoms, asked.attributes, list(counted), self._horizon)
-        informative = InformativeGrouping(grouping, information)
-        self._informative.setdefault(tuple(grouping.attributes), informative)
-        return grouping
-
-    @property
-    def groups(self) -> int:
-        return max(grouping.groups for grouping in self._groupings)
-
-    def detail(self) -> Floats:
-        pairs = zip(self._groupings, self._formulas, strict=True)
-        found = self._numbers([grouping.detail(formulas)[None, 1:] for grouping, formulas in pairs])
-        return np.asarray(found[0])
+    def _whole(self, cuts: Cuts | None) -> Floats:
+        numbers = np.zeros((1, len(self._constraints)))
+        for place, (asked, measured) in enumerate(zip(self._asked, self._measured, strict=True)):
+            read = self._read(place, cuts)[1 : 1 + len(measured.formulas)]
+            numbers = self._put(numbers, asked, read[None, :])
+        return np.asarray(numbers[0])
 
     def source(self, detail: Floats) -> Floats:
         """Give the worst number of each constraint in the source over all its classes, kept or not."""
-        numbers = np.zeros(self._size)
-        for asked, grouping in zip(self._asked, self._groupings, strict=True):
+        numbers = np.zeros((1, len(self._constraints)))
+        for asked, measured in zip(self._asked, self._measured, strict=True):
             rules = asked.rules(self._engine, self._atoms)
-            classes, *worst = grouping.detail([rule.formula for rule in rules])
-            of_rules = iter(worst)
-            for position, item in zip(asked.positions, asked.constraints, strict=True):
-                groups = item.requirement.counts is Counts.GROUPS
-                numbers[position] = classes / self._allowed.records if groups else next(of_rules)
-        return numbers
-
-    def chain(self, states: Sequence[Cuts]) -> Floats:
-        pairs = zip(self._groupings, self._formulas, strict=True)
-        return self._numbers([grouping.counted_chain(states, found)[:, 1:] for grouping, found in pairs])
+            classes, *worst = measured.table.source([rule.formula for rule in rules])
+            asked.placed(numbers, self._allowed, np.zeros(1), np.array([classes]), np.array([worst]))
+        return np.asarray(numbers[0])
 
     def after(self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]) -> Floats:
         numbers = np.repeat(known[None, :], len(candidates), axis=0)
-        for asked, grouping, formulas in zip(self._asked, self._groupings, self._formulas, strict=True):
+        for asked, measured in zip(self._asked, self._measured, strict=True):
             rows = [row for row, (attribute, _) in enumerate(candidates) if attribute in asked.attributes]
             if rows:
-                read = grouping.after(cuts, [candidates[row] for row in rows], formulas)
+                read = measured.table.after(cuts, [candidates[row] for row in rows], measured.formulas)
                 numbers[rows] = self._put(numbers[rows], asked, read)
+        return numbers
+
+    def _put(self, numbers: Floats, asked: Asked, read: Floats) -> Floats:
+        """Put the numbers of one set of columns in; without an allowance any bad class will do."""
+        left, place = read[:, -2], self._allowed.left_out
+        numbers[:, place] = left if len(self._asked) == 1 else np.maximum(numbers[:, place], left)
+        asked.placed(numbers, self._allowed, left, read[:, -1], read[:, :-2])
         return numbers
 
     def invalid_boundaries(
         self, cuts: Cuts, known: Floats, attribute: int, part: Codes, boundaries: Codes
     ) -> Codes:
-        """Pick the boundaries at which the bad classes of one grouping alone hold too many records."""
-        invalid = np.zeros(len(part), dtype=bool)
-        for asked, grouping, formulas in zip(self._asked, self._groupings, self._formulas, strict=True):
-            if attribute in asked.attributes:
+        """Pick the boundaries at which the bad classes of one set of columns alone hold too many records."""
+        invalid, most = np.zeros(len(part), dtype=bool), np.array([float(self._allowed.most)])
+        for table, _, formulas, _ in self._measured:
+            if attribute in table.attributes:
                 left = formulas[-2:-1]
-                now = grouping.chain([cuts], left)[0]
-                groups = grouping.by_value(cuts, attribute, part, boundaries)
-                of = (left, now, np.array([float(self._allowed.most)]), len(part))
-                invalid |= invalid_boundaries(self._engine, groups, *of)
+                now = table.state(cuts, left)[1:]
+                invalid |= table.invalid(cuts, attribute, part, boundaries, left, now, most)
         return np.asarray(boundaries[invalid[boundaries]])
 
-    def _numbers(self, read: Sequence[Floats]) -> Floats:
-        """Put the numbers of all groupings together, shape (states, constraints)."""
-        numbers = np.zeros((len(read[0]), self._size))
-        for asked, found in zip(self._asked, read, strict=True):
-            numbers = self._put(numbers, asked, found)
-        return numbers
 
-    def _put(self, numbers: Floats, asked: AskedGrouping, read: Floats) -> Floats:
-        """Put the numbers of one grouping in; without an allowance any bad class will do."""
-        left, classes = read[:, -2], read[:, -1]
-        place = self._allowed.left_out
-        numbers[:, place] = left if len(self._asked) == 1 else np.maximum(numbers[:, place], left)
-        placed(numbers, self._allowed, asked, left, classes, read[:, :-2])
-        return numbers
-
-    def shrink(self, reachable: Sequence[Codes]) -> None:
-        for grouping in self._groupings:
-            grouping.shrink(reachable)
+# -- rounds: the classes of several sets of columns, each without the records of the others' bad ones ---
 
 
-def placed(
-    numbers: Floats,
-    constraints: AllowedConstraints,
-    asked: AskedGrouping,
-    left: Floats,
-    classes: Floats,
-    worst: Floats,
-) -> None:
-    """Put what was measured of one grouping into the numbers of states, shape (states, constraints).
+@dataclass(frozen=True)
+class KeyedRules:
+    """What one set of columns asks of its classes.
 
     Args:
-        numbers: Where to.
-        constraints: Of the run.
-        asked: The grouping.
-        left: Records left out.
-        classes: Classes kept.
-        worst: Of each rule of the grouping, over the classes kept.
+        keys: The columns that tell its classes apart.
+        counts: Select items of ``n``, the records, and of all else that the rules count.
+        rules: What is asked.
     """
-    kept = constraints.records - np.nan_to_num(left)
-    of_rules = iter(worst.T)
-    for position, item in zip(asked.positions, asked.constraints, strict=True):
-        if item.requirement.counts is Counts.GROUPS:
-            numbers[:, position] = classes / np.maximum(kept, 1)
-        else:
-            numbers[:, position] = next(of_rules)
-        if position in constraints.averaged:
-            place = constraints.left_out + 1 + constraints.averaged.index(position)
-            numbers[:, place] = kept / np.maximum(classes, 1)
+
+    keys: Sequence[str]
+    counts: Sequence[str]
+    rules: Sequence[ClassRule]
+
+    def classes_sql(self, rows: Table) -> str:
+        """Write the classes of all states with their counts."""
+        keys = ", ".join(["state", *self.keys])
+        return f"SELECT {', '.join([keys, *self.counts])} FROM {rows} GROUP BY {keys}"
+
+    def numbers_sql(self, rows: Table) -> str:
+        """Write the numbers of each state over its classes: the state, its records, its classes, the worst."""
+        worst = totals([rule.formula for rule in self.rules])
+        numbers = ", ".join(["state", "sum(n)::BIGINT", "count(*)", *worst])
+        return f"SELECT {numbers} FROM ({self.classes_sql(rows)}) AS classes GROUP BY state"
+
+
+def round_sql(rows: Table, groupings: Sequence[KeyedRules]) -> str:
+    """Write the rows that are in no bad class of any set of columns, all classes being those of all rows."""
+    bad, joins = [], []
+    for number, grouping in enumerate(groupings):
+        keys = ["state", *grouping.keys]
+        where = broken(grouping.rules, {c: c for c in needed([rule.formula for rule in grouping.rules])})
+        classes = f"({grouping.classes_sql(rows)}) AS classes"
+        bad.append(f"bad{number} AS (SELECT {', '.join(keys)} FROM {classes} WHERE {where})")
+        same = " AND ".join(f"bad{number}.{key} = r.{key}" for key in keys)
+        joins.append(f"ANTI JOIN bad{number} ON {same}")
+    return f"WITH {', '.join(bad)} SELECT r.* FROM {rows} AS r {' '.join(joins)}"
+
+
+def settled(
+    engine: Engine,
+    rows: Table,
+    groupings: Callable[[Table], Sequence[KeyedRules]],
+    records: int,
+    most: int,
+    *,
+    once: bool,
+) -> Table:
+    """Take the bad classes away and count again, until nothing is bad or a state leaves out too much.
+
+    Args:
+        engine: Where the rows are.
+        rows: Working table of counts with ``state``, keys and ``n``.
+        groupings: Gives what is asked of the classes, by the rows that are left.
+        records: Of each state.
+        most: How many a state may leave out; one that leaves out more is taken away.
+        once: Whether no class of what is left changes, so that one round is enough.
+    """
+    before = engine.size(rows)
+    while True:
+        good = engine.materialize("settled", round_sql(rows, groupings(rows)))
+        engine.discard(rows)
+        states = f"SELECT state FROM {good} GROUP BY state HAVING sum(n) >= $least"
+        within = f"SELECT r.* FROM {good} AS r SEMI JOIN ({states}) AS s ON s.state = r.state"
+        rows = engine.materialize("within", within, {"least": records - most})
+        engine.discard(good)
+        after = engine.size(rows)
+        if once or after in (before, 0):
+            return rows
+        before = after
+
+
+class SettledMeasure(AllowedMeasure):
+    """Measures what is kept where a bad class takes records of other classes along: state by state."""
+
+    most = 16
+
+    def __init__(
+        self,
+        engine: Engine,
+        atoms: Atoms,
+        constraints: AllowedConstraints,
+        horizon: Sequence[Codes],
+        classes: int | None = None,
+    ) -> None:
+        super().__init__(engine, atoms, constraints, horizon, classes)
+        every = dict.fromkeys(key for asked in self._asked for key in asked.counted)
+        self._every = {key: f"p{j}" for j, key in enumerate(every)}
+        union = sorted({i for asked in self._asked for i in asked.attributes})
+        self._all = CellTable(engine, atoms, union, list(self._every), horizon)
+
+    def _whole(self, cuts: Cuts | None) -> Floats:
+        rows, keys = self._all.source_cells(self._asked) if cuts is None else self._all.cells([cuts], self._asked)
+        return np.asarray(self._of_cells(rows, keys, 1)[0])
+
+    def after(self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]) -> Floats:
+        states = [refined(cuts, candidate) for candidate in candidates]
+        size = 1 if self._allowed.compares_with_table else int(self.most)
+        batches = [states[first : first + size] for first in range(0, len(states), size)]
+        return np.vstack([self._of_cells(*self._all.cells(some, self._asked), len(some)) for some in batches])
+
+    def _of_cells(self, rows: Table, keys: Sequence[Sequence[str]], states: int) -> Floats:
+        """Settle the states, and measure what is left of them."""
+        limits = self._allowed
+
+        def groupings(table: Table) -> list[KeyedRules]:
+            return self._keyed(table, keys)
+
+        once = len(self._asked) == 1 and not limits.compares_with_table
+        rows = settled(self._engine, rows, groupings, limits.records, limits.most, once=once)
+        numbers = np.full((states, len(self._constraints)), np.nan)
+        numbers[:, limits.left_out] = limits.records
+        for asked, grouping in zip(self._asked, groupings(rows), strict=True):
+            found = np.array(self._engine.query(grouping.numbers_sql(rows), step="settled classes"), np.float64)
+            if len(found):
+                there = found[:, 0].astype(np.int64)
+                some = numbers[there]
+                some[:, limits.left_out] = left = limits.records - found[:, 1]
+                asked.placed(some, limits, left, found[:, 2], found[:, 3:])
+                numbers[there] = some
+        self._engine.discard(rows)
+        return numbers
+
+    def _keyed(self, rows: Table, keys: Sequence[Sequence[str]]) -> list[KeyedRules]:
+        """Give what is asked of the classes of the rows, the shares of the table being those of the rows."""
+
+        def left(column: int) -> list[int]:
+            names = [self._every[column, code] for code in range(self._atoms.coded[column].size)]
+            (found,) = self._engine.query(f"SELECT {sums(names)} FROM {rows}", step="shares")
+            return [int(number or 0) for number in found]
+
+        made = []
+        for asked, own in zip(self._asked, keys, strict=True):
+            counts = [f"sum({self._every[key]})::BIGINT AS {p}" for key, p in asked.counted.items()]
+            rules = asked.rules(self._engine, self._atoms, left)
+            made.append(KeyedRules(own, ["sum(n)::BIGINT AS n", *counts], rules))
+        return made
+
+
+class CellTable(CountTable):
+    """The counts by the attributes of all sets of columns, of which states are tables of keyed cells."""
+
+    def source_cells(self, asked: Sequence[Asked]) -> tuple[Table, Sequence[Sequence[str]]]:
+        """Give the cells of the source itself, in which nothing is masked, as state 0."""
+        columns = ", ".join(f"c{i}" for i in self.attributes)
+        rows = f"SELECT 0 AS state, {columns}, {sums(self.names)} FROM {self._all_rows()} GROUP BY {columns}"
+        return self.engine.materialize("cells", rows), [[f"c{i}" for i in one.attributes] for one in asked]
+
+    def cells(
+        self, states: Sequence[Cuts], asked: Sequence[Asked]
+    ) -> tuple[Table, Sequence[Sequence[str]]]:
+        """Give the cells of states, and for each set of columns those that tell its classes apart."""
+        each, params, names = list[str](), Params(), list[list[str]]()
+        for state, cuts in enumerate(states):
+            self._reach(cuts, {})
+        for state, cuts in enumerate(states):
+            columns, names = [f"{state} AS state"], []
+            for number, one in enumerate(asked):
+                parts = {i: cuts[i].parts[self.values[i]] for i in one.attributes}
+                keys, own = group_keys(parts, f"s{state}g{number}_")
+                columns += [key.replace(" AS group", f" AS g{number}_") for key in keys]
+                names.append([f"g{number}_{place}" for place in range(len(keys))])
+                params |= own
+            each.append(f"SELECT {', '.join(columns)}, {sums(self.names)} FROM {self.table} GROUP BY ALL")
+        return self.engine.materialize("cells", " UNION ALL ".join(each), params), names
+
+
+def allowed_measure(
+    engine: Engine,
+    atoms: Atoms,
+    constraints: AllowedConstraints,
+    horizon: Sequence[Codes],
+    classes: int | None = None,
+) -> AllowedMeasure:
+    """Choose what measures the states of a run."""
+    several = len({frozenset(item.attributes) for item in constraints.asked}) > 1
+    settles = constraints.most and (several or constraints.compares_with_table)
+    return (SettledMeasure if settles else AllowedMeasure)(engine, atoms, constraints, horizon, classes)
+
+
+# -- HCE-TDR's gain: what is left out is one class ----------------------------------------------------
+
+
+class KeptEntropy(ConditionalEntropy):
+    """Gains by the reduction of H(D | Q) where detail about records that are left out tells nobody anything.
+
+    The entropy of a state is that of the class over the equivalence classes that are kept, with all that is
+    left out as one more. A gain can be below 0: where a step costs more records than its detail is worth.
+    """
+
+    least = -LEAST_GAIN
+
+    def __init__(
+        self,
+        engine: Engine,
+        atoms: Atoms,
+        constraints: AllowedConstraints,
+        classes: int,
+        horizon: Sequence[Codes],
+    ) -> None:
+        (asked,) = all_asked(atoms, constraints.asked)
+        counted, self._records = dict(asked.counted), atoms.records
+        self._parts, self._known = [], {}
+        values = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
+        names = [counted.setdefault(value, f"p{len(counted)}") for value in values]
+        self._kept = kept_entropy(asked.rules(engine, atoms), names)
+        self._formulas = [class_entropy(names)]
+        self._table = KeptTable(engine, atoms, asked.attributes, list(counted), horizon)
+
+    def _falls(self, cuts: Cuts, candidates: Sequence[Candidate]) -> Floats:
+        before = self._together(self._table.state(cuts, self._kept)[None, 1:])
+        after = self._together(self._table.after(cuts, candidates, self._kept))
+        falls = np.where(abs(before - after) > NOISE * before, before - after, 0.0)
+        return np.asarray(falls / self._records)
+
+    @staticmethod
+    def _together(read: Floats) -> Floats:
+        """Add the entropy of what is left out, whose class counts are all but the first of the numbers."""
+        left = np.nan_to_num(read[:, 1:]).astype(np.int64)
+        return repeatable(np.nan_to_num(read[:, 0]) + total_entropy(left))
+
+
+def kept_entropy(rules: Sequence[ClassRule], classes: Sequence[str]) -> list[Formula]:
+    """Give the entropy of the classes in the groups that break no rule, in bits; then the records by class
+    of those that do, the rest first.
+    """  # noqa: D205
+    entropy = class_entropy(classes)
+    columns = tuple(dict.fromkeys((*needed([entropy]), *needed([rule.formula for rule in rules]))))
+
+    def kept(c: Columns) -> str:
+        return f"CASE WHEN {broken(rules, c)} THEN 0 ELSE {entropy.of(c)} END"
+
+    def left(own: str) -> Formula:
+        def records(c: Columns) -> str:
+            number = c[own] if own != "n" else " - ".join([c["n"], *(c[name] for name in classes)])
+            return f"CASE WHEN {broken(rules, c)} THEN {number} ELSE 0 END"
+
+        return Formula("sum", columns, records)
+
+    return [Formula("sum", columns, kept), left("n"), *(left(name) for name in classes)]

@@ -4,15 +4,16 @@ PDA (Wang, Fung, Yu 2005, Algorithm 1) and TDS (Fung, Wang, Yu 2005) are this lo
 
 Measuring a state is the expensive part, so the loop is lazy. A number measured for a candidate in an earlier
 state can only have become worse (PDA, Corollary 3.1), so it bounds the candidate's score, equation (1), from
-above; only a candidate that tops this order needs a fresh measurement. States are measured in batches: those
-that a run would pass through if the present order held (a chain), or those after the next candidates of the
-present state.
+above; only a candidate that tops this order is measured in the present state. An interval is another matter:
+where its best boundary falls, one takes its place that may lose less. Of it only this is known in a later
+state: no class is larger than half of it. Disclosures of one attribute are decided many at a time: along the
+path that the present order foretells, as far as the numbers come out as foretold.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -25,26 +26,29 @@ from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.column_wishes import ColumnWishes
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Candidate, ClosedCut, Cut, Cuts, SuppressionCut, refined
-from ppdm_sql.methods.top_down.disclosure_order import Disclosure, DisclosureOrder
-from ppdm_sql.methods.top_down.measuring import GroupingMeasure
-from ppdm_sql.methods.top_down.ranking import MeasuredAhead, Ranking, RefinementStep, ScoredBlock
-from ppdm_sql.methods.top_down.score import LEAST_GAIN, Gains, PrivacyLoss, Rounding, score
-from ppdm_sql.methods.top_down.shortlist import FIRST, MANY, MORE, Shortlist
+from ppdm_sql.methods.top_down.disclosures import Disclosure, disclosures
+from ppdm_sql.methods.top_down.gains import ConditionalEntropy
+from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
+from ppdm_sql.methods.top_down.measuring import Measure
+from ppdm_sql.methods.top_down.score import LEAST_GAIN, PrivacyLoss, Rounding, score
 from ppdm_sql.progress import Progress
 
 logger = logging.getLogger("ppdm_sql")
 Stopped = Literal["complete", "max-steps", "interrupted"]
-SHORTEST, LONGEST = 4, 16
-"""How many states a chain has; where fewer are worth it, the candidates of one attribute are measured."""
-NARROWEST, WIDEST = 1024, 1 << 14
-"""How many candidates of one state are measured in one batch; the more fall, the more are tried next."""
-FEW = 16
-"""How many at first where a candidate more costs more than a row of the answer."""
-PATH, BEHIND = 1 << 16, 64
-"""How many disclosures of one attribute are measured in one statement, where the last guess came true, and
-how many of them count that come after one that changes a number: they were ordered as if none did."""
-AHEAD = 20_000
-"""Groups, over all states, that a chain may cost; a wrong guess must stay cheap on large tables."""
+SHORTEST, LONGEST = 16, 1 << 16
+"""Disclosures on the first path, and on the longest; a path is twice as long as the last if all came true."""
+TIED = 2e-9
+"""Share by which a score may differ from another and still count as equal to it."""
+
+
+@dataclass(frozen=True)
+class RefinementStep:
+    """One move of the method: which candidate was performed, and why it won."""
+
+    candidate: Candidate
+    score: float
+    gain: float
+    loss: float
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,46 @@ class State:
     """Steps from which on all states hold all limits; one more than there are where this one does not."""
 
 
+@dataclass(frozen=True)
+class Scored:
+    """The open candidates of one attribute, in value order, with their scores or bounds of them."""
+
+    ids: Codes
+    gains: Floats
+    losses: Floats
+    scores: Floats
+
+
+class Ranking:
+    """The open candidates of a state, by attribute, with the rule by which scores are equal."""
+
+    def __init__(self, scored: Sequence[Scored], rounding: Rounding) -> None:
+        self._attributes = np.concatenate([np.full(len(s.ids), a) for a, s in enumerate(scored)])
+        self._ids, self._gains, self._losses, scores = (
+            np.concatenate([getattr(s, name) for s in scored]) for name in ("ids", "gains", "losses", "scores")
+        )
+        self._scores = rounding(scores)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def step(self, row: int) -> RefinementStep:
+        """Give a candidate with its numbers."""
+        candidate = int(self._attributes[row]), int(self._ids[row])
+        return RefinementStep(
+            candidate, float(self._scores[row]), float(self._gains[row]), float(self._losses[row])
+        )
+
+    @property
+    def best(self) -> RefinementStep:
+        """The best candidate; the first on ties."""
+        return self.step(int(self._scores.argmax()))
+
+    def ordered(self) -> Iterable[Candidate]:
+        """Give all candidates, best first."""
+        return (self.step(int(row)).candidate for row in np.argsort(-self._scores, kind="stable"))
+
+
 class Refinement:
     """A run of the loop.
 
@@ -68,7 +112,7 @@ class Refinement:
         sizes: Number of candidate ids of each attribute.
         constraints: The requirements, as numbers with limits.
         measure: Measures states in the database.
-        gains: What candidates gain.
+        gains: What candidates gain where that is measured, too; else each cut knows the InfoGain of its own.
         rounding: When scores are equal.
         wishes: What is wished of single attributes.
     """
@@ -78,8 +122,8 @@ class Refinement:
         cuts: Cuts,
         sizes: Sequence[int],
         constraints: Constraints,
-        measure: GroupingMeasure,
-        gains: Gains,
+        measure: Measure,
+        gains: ConditionalEntropy | None,
         rounding: Rounding,
         wishes: ColumnWishes | None = None,
     ) -> None:
@@ -88,19 +132,16 @@ class Refinement:
         self.loss = PrivacyLoss(constraints.lost, len(cuts))
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
         self._refused = [~alive for alive in self._alive]  # not valid in this state, and yet not dead
-        (root,) = measure.chain([cuts])
+        root = measure.state(cuts)
         self.state = State(cuts, root, kept_from=self._kept_from(root, 0, 0))
         # Of what is not measured yet only this is known: no state is better than the most general one.
-        self._bounds = [np.tile(root, (size, 1)) for size in sizes]
-        self._measured, self._candidates, self._at_first = MeasuredAhead(), 0, 0
+        self._known = [np.tile(root, (size, 1)) for size in sizes]
+        self._fresh = [np.zeros(size, dtype=bool) for size in sizes]  # measured in this state
+        self._decided: list[tuple[RefinementStep, Floats]] = []
+        self._beyond: list[tuple[Candidate, Floats]] = []  # measured in the state that these steps lead to
+        self._candidates, self._at_first, self._length, self._broke = 0, 0, SHORTEST, False
         # Others make new candidates as they go, so that it would say nothing of how many some are left.
         self._only_disclosures = all(isinstance(cut, (SuppressionCut, ClosedCut)) for cut in cuts)
-        self._decided: list[tuple[RefinementStep, Floats]] = []
-        self._behind = MeasuredAhead()  # of the state that the decided steps lead to
-        self._shortlists: dict[int, Shortlist] = {}
-        self._narrowest = NARROWEST if measure.measures_ahead else FEW
-        self._length, self._batch, self._broke = SHORTEST, self._narrowest, False
-        self._expected, self._used = 1, 1  # states that the last chain promised, and that came true
 
     def run(self, *, max_steps: int | None, interrupted: Callable[[], bool], progress: Progress) -> State:
         """Refine until no valid and beneficial candidate is left."""
@@ -124,21 +165,17 @@ class Refinement:
     def begin(self) -> None:
         """Make ready for the first step."""
         self._constraints.require_solution(self.state.measured)
-        if not self._gains.local:
-            self._measure_all()
 
     def best(self, interrupted: Callable[[], bool]) -> RefinementStep | None:
         """Find the best valid candidate of the present state, measured in it; None if there is none."""
         if self._constraints.repairable:
             self._reopen()
-        if self._constraints.repairable or not self._gains.local:
+        if self._constraints.repairable or self._gains is not None:
             while self._measure_all():  # a boundary that fell may have others in its place
                 pass
         if self._constraints.repairable:
             self._refuse_broken()
         while True:
-            if self._decided and not interrupted():
-                return self._decided[0][0]
             ranking = self._rank()
             self._candidates = len(ranking)
             self._at_first = self._at_first or self._candidates
@@ -146,48 +183,48 @@ class Refinement:
                 return None
             # Bounds are too good, so all others are worse than they stand: the first is the winner as soon as
             # its own score is no bound any more.
-            if ranking.winner in self._measured.numbers:
-                return ranking.step
-            self._explore(ranking)
-            self._learn()
+            best = ranking.best
+            attribute, candidate = best.candidate
+            if self._fresh[attribute][candidate]:
+                return best
+            self._ask(ranking)
+            if self._decided:
+                return self._decided[0][0]
 
     def perform(self, step: RefinementStep) -> None:
         """Perform the candidate that :meth:`best` has found."""
-        measured, state = self._measured.numbers[step.candidate], self.state
+        attribute, candidate = step.candidate
+        measured, state = self._known[attribute][candidate].copy(), self.state
         state.steps.append(step)
         kept_from = self._kept_from(measured, len(state.steps), state.kept_from)
         self.state = State(refined(state.cuts, step.candidate), measured, state.steps, kept_from=kept_from)
-        self._measured = self._measured.after.get(step.candidate, MeasuredAhead())
-        self._constraints.forget(self._bounds, measured)
+        self._carry(attribute)
         self._reopen()
-        self._used += 1
-        self._learn()
 
     def _perform_decided(self, most: int | None) -> None:
         """Perform disclosures that are decided; all their states keep all limits."""
         decided = self._decided[:most]
         del self._decided[:most]
-        steps, measured = [step for step, _ in decided], decided[-1][1]
-        attribute, _ = steps[0].candidate
-        cut = cast(SuppressionCut, self.state.cuts[attribute])
+        steps, (attribute, _) = [step for step, _ in decided], decided[0][0].candidate
+        state, cut = self.state, cast(SuppressionCut, self.state.cuts[attribute])
         after = cut.disclose([step.candidate[1] for step in steps])
-        cuts = (*self.state.cuts[:attribute], after, *self.state.cuts[attribute + 1 :])
-        self.state.steps.extend(steps)
-        self.state = replace(self.state, cuts=cuts, measured=measured)
+        cuts = (*state.cuts[:attribute], after, *state.cuts[attribute + 1 :])
+        state.steps.extend(steps)
+        self.state = replace(state, cuts=cuts, measured=decided[-1][1])
         self._candidates -= len(steps) - 1
-        self._used += len(steps)
-        if not self._decided:
-            self._measured, self._behind = self._behind, MeasuredAhead()
-            self._learn()
+        self._carry(attribute)
+        if self._beyond and not self._decided:
+            candidates, numbers = zip(*self._beyond, strict=True)
+            self._learn(candidates, np.array(numbers))
 
     def _kept_from(self, measured: Floats, steps: int, before: int) -> int:
         return before if self._constraints.valid(measured) else steps + 1
 
     def follow(self, step: RefinementStep, measured: Floats) -> None:
-        """Take over a step of another party, and the numbers of its state; older ones bound what is now."""
+        """Take over a step of another party, and the numbers of its state."""
         self.state.steps.append(step)
         self.state = replace(self.state, measured=measured)
-        self._measured = MeasuredAhead()
+        self._carry(step.candidate[0])
 
     def stop(self, why: Stopped) -> State:
         """End the run with the state reached."""
@@ -197,10 +234,9 @@ class Refinement:
     def report(self, progress: Progress) -> None:
         """Say where the run stands, and let go of what no reachable state tells apart."""
         state = self.state
-        # As long as states are known that were measured ahead, nothing is read that could be smaller.
-        if not (self._gains.local and self._measured.numbers):
-            reachable = [cut.reachable(alive) for cut, alive in zip(state.cuts, self._alive, strict=True)]
-            self._measure.shrink(reachable)
+        reachable = [cut.reachable(alive) for cut, alive in zip(state.cuts, self._alive, strict=True)]
+        self._measure.shrink(reachable)
+        if self._gains is not None:
             self._gains.shrink(reachable)
         position = self._constraints.worst(state.measured)
         worst = self._constraints.describe(position, float(state.measured[position]))
@@ -214,103 +250,77 @@ class Refinement:
     def _rank(self) -> Ranking:
         """Score the open candidates; numbers not measured in this state are bounds."""
         cuts, before = self.state.cuts, self.state.measured
-        if self._gains.local:
-            ranked = [self._best_block(a, cut, before, self._shortlists) for a, cut in enumerate(cuts)]
-            return Ranking(tuple(ranked), self._rounding)
+        if self._gains is None:
+            return Ranking([self._scored(a, cut, before) for a, cut in enumerate(cuts)], self._rounding)
         opened = [self._open(attribute, cut) for attribute, cut in enumerate(cuts)]
-        gains = self._gains.of(cuts, [ids for ids, _ in opened])
-        opened, gains = self._gains.beneficial(opened, gains)
-        blocks = [self._block(a, *opened[a], gains[a], before) for a in range(len(cuts))]
-        return Ranking(tuple(blocks), self._rounding)
-
-    def _best_block(
-        self, attribute: int, cut: Cut, before: Floats, shortlists: dict[int, Shortlist]
-    ) -> ScoredBlock:
-        """Score the open candidates of an attribute, or those of very many among which the best must be."""
-        if attribute in shortlists and isinstance(cut, SuppressionCut) and not self._constraints.repairable:
-            shortlist = shortlists[attribute]
-            block = self._shortened(attribute, cut, before, shortlist)
-            if block is not None:
-                return block
-        ids, smallest = self._open(attribute, cut)
-        (gains,) = self._gains.of((cut,), (ids,))
-        block = self._block(attribute, ids, smallest, gains, before)
-        limited = self._wishes.most[attribute] is not None or not self._constraints.only_worse
-        if isinstance(cut, SuppressionCut) and cut.drifts and len(ids) >= MANY and not limited:
-            weight = self._wishes.weights[attribute]
-            shortlists[attribute] = Shortlist(cut, ids, gains, block.losses, before, weight)
-        else:
-            shortlists.pop(attribute, None)
-        return block
-
-    def _shortened(
-        self, attribute: int, cut: SuppressionCut, before: Floats, shortlist: Shortlist
-    ) -> ScoredBlock | None:
-        """Score as few candidates as tell the best one; None where nearly all would be needed."""
-        number = FIRST
-        while cut.is_beneficial and 2 * number < shortlist.open(cut) and shortlist.serves(cut, before):
-            ids = shortlist.first(number, cut)
-            smallest = cut.smallest_of(ids)
-            possible = self._open_now(attribute)[ids] & (smallest >= self._constraints.least[attribute])
-            ids, smallest = ids[possible], smallest[possible]
-            block = self._block(attribute, ids, smallest, cut.gains_of(ids), before)
-            if len(ids) and shortlist.decides(number, cut, float(block.scores.max())):
-                return replace(block, open=shortlist.open(cut))
-            number *= MORE
-        return None
-
-    def _open(self, attribute: int, cut: Cut) -> tuple[Codes, Codes]:
-        """List the candidates that may be valid, with the records of the smallest part of each."""
-        smallest = cut.smallest
-        # No class is larger than a part of it, so a part below k needs no measurement to be refused.
-        possible = self._open_now(attribute)[cut.candidates] & (
-            smallest >= self._constraints.least[attribute]
+        every = [(a, int(candidate)) for a, (ids, *_) in enumerate(opened) for candidate in ids]
+        ends = np.cumsum([len(ids) for ids, *_ in opened])[:-1]
+        gains = np.split(self._gains.of(cuts, every), ends)
+        told = [of > self._gains.least for of in gains]
+        return Ranking(
+            [
+                self._scores(a, ids[here], smallest[here], of[here], before)
+                for a, ((ids, smallest, _), of, here) in enumerate(zip(opened, gains, told, strict=True))
+            ],
+            self._rounding,
         )
+
+    def _scored(self, attribute: int, cut: Cut, before: Floats) -> Scored:
+        ids, smallest, gains = self._open(attribute, cut)
+        return self._scores(attribute, ids, smallest, gains, before)
+
+    def _open(self, attribute: int, cut: Cut) -> tuple[Codes, Codes, Floats]:
+        """List the candidates that may be valid, with the records of the smallest part and the gain of each."""
+        # No class is larger than a part of it, so a part below k needs no measurement to be refused.
+        smallest, ids = cut.smallest, cut.candidates
+        possible = self._open_now(attribute)[ids] & (smallest >= self._constraints.least[attribute])
         room = self._wishes.have_room(attribute, cut)
         possible = possible if room is None else possible & room
-        return np.asarray(cut.candidates[possible]), np.asarray(smallest[possible])
+        return ids[possible], smallest[possible], cut.gains[possible]
 
-    def _block(
-        self, attribute: int, ids: Codes, smallest: Codes, gains: Floats, before: Floats
-    ) -> ScoredBlock:
+    def _scores(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats, before: Floats) -> Scored:
         gains = self._wishes.weigh(attribute, np.where(gains < LEAST_GAIN, 0.0, gains))
-        losses = self.loss.of(attribute, before, self._known_after(attribute, ids, smallest))
-        return ScoredBlock(attribute, ids, gains, losses, score(gains, losses), len(ids))
+        losses = self.loss.of(attribute, before, self._known_after(attribute, ids, smallest, before))
+        return Scored(ids, gains, losses, score(gains, losses))
 
-    def _known_after(self, attribute: int, ids: Codes, smallest: Codes) -> Floats:
-        # An earlier number is too good, which makes the loss too small and the score too high: a bound.
-        return self._constraints.bounded(attribute, self._bounds[attribute][ids], smallest)
+    def _known_after(self, attribute: int, ids: Codes, smallest: Codes, before: Floats) -> Floats:
+        """Give the numbers after candidates, or bounds: what is too good makes the loss too small."""
+        known = self._known[attribute][ids]
+        if self._tries_others(attribute):
+            known = np.where(self._fresh[attribute][ids, None], known, before)
+        return self._constraints.bounded(attribute, known, smallest)
 
-    def _learn(self) -> None:
-        """Take fresh numbers as bounds; a candidate that breaks a limit is dead for good."""
-        # Dead, as requirements are monotone: what is refined further breaks the limit too (Corollary 3.1).
-        if not self._measured.numbers:
-            return
-        fallen = set[int]()
-        valid = self._constraints.possible(np.array(list(self._measured.numbers.values())))
-        for ((attribute, candidate), numbers), holds in zip(
-            self._measured.numbers.items(), valid, strict=True
-        ):
-            self._bounds[attribute][candidate] = numbers
-            if holds or not self._alive[attribute][candidate] or self._refused[attribute][candidate]:
-                continue
-            self._fell(attribute, [candidate])
-            fallen.add(attribute)
-        for attribute in fallen:
-            self._shortlists.pop(attribute, None)
-            self._offer_others(attribute)
-
-    def _fell(self, attribute: int, candidates: Iterable[int]) -> None:
-        """Drop candidates that break a limit: for good, or where refinement can mend them, in this state."""
-        chosen = list(candidates)
-        if self._constraints.monotone:
-            self._alive[attribute][chosen] = False
-        else:
-            self._refused[attribute][chosen] = True
+    def _tries_others(self, attribute: int) -> bool:
+        """Whether another candidate takes the place of one that falls."""
+        cut = self.state.cuts[attribute]
+        return isinstance(cut, IntervalCut) and cut.histogram.least is not None
 
     def _open_now(self, attribute: int) -> NDArray[np.bool_]:
         """For each candidate id of an attribute, whether it may be performed in the present state."""
         return np.asarray(self._alive[attribute] & ~self._refused[attribute])
+
+    # -- what is known ----------------------------------------------------------------------------
+
+    def _learn(self, candidates: Sequence[Candidate], numbers: Floats) -> None:
+        """Take fresh numbers; a candidate that breaks a limit falls, for good where nothing mends it."""
+        fallen = dict[int, list[int]]()
+        possible = self._constraints.possible(numbers)
+        for (attribute, candidate), row, holds in zip(candidates, numbers, possible, strict=True):
+            self._known[attribute][candidate] = row
+            self._fresh[attribute][candidate] = True
+            if not holds:
+                fallen.setdefault(attribute, []).append(candidate)
+        for attribute, some in fallen.items():
+            self._fell(attribute, some)
+            self._offer_others(attribute)
+
+    def _fell(self, attribute: int, candidates: Iterable[int]) -> None:
+        """Drop candidates that break a limit: for good, or where refinement can mend them, in this state."""
+        # Dead, as requirements are monotone: what is refined further breaks the limit too (Corollary 3.1).
+        if self._constraints.monotone:
+            self._alive[attribute][list(candidates)] = False
+        else:
+            self._refused[attribute][list(candidates)] = True
 
     def _offer_others(self, attribute: int) -> None:
         """Offer the best boundary that is valid in the place of one that fell, in each interval."""
@@ -327,6 +337,23 @@ class Refinement:
         cuts = (*cuts[:attribute], cut.without(self._open_now(attribute)), *cuts[attribute + 1 :])
         self.state = replace(self.state, cuts=cuts)
 
+    def _carry(self, performed: int) -> None:
+        """Keep what is known after a step: what it cannot change stays fresh, the rest becomes a bound."""
+        now, limits = self.state.measured, self._constraints
+        for attribute, (known, fresh) in enumerate(zip(self._known, self._fresh, strict=True)):
+            if not limits.only_worse:  # without its outliers a state can be better
+                known[:] = now
+                fresh[:] = False
+                continue
+            apart = limits.apart[attribute]
+            known[:, apart] = now[apart]
+            if limits.repairable or limits.adds_up:
+                fresh[:] = False
+            elif attribute == performed and self.state.cuts[attribute].disjoint:
+                known[:] = limits.worse(known, now)  # their groups are others than were split
+            elif self._measure.shares_groups(performed, attribute):
+                fresh[:] = False
+
     def _reopen(self) -> None:
         """Let go of what the last state alone refused."""
         for attribute, refused in enumerate(self._refused):
@@ -339,153 +366,125 @@ class Refinement:
 
     def _refuse_broken(self) -> None:
         """Refuse for now what breaks a limit; where all do, and the state too, what nothing mends."""
-        numbers = self._measured.numbers
-        valid = {c for c, after in numbers.items() if self._constraints.valid(after)}
-        if not valid and not self._constraints.valid(self.state.measured):
-            valid = {c for c, after in numbers.items() if self._constraints.possible(after)}
-        for refused in self._refused:
-            refused[:] = True
-        for attribute, candidate in valid:
-            self._refused[attribute][candidate] = False
+        valid = [self._constraints.valid(known) & fresh for known, fresh in zip(self._known, self._fresh, strict=True)]
+        if not any(some.any() for some in valid) and not self._constraints.valid(self.state.measured):
+            pairs = zip(self._known, self._fresh, strict=True)
+            valid = [self._constraints.possible(known) & fresh for known, fresh in pairs]
+        for refused, some in zip(self._refused, valid, strict=True):
+            refused[:] = ~some
 
     # -- what is measured next --------------------------------------------------------------------
 
-    def _measure_all(self) -> bool:
-        """Measure every candidate: where gains cost a measurement too, only valid ones are worth it.
+    def _unknown(self, attributes: Iterable[int]) -> list[Candidate]:
+        """List the open candidates of attributes that are not measured in this state."""
+        opened = ((a, self._open(a, self.state.cuts[a])[0]) for a in attributes)
+        return [(a, int(c)) for a, ids in opened for c in ids[~self._fresh[a][ids]]]
 
-        Returns:
-            Whether there were any to measure.
-        """
-        cuts = self.state.cuts
-        ids = [self._open(attribute, cut)[0] for attribute, cut in enumerate(cuts)]
-        every = [(a, int(candidate)) for a, candidates in enumerate(ids) for candidate in candidates]
-        every = [candidate for candidate in every if candidate not in self._measured.numbers]
+    def _measure_some(self, candidates: Sequence[Candidate]) -> None:
+        numbers = self._measure.after(self.state.cuts, self.state.measured, candidates)
+        self._learn(candidates, numbers)
+
+    def _measure_all(self) -> bool:
+        """Measure every candidate, and tell whether there were any to measure."""
+        every = self._unknown(range(len(self.state.cuts)))
         if every:
-            numbers = self._measure.after(cuts, self.state.measured, every)
-            self._measured.numbers.update(zip(every, numbers, strict=True))
-            self._learn()
+            self._measure_some(every)
         return bool(every)
 
-    def _explore(self, ranking: Ranking) -> None:
-        """Measure a chain along the present order, as far as that paid last time; else the candidates."""
-        used, self._used = self._used, 0
-        if used >= self._expected:
-            self._length = min(2 * self._length, PATH)
-        elif 2 * used < self._expected or not used:
-            self._length = max(min(self._length, self._expected) // 2, 1)
-        disjoint = self.state.cuts[ranking.winner[0]].disjoint
-        # A chain needs gains that do not change on the way. All specializations of an attribute cost one
-        # scan, so a chain must be long to be cheaper. For disclosures it is cheaper at any length, but what
-        # is measured behind a candidate that falls, or that is worse than its bound, is in vain.
-        near = not self._gains.local or not self._measure.measures_ahead
-        if near or (self._length < SHORTEST if disjoint else self._broke or not used):
-            self._measure_batch(ranking, in_vain=not used)
-        elif not self._measure_path(ranking):
-            self._measure_chain(ranking)
+    def _ask(self, ranking: Ranking) -> None:
+        """Measure a path of disclosures from the best candidate, or all candidates that cost one statement.
 
-    def _measure_batch(self, ranking: Ranking, *, in_vain: bool) -> None:
-        batch = self._next_candidates(ranking)
-        numbers = self._measure.after(self.state.cuts, self.state.measured, batch)
-        self._measured.numbers.update(zip(batch, numbers, strict=True))
-        self._broke, self._expected = False, 1
-        many_fell = 3 * np.count_nonzero(~self._constraints.valid(numbers)) > len(batch)
-        wider = many_fell or in_vain
-        self._batch = min(2 * self._batch, WIDEST) if wider else max(self._batch // 2, self._narrowest)
-
-    def _next_candidates(self, ranking: Ranking) -> list[Candidate]:
-        """Pick candidates of the present state that were not measured in it: those that cost one statement.
-
-        They are all those of the best one's attribute; where candidates share a part, the best of them.
+        They are all those of its attribute, or where values are disclosed, of all such attributes.
         """
-        cuts = self.state.cuts
-        unknown = (c for c in ranking.ordered() if c not in self._measured.numbers)
-        attribute, _ = ranking.winner
-        if not cuts[attribute].disjoint:
-            return list(islice((c for c in unknown if not cuts[c[0]].disjoint), self._batch))
-        return [c for c in unknown if c[0] == attribute]
+        cuts, (attribute, _) = self.state.cuts, ranking.best.candidate
+        cut = cuts[attribute]
+        if isinstance(cut, SuppressionCut) and self._gains is None and self._measure.ahead and not self._broke:
+            self._follow_path(attribute, cut)
+            return
+        self._broke = False
+        alike = [attribute] if cut.disjoint else [a for a, other in enumerate(cuts) if not other.disjoint]
+        some = self._unknown(alike)
+        if len(some) > self._measure.most:
+            wanted = set(some)
+            some = list(islice((c for c in ranking.ordered() if c in wanted), self._measure.most))
+        self._measure_some(some)
 
-    def _measure_path(self, ranking: Ranking) -> bool:
-        """Measure the disclosures of one attribute that are next; whether there is a way of them that pays.
-
-        As long as the numbers come out as foretold, they are the steps of the run, and decided together.
-        """
-        attribute, _ = ranking.winner
-        way = list(islice(self._disclosures(ranking), self._length))
-        if len(way) < min(self._short, self._length):
-            return False
-        cuts, codes = self.state.cuts, [disclosure.code for disclosure in way]
-        numbers = self._measure.path(cuts, self.state.measured, attribute, codes)
-        valid = self._constraints.valid(numbers)
+    def _follow_path(self, attribute: int, cut: SuppressionCut) -> None:
+        """Measure the disclosures of one attribute that are next, and decide those that come out as foretold."""
+        state = self.state
+        rivals = self._rivals_beside(attribute)
+        most = max(SHORTEST, LONGEST * SHORTEST // max(len(rivals), SHORTEST))
+        way = list(islice(self._way(attribute, cut), min(self._length, most)))
+        if not way:
+            self._broke = True
+            return
+        codes = [disclosure.code for disclosure in way]
+        numbers, beside = self._measure.path(state.cuts, state.measured, attribute, codes, rivals)
         foretold = (numbers == np.array([disclosure.after for disclosure in way])).all(axis=1)
-        sure = _first(~(valid & foretold))
-        self._broke = not bool(valid[: sure + BEHIND].all())
-        end = min(_first(~valid) + 1, sure + BEHIND, len(way))
+        sure = _first(~(self._constraints.valid(numbers) & foretold))
+        sure = min(sure, self._beaten(way, numbers, rivals, beside))
+        self._length = min(2 * self._length, LONGEST) if sure == len(way) else max(2 * sure, SHORTEST)
         steps = [RefinementStep((attribute, code), *won) for code, *won, _ in way[:sure]]
         self._decided = list(zip(steps, numbers[:sure], strict=True))
-        behind = self._behind if sure else self._measured
-        for code, row in zip(codes[sure:end], numbers[sure:end], strict=True):
-            behind.numbers[attribute, code] = row
-            behind = behind.after.setdefault((attribute, code), MeasuredAhead())
-        self._expected = end
-        if end < len(way):
-            self._length = max(end, SHORTEST)
-        return True
+        if not steps:
+            self._broke = True
+            self._learn([(attribute, codes[0])], numbers[:1])
+            return
+        self._beyond = [(rival, own[sure - 1]) for (rival, _), own in zip(rivals, beside, strict=True)]
+        if sure < len(way):
+            self._beyond.append(((attribute, codes[sure]), numbers[sure]))
 
-    def _disclosures(self, ranking: Ranking) -> Iterable[Disclosure]:
-        """Give the disclosures of the best candidate's attribute, in the order of what is known of them."""
-        attribute, _ = ranking.winner
-        cut, before = self.state.cuts[attribute], self.state.measured
-        if not isinstance(cut, SuppressionCut):
-            return ()
-        ids, smallest = self._open(attribute, cut)
-        order = DisclosureOrder(
+    def _way(self, attribute: int, cut: SuppressionCut) -> Iterable[Disclosure]:
+        """Give the disclosures of an attribute in the order of what is known of them."""
+        before = self.state.measured
+        ids, smallest, _ = self._open(attribute, cut)
+        order = disclosures(
             cut,
             ids,
-            self._known_after(attribute, ids, smallest),
+            self._known_after(attribute, ids, smallest, before),
             before,
             losses=partial(self.loss.of, attribute),
             worse=self._constraints.worse,
             weight=self._wishes.weights[attribute],
             rounding=self._rounding,
-            rivals=partial(self._rivals, attribute),
+            rivals=partial(self._best_beside, attribute),
             rest=self._constraints.least_rest(attribute, before),
         )
         return islice(order, self._wishes.room(attribute, cut))
 
-    def _rivals(self, attribute: int, before: Floats) -> tuple[float, float]:
+    def _best_beside(self, attribute: int, before: Floats) -> tuple[float, float]:
         """Give the best score of the attributes before one and of those after it; -1 for none."""
         best = [-1.0] * len(self.state.cuts)
         for a, cut in enumerate(self.state.cuts):
             if a != attribute:
-                best[a] = float(self._best_block(a, cut, before, {}).scores.max(initial=-1.0))
+                best[a] = float(self._scored(a, cut, before).scores.max(initial=-1.0))
         return max(best[:attribute], default=-1.0), max(best[attribute + 1 :], default=-1.0)
 
-    @property
-    def _short(self) -> int:
-        """How many states are worth a statement where each is grouped anew."""
-        return max(SHORTEST, min(self._length, LONGEST, AHEAD // self._measure.groups))
+    def _rivals_beside(self, attribute: int) -> list[tuple[Candidate, Floats]]:
+        """List what is known for sure of the intervals of other attributes, which a path can change."""
+        found = list[tuple[Candidate, Floats]]()
+        for a, cut in enumerate(self.state.cuts):
+            if a != attribute and self._tries_others(a) and not self._constraints.adds_up:
+                ids = self._open(a, cut)[0]
+                found += [((a, int(c)), self._known[a][c]) for c in ids[self._fresh[a][ids]]]
+        return found
 
-    def _measure_chain(self, ranking: Ranking) -> None:
-        chain = list(self._speculate(ranking))
-        numbers = self._measure.chain([cuts for _, cuts in chain])
-        measured = self._measured
-        for (candidate, _), row in zip(chain, numbers, strict=True):
-            measured.numbers[candidate] = row
-            measured = measured.after.setdefault(candidate, MeasuredAhead())
-        disclosures = not self.state.cuts[chain[0][0][0]].disjoint
-        self._broke = disclosures and not bool(self._constraints.valid(numbers).all())
-        self._expected = len(chain)
-
-    def _speculate(self, ranking: Ranking) -> Iterator[tuple[Candidate, Cuts]]:
-        """Follow the present order as if every candidate held, for the length of a chain."""
-        cuts, before, shortlists = self.state.cuts, self.state.measured, dict[int, Shortlist]()
-        for _ in range(self._short):
-            if not len(ranking):
-                return
-            attribute, _ = winner = ranking.winner
-            cuts = refined(cuts, winner)
-            yield winner, cuts
-            ranking = ranking.replaced(self._best_block(attribute, cuts[attribute], before, shortlists))
+    def _beaten(
+        self,
+        way: Sequence[Disclosure],
+        numbers: Floats,
+        rivals: Sequence[tuple[Candidate, Floats]],
+        beside: Floats,
+    ) -> int:
+        """Give the first step of a path before which a rival has fallen or scores more."""
+        first, wins = len(way), np.array([disclosure.score for disclosure in way])
+        for ((attribute, candidate), _), after in zip(rivals, beside, strict=True):
+            cut = self.state.cuts[attribute]
+            gain = self._wishes.weigh(attribute, cut.gains[cut.candidates == candidate])
+            scores = score(gain, self.loss.of(attribute, numbers, after))[:-1]
+            better = (scores >= wins[1:] * (1 - TIED)) | ~self._constraints.valid(after[:-1])
+            first = min(first, 1 + _first(better))
+        return first
 
 
 def _first(which: NDArray[np.bool_]) -> int:

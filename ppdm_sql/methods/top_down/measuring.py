@@ -1,4 +1,4 @@
-"""Measures states for the loop: each grouping measures what it sees, the constraints get it all together."""
+"""Measures states for the loop: each table of counts gives what it sees, the constraints get it all together."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, person_counts, value_counts
-from ppdm_sql.methods.top_down.boundaries import invalid_boundaries
-from ppdm_sql.methods.top_down.conditional_entropy import class_entropy
 from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
-from ppdm_sql.methods.top_down.count_tables import Counted
+from ppdm_sql.methods.top_down.counts import Counted, CountTable
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
-from ppdm_sql.methods.top_down.groupings import CountedGrouping, Grouping
+from ppdm_sql.methods.top_down.gains import class_entropy
 from ppdm_sql.methods.top_down.maskings import Masking
 from ppdm_sql.privacy import Counts, Formula, PopulationTable, ValueCounts
 from ppdm_sql.privacy.formula import sum_of
@@ -29,23 +28,16 @@ SQUARED_SIZE = Formula("sum", ("n",), lambda c: f"{c['n']}::DOUBLE * {c['n']}")
 """The discernibility of a table: the sum of squared class sizes (Bayardo, Agrawal 2005)."""
 
 
-class MeasuredGrouping(NamedTuple):
-    """A grouping with the positions of the constraints that it measures, and their formulas."""
+class Measured(NamedTuple):
+    """A table of counts, the positions of the constraints that it measures, their formulas, and others'."""
 
-    grouping: Grouping
-    constraints: list[int]
+    table: CountTable
+    positions: list[int]
     formulas: list[Formula]
+    information: list[Formula]
 
 
-class InformativeGrouping(NamedTuple):
-    """A grouping of which is told what its groups are like; its place among the measured, if it is one."""
-
-    grouping: Grouping
-    formulas: list[Formula]
-    place: int | None = None
-
-
-class GroupingMeasure:
+class Measure:
     """Measures states for the loop, over the atoms of one run.
 
     Args:
@@ -53,14 +45,14 @@ class GroupingMeasure:
         atoms: The collapsed source.
         constraints: What to measure.
         horizon: For each attribute, the parts that the first states can tell apart.
-        classes: Position of the class attribute, where :meth:`information` will be asked.
+        classes: Position of the class attribute, where :meth:`information` tells of it.
         maskings: Of the attributes, where populations are counted.
-
-    Cost: one scan of the atoms per grouping, then one scan of its table of counts per batch.
     """
 
-    measures_ahead = True
-    """Whether states further on can be measured, not only those after one candidate."""
+    ahead = True
+    """Whether states along a path of disclosures can be measured, not only those after one candidate."""
+    most: float = np.inf
+    """How many candidates are worth measuring at once."""
 
     def __init__(
         self,
@@ -72,13 +64,9 @@ class GroupingMeasure:
         maskings: Sequence[Masking] = (),
     ) -> None:
         self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
-        self._maskings = maskings
-        self._constraints, self._size = constraints.all, len(constraints.all)
-        self._lasting = constraints.lasting
-        self._measured: list[MeasuredGrouping] = []
-        self._uninformed: list[tuple[int, ...]] = []
-        self._informative: dict[tuple[int, ...], InformativeGrouping] = {}
-        self._details: dict[int, Floats] = {}  # of the source, by place among the measured
+        self._maskings, self._constraints, self._lasting = maskings, constraints.all, constraints.lasting
+        self._measured: list[Measured] = []
+        self._source: dict[int, Floats] = {}
         for positions in _groups(constraints.all):
             some = [constraints.all[position] for position in positions]
             population = some[0].requirement.population
@@ -87,79 +75,90 @@ class GroupingMeasure:
             else:
                 self._add_population(some, positions, population)
 
+    def _add(self, constraints: Sequence[Constraint], positions: list[int]) -> None:
+        counted: dict[Counted, str] = {}
+        formulas = [formula_of(self._engine, self._atoms, constraint, counted) for constraint in constraints]
+        information = self._information(counted)
+        table = self.table(sorted(constraints[0].attributes), list(counted))
+        self._measured.append(Measured(table, positions, formulas, information))
+
     def _add_population(
         self, constraints: Sequence[Constraint], positions: list[int], population: PopulationTable
     ) -> None:
-        """Measure in a population; its groups are not those of the release, so they tell no information."""
-        from ppdm_sql.methods.top_down.population_counts import POPULATION, population_grouping
+        """Count a population beside the source; its groups are not those of the release, so tell nothing."""
+        from ppdm_sql.methods.top_down.population_counts import POPULATION, population_table
 
         attributes = sorted(constraints[0].attributes)
-        grouping = population_grouping(
+        table = population_table(
             self._engine, self._atoms, self._maskings, attributes, population, self._horizon
         )
         formulas = [item.requirement.formula(ValueCounts(population=POPULATION)) for item in constraints]
-        self._measured.append(MeasuredGrouping(grouping, positions, formulas))
-        self._uninformed.append(tuple(attributes))
+        self._measured.append(Measured(table, positions, formulas, []))
+        self._add_information(attributes)
 
-    def _inform(self) -> None:
-        """Make what tells of groups that no requirement counts in the table alone, once it is asked for."""
-        while self._uninformed:
-            if (attributes := self._uninformed.pop(0)) not in self._informative:
-                counted: dict[Counted, str] = {}
-                information = self.information_formulas(counted)
-                grouping = self.grouping(attributes, list(counted))
-                self._informative[attributes] = InformativeGrouping(grouping, information)
-
-    def _add(self, constraints: Sequence[Constraint], positions: list[int]) -> None:
-        engine, atoms = self._engine, self._atoms
+    def _add_information(self, attributes: Sequence[int]) -> None:
         counted: dict[Counted, str] = {}
-        formulas = [formula_of(engine, atoms, constraint, counted) for constraint in constraints]
-        information = self.information_formulas(counted)
-        grouping = self.grouping(sorted(constraints[0].attributes), list(counted))
-        informative = InformativeGrouping(grouping, information, len(self._measured))
-        self._informative.setdefault(tuple(grouping.attributes), informative)
-        self._measured.append(MeasuredGrouping(grouping, positions, formulas))
+        information = self._information(counted)
+        table = CountTable(self._engine, self._atoms, attributes, list(counted), self._horizon)
+        self._measured.append(Measured(table, [], [], information))
 
-    def information_formulas(self, counted: dict[Counted, str]) -> list[Formula]:
+    def _information(self, counted: dict[Counted, str]) -> list[Formula]:
         """Give what is told of groups, and add what it counts."""
         classes = self._classes
         if classes is None or self._atoms.coded[classes].size > MOST_CLASSES:
             return [SQUARED_SIZE]
         values = [(classes, code) for code in range(self._atoms.coded[classes].size - 1)]
-        names = [counted.setdefault(value, f"p{len(counted)}") for value in values]
-        return [SQUARED_SIZE, class_entropy(names)]
+        return [SQUARED_SIZE, class_entropy([counted.setdefault(v, f"p{len(counted)}") for v in values])]
 
-    def grouping(self, attributes: Sequence[int], counted: Sequence[Counted]) -> Grouping:
+    def table(self, attributes: Sequence[int], counted: Sequence[Counted]) -> CountTable:
         """Make what measures the groups of some attributes."""
-        return CountedGrouping(self._engine, self._atoms, attributes, counted, self._horizon)
+        return CountTable(self._engine, self._atoms, attributes, counted, self._horizon)
 
-    @property
-    def groups(self) -> int:
-        """Groups of the first state of the last chain: what measuring one more state costs."""
-        return max(measured.grouping.groups for measured in self._measured)
+    # -- whole states -----------------------------------------------------------------------------
+
+    def _read(self, place: int, cuts: Cuts | None) -> Floats:
+        """Read the groups, the constraints' and the other numbers of a state; None for the source."""
+        table, _, formulas, information = self._measured[place]
+        if cuts is not None:
+            return table.state(cuts, [*formulas, *information])
+        if place not in self._source:  # the largest GROUP BY of all
+            self._source[place] = table.source([*formulas, *information])
+        return self._source[place]
+
+    def _whole(self, cuts: Cuts | None) -> Floats:
+        numbers = np.empty(len(self._constraints))
+        for place, (_, positions, formulas, _) in enumerate(self._measured):
+            if positions:
+                numbers[positions] = self._read(place, cuts)[1 : 1 + len(formulas)]
+        return numbers
 
     def detail(self) -> Floats:
         """Measure the source itself, in which nothing is masked."""
-        numbers = np.empty(self._size)
-        for place, (grouping, positions, formulas) in enumerate(self._measured):
-            found = self._details.get(place)
-            numbers[positions] = grouping.detail(formulas)[1:] if found is None else found
-        return numbers
+        return self._whole(None)
 
     def source(self, detail: Floats) -> Floats:
         """Give the number of each constraint in the source, for the measures, from :meth:`detail`."""
         return detail
 
-    def chain(self, states: Sequence[Cuts]) -> Floats:
-        """Measure states that follow each other, shape (states, constraints)."""
-        numbers = np.empty((len(states), self._size))
-        for grouping, positions, formulas in self._measured:
-            keys = [grouping.identity(state) for state in states]
-            distinct = dict(zip(keys, states, strict=True))
-            read = grouping.chain(list(distinct.values()), formulas)
-            found = dict(zip(distinct, read, strict=True))
-            numbers[:, positions] = [found[key] for key in keys]
-        return numbers
+    def state(self, cuts: Cuts) -> Floats:
+        """Measure a state: a number for each constraint."""
+        return self._whole(cuts)
+
+    def information(self, cuts: Cuts | None) -> dict[tuple[int, ...], Floats]:
+        """Tell, for each set of attributes that records are grouped by, what its groups are like.
+
+        Returns:
+            Number of groups, sum of their squared sizes, and entropy of the class left in them, in bits
+            together; the last only where the class has few values.
+        """
+        told = dict[tuple[int, ...], Floats]()
+        for place, (table, _, formulas, information) in enumerate(self._measured):
+            if information and tuple(table.attributes) not in told:
+                read = self._read(place, cuts)
+                told[tuple(table.attributes)] = np.delete(read, np.arange(1, 1 + len(formulas)))
+        return told
+
+    # -- states after candidates ------------------------------------------------------------------
 
     def after(self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]) -> Floats:
         """Measure the state after each candidate, shape (candidates, constraints).
@@ -170,49 +169,63 @@ class GroupingMeasure:
             candidates: Of any attributes.
         """
         numbers = np.repeat(known[None, :], len(candidates), axis=0)
-        for grouping, positions, formulas in self._measured:
-            rows = [row for row, (attribute, _) in enumerate(candidates) if attribute in grouping.attributes]
-            if rows:
-                some, measured = [candidates[row] for row in rows], (grouping, positions, formulas)
-                found = self._numbers_after(MeasuredGrouping(*measured), cuts, known[positions], some)
-                numbers[np.ix_(rows, positions)] = found
+        for measured in self._measured:
+            rows = [row for row, (a, _) in enumerate(candidates) if a in measured.table.attributes]
+            if rows and measured.positions:
+                some = [candidates[row] for row in rows]
+                found = self._after(measured, cuts, known[measured.positions], some)
+                numbers[np.ix_(rows, measured.positions)] = found
         return numbers
 
-    def _numbers_after(
-        self, measured: MeasuredGrouping, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]
+    def _after(
+        self, measured: Measured, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]
     ) -> Floats:
-        """Measure the constraints of one grouping after candidates of its attributes."""
-        read = measured.grouping.after(cuts, candidates, measured.formulas)
+        read = measured.table.after(cuts, candidates, measured.formulas)
         return worst_after(known, read, measured.formulas)
 
-    def path(self, cuts: Cuts, known: Floats, attribute: int, disclosed: Sequence[int]) -> Floats:
-        """Measure the states on a way of disclosures of one attribute, shape (disclosures, constraints).
+    def path(
+        self,
+        cuts: Cuts,
+        known: Floats,
+        attribute: int,
+        disclosed: Sequence[int],
+        rivals: Sequence[tuple[Candidate, Floats]],
+    ) -> tuple[Floats, Floats]:
+        """Measure the states along a path of disclosures, and those after each rival in all of them.
 
         Args:
             cuts: The state from which it starts.
             known: Its numbers.
             attribute: One that is suppressed.
             disclosed: Its value codes, in this order.
+            rivals: Candidates of other attributes that split groups of their own, with the numbers of the
+                states after them; none where a number is a sum.
 
-        Cost: one scan of the counts of each grouping, however long the way is.
+        Returns:
+            Shapes (disclosures, constraints) and (rivals, disclosures, constraints).
         """
         numbers = np.repeat(known[None, :], len(disclosed), axis=0)
-        for grouping, positions, formulas in self._measured:
-            if attribute in grouping.attributes:
-                read = grouping.path(cuts, attribute, disclosed, formulas)
-                for position, formula, column in zip(positions, formulas, read.T, strict=True):
-                    # Requirements are monotone: the worst of all groups seen is that of those that stand.
-                    if formula.total == "sum":
-                        numbers[:, position] = known[position] - np.nan_to_num(column).cumsum()
-                    else:
-                        worst = np.fmax if formula.total == "max" else np.fmin
-                        numbers[:, position] = worst(known[position], worst.accumulate(column))
-        return numbers
+        after = np.repeat(np.array([of for _, of in rivals]).reshape(-1, 1, len(known)), len(disclosed), axis=1)
+        for table, positions, formulas, _ in self._measured:
+            if attribute not in table.attributes or not positions:
+                continue
+            read = table.path(cuts, attribute, disclosed, formulas)
+            numbers[:, positions] = _along(known[positions], read, formulas)
+            for other in dict.fromkeys(a for (a, _), _ in rivals if a in table.attributes):
+                rows = [row for row, ((a, _), _) in enumerate(rivals) if a == other]
+                some = [rivals[row][0] for row in rows]
+                read = table.rivals(cuts, attribute, disclosed, formulas, some)
+                for row, own in zip(rows, read, strict=True):
+                    after[row][:, positions] = _along(after[row, 0, positions], own, formulas)
+        for j, constraint in enumerate(self._constraints):
+            worse = np.fmax if constraint.direction > 0 else np.fmin
+            after[:, :, j] = worse(after[:, :, j], numbers[:, j])
+        return numbers, after
 
     def invalid_boundaries(
         self, cuts: Cuts, known: Floats, attribute: int, part: Codes, boundaries: Codes
     ) -> Codes:
-        """Pick the boundaries at which splitting the present state breaks a limit; a scan per grouping.
+        """Pick the boundaries at which splitting the present state breaks a limit; a scan per table.
 
         Args:
             cuts: The present state.
@@ -222,59 +235,51 @@ class GroupingMeasure:
             boundaries: Those to decide on, inside these intervals.
         """
         invalid = np.zeros(len(part), dtype=bool)
-        for grouping, positions, formulas in self._measured:
+        for table, positions, formulas, _ in self._measured:
             lasting = [n for n, position in enumerate(positions) if self._lasting[position]]
-            if attribute in grouping.attributes and lasting:
-                groups = grouping.by_value(cuts, attribute, part, boundaries)
+            if attribute in table.attributes and lasting:
                 here = [positions[n] for n in lasting]
                 limits = np.array([self._constraints[position].limit for position in here])
-                of = ([formulas[n] for n in lasting], known[here], limits, len(part))
-                invalid |= invalid_boundaries(self._engine, groups, *of)
+                asked = [formulas[n] for n in lasting]
+                invalid |= table.invalid(cuts, attribute, part, boundaries, asked, known[here], limits)
         return np.asarray(boundaries[invalid[boundaries]])
 
-    def information(self, cuts: Cuts | None) -> dict[tuple[int, ...], Floats]:
-        """Tell, for each set of attributes that records are grouped by, what its groups are like.
-
-        Args:
-            cuts: A state; None for the source, to be asked before the first step.
-
-        Returns:
-            Number of groups, sum of their squared sizes, and entropy of the class left in them, in bits
-            together; the last only where the class has few values.
-        """
-        self._inform()
-        if cuts is not None:
-            return {a: g.counted_chain([cuts], asked)[0] for a, (g, asked, _) in self._informative.items()}
-        told = dict[tuple[int, ...], Floats]()
-        for attributes, (grouping, asked, place) in self._informative.items():
-            # The source is grouped for both: that is the largest GROUP BY of all, and done once.
-            required = [] if place is None else self._measured[place].formulas
-            told[attributes], detail = np.split(grouping.detail([*asked, *required]), [1 + len(asked)])
-            if place is not None:
-                self._details[place] = detail
-        return told
+    def shares_groups(self, attribute: int, other: int) -> bool:
+        """Whether a step of one attribute can change the groups that candidates of the other split."""
+        return any(attribute in m.table.attributes and other in m.table.attributes for m in self._measured)
 
     def shrink(self, reachable: Sequence[Codes]) -> None:
-        """Let each grouping merge what no reachable state tells apart."""
+        """Let each table merge what no reachable state tells apart."""
         for measured in self._measured:
-            measured.grouping.shrink(reachable)
+            measured.table.shrink(reachable)
 
 
 def worst_after(before: Floats, read: Floats, formulas: Sequence[Formula]) -> Floats:
     """Put the numbers of groups that candidates split to those of the state before; for a sum, what falls."""
-    totals = np.array([formula.total for formula in formulas])
-    worse = np.where(totals == "max", np.fmax(before, read), np.fmin(before, read))
-    return np.asarray(np.where(totals == "sum", before - np.nan_to_num(read), worse))
+    kinds = np.array([formula.total for formula in formulas])
+    worse = np.where(kinds == "max", np.fmax(before, read), np.fmin(before, read))
+    return np.asarray(np.where(kinds == "sum", before - np.nan_to_num(read), worse))
+
+
+def _along(known: Floats, read: Floats, formulas: Sequence[Formula]) -> Floats:
+    """Put what is seen along a path together: the worst of all groups seen is that of those that stand."""
+    numbers = np.empty(read.shape)
+    for j, formula in enumerate(formulas):
+        if formula.total == "sum":
+            numbers[:, j] = known[j] - np.nan_to_num(read[:, j]).cumsum()
+        else:
+            worse = np.fmax if formula.total == "max" else np.fmin
+            numbers[:, j] = worse(known[j], worse.accumulate(read[:, j]))
+    return numbers
 
 
 def _groups(constraints: Sequence[Constraint]) -> Iterable[list[int]]:
     """Gather the constraints that one table of counts can serve: the same attributes, few values counted."""
     found: dict[object, list[list[int]]] = {}
     for position, constraint in enumerate(constraints):
-        counts = constraint.requirement.counts
+        counts, population = constraint.requirement.counts, constraint.requirement.population
         counts_all = constraint.sensitive if counts is Counts.VALUES else None
         added_up = counts is Counts.GROUPS  # candidates are read as what they add, where others are as worst
-        population = constraint.requirement.population
         same = found.setdefault((frozenset(constraint.attributes), counts_all, added_up, population), [[]])
         protected = sum(constraints[other].protected is not None for other in same[-1])
         if counts is Counts.PROTECTED and protected >= MOST_PROTECTED:
@@ -300,11 +305,6 @@ def formula_of(engine: Engine, atoms: Atoms, constraint: Constraint, counted: di
     formula = constraint.requirement.formula(values)
     if atoms.persons is None or not constraint.requirement.counts_values:
         return formula
-    return _over_values(formula, values.columns)
-
-
-def _over_values(formula: Formula, columns: Sequence[str]) -> Formula:
-    """Let a formula see the values that persons have in the place of persons, each of theirs once."""
-    return replace(
-        formula, formula=lambda c: formula.formula({**c, "n": f"({sum_of(c[v] for v in columns)})"})
-    )
+    # the values that persons have, each of theirs once, in the place of persons
+    held = f"({sum_of('{' + v + '}' for v in values.columns)})"
+    return replace(formula, formula=lambda c: formula.formula({**c, "n": held.format_map(c)}))

@@ -23,9 +23,8 @@ from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary, coded_columns, coded_rows
 from ppdm_sql.methods.base.source import count_coded_records, read_source
-from ppdm_sql.methods.top_down.boundaries import GroupsByValue
-from ppdm_sql.methods.top_down.cuts import Candidate, Cut, Cuts
-from ppdm_sql.methods.top_down.groupings import CountedGrouping
+from ppdm_sql.methods.top_down.counts import CountTable, GroupsByValue, Params
+from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.population_cuts import (
     UNKNOWN,
@@ -45,8 +44,8 @@ _COMMON = ("DOUBLE", "TIMESTAMP", "VARCHAR")
 """Kinds that can be compared, and the type in which different ones of them are."""
 
 
-class PopulationGrouping(CountedGrouping):
-    """A grouping that counts a population beside the source.
+class PopulationCounts(CountTable):
+    """Counts of a population beside the source: source and population in one, told apart by a coded column.
 
     Args:
         engine: Where the tables are.
@@ -65,40 +64,29 @@ class PopulationGrouping(CountedGrouping):
         horizon: Sequence[Codes],
     ) -> None:
         self._widenings = widenings
-        self._wide_cuts: dict[int, PopulationCut] = {}  # by identity of the cut, which they keep
-        counted = [(len(atoms.coded), 1)]
-        super().__init__(engine, atoms, attributes, counted, self._widened(horizon))
+        super().__init__(engine, atoms, attributes, [(len(atoms.coded), 1)], self._widened(horizon))
 
-    def counted_chain(self, states: Sequence[Cuts], formulas: Sequence[Formula]) -> Floats:
-        """Measure states over the population's values too."""
-        return super().counted_chain([self._wide(state) for state in states], formulas)
+    def state(self, cuts: Cuts, formulas: Sequence[Formula]) -> Floats:
+        return super().state(self._wide(cuts), formulas)
 
-    def after_disclosures(
-        self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
-    ) -> Floats:
-        """Measure the states after disclosures over the population's values too."""
-        return super().after_disclosures(self._wide(cuts), candidates, formulas)
+    def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
+        return super().after(self._wide(cuts), candidates, formulas)
 
-    def after_specializations(
-        self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
-    ) -> Floats:
-        """Measure the states after specializations over the population's values too."""
-        return super().after_specializations(self._wide(cuts), candidates, formulas)
-
-    def path(
-        self, cuts: Cuts, attribute: int, disclosed: Sequence[int], formulas: Sequence[Formula]
-    ) -> Floats:
-        """Measure the states on a way of disclosures over the population's values too."""
-        return super().path(self._wide(cuts), attribute, disclosed, formulas)
+    def _path(
+        self,
+        cuts: Cuts,
+        attribute: int,
+        disclosed: Sequence[int],
+        formulas: Sequence[Formula],
+        rivals: Sequence[Candidate] = (),
+    ) -> tuple[str, Params]:
+        return super()._path(self._wide(cuts), attribute, disclosed, formulas, rivals)
 
     def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
-        """Give the present groups by the values of an attribute; what lies outside is in no interval."""
-        outside = np.full(self._widenings[attribute].extra, -1)
+        outside = np.full(self._widenings[attribute].extra, -1)  # in no interval
         return super().by_value(self._wide(cuts), attribute, np.concatenate([part, outside]), boundaries)
 
     def shrink(self, horizon: Sequence[Codes]) -> None:
-        """Learn what the coming states can tell apart; the population's own values all differ."""
-        self._wide_cuts.clear()
         super().shrink(self._widened(horizon))
 
     def _widened(self, horizon: Sequence[Codes]) -> list[Codes]:
@@ -108,24 +96,20 @@ class PopulationGrouping(CountedGrouping):
         return parts
 
     def _wide(self, cuts: Cuts) -> Cuts:
-        return tuple(self._wide_cut(place, cut) for place, cut in enumerate(cuts))
-
-    def _wide_cut(self, place: int, cut: Cut) -> Cut:
-        if place not in self._widenings:
-            return cut
-        if id(cut) not in self._wide_cuts:
-            self._wide_cuts[id(cut)] = PopulationCut(cut, self._widenings[place], cut.disjoint)
-        return self._wide_cuts[id(cut)]
+        return tuple(
+            PopulationCut(cut, self._widenings[place], cut.disjoint) if place in self._widenings else cut
+            for place, cut in enumerate(cuts)
+        )
 
 
-def population_grouping(
+def population_table(
     engine: Engine,
     atoms: Atoms,
     maskings: Sequence[Masking],
     attributes: Sequence[int],
     population: PopulationTable,
     horizon: Sequence[Codes],
-) -> PopulationGrouping:
+) -> PopulationCounts:
     """Read a population, and make what counts it by some attributes.
 
     Args:
@@ -156,7 +140,7 @@ def population_grouping(
     both = engine.materialize("with_population", *_stacked(atoms, found.atoms, attributes, codes))
     records = atoms.records + found.records
     stacked = replace(atoms, table=both, coded=tuple(wide), records=records)
-    return PopulationGrouping(engine, stacked, attributes, widenings, horizon)
+    return PopulationCounts(engine, stacked, attributes, widenings, horizon)
 
 
 class _Population:

@@ -38,7 +38,7 @@ from ppdm_sql.methods.top_down.left_out import Allowance, AllowedConstraints
 from ppdm_sql.methods.top_down.linked_persons import linked_persons
 from ppdm_sql.methods.top_down.loop import Refinement, State
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking
-from ppdm_sql.methods.top_down.measuring import GroupingMeasure
+from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.methods.top_down.outcome import (
     Move,
     Outcome,
@@ -52,7 +52,8 @@ from ppdm_sql.methods.top_down.outcome import (
 from ppdm_sql.methods.top_down.protected_values import check_absent, constraints_of
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.methods.top_down.roles import RefinementRoles, assign_roles, sensitive_columns
-from ppdm_sql.methods.top_down.score import Gains, InformationGain, Rounding, nine_digits
+from ppdm_sql.methods.top_down.gains import ConditionalEntropy
+from ppdm_sql.methods.top_down.score import Rounding, nine_digits
 from ppdm_sql.privacy import Requirement, parse_all, redundancies, resolve
 from ppdm_sql.privacy.resolving import refuse_populations
 from ppdm_sql.release import Draft, Release, ReleasedColumn
@@ -71,7 +72,7 @@ class RefinementRun(Run[State]):
     atoms: Atoms
     constraints: Constraints
     rows: Table
-    measure: GroupingMeasure
+    measure: Measure
     maskings: list[Masking]
 
     def assign_roles(self) -> RefinementRoles:
@@ -124,9 +125,9 @@ class RefinementRun(Run[State]):
     def release_measures(self, outcome: Outcome) -> Sequence[information.Row]:
         """Measure what the release discloses and hides, beside what its requirements reached."""
 
-    def gains(self) -> Gains:
-        """Choose what candidates gain."""
-        return InformationGain()
+    def gains(self) -> ConditionalEntropy | None:
+        """Choose what candidates gain where it is measured; else each cut knows the InfoGain of its own."""
+        return None
 
     @property
     def gain_name(self) -> str:
@@ -259,7 +260,7 @@ class RefinementRun(Run[State]):
         """Whether the suppressed symbol can stand among the column's own values."""
         return True
 
-    def make_measure(self) -> GroupingMeasure:
+    def make_measure(self) -> Measure:
         """Make what measures the states."""
         return self.measured_by(None)
 
@@ -274,19 +275,19 @@ class RefinementRun(Run[State]):
             return Constraints(found, len(self.attributes), persons=self.counts_persons)
         return AllowedConstraints(found, len(self.attributes), self.allowance, self.atoms.records)
 
-    def measured_by(self, classes: int | None) -> GroupingMeasure:
+    def measured_by(self, classes: int | None) -> Measure:
         """Choose what measures the states; with the position of the class it also measures information."""
         engine, atoms, horizon = self.engine, self.atoms, self.horizon
         if isinstance(self.constraints, AllowedConstraints):
-            from ppdm_sql.methods.top_down.left_out_rounds import allowed_measure
+            from ppdm_sql.methods.top_down.left_out_measure import allowed_measure
 
             return allowed_measure(engine, atoms, self.constraints, horizon, classes)
         of = engine, atoms, self.constraints, horizon, classes, self.maskings
         if self.counts_persons:
-            from ppdm_sql.methods.top_down.person_counts import PersonMeasure
+            from ppdm_sql.methods.top_down.persons import PersonMeasure
 
             return PersonMeasure(*of)
-        return GroupingMeasure(*of)
+        return Measure(*of)
 
     @cached_property
     def horizon(self) -> list[Codes]:
@@ -441,8 +442,7 @@ class RefinementRun(Run[State]):
         reached, kept_from = list(state.cuts), state.kept_from
         for place, (attribute, *_) in enumerate(more, start=len(state.steps) + 1):
             reached[attribute] = cuts[attribute]
-            (numbers,) = self.measure.chain([tuple(reached)])
-            if not bool(self.constraints.valid(numbers)):
+            if not bool(self.constraints.valid(self.measure.state(tuple(reached)))):
                 kept_from = place + 1
         return kept_from
 

@@ -4,7 +4,7 @@
 
 - InfoGain(v) = I(R_v) - sum of |R_c| / |R_v| I(R_c): by how much the entropy of the class falls when the
   records of ``v`` fall into its parts ``c``. HCE-TDR's gain depends on all attributes at once and stands in
-  :mod:`~ppdm_sql.methods.top_down.conditional_entropy`.
+  :mod:`~ppdm_sql.methods.top_down.gains`.
 - PrivLoss(v): by how much the requirements come nearer to their limits. TDS calls it the loss of anonymity.
 
 Sources: Wang, Fung, Yu 2005, "Template Based Privacy Preservation in Classification Problems", ICDM, section
@@ -14,18 +14,13 @@ ICDE; Wang, Fung, Dong 2005, slides 13 and 14; Quinlan 1993 for the entropy.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppdm_sql.methods.base.arrays import Codes, Floats
+from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.top_down.constraints import Constraint
-
-if TYPE_CHECKING:
-    from ppdm_sql.methods.top_down.cuts import Cut, Cuts
 
 LEAST_GAIN = 1e-12
 """A gain below it is rounding error, and counts as none."""
@@ -92,49 +87,6 @@ def gain_of_halves(whole: NDArray[np.int64], part: NDArray[np.int64]) -> Floats:
     """
     gained = total_entropy(whole) - total_entropy(part) - total_entropy(whole - part)
     return np.asarray(np.maximum(gained, 0.0) / max(whole.sum(), 1))
-
-
-class Gains(ABC):
-    """What candidates gain."""
-
-    local: bool
-    """Whether a gain depends on the cut of its own attribute only, not on the rest of the state."""
-
-    @abstractmethod
-    def of(self, cuts: Cuts, candidates: Sequence[Codes]) -> Sequence[Floats]:
-        """Give the gains of some candidates of each attribute."""
-
-    def beneficial(
-        self, opened: list[tuple[Codes, Codes]], gains: Sequence[Floats]
-    ) -> tuple[list[tuple[Codes, Codes]], Sequence[Floats]]:
-        """Pick the candidates that are beneficial in this state: all of them, where no gain is below 0."""
-        return opened, gains
-
-    @abstractmethod
-    def shrink(self, reachable: Sequence[Codes]) -> None:
-        """Learn, for each attribute, the parts of the finest state still reachable, to measure less data."""
-
-
-class InformationGain(Gains):
-    """InfoGain, of which each cut knows that of its own candidates."""
-
-    local = True
-
-    def of(self, cuts: Cuts, candidates: Sequence[Codes]) -> Sequence[Floats]:
-        """Pick the gains of the candidates out of each cut's."""
-        return [_of_chosen(cut, chosen) for cut, chosen in zip(cuts, candidates, strict=True)]
-
-    def shrink(self, reachable: Sequence[Codes]) -> None:
-        """Nothing is measured."""
-
-
-def _of_chosen(cut: Cut, chosen: Codes) -> Floats:
-    """Pick the gains of some candidates of a cut, in its order; most often they are all."""
-    if len(chosen) == len(cut.candidates):
-        return cut.gains
-    marked = np.zeros(int(cut.candidates.max(initial=-1)) + 1, dtype=bool)
-    marked[chosen] = True
-    return np.asarray(cut.gains[marked[cut.candidates]])
 
 
 # -- what is lost ---------------------------------------------------------------------------------

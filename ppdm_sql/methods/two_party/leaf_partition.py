@@ -12,7 +12,7 @@ positional joins; :meth:`~ppdm_sql.engine.Engine.workspace` sees to it that Duck
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -23,22 +23,24 @@ from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.base.released_rows import Params
-from ppdm_sql.methods.top_down.boundaries import GroupsByValue
 from ppdm_sql.methods.top_down.constraints import Constraints
-from ppdm_sql.methods.top_down.count_tables import Counted
+from ppdm_sql.methods.top_down.counts import (
+    Counted,
+    CountTable,
+    GroupsByValue,
+    after_sql,
+    by_candidate,
+    needed,
+    split_by,
+    totals,
+)
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
-from ppdm_sql.methods.top_down.grouping_sql import needed, taken_out, totals
-from ppdm_sql.methods.top_down.groupings import Grouping, numbered_parts
-from ppdm_sql.methods.top_down.measuring import GroupingMeasure
+from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.privacy import Formula
 
 LARGEST, RENUMBERED = 2**62, 2**32
 """Numbers of leaves stay below the first; where they would not, the leaves are numbered anew, below the
 second."""
-Writer = Callable[[str, str, Sequence[Formula], Sequence[str]], str]
-"""Writes the statement that measures candidates: of the records with their leaves, the part of each, the
-formulas, and what they count."""
-
 
 def unsigned(largest: int) -> str:
     """Give the smallest type of numbers from 0 on.
@@ -104,131 +106,74 @@ def leaves_sql(leaves: Table, records: Table, counts: str, numbers: Sequence[str
     return f"SELECT {', '.join([sizes, 'max(leaf)', 'count(*)', *numbers])} FROM ({groups}) AS groups"
 
 
-def _parts(joined: str, part: str, counts: str, where: str = "") -> str:
-    """Group the records by leaf and part, -1 for those that no candidate moves."""
-    parted = f"SELECT *, {part} AS part FROM {joined}"
-    return f"SELECT leaf, part, {counts} FROM ({parted}) AS parted {where} GROUP BY leaf, part"
-
-
-def specializations_sql(joined: str, part: str, formulas: Sequence[Formula], counts: Sequence[str]) -> str:
-    """Measure the states after candidates that split leaves of their own, a row each."""
-    parts = _parts(joined, part, ", ".join(counts), "WHERE part >= 0")
-    numbers = ", ".join(totals(formulas))
-    return f"SELECT $candidate[part + 1] AS candidate, {numbers} FROM ({parts}) AS parts GROUP BY candidate"
-
-
-def disclosures_sql(joined: str, part: str, formulas: Sequence[Formula], counts: Sequence[str]) -> str:
-    """Measure the states after candidates that each take one part out of the present leaves, a row each."""
-    counted = needed(formulas)
-    numbers = ", ".join(taken_out(counted, formula) for formula in formulas)
-    whole = ", ".join(f"sum({name})::BIGINT AS total_{name}" for name in counted)
-    return (
-        f"WITH parts AS MATERIALIZED ({_parts(joined, part, ', '.join(counts))}), "
-        f"wholes AS (SELECT leaf, {whole} FROM parts GROUP BY leaf) "
-        f"SELECT $candidate[part + 1] AS candidate, {numbers} FROM parts JOIN wholes USING (leaf) "
-        "WHERE part >= 0 GROUP BY candidate"
-    )
-
-
-def by_value_sql(joined: str, part: str, attribute: int, counted: Sequence[Counted]) -> str:
-    """Write the records of each leaf with the value of an attribute."""
-    held = (f", (c{column} = {code})::INTEGER AS p{j}" for j, (column, code) in enumerate(counted))
-    return f"SELECT leaf, c{attribute} AS code, {part} AS part, 1 AS n{''.join(held)} FROM {joined}"
-
-
-class LeafGrouping(Grouping):
-    """A grouping read off the leaves of the records; it knows the present state only."""
+class LeafTable(CountTable):
+    """The records of one party with their leaves; it knows the present state only."""
 
     def __init__(
         self,
         engine: Engine,
-        records: Table,
+        records: Atoms,
         attributes: Sequence[int],
         counted: Sequence[Counted],
         leaves: Leaves,
     ) -> None:
-        self.attributes, self.leaves = list(attributes), leaves
-        self._engine, self._records, self._counted = engine, records, counted
+        self.leaves = leaves
+        super().__init__(engine, records, attributes, counted, [np.arange(item.size) for item in records.coded])
         self._read: dict[object, Floats] = {}
-        self._counts = {"n": "count(*) AS n"} | {
-            f"p{j}": f"count(*) FILTER (c{column} = {code}) AS p{j}"
-            for j, (column, code) in enumerate(counted)
-        }
 
-    def identity(self, cuts: Cuts) -> tuple[int, ...]:
-        return ()  # there is one state
+    def _count(self) -> None:
+        self.values = {i: np.arange(self.atoms.coded[i].size) for i in self.attributes}
+        self.codes, self.rows = self.values, self.atoms.records
+        self._held = {"n": "1"} | {f"p{j}": f"(c{i} = {code})::INTEGER" for j, (i, code) in enumerate(self.counted)}
 
-    def detail(self, formulas: Sequence[Formula]) -> Floats:
+    def _all_rows(self) -> str:
+        own = [f"c{i}" for i in self.attributes if self.atoms.coded[i].size]  # none of the partner's
+        columns = ", ".join(["leaf AS group0", *own, *(f"{text} AS {name}" for name, text in self._held.items())])
+        return f"(SELECT {columns} FROM {self.leaves.table} POSITIONAL JOIN {self.atoms.table})"
+
+    def source(self, formulas: Sequence[Formula]) -> Floats:
         # One party cannot know what the joined source would show.
         return np.full(1 + len(formulas), np.nan)
 
-    def counted_chain(self, states: Sequence[Cuts], formulas: Sequence[Formula]) -> Floats:
+    def state(self, cuts: Cuts, formulas: Sequence[Formula]) -> Floats:
         asked = (self.leaves.table, *totals(formulas))
         if asked not in self._read:
-            counts = ", ".join(self._counts_of(formulas))
-            self._read = {asked: self.leaves.measure(self._records, counts, totals(formulas))}
-        self.groups = int(self._read[asked][0])
-        return np.repeat(self._read[asked][None, :], len(states), axis=0)
+            counts = ", ".join(f"sum({self._held[name]}) AS {name}" for name in needed(formulas))
+            self._read = {asked: self.leaves.measure(self.atoms.table, counts, totals(formulas))}
+        return self._read[asked]
 
-    def after_disclosures(
-        self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
-    ) -> Floats:
-        return self._by_attribute(cuts, candidates, formulas, disclosures_sql)
-
-    def after_specializations(
-        self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
-    ) -> Floats:
-        return self._by_attribute(cuts, candidates, formulas, specializations_sql)
-
-    def path(
-        self, cuts: Cuts, attribute: int, disclosed: Sequence[int], formulas: Sequence[Formula]
-    ) -> Floats:
-        raise NotImplementedError("the partner has a say in what follows")
+    def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
+        split = split_by(cuts, candidates)
+        parts, params = self._coded(split.parts, "part")
+        asked = {i: (part, i in split.rests) for i, part in parts.items()}
+        text = after_sql(self._all_rows(), ["group0"], asked, formulas)
+        rows = self.engine.query(text, {**params, "candidate": split.owner}, step="after")
+        return by_candidate(rows, len(candidates), len(formulas))
 
     def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
-        number, params = recoded(f"c{attribute}", part, "part", "INTEGER")
-        joined = f"{self.leaves.table} POSITIONAL JOIN {self._records}"
-        text = by_value_sql(joined, number, attribute, self._counted)
-        return GroupsByValue(text, ["leaf"], params, np.arange(len(part)))
+        text, params = recoded(f"c{attribute}", part, "part", "INTEGER")
+        starts = self.values[attribute]
+        return self._by_value(self._all_rows(), ["group0"], text, attribute, params, starts)
 
     def shrink(self, horizon: Sequence[Codes]) -> None:
         pass  # nothing is merged
 
-    def _by_attribute(
-        self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula], writer: Writer
-    ) -> Floats:
-        """Measure the candidates of each attribute; one scan of its column and the leaves."""
-        read = np.full((len(candidates), len(formulas)), np.nan)
-        joined = f"{self.leaves.table} POSITIONAL JOIN {self._records}"
-        for attribute in dict.fromkeys(attribute for attribute, _ in candidates):
-            rows = [row for row, (of, _) in enumerate(candidates) if of == attribute]
-            parts, owner = numbered_parts(cuts, candidates, rows)
-            number, params = recoded(f"c{attribute}", parts[attribute], "part", "INTEGER")
-            params["candidate"] = owner
-            text = writer(joined, number, formulas, self._counts_of(formulas))
-            for candidate, *numbers in self._engine.query(text, params, step="candidates"):
-                read[candidate] = numbers
-        return read
 
-    def _counts_of(self, formulas: Sequence[Formula]) -> list[str]:
-        return [self._counts[name] for name in dict.fromkeys(("n", *needed(formulas)))]
-
-
-class LeafMeasure(GroupingMeasure):
+class LeafMeasure(Measure):
     """Measures the present state, and those after one candidate, over the records of one party."""
 
-    measures_ahead = False  # the partner has a say in what follows
+    ahead = False  # the partner has a say in what follows
 
     def __init__(self, engine: Engine, records: Atoms, constraints: Constraints, classes: int) -> None:
         self._leaves: dict[tuple[int, ...], Leaves] = {}
         super().__init__(engine, records, constraints, (), classes)
 
-    def grouping(self, attributes: Sequence[int], counted: Sequence[Counted]) -> Grouping:
-        """Make what measures the groups of some attributes, on leaves that equal groupings share."""
-        engine, records = self._engine, self._atoms.table
+    def table(self, attributes: Sequence[int], counted: Sequence[Counted]) -> CountTable:
+        """Make what measures the groups of some attributes, on leaves that equal ones share."""
+        engine, records = self._engine, self._atoms
         if tuple(attributes) not in self._leaves:
-            self._leaves[tuple(attributes)] = Leaves(engine, records)
-        return LeafGrouping(engine, records, attributes, counted, self._leaves[tuple(attributes)])
+            self._leaves[tuple(attributes)] = Leaves(engine, records.table)
+        return LeafTable(engine, records, attributes, counted, self._leaves[tuple(attributes)])
 
     def split(self, attribute: int, child: str, children: int, beside: Table, params: Params) -> None:
         """Let the leaves by an attribute fall into parts; the arguments are those of :meth:`Leaves.split`."""

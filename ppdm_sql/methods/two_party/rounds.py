@@ -15,8 +15,7 @@ from ppdm_sql.errors import ProtocolError
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.top_down.constraints import Constraints
-from ppdm_sql.methods.top_down.loop import Refinement, State
-from ppdm_sql.methods.top_down.ranking import RefinementStep
+from ppdm_sql.methods.top_down.loop import Refinement, RefinementStep, State
 from ppdm_sql.methods.two_party.failures import impossible
 from ppdm_sql.methods.two_party.label_exchange import Numbering
 from ppdm_sql.methods.two_party.leaf_partition import LeafMeasure, unsigned
@@ -126,7 +125,7 @@ class Rounds:
         child, params = recoded(f"c{attribute}", child_of_code, "child", "INTEGER")
         self._measure.split(attribute, child, children, self._records, params)
         self._loop.perform(step)
-        self._measure.chain([self._loop.state.cuts])
+        self._measure.state(self._loop.state.cuts)
 
     def _children(self, attribute: int, child_of_code: Codes, children: int) -> object:
         """Give the child of each record of the value, in the order of the records."""
@@ -146,7 +145,7 @@ class Rounds:
         partner = self._partners[attribute]
         numbers = cast(Numbers, win.column.to_numpy())
         self._split(attribute, partner.specialize(value, children, numbers), children)
-        (measured,) = self._measure.chain([self._loop.state.cuts])
+        measured = self._measure.state(self._loop.state.cuts)
         if not bool(self._constraints.valid(measured)):
             raise impossible("The partner sent a specialization that breaks a requirement.")
         candidate = attribute, len(partner.specializations) - 1

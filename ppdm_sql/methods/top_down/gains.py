@@ -14,19 +14,16 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms
+from ppdm_sql.methods.top_down.counts import CountTable
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
-from ppdm_sql.methods.top_down.groupings import CountedGrouping
-from ppdm_sql.methods.top_down.score import Gains
 from ppdm_sql.privacy.formula import Columns, Formula, sum_of
 
 
-class ConditionalEntropy(Gains):
-    """Gains by the reduction of H(D | P u Q), in bits per record of the table.
+class ConditionalEntropy:
+    """Gains by the reduction of H(D | P u Q), in bits per record of the table; a GROUP BY for each state."""
 
-    Cost: one scan of the atoms, then one scan of the table of counts a step.
-    """
-
-    local = False
+    least = -np.inf
+    """Candidates that gain less are not beneficial in the present state; in a later one they may be."""
 
     def __init__(
         self,
@@ -38,40 +35,38 @@ class ConditionalEntropy(Gains):
     ) -> None:
         counted = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
         self._records = atoms.records
-        self._formula = [class_entropy([f"p{j}" for j in range(len(counted))])]
-        self._grouping = CountedGrouping(engine, atoms, attributes, counted, horizon)
-        self._state: list[Codes] = []
+        self._formulas = [class_entropy([f"p{j}" for j in range(len(counted))])]
+        self._table = CountTable(engine, atoms, attributes, counted, horizon)
+        self._parts: list[Codes] = []
         self._known: dict[Candidate, float] = {}
 
-    def of(self, cuts: Cuts, candidates: Sequence[Codes]) -> Sequence[Floats]:
+    def of(self, cuts: Cuts, candidates: Sequence[Candidate]) -> Floats:
         """Give the gains of candidates, and measure those that were not yet asked about in this state.
 
         A state is the parts of its cuts: where a boundary falls and another takes its place, they stay.
         """
-        state = [cut.parts for cut in cuts]
-        if not (self._state and all(map(np.array_equal, state, self._state))):
-            self._state, self._known = state, {}
-        every = [(a, int(candidate)) for a, ids in enumerate(candidates) for candidate in ids]
-        if new := [candidate for candidate in every if candidate not in self._known]:
+        parts = [cut.parts for cut in cuts]
+        if not (self._parts and all(map(np.array_equal, parts, self._parts))):
+            self._parts, self._known = parts, {}
+        if new := [candidate for candidate in candidates if candidate not in self._known]:
             self._known.update(zip(new, self._falls(cuts, new).tolist(), strict=True))
-        gains = np.array([self._known[candidate] for candidate in every], dtype=np.float64)
-        return np.split(gains, np.cumsum([len(ids) for ids in candidates])[:-1])
+        return np.array([self._known[candidate] for candidate in candidates], dtype=np.float64)
 
     def _falls(self, cuts: Cuts, candidates: Sequence[Candidate]) -> Floats:
         """Measure by what the entropy falls after each of some candidates."""
-        return repeatable(self._grouping.after(cuts, candidates, self._formula)[:, 0]) / self._records
+        return repeatable(self._table.after(cuts, candidates, self._formulas)[:, 0]) / self._records
 
     def shrink(self, reachable: Sequence[Codes]) -> None:
         """Merge what no reachable state tells apart."""
-        self._grouping.shrink(reachable)
+        self._table.shrink(reachable)
 
     def detail(self) -> float:
         """Give H(D | P u Q) of the source, in bits a record; ask before the first step."""
-        return float(repeatable(self._grouping.detail(self._formula))[1]) / self._records
+        return float(repeatable(self._table.source(self._formulas))[1]) / self._records
 
     def now(self, cuts: Cuts) -> float:
         """Give H(D | P u Q) of a state."""
-        return float(repeatable(self._grouping.chain([cuts], self._formula)[0])[0]) / self._records
+        return float(repeatable(self._table.state(cuts, self._formulas))[1]) / self._records
 
 
 def repeatable(sums: Floats) -> Floats:
@@ -90,14 +85,15 @@ def class_entropy(classes: Sequence[str]) -> Formula:
     Divided by the records it is H(D | attributes), the conditional entropy of the decision.
     """
 
+    def rest(c: Columns) -> str:
+        return " - ".join([c["n"], *(c[v] for v in classes)])
+
     def formula(c: Columns) -> str:
-        rest = " - ".join([c["n"], *(c[v] for v in classes)])
-        each = sum_of(_times_log(f"({part})") for part in (rest, *(c[v] for v in classes)))
+        each = sum_of(_times_log(f"({part})") for part in (rest(c), *(c[v] for v in classes)))
         return f"greatest({_times_log(c['n'])} - ({each}), 0)"
 
     def pure(c: Columns) -> str:
-        rest = " - ".join([c["n"], *(c[v] for v in classes)])
-        return f"greatest({', '.join([rest, *(c[v] for v in classes)])}) = {c['n']}"
+        return f"greatest({', '.join([rest(c), *(c[v] for v in classes)])}) = {c['n']}"
 
     return Formula("sum", ("n", *classes), formula, pure)
 

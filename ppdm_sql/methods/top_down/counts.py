@@ -1,0 +1,636 @@
+"""One way to count: the records of each combination as a table, and the statements that read states off it.
+
+A search state is a partition of each attribute's values into parts; its groups are the combinations of parts
+that records have. The papers keep the records of each group in a tree (VIP, TIPS); here a group is a number
+beside the counts of its combinations, ``group0``, made of the parts by :func:`group_keys`. Four statements
+read all that a search asks:
+
+- :func:`state_sql`, the numbers of a state;
+- :func:`after_sql`, those of the states after candidates, read off the groups that each one splits;
+- :func:`path_sql`, those along a path of disclosures of one attribute;
+- :func:`breaks_sql`, the boundaries of intervals at which a split would break a limit.
+
+The examples are of the papers' bank customers by Job (``c0``) and Country (``c1``), with ``p0`` those who were
+discharged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
+from ppdm_sql.methods.base.arrays import Codes, Floats
+from ppdm_sql.methods.base.code_mapping import recoded
+from ppdm_sql.methods.base.collapse import Atoms
+from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
+from ppdm_sql.privacy import Formula
+
+Counted = tuple[int, int]
+"""Position of a coded column, and the code of the value whose records are counted."""
+Params = dict[str, object]
+KEY_BITS = 62
+"""A group's number is a BIGINT; attributes that do not fit into it make a second one."""
+SHRINK_BELOW = 0.3
+"""Values are merged where the codes could then form less than this share of the combinations of before."""
+SLACK = 1e-9
+"""By how much a limit must be missed where numbers are added up in another order than in a measurement."""
+
+
+class CountTable:
+    """The records of each combination of some attributes: ``c<i>``, ``n``, and ``p<j>`` of a value counted.
+
+    Values that no reachable state tells apart share a code, so the table becomes smaller as a run goes on; it
+    is made anew from the atoms where a state tells more apart than was expected.
+
+    Args:
+        engine: Where the tables are.
+        atoms: The collapsed source.
+        attributes: Positions of those that group.
+        counted: The values counted beside the records.
+        horizon: For each attribute of the run, the parts that the coming states can tell apart.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        atoms: Atoms,
+        attributes: Sequence[int],
+        counted: Sequence[Counted],
+        horizon: Sequence[Codes],
+    ) -> None:
+        self.attributes, self.engine, self.atoms, self.counted = sorted(attributes), engine, atoms, counted
+        self.names = ["n", *(f"p{j}" for j in range(len(counted)))]
+        self._horizon = {i: horizon[i] for i in self.attributes}
+        self._count()
+
+    # -- what is read ---------------------------------------------------------------------------------
+
+    def source(self, formulas: Sequence[Formula]) -> Floats:
+        """Measure the source, in which nothing is masked: the number of groups, then the formulas'."""
+        groups = str(self.table)
+        if any(len(values) < self.atoms.coded[i].size for i, values in self.values.items()):
+            codes = {i: np.arange(self.atoms.coded[i].size) for i in self.attributes}
+            groups = f"({count_table_sql(self.atoms.table, codes, self.counted)[0]})"
+        text = f"SELECT {', '.join(['count(*)', *totals(formulas)])} FROM {groups} AS groups"
+        return np.array(self.engine.query(text, step="detail")[0], dtype=np.float64)
+
+    def state(self, cuts: Cuts, formulas: Sequence[Formula]) -> Floats:
+        """Measure a state: the number of groups, then the formulas'."""
+        keys, params = self._present(cuts, {})
+        text = state_sql(str(self.table), keys, formulas)
+        return np.array(self.engine.query(text, params, step="state")[0], dtype=np.float64)
+
+    def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
+        """Measure the state after each candidate, shape (candidates, formulas).
+
+        Only groups that a candidate splits are seen: NaN where it splits none; a sum is what it falls by.
+        """
+        split = split_by(cuts, candidates)
+        keys, params = self._present(cuts, split.parts, grouped=len(split.parts) > 1)
+        parts, own = self._coded(split.parts, "part")
+        text = after_sql(str(self.table), keys, {i: (part, i in split.rests) for i, part in parts.items()}, formulas)
+        rows = self.engine.query(text, {**params, **own, "candidate": split.owner}, step="after")
+        return by_candidate(rows, len(candidates), len(formulas))
+
+    def path(
+        self, cuts: Cuts, attribute: int, disclosed: Sequence[int], formulas: Sequence[Formula]
+    ) -> Floats:
+        """Measure what is seen along a path of disclosures of one attribute, shape (disclosures, formulas).
+
+        A row is of the groups that its disclosure splits, as :meth:`after` gives it.
+        """
+        text, params = self._path(cuts, attribute, disclosed, formulas)
+        return by_candidate(self.engine.query(text, params, step="path"), len(disclosed), len(formulas))
+
+    def rivals(
+        self,
+        cuts: Cuts,
+        attribute: int,
+        disclosed: Sequence[int],
+        formulas: Sequence[Formula],
+        candidates: Sequence[Candidate],
+    ) -> Floats:
+        """Measure the same in the states after candidates of one other attribute, each on its own.
+
+        Returns:
+            Shape (candidates, disclosures, formulas).
+        """
+        text, params = self._path(cuts, attribute, disclosed, formulas, candidates)
+        rows = self.engine.query(text, params, step="path")
+        numbers = np.full((len(candidates), len(disclosed), len(formulas)), np.nan)
+        if rows:
+            places, found, *read = (np.array(column, dtype=np.float64) for column in zip(*rows, strict=True))
+            numbers[found.astype(np.int64), places.astype(np.int64)] = np.stack(read, axis=1)
+        return numbers
+
+    def _path(
+        self,
+        cuts: Cuts,
+        attribute: int,
+        disclosed: Sequence[int],
+        formulas: Sequence[Formula],
+        rivals: Sequence[Candidate] = (),
+    ) -> tuple[str, Params]:
+        beside = split_by(cuts, rivals)
+        places = np.where(cuts[attribute].parts == 0, len(disclosed), -1)
+        places[list(disclosed)] = np.arange(len(disclosed))
+        split = {attribute: places, **beside.parts}
+        keys, params = self._present(cuts, split, grouped=False)
+        coded, own = self._coded(split, "place")
+        params |= own | {"steps": len(disclosed)} | ({"candidate": beside.owner} if rivals else {})
+        place, *part = coded.values()
+        return path_sql(str(self.table), keys, place, formulas, *part), params
+
+    def invalid(
+        self,
+        cuts: Cuts,
+        attribute: int,
+        part: Codes,
+        boundaries: Codes,
+        formulas: Sequence[Formula],
+        known: Floats,
+        limits: Floats,
+    ) -> NDArray[np.bool_]:
+        """Tell for each boundary whether splitting there breaks a limit; one scan of the groups by value.
+
+        Args:
+            cuts: The present state.
+            attribute: One of grown intervals.
+            part: For each of its value codes the interval, -1 where it is not asked about.
+            boundaries: Those to decide on, the first codes of right halves.
+            formulas: Of the requirements; either all of them are sums or none is.
+            known: Their numbers in the present state.
+            limits: The worst numbers allowed.
+        """
+        groups = self.by_value(cuts, attribute, part, boundaries)
+        counted = needed(formulas)
+        sums = any(formula.total == "sum" for formula in formulas)
+        params = dict(groups.params) | ({} if sums else {f"limit{j}": float(x) for j, x in enumerate(limits)})
+        text = (falls_sql if sums else breaks_sql)(groups, counted, formulas)
+        found = self.engine.arrays(text, params, step="boundaries")
+        first = groups.starts[found["code"].astype(np.int64)] + 1
+        last = groups.starts[found["next"].astype(np.int64)] + 1
+        if not sums:
+            return _added_up(len(part), first, last, np.ones(len(first))) > 0
+        invalid = np.zeros(len(part), dtype=bool)
+        for j, limit in enumerate(limits):
+            falls = _added_up(len(part), first, last, found[f"fall{j}"])
+            invalid |= known[j] - falls > limit * (1 + SLACK)
+        return invalid
+
+    def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
+        """Give the present groups by the values of an attribute too."""
+        self._reach(cuts, {attribute: part})
+        starts, codes = self.values[attribute], self.codes[attribute]
+        in_order = bool((np.diff(codes) >= 0).all())
+        if in_order and bool((codes[boundaries] > codes[boundaries - 1]).all()):
+            rows, values = str(self.table), self.values
+        else:  # the table has merged some of these values for good, so they are read from the atoms this once
+            rows, values = self._all_rows(), {i: np.arange(self.atoms.coded[i].size) for i in self.attributes}
+            starts = np.arange(len(part))
+        keys, params = self._keys(cuts, values, but={attribute})
+        text, own = recoded(f"c{attribute}", part[starts], "part", "INTEGER")
+        return self._by_value(rows, keys, text, attribute, params | own, starts)
+
+    def _by_value(
+        self, rows: str, keys: Sequence[str], part: str, attribute: int, params: Params, starts: Codes
+    ) -> GroupsByValue:
+        columns = [*keys, f"{part} AS part", f"c{attribute} AS code", *self.names]
+        return GroupsByValue(f"SELECT {', '.join(columns)} FROM {rows}", group_names(keys), params, starts)
+
+    def _all_rows(self) -> str:
+        held = (
+            f", CASE WHEN c{column} = {code} THEN n ELSE 0 END AS p{j}"
+            for j, (column, code) in enumerate(self.counted)
+        )
+        return f"(SELECT *{''.join(held)} FROM {self.atoms.table})"
+
+    # -- the groups of a state ------------------------------------------------------------------------
+
+    def _present(
+        self, cuts: Cuts, split: Mapping[int, Codes], *, grouped: bool = True
+    ) -> tuple[list[str], Params]:
+        """Write the keys of the present groups over a table that tells these parts apart.
+
+        Args:
+            cuts: The present state.
+            split: For each attribute of the candidates what they make of each value code.
+            grouped: Whether the present groups are by these attributes too.
+        """
+        self._reach(cuts, split)
+        return self._keys(cuts, self.values, but=set() if grouped else set(split))
+
+    def _keys(
+        self, cuts: Cuts, values: Mapping[int, Codes], but: set[int]
+    ) -> tuple[list[str], Params]:
+        parts = {i: cuts[i].parts[values[i]] for i in self.attributes if i not in but}
+        return group_keys({i: part for i, part in parts.items() if part.max(initial=0) > 0})
+
+    def _coded(self, split: Mapping[int, Codes], name: str) -> tuple[dict[int, str], Params]:
+        texts, params = dict[int, str](), Params()
+        for i, part in split.items():
+            texts[i], own = recoded(f"c{i}", part[self.values[i]], f"{name}{i}", "INTEGER")
+            params |= own
+        return texts, params
+
+    # -- the table ------------------------------------------------------------------------------------
+
+    def shrink(self, horizon: Sequence[Codes]) -> None:
+        """Merge values that no coming state tells apart, where that makes the table much smaller."""
+        self._horizon = {i: horizon[i] for i in self.attributes}
+        before = sum(float(np.log(len(values))) for values in self.values.values())
+        merged = {i: np.unique(horizon[i][values]) for i, values in self.values.items()}
+        after = sum(float(np.log(len(codes))) for codes in merged.values())
+        if after < before + np.log(SHRINK_BELOW) and after < np.log(8 * max(self.rows, 1)):
+            self._merge()
+
+    def _merge(self) -> None:
+        columns, params = list[str](), Params()
+        values, codes = dict[int, Codes](), dict[int, Codes]()
+        for i, before in self.values.items():
+            _, first, new = np.unique(self._horizon[i][before], return_index=True, return_inverse=True)
+            values[i], codes[i] = before[first], new.ravel()[self.codes[i]]
+            text, own = recoded(f"c{i}", new.ravel(), f"code{i}", "UINTEGER")
+            columns.append(f"{text} AS c{i}")
+            params |= own
+        self._replace(
+            f"SELECT {', '.join([*columns, sums(self.names)])} FROM {self.table} GROUP BY ALL", params
+        )
+        self.values, self.codes = values, codes
+
+    def _reach(self, cuts: Cuts, split: Mapping[int, Codes]) -> None:
+        """Make the table anew from the atoms where it has merged what is to be told apart."""
+        beyond = {i: self._untold(i, cuts[i].parts, split.get(i)) for i in self.attributes}
+        if not any(beyond.values()):
+            return
+        for i, parts in beyond.items():
+            if parts:
+                both = np.unique(np.stack([self._horizon[i], *parts], axis=1), axis=0, return_inverse=True)[1]
+                self._horizon[i] = both.ravel()
+        self.engine.discard(self.table)
+        self._count()
+
+    def _untold(self, attribute: int, *wanted: Codes | None) -> list[Codes]:
+        """List the partitions whose parts do not have codes of their own here."""
+        values, codes = self.values[attribute], self.codes[attribute]
+        asked = [parts for parts in wanted if parts is not None and len(values) < len(codes)]
+        return [parts for parts in asked if not np.array_equal(parts[values][codes], parts)]
+
+    def _count(self) -> None:
+        self.values: dict[int, Codes] = {}
+        """For each attribute, an original value code for each code of the table."""
+        self.codes: dict[int, Codes] = {}
+        """For each attribute, the code of the table for each original value code."""
+        for i, part in self._horizon.items():
+            _, first, new = np.unique(part, return_index=True, return_inverse=True)
+            self.values[i], self.codes[i] = first, new.ravel()
+            if len(first) == len(part):
+                self.values[i] = self.codes[i] = np.arange(len(part))
+        self.table = self.engine.materialize(
+            "grid", *count_table_sql(self.atoms.table, self.codes, self.counted)
+        )
+        self.rows = self.engine.size(self.table)
+
+    def _replace(self, query: str, params: Params) -> None:
+        table = self.engine.materialize("grid", query, params)
+        self.engine.discard(self.table)
+        self.table, self.rows = table, self.engine.size(table)
+
+
+@dataclass(frozen=True)
+class Split:
+    """The parts that candidates make, numbered.
+
+    Args:
+        parts: For each attribute the part of each value code, -1 for none; where there is a rest of a group
+            beside what is taken out of it, -2 for values outside of that group.
+        owner: For each part, the place of its candidate.
+        rests: Attributes whose candidates take one part out of a group.
+    """
+
+    parts: Mapping[int, Codes]
+    owner: list[int]
+    rests: set[int]
+
+
+def split_by(cuts: Cuts, candidates: Sequence[Candidate]) -> Split:
+    """Number the parts that candidates make."""
+    parts, owner, rests = dict[int, Codes](), list[int](), set[int]()
+    for number, (attribute, candidate) in enumerate(candidates):
+        cut = cuts[attribute]
+        if attribute not in parts:
+            parts[attribute] = np.full(len(cut.parts), -1) if cut.disjoint else np.where(cut.parts == 0, -1, -2)
+            rests |= set() if cut.disjoint else {attribute}
+        for codes in cut.split(candidate):
+            parts[attribute][codes] = len(owner)
+            owner.append(number)
+    return Split(parts, owner, rests)
+
+
+def by_candidate(rows: Sequence[Sequence[float]], candidates: int, formulas: int) -> Floats:
+    """Put rows of (candidate, numbers) in the order of the candidates."""
+    numbers = np.full((candidates, formulas), np.nan)
+    numbers[[int(row[0]) for row in rows]] = [row[1:] for row in rows] or np.empty((0, formulas))
+    return numbers
+
+
+def _added_up(size: int, first: Codes, last: Codes, numbers: Floats) -> Floats:
+    """Add up, for each boundary, the numbers of all stretches that it lies in."""
+    change = np.zeros(size + 1)
+    np.add.at(change, first, numbers)
+    np.add.at(change, last, -numbers)
+    return np.asarray(change.cumsum()[:size])
+
+
+# -- the statements -----------------------------------------------------------------------------------
+
+
+def count_table_sql(
+    atoms: Table, codes: Mapping[int, Codes], counted: Sequence[Counted]
+) -> tuple[str, Params]:
+    """Write the SELECT of a table of counts, with its parameters; ``codes`` are the new ones by value.
+
+    Example: the US is not told apart from the UK.
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> codes = {0: np.array([0, 1, 2, 3]), 1: np.array([0, 1, 2, 2])}
+        >>> print(formatted(count_table_sql(Table("atoms"), codes, [(3, 1)])[0]))
+        SELECT
+          c0 AS c0,
+          CAST(CASE WHEN c1 < 1 THEN 0 ELSE CASE WHEN c1 < 2 THEN 1 ELSE 2 END END AS UINTEGER) AS c1,
+          CAST(SUM(n) AS BIGINT) AS n,
+          CAST(COALESCE(SUM(n) FILTER(WHERE
+            c3 = 1), 0) AS BIGINT) AS p0
+        FROM "atoms"
+        GROUP BY
+          1,
+          2
+    """
+    columns, params = list[str](), Params()
+    for i, numbers in codes.items():
+        same = np.array_equal(numbers, np.arange(len(numbers)))
+        text, own = (f"c{i}", {}) if same else recoded(f"c{i}", numbers, f"code{i}", "UINTEGER")
+        params |= own
+        columns.append(f"{text} AS c{i}")
+    counts = ["sum(n)::BIGINT AS n"]
+    for j, (column, code) in enumerate(counted):
+        counts.append(f"coalesce(sum(n) FILTER (WHERE c{column} = {code}), 0)::BIGINT AS p{j}")
+    # the names are those of the atoms' columns too, so the groups are named by position
+    groups = ", ".join(str(place) for place in range(1, len(columns) + 1))
+    return f"SELECT {', '.join([*columns, *counts])} FROM {atoms} GROUP BY {groups}", params
+
+
+def group_keys(parts: Mapping[int, Codes], name: str = "key") -> tuple[list[str], Params]:
+    """Write the number of a group from the parts of its attributes' codes, mixed-radix; with the parameters.
+
+    Example:
+        >>> group_keys({0: np.array([0, 0, 1]), 1: np.array([0, 1])})[0]
+        ['CAST(CASE WHEN c0 < 2 THEN 0 ELSE 1 END AS BIGINT) + CAST(CASE WHEN c1 < 1 THEN 0 ELSE 2 END AS \
+BIGINT) AS group0']
+    """
+    keys, params, size = list[list[str]](), Params(), 1
+    for i, part in parts.items():
+        radix = int(part.max()) + 1
+        if not keys or (size * radix).bit_length() > KEY_BITS:
+            keys.append([])
+            size = 1
+        text, own = recoded(f"c{i}", size * part, f"{name}{i}", "BIGINT")
+        keys[-1].append(text)
+        params |= own
+        size *= radix
+    return [f"{' + '.join(key)} AS group{number}" for number, key in enumerate(keys or [["0"]])], params
+
+
+def group_names(keys: Sequence[str]) -> list[str]:
+    """Name the columns that make up the number of a group."""
+    return [f"group{number}" for number in range(len(keys))]
+
+
+def needed(formulas: Sequence[Formula]) -> list[str]:
+    """List the counted columns that some formulas need, each once."""
+    return list(dict.fromkeys(("n", *(name for formula in formulas for name in formula.columns))))
+
+
+def sums(counted: Iterable[str]) -> str:
+    """Write the sums of counted columns as a select list."""
+    return ", ".join(f"sum({name})::BIGINT AS {name}" for name in counted)
+
+
+def totals(formulas: Sequence[Formula]) -> list[str]:
+    """Write the number of a state for each formula, over its groups."""
+    names = {name: name for name in needed(formulas)}
+    return [f"{formula.total}({formula.of(names)})" for formula in formulas]
+
+
+def state_sql(counts: str, keys: Sequence[str], formulas: Sequence[Formula]) -> str:
+    """Measure a state: the number of groups, then the formulas'.
+
+    Example: the most confident group by Job and Country, each in two parts.
+        >>> from ppdm_sql.privacy import ValueCounts, parse
+        >>> confidence = parse("Job -> Bankruptcy = Discharged <= 50%").formula(ValueCounts(["p0"]))
+        >>> keys = ["$part0[c0 + 1] + 2 * $part1[c1 + 1] AS group0"]
+        >>> state_sql("counts", keys, [confidence])
+        'SELECT count(*), max(p0 / nullif(n, 0)) FROM (SELECT $part0[c0 + 1] + 2 * $part1[c1 + 1] AS group0, \
+sum(n)::BIGINT AS n, sum(p0)::BIGINT AS p0 FROM counts GROUP BY group0) AS groups'
+    """
+    groups = f"SELECT {', '.join(keys)}, {sums(needed(formulas))} FROM {counts} GROUP BY {', '.join(group_names(keys))}"
+    return f"SELECT {', '.join(['count(*)', *totals(formulas)])} FROM ({groups}) AS groups"
+
+
+def after_sql(
+    counts: str, keys: Sequence[str], parts: Mapping[int, tuple[str, bool]], formulas: Sequence[Formula]
+) -> str:
+    """Measure the states after candidates, a row each: of the groups that it splits, or what a sum falls by.
+
+    ``coded`` are the counts by present group and by the parts that candidates make of each attribute, which
+    are fewer rows; each attribute adds them up on its own. A candidate that specializes a node makes all its
+    parts; one that discloses a value leaves a rest, which is the group's total less the part.
+
+    Args:
+        counts: The table of counts.
+        keys: Of the present groups.
+        parts: For each attribute the SQL of a code's part, and whether its candidates leave a rest;
+            ``$candidate`` says whose a part is.
+        formulas: What to measure.
+
+    Example: the smallest class by Job and Country, where Jobs are specialized and a Country is disclosed.
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> from ppdm_sql.privacy import ValueCounts, parse
+        >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
+        >>> parts = {0: ("$part0[c0 + 1]", False), 1: ("$part1[c1 + 1]", True)}
+        >>> print(formatted(after_sql("counts", ["0 AS group0"], parts, [smallest])))
+    """
+    names, groups = needed(formulas), ", ".join(group_names(keys))
+    columns = [*keys, *(f"{text} AS part{i}" for i, (text, _) in parts.items())]
+    coded = f"SELECT {', '.join(columns)}, {sums(names)} FROM {counts} GROUP BY ALL"
+    read_again = "MATERIALIZED " * (len(parts) > 1)
+    each = (
+        (_after_disclosures if rest else _after_splits)(f"part{i}", groups, names, formulas)
+        for i, (_, rest) in parts.items()
+    )
+    return f"WITH coded AS {read_again}({coded}) {' UNION ALL '.join(each)}"
+
+
+def _after_splits(part: str, groups: str, names: Sequence[str], formulas: Sequence[Formula]) -> str:
+    parts = (
+        f"SELECT {groups}, $candidate[{part} + 1] AS candidate, {sums(names)} "
+        f"FROM coded WHERE {part} >= 0 GROUP BY {groups}, {part}"
+    )
+    if all(formula.total != "sum" for formula in formulas):
+        return f"SELECT candidate, {', '.join(totals(formulas))} FROM ({parts}) AS parts GROUP BY candidate"
+    own = {c: c for c in names}
+    after = ", ".join(f"sum({formula.of(own)}) AS after_{j}" for j, formula in enumerate(formulas))
+    falls = ", ".join(f"sum({formula.of(own)} - after_{j})" for j, formula in enumerate(formulas))
+    whole = f"SELECT candidate, {sums(names)}, {after} FROM ({parts}) AS parts GROUP BY {groups}, candidate"
+    return f"SELECT candidate, {falls} FROM ({whole}) AS groups{_unsettled(own, formulas)} GROUP BY candidate"
+
+
+def _after_disclosures(part: str, groups: str, names: Sequence[str], formulas: Sequence[Formula]) -> str:
+    whole = ", ".join(f"(sum(sum({c})) OVER (PARTITION BY {groups}))::BIGINT AS total_{c}" for c in names)
+    parts = (
+        f"SELECT {groups}, {part} AS part, {sums(names)}, {whole} "
+        f"FROM coded WHERE {part} >= -1 GROUP BY {groups}, {part}"
+    )
+    numbers = ", ".join(taken_out(names, formula) for formula in formulas)
+    unsettled = _unsettled({c: f"total_{c}" for c in names}, formulas)
+    return (
+        f"SELECT $candidate[part + 1] AS candidate, {numbers} FROM (SELECT * FROM ({parts}) WHERE part >= 0) "
+        f"AS parts{unsettled} GROUP BY candidate"
+    )
+
+
+def taken_out(names: Sequence[str], formula: Formula) -> str:
+    """Write a state's number after a part, ``n``, is taken out of each group, ``total_n``; or its fall."""
+    whole, part = ({c: name.format(c) for c in names} for name in ("total_{}", "{}"))
+    each = [formula.of(part), formula.of({c: f"(total_{c} - {c})" for c in names})]
+    if formula.total == "sum":
+        return f"sum(CASE WHEN n < total_n THEN {formula.of(whole)} - ({' + '.join(each)}) ELSE 0 END)"
+    return f"{formula.total}({'least' if formula.total == 'min' else 'greatest'}({', '.join(each)}))"
+
+
+def _unsettled(names: Mapping[str, str], formulas: Sequence[Formula]) -> str:
+    """Leave out groups whose numbers stay what they are, whatever they are split into."""
+    if any(formula.settled is None for formula in formulas):
+        return ""
+    return " WHERE NOT (" + " AND ".join(f.settled(names) for f in formulas if f.settled) + ")"
+
+
+def path_sql(
+    counts: str, keys: Sequence[str], place: str, formulas: Sequence[Formula], part: str | None = None
+) -> str:
+    """Measure the states along a path of disclosures of one attribute, a row each.
+
+    Args:
+        counts: The table of counts.
+        keys: Of the groups by the other attributes.
+        place: SQL of the step at which a code's value leaves the suppressed symbol: ``$steps`` where it
+            stays, -1 where it left before. What is left of a group before a step is the sum of what leaves
+            at this step, at later ones, or never.
+        formulas: What to measure.
+        part: SQL of the part of a code of one other attribute that candidates make, where the states after
+            each of these are measured along the path; the keys are without it.
+
+    Example: the smallest class by Job and Country.
+        >>> from ppdm_sql.engine.statements import formatted
+        >>> from ppdm_sql.privacy import ValueCounts, parse
+        >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
+        >>> keys = ["$part1[c1 + 1] AS group0"]
+        >>> print(formatted(path_sql("counts", keys, "$place[c0 + 1]", [smallest])))
+    """
+    names, groups = needed(formulas), ", ".join(group_names(keys))
+    coded, told = [*keys, f"{place} AS place"], "place"
+    if part is not None:
+        coded, groups, told = [*coded, f"{part} AS part"], f"{groups}, part", "place, $candidate[part + 1]"
+    inside = "place >= 0" if part is None else "place >= 0 AND part >= 0"
+    parts = (
+        f"SELECT {groups}, place, {sums(names)} FROM (SELECT {', '.join([*coded, *names])} FROM {counts}) "
+        f"WHERE {inside} GROUP BY {groups}, place"
+    )
+    whole = ", ".join(f"(sum({c}) OVER later)::BIGINT AS total_{c}" for c in names)
+    leaving = (
+        f"SELECT *, {whole} FROM ({parts}) AS parts WINDOW later AS (PARTITION BY {groups} "
+        "ORDER BY place DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+    )
+    numbers = ", ".join(taken_out(names, formula) for formula in formulas)
+    return f"SELECT {told}, {numbers} FROM ({leaving}) AS leaving WHERE place < $steps GROUP BY {told}"
+
+
+@dataclass(frozen=True)
+class GroupsByValue:
+    """The records of the present groups by the values of one attribute too.
+
+    Args:
+        query: A SELECT of rows: their group, ``part`` (the interval, -1 for none asked), ``code`` and counts.
+        groups: Names of the columns that make up a group beside ``part``.
+        params: Of the query.
+        starts: For each ``code``, the first value code that it stands for; they ascend.
+        lasts: Whether there are counts ``last_n, ...`` beside ``n, ...``: of what has its last value here, as
+            the others count what has its first; else all that is counted has one value.
+    """
+
+    query: str
+    groups: Sequence[str]
+    params: Params
+    starts: Codes
+    lasts: bool = False
+
+
+def breaks_sql(groups: GroupsByValue, counted: Sequence[str], formulas: Sequence[Formula]) -> str:
+    """Write which boundaries break a limit: all those after ``code``, up to ``next``; a row each ``code``.
+
+    Example: four ages of one job, which nobody may be inferred with to be discharged at more than 50%.
+        >>> import duckdb
+        >>> from ppdm_sql.privacy import ValueCounts, parse
+        >>> ages = "(VALUES (0, 2, 2), (1, 2, 0), (2, 2, 1), (3, 1, 0)) AS ages(code, n, p0)"
+        >>> bankers = f"SELECT 'Banker' AS job, 0 AS part, code, n, p0 FROM {ages}"
+        >>> confidence = parse("Job, Age -> Bankruptcy = Discharged <= 50%").formula(ValueCounts(["p0"]))
+        >>> text = breaks_sql(GroupsByValue(bankers, ["job"], {}, np.arange(4)), ["n", "p0"], [confidence])
+        >>> duckdb.execute(text, {"limit0": 0.5}).fetchall()
+        [(0, 1)]
+    """
+    left, right = _sides(counted, lasts=groups.lasts)
+    broken = []
+    for j, formula in enumerate(formulas):
+        worst, beyond = ("least", "<") if formula.total == "min" else ("greatest", ">")
+        broken.append(f"{worst}({formula.of(left)}, {formula.of(right)})::DOUBLE {beyond} $limit{j}")
+    return (
+        f"SELECT code, max(next) AS next FROM ({_sides_sql(groups, counted)}) AS sides "
+        f"WHERE next IS NOT NULL AND ({' OR '.join(broken)}) GROUP BY code"
+    )
+
+
+def falls_sql(groups: GroupsByValue, counted: Sequence[str], formulas: Sequence[Formula]) -> str:
+    """Write by what sums fall at the boundaries after ``code``, up to ``next``; a row each pair."""
+    left, right = _sides(counted, lasts=groups.lasts)
+    whole = {name: f"total_{name}" for name in counted}
+    falls = ", ".join(
+        f"sum({formula.of(whole)} - ({formula.of(left)} + {formula.of(right)}))::DOUBLE AS fall{j}"
+        for j, formula in enumerate(formulas)
+    )
+    sides = _sides_sql(groups, counted)
+    return f"SELECT code, next, {falls} FROM ({sides}) AS sides WHERE next IS NOT NULL GROUP BY code, next"
+
+
+def _sides(counted: Sequence[str], *, lasts: bool) -> tuple[dict[str, str], dict[str, str]]:
+    """Name the counts on both sides of a boundary: to the right is what has its last value there."""
+    last = "last_" if lasts else ""
+    return {c: f"left_{c}" for c in counted}, {c: f"(total_{c} - left_{last}{c})" for c in counted}
+
+
+def _sides_sql(groups: GroupsByValue, counted: Sequence[str]) -> str:
+    """Write the counts up to each value of a group and those of all, with the next value of the group."""
+    by = ", ".join([*groups.groups, "part"])
+    lasts = [f"last_{c}" for c in counted if groups.lasts]
+    sides = [f"(sum({c}) OVER along)::BIGINT AS left_{c}" for c in [*counted, *lasts]]
+    sides += [f"(sum({c}) OVER whole)::BIGINT AS total_{c}" for c in counted]
+    by_value = f"SELECT {by}, code, {sums([*counted, *lasts])} FROM ({groups.query}) AS records "
+    return (
+        f"SELECT code, lead(code) OVER along AS next, {', '.join(sides)} "
+        f"FROM ({by_value}WHERE part >= 0 GROUP BY {by}, code) AS by_value "
+        f"WINDOW along AS (PARTITION BY {by} ORDER BY code "
+        f"ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW), whole AS (PARTITION BY {by})"
+    )
