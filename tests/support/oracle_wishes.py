@@ -7,14 +7,13 @@ The penalty of a cell is counted from its label's part, exactly, for every recor
 from __future__ import annotations
 
 import datetime
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from oracle import Cell, Source, Values, entropy
+from oracle import Cell, Source, Values
 from oracle_tds import (
     TDS,
     Candidate,
@@ -26,7 +25,6 @@ from oracle_tds import (
     Split,
     Suppression,
     Treatment,
-    class_distribution,
     without_noise,
 )
 
@@ -38,7 +36,6 @@ class Wishes:
     weights: Mapping[str, Fraction] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
     widths: Mapping[str, Fraction] = field(default_factory=dict)
-    mdl: bool = False
 
 
 def place(cell: Cell) -> Fraction:
@@ -61,9 +58,9 @@ def like(cell: Cell, written: str) -> Any:
 class WishedGrowth(Growth):
     """Intervals that are split where the gain is largest among the boundaries that the wishes allow."""
 
-    def __init__(self, own: Growth, classless: bool, width: Fraction | None, mdl: bool) -> None:
+    def __init__(self, own: Growth, classless: bool, width: Fraction | None) -> None:
         self.__dict__.update(own.__dict__)
-        self.classless, self.width, self.mdl = classless, width, mdl
+        self.classless, self.width = classless, width
 
     def edges(self, part: Part) -> tuple[Fraction, Fraction]:
         """The bounds of an interval, as its label has them."""
@@ -97,24 +94,9 @@ class WishedGrowth(Growth):
         return float(fall(split, self.class_records, self.penalty))
 
     def _allowed(self, split: Split) -> bool:
-        if self.width is not None:
-            for part in split.parts:
-                lower, upper = self.edges(part)
-                if upper - lower < self.width:
-                    return False
-        return not self.mdl or self._described_shorter(split)
-
-    def _described_shorter(self, split: Split) -> bool:
-        """Fayyad and Irani 1993, equation for accepting a cut: Gain > (log2(N - 1) + Delta) / N."""
-        whole, left, right = (
-            class_distribution(part.values, self.class_records) for part in (split.part, *split.parts)
-        )
-        kinds = [sum(n > 0 for n in group.values()) for group in (whole, left, right)]
-        bits = [k * entropy(group) for k, group in zip(kinds, (whole, left, right), strict=True)]
-        delta = math.log2(3 ** kinds[0] - 2) - (bits[0] - bits[1] - bits[2])
-        margin = super().gain(split) - (math.log2(max(whole.total() - 1, 1)) + delta) / whole.total()
-        self.ambiguous |= abs(margin) < 1e-11
-        return margin > 0
+        width = self.width
+        edges = [self.edges(part) for part in split.parts]
+        return width is None or all(upper - lower >= width for lower, upper in edges)
 
 
 def fall(split: Split, records: Mapping[Values, int], penalty: Any) -> Fraction:
@@ -150,7 +132,7 @@ class WishedTDS(TDS):
         for name, operator in list(self.operators.items()):
             if isinstance(operator, Growth):
                 width = wishes.widths.get(name)
-                self.operators[name] = WishedGrowth(operator, self.classless, width, wishes.mdl)
+                self.operators[name] = WishedGrowth(operator, self.classless, width)
         self.trees = {name: tree for name, tree in treatments.items() if isinstance(tree, Node)}
 
     def penalty(self, name: str, part: Part) -> Fraction:

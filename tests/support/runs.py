@@ -31,6 +31,5 @@ def large_tables_begin_at_one_row() -> Iterator[None]:
         mock.patch.multiple(loop, AHEAD=0, SHORTEST=2, LONGEST=2, NARROWEST=1, FEW=1, WIDEST=1),
         mock.patch.multiple(loop, MANY=1, FIRST=1, MORE=2),
         mock.patch.multiple("ppdm_sql.methods.top_down.disclosure_order", FRONT=1, WIDER=2, SOON=0),
-        mock.patch("ppdm_sql.methods.top_down.cuts.MOST_SINCE", 1),
     ):
         yield

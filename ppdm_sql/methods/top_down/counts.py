@@ -93,7 +93,9 @@ class CountTable:
         split = split_by(cuts, candidates)
         keys, params = self._present(cuts, split.parts, grouped=len(split.parts) > 1)
         parts, own = self._coded(split.parts, "part")
-        text = after_sql(str(self.table), keys, {i: (part, i in split.rests) for i, part in parts.items()}, formulas)
+        text = after_sql(
+            str(self.table), keys, {i: (part, i in split.rests) for i, part in parts.items()}, formulas
+        )
         rows = self.engine.query(text, {**params, **own, "candidate": split.owner}, step="after")
         return by_candidate(rows, len(candidates), len(formulas))
 
@@ -225,9 +227,7 @@ class CountTable:
         self._reach(cuts, split)
         return self._keys(cuts, self.values, but=set() if grouped else set(split))
 
-    def _keys(
-        self, cuts: Cuts, values: Mapping[int, Codes], but: set[int]
-    ) -> tuple[list[str], Params]:
+    def _keys(self, cuts: Cuts, values: Mapping[int, Codes], but: set[int]) -> tuple[list[str], Params]:
         parts = {i: cuts[i].parts[values[i]] for i in self.attributes if i not in but}
         return group_keys({i: part for i, part in parts.items() if part.max(initial=0) > 0})
 
@@ -324,7 +324,9 @@ def split_by(cuts: Cuts, candidates: Sequence[Candidate]) -> Split:
     for number, (attribute, candidate) in enumerate(candidates):
         cut = cuts[attribute]
         if attribute not in parts:
-            parts[attribute] = np.full(len(cut.parts), -1) if cut.disjoint else np.where(cut.parts == 0, -1, -2)
+            parts[attribute] = (
+                np.full(len(cut.parts), -1) if cut.disjoint else np.where(cut.parts == 0, -1, -2)
+            )
             rests |= set() if cut.disjoint else {attribute}
         for codes in cut.split(candidate):
             parts[attribute][codes] = len(owner)

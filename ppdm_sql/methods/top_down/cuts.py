@@ -2,6 +2,16 @@
 
 The loop knows an attribute only through :class:`Cut`. Suppression is one kind of cut; one through a taxonomy
 and one through grown intervals stand in modules of their own.
+
+A step gains information about the class or, in a run without one, certainty: by how much the normalized
+certainty penalty falls. The penalty of a cell is the share of its column's domain that its label leaves open:
+(leaves below the node - 1) / (all leaves - 1) in a taxonomy, width / range for an interval, 1 for the
+suppressed symbol. That of a table is the mean over its records and masked columns, each column by its weight;
+so the gains of a run add up to all that it took, and a step is beneficial if it gains anything.
+
+Sources: Wang, Fung, Yu 2005, section 4, for suppression; Xu, Wang, Pei, Wang, Shi, Fu 2006, "Utility-Based
+Anonymization Using Local Recoding", KDD, for the penalty; Ghinita, Karras, Kalnis, Mamoulis 2007, "Fast Data
+Anonymization with Low Information Loss", VLDB, for its mean over a table.
 """
 
 from __future__ import annotations
@@ -17,12 +27,16 @@ from numpy.typing import NDArray
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.top_down.score import gain_of_halves
 
-MOST_SINCE = 64
-"""Disclosures after which the parts of all values are written down again."""
+CERTAINTY = "certainty"
+"""What a run without a class gains, in one word."""
 
 
 class Cut(ABC):
-    """The state of one attribute: a partition of its values, and the ways to refine it. Immutable."""
+    """The state of one attribute: a partition of its values, and the ways to refine it. Immutable.
+
+    Unless a kind of cut says otherwise, there are none. ``alive`` tells for each candidate id whether it may
+    still be performed.
+    """
 
     disjoint: bool = True
     """Whether candidates split different parts (specializations); else they all take something out of the
@@ -39,68 +53,50 @@ class Cut(ABC):
         """For each value code, the node of the attribute's tree that the release shows."""
 
     @property
-    @abstractmethod
     def candidates(self) -> Codes:
         """Ids of the open and beneficial refinements, in value order; an id never changes its meaning."""
+        return np.empty(0, dtype=np.int64)
 
     @property
-    @abstractmethod
     def gains(self) -> Floats:
-        """InfoGain of each open candidate, in bits per record of the part it refines."""
+        """What each open candidate gains: bits per record of the part it refines, or certainty."""
+        return np.empty(0, dtype=np.float64)
 
     @property
-    @abstractmethod
     def smallest(self) -> Codes:
         """For each open candidate, records of the smallest part that it makes; no class can be larger."""
+        return np.empty(0, dtype=np.int64)
 
     def contested(self, alive: NDArray[np.bool_]) -> Codes | None:
-        """Part of each value code where another candidate may take the place of one that fell, else -1.
-
-        Args:
-            alive: For each candidate id, whether it may still be performed.
-
-        Returns:
-            None where no candidate has others beside it.
-        """
+        """Part of each value code where another candidate may take the place of one that fell, else -1."""
         return None
 
     def without(self, alive: NDArray[np.bool_]) -> Cut:
-        """Give the same partition with the candidates that are open once others have fallen.
-
-        Args:
-            alive: For each candidate id, whether it may still be performed.
-        """
+        """Give the same partition with the candidates that are open once others have fallen."""
         return self
 
     def reopened(self, alive: NDArray[np.bool_]) -> Cut:
-        """Give the same partition with candidates that had fallen for one state only open again.
-
-        Args:
-            alive: For each candidate id, whether it may still be performed.
-        """
+        """Give the same partition with candidates that had fallen for one state only open again."""
         return self
 
-    @abstractmethod
     def refine(self, candidate: int) -> Cut:
         """Give the cut after performing one candidate."""
+        raise ValueError(f"this attribute has no candidate {candidate}")
 
-    @abstractmethod
     def split(self, candidate: int) -> Sequence[Codes]:
         """Value codes of each part that a candidate makes; of what it takes out, where that leaves a rest."""
+        return ()
 
-    @abstractmethod
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
         """Give the node that a candidate specializes and the nodes that it makes of it."""
+        raise ValueError(f"this attribute has no candidate {candidate}")
 
-    @abstractmethod
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:
         """Part of each value code in the finest state to expect of the candidates still alive.
 
         What it does not tell apart may be merged in the counts; a state beyond it costs making them anew.
-
-        Args:
-            alive: For each candidate id, whether it may still be performed.
         """
+        return self.parts
 
 
 Cuts = tuple[Cut, ...]
@@ -116,22 +112,7 @@ def refined(cuts: Cuts, candidate: Candidate) -> Cuts:
 
 
 class ClosedCut(Cut):
-    """A cut in which nothing can be refined here: there are no candidates."""
-
-    candidates = smallest = np.empty(0, dtype=np.int64)
-    gains = np.empty(0, dtype=np.float64)
-
-    def refine(self, candidate: int) -> Cut:
-        raise ValueError(f"this attribute has no candidate {candidate}")
-
-    def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
-        raise ValueError(f"this attribute has no candidate {candidate}")
-
-    def split(self, candidate: int) -> Sequence[Codes]:
-        return ()
-
-    def reachable(self, alive: NDArray[np.bool_]) -> Codes:
-        return self.parts
+    """A cut in which nothing can be refined here."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,48 +134,37 @@ class FixedCut(ClosedCut):
 class SuppressionCut(Cut):
     """A cut in which some values are disclosed and all others share the suppressed symbol.
 
-    Node 0 is the suppressed symbol, node ``code + 1`` a value; candidates are the codes still suppressed.
-    A cut is kept as what it adds to an earlier one, so that a step costs nothing like the number of values.
-
-    Args:
-        counts: Records per value code and class, shape (values, classes).
-        left: Records of each class whose value is suppressed.
-        before: Parts of an earlier cut.
-        made: How many values that cut had disclosed.
-        since: The codes disclosed since then, in that order.
-
-    Source: Wang, Fung, Yu 2005, section 4: the operator takes one value out of Sup_j. T[bottom_j] holds
-    exactly the records whose value is still in Sup_j, so gains follow from ``counts`` alone.
+    Node 0 is the symbol, node ``code + 1`` a value; candidates are the codes still suppressed. The operator
+    takes one value out of Sup_j (Wang, Fung, Yu 2005, section 4). T[bottom_j] holds exactly the records whose
+    value is still in Sup_j, so gains follow from ``counts`` alone.
     """
 
-    counts: Counts
-    left: Counts
-    before: Codes
-    made: int = 0
-    since: tuple[int, ...] = ()
+    counts: Counts  # records by value code and class
+    left: Counts  # of the suppressed values, by class
+    order: Codes  # place of each value in the order of disclosure, from 1; 0 for a suppressed one
+    disclosed: int = 0
+    drifts: bool = True
+    """Whether gains are those of information, which follow from ``left``; those of certainty never change, as
+    each disclosure takes the whole penalty off the value's records."""
     disjoint = False
-    drifts = True
-    """Whether gains follow from ``left`` as those of information do; only then a shortlist knows bounds."""
 
     @classmethod
-    def top(cls, counts: Counts) -> SuppressionCut:
+    def top(cls, counts: Counts, has_class: bool = True) -> SuppressionCut:
         """Give the most general cut: every value is suppressed."""
-        return cls(counts, counts.sum(axis=0), np.zeros(len(counts), dtype=np.int64))
+        return cls(counts, counts.sum(axis=0), np.zeros(len(counts), dtype=np.int64), drifts=has_class)
 
-    @cached_property
+    @property
     def parts(self) -> Codes:
-        parts = self.before.copy()
-        parts[list(self.since)] = np.arange(self.made + 1, self.made + 1 + len(self.since))
-        return parts
+        return self.order
 
     @cached_property
     def nodes(self) -> Codes:
-        return np.asarray(np.where(self.parts == 0, 0, np.arange(1, len(self.parts) + 1)))
+        return np.asarray(np.where(self.order == 0, 0, np.arange(1, len(self.order) + 1)))
 
     @property
     def suppressed(self) -> Codes:
         """Codes of the values that still share the suppressed symbol, in value order."""
-        return np.flatnonzero(self.parts == 0)
+        return np.flatnonzero(self.order == 0)
 
     @property
     def is_beneficial(self) -> bool:
@@ -213,26 +183,27 @@ class SuppressionCut(Cut):
     def smallest(self) -> Codes:
         return self.smallest_of(self.candidates)
 
-    @property
-    def disclosed(self) -> int:
-        """How many values are disclosed."""
-        return self.made + len(self.since)
-
     def hides(self, codes: Codes) -> NDArray[np.bool_]:
         """Tell for each of some codes whether its value is suppressed."""
-        return np.asarray((self.before[codes] == 0) & ~np.isin(codes, self.since))
+        return np.asarray(self.order[codes] == 0)
 
     def gains_of(self, candidates: Codes) -> Floats:
-        """Give InfoGain of some candidates."""
+        """Give what some candidates gain."""
         return self.gains_beside(self.left, self.counts[candidates])
 
     def is_mixed(self, left: Counts) -> bool:
         """Whether suppressed records are of more than one class, so that a disclosure can gain anything."""
-        return bool(np.count_nonzero(left) > 1)
+        return not self.drifts or bool(np.count_nonzero(left) > 1)
 
     def gains_beside(self, left: Counts, parts: Counts) -> Floats:
-        """Give InfoGain of taking some parts out of what is suppressed then; both by class."""
-        return gain_of_halves(left, parts)
+        """Give what it gains to take some parts out of what is suppressed then; both by class."""
+        if self.drifts:
+            return gain_of_halves(left, parts)
+        return np.asarray(parts.sum(axis=1) / max(self._records, 1))
+
+    @cached_property
+    def _records(self) -> int:
+        return int(self.counts.sum())
 
     def smallest_of(self, candidates: Codes) -> Codes:
         """Give the records of the smallest part that each of some candidates makes."""
@@ -241,15 +212,16 @@ class SuppressionCut(Cut):
         return np.asarray(np.where(rest > 0, np.minimum(part, rest), part))  # an empty rest is no part
 
     def refine(self, candidate: int) -> SuppressionCut:
-        return self.disclose([int(candidate)])
+        return self.disclose([candidate])
 
-    def disclose(self, codes: Sequence[int]) -> SuppressionCut:
+    def disclose(self, codes: Sequence[int] | Codes) -> SuppressionCut:
         """Give the cut in which further values are disclosed."""
-        left = self.left - self.counts[list(codes)].sum(axis=0)
-        after = replace(self, left=left, since=(*self.since, *codes))
-        if len(after.since) <= MOST_SINCE:
-            return after
-        return replace(after, before=after.parts, made=after.disclosed, since=())
+        chosen = np.asarray(codes, dtype=np.int64)
+        left = self.left - self.counts[chosen].sum(axis=0)
+        disclosed = self.disclosed + len(chosen)
+        order = self.order.copy()
+        order[chosen] = np.arange(self.disclosed + 1, disclosed + 1)
+        return replace(self, left=left, order=order, disclosed=disclosed)
 
     def split(self, candidate: int) -> Sequence[Codes]:
         return (np.array([candidate], dtype=np.int64),)
@@ -258,7 +230,4 @@ class SuppressionCut(Cut):
         return 0, (candidate + 1,)
 
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:
-        opened = self.candidates[alive[self.candidates]]
-        parts = self.parts.copy()
-        parts[opened] = self.disclosed + 1 + np.arange(len(opened))
-        return parts
+        return self.disclose(self.candidates[alive[self.candidates]]).order

@@ -17,21 +17,18 @@ from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.top_down import information_loss as information
-from ppdm_sql.methods.top_down.boundary_rules import described_shorter, wide_enough
-from ppdm_sql.methods.top_down.certainty_penalty import value_places
 from ppdm_sql.methods.top_down.column_wishes import resolved
-from ppdm_sql.methods.top_down.gains import ConditionalEntropy
 from ppdm_sql.methods.top_down.constraints import Constraints
-from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule
-from ppdm_sql.methods.top_down.left_out_measure import KeptEntropy
+from ppdm_sql.methods.top_down.gains import ConditionalEntropy
+from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule, Tails, tails_of, value_places, wide_enough
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints
+from ppdm_sql.methods.top_down.left_out_measure import KeptEntropy
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.methods.top_down.outcome import Outcome
 from ppdm_sql.methods.top_down.request import GeneralizeRequest
 from ppdm_sql.methods.top_down.run import RefinementRun
 from ppdm_sql.methods.top_down.score import nine_digits
-from ppdm_sql.methods.top_down.tails import Tails, tails_of
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
 from ppdm_sql.taxonomy.derived import DerivedTaxonomy
@@ -242,7 +239,7 @@ class GeneralizationRun(RefinementRun):
 
     def _rules(self, dictionary: Dictionary, bounds: tuple[str, str] | None) -> tuple[BoundaryRule, ...]:
         """List what the boundaries of a column must meet."""
-        rules: list[BoundaryRule] = [described_shorter] if self.request.stop == "mdl" else []
+        rules: list[BoundaryRule] = []
         width = self._widths.get(dictionary.column.name)
         if width is not None:
             rules.append(wide_enough(self.engine, dictionary, bounds, width))

@@ -15,8 +15,8 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.types import is_number
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Atoms
-from ppdm_sql.methods.top_down.gains import repeatable
 from ppdm_sql.methods.top_down.cuts import Cut
+from ppdm_sql.methods.top_down.gains import repeatable
 from ppdm_sql.methods.top_down.maskings import Masking
 from ppdm_sql.methods.top_down.outcome import Outcome
 from ppdm_sql.methods.top_down.score import entropy, total_entropy

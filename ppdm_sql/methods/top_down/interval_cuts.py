@@ -1,25 +1,35 @@
 """Cuts into intervals that are grown during the run: the operator splits one at its best boundary.
 
-Where an ordered column has no taxonomy, an interval is split at the boundary of largest information gain that
-keeps the requirements. Gains follow from one histogram; what a boundary breaks is measured by
+Where an ordered column has no taxonomy, an interval is split at the boundary of largest gain that keeps the
+requirements. Gains follow from one histogram; what a boundary breaks is measured by
 :mod:`~ppdm_sql.methods.top_down.boundaries`. Read literally, the paper tries the boundary of largest gain
-alone, and leaves the interval as it is where that one breaks a requirement. Source: Fung, Wang, Yu 2005,
-section 3 ("dynamically generated taxonomy tree"); Quinlan 1993.
+alone, and leaves the interval as it is where that one breaks a requirement. An owner may ask more of a
+boundary: that intervals have a least width, and that tails stay whole.
+
+Sources: Fung, Wang, Yu 2005, section 3 ("dynamically generated taxonomy tree"); Quinlan 1993. For tails, the
+Privacy Rule of HIPAA, 45 CFR 164.514(b)(2)(i)(C): "all ages over 89 ... may be aggregated into a single
+category of age 90 or older"; statistical offices call it top and bottom coding.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ppdm_sql.engine import Column, Engine, statements
+from ppdm_sql.engine.names import option_for
+from ppdm_sql.engine.types import Kind, is_number, kind_of
+from ppdm_sql.errors import InvalidOption, said
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
+from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.score import gain_of_halves
 
@@ -28,43 +38,32 @@ RELATIVE, ABSOLUTE = 1e-9, 1e-12
 FEW, HORIZON = 256, 64
 """Of a column of more than the few values, so many intervals are split to see what may come next; the whole
 tree may hold as many as values."""
+NUMBER = re.compile(r"\d+(\.\d+)?")
 
-
-@dataclass(frozen=True)
-class IntervalSplit:
-    """The best way to cut an interval in two.
-
-    Args:
-        boundary: First code of the right half; no two intervals of a tree have the same.
-        gain: InfoGain, in bits per record of the interval.
-        smallest: Records of the smaller half.
-    """
-
-    boundary: int
-    gain: float
-    smallest: int
-
-
-BoundaryRule: TypeAlias = "Callable[[ClassHistogram, int, int, Codes], NDArray[np.bool_]]"
+Alive = NDArray[np.bool_] | None
+"""For each boundary whether it may still be chosen; None where all may."""
+BoundaryRule = Callable[[int, int, Codes], NDArray[np.bool_]]
 """Tells at which of some boundaries the interval of the codes from low up to high may be split."""
+
+
+class IntervalSplit(NamedTuple):
+    """The best way to cut an interval in two."""
+
+    boundary: int  # first code of the right half; no two intervals of a tree have the same
+    gain: float
+    smallest: int  # records of the smaller half
 
 
 @dataclass(eq=False)
 class ClassHistogram:
-    """Records of each value of an ordered column by class, and the splits that follow from them.
+    """Records of each value of an ordered column by class, and the splits that follow from them."""
 
-    Args:
-        counts: Shape (values, classes), values in order; NULL, if there is one, is the last.
-        has_null: Whether it is; then NULL is split from the numbers first.
-        least: Records that each half must have; None where the boundary of largest gain alone is tried.
-        rules: What boundaries must meet, but for the one before NULL.
-    """
-
-    counts: Counts
-    has_null: bool
-    least: int | None = None
-    rules: tuple[BoundaryRule, ...] = ()
-    _splits: dict[tuple[int, int], IntervalSplit | None] = field(default_factory=dict)
+    counts: Counts  # by value and class, values in order; NULL, if there is one, is the last
+    has_null: bool  # then NULL is split from the numbers first
+    least: int | None = None  # records of each half; None where the boundary of largest gain alone is tried
+    rules: tuple[BoundaryRule, ...] = ()  # what boundaries must meet, but for the one before NULL
+    places: Floats | None = None  # from value_places, for gains of certainty; None for information
+    _splits: dict[tuple[int, int], IntervalSplit | None] = field(default_factory=dict, init=False)
 
     @property
     def size(self) -> int:
@@ -75,30 +74,28 @@ class ClassHistogram:
     def _up_to(self) -> Counts:
         return np.vstack([np.zeros((1, self.counts.shape[1]), dtype=np.int64), self.counts.cumsum(axis=0)])
 
-    @cached_property
-    def _records_up_to(self) -> Codes:
-        return np.asarray(self._up_to.sum(axis=1))
-
     def classes(self, low: int | Codes, high: int | Codes) -> Counts:
         """Count the records of the codes from low up to high by class."""
         return np.asarray(self._up_to[high] - self._up_to[low])
 
+    def records(self, low: int | Codes, high: int | Codes) -> Codes:
+        """Count the records of the codes from low up to high."""
+        return np.asarray(self.classes(low, high).sum(axis=-1))
+
     def gains(self, low: int, high: int, boundaries: Codes) -> Floats:
         """Give what is gained where an interval is split at each of some boundaries."""
-        return gain_of_halves(self.classes(low, high), self.classes(low, boundaries))
+        if self.places is None:
+            return gain_of_halves(self.classes(low, high), self.classes(low, boundaries))
+        left, right = self.records(low, boundaries), self.records(boundaries, high)
+        fallen = self.places[boundaries] - self.places[low]  # what the right half loses of its width
+        if high == len(self.places):  # NULL, behind all values, is taken out of the symbol
+            gained = right + left * (1 - fallen)
+        else:
+            gained = left * (self.places[high] - self.places[boundaries]) + right * fallen
+        return np.asarray(gained / max(self.records(0, self.size), 1))
 
-    def is_beneficial(self, low: int, high: int) -> bool:
-        """Tell whether the records of an interval are of more than one class."""
-        return bool(np.count_nonzero(self.classes(low, high)) > 1)
-
-    def split(self, low: int, high: int, alive: NDArray[np.bool_] | None = None) -> IntervalSplit | None:
-        """Give the best split of the codes from low up to high; None where none is beneficial.
-
-        Args:
-            low: The first code.
-            high: The one after the last.
-            alive: For each boundary whether it may still be chosen; None where all may.
-        """
+    def split(self, low: int, high: int, alive: Alive = None) -> IntervalSplit | None:
+        """Give the best split of the codes from low up to high; None where none is beneficial."""
         found = self._splits.get((low, high))
         if (low, high) not in self._splits or (found and alive is not None and not alive[found.boundary]):
             # A boundary that is dead stays so, and with it all that was found better before.
@@ -109,35 +106,30 @@ class ClassHistogram:
         """Look for all splits anew: boundaries that had fallen are open again."""
         self._splits.clear()
 
-    def _best(self, low: int, high: int, alive: NDArray[np.bool_] | None) -> IntervalSplit | None:
-        if high - low < 2 or not self.is_beneficial(low, high):
+    def _best(self, low: int, high: int, alive: Alive) -> IntervalSplit | None:
+        if self.places is None and np.count_nonzero(self.classes(low, high)) <= 1:
             return None
         boundaries = self._boundaries(low, high, alive)
         if not len(boundaries):
             return None
-        whole, left = self.classes(low, high), self.classes(low, boundaries)
         gains = self.gains(low, high, boundaries)
         best = int((gains >= gains.max() * (1 - RELATIVE) - ABSOLUTE).argmax())
-        sizes = left[best].sum(), (whole - left[best]).sum()
-        return IntervalSplit(int(boundaries[best]), float(gains[best]), int(min(sizes)))
+        boundary = int(boundaries[best])
+        smallest = min(self.records(low, boundary), self.records(boundary, high))
+        return IntervalSplit(boundary, float(gains[best]), int(smallest))
 
-    def _boundaries(self, low: int, high: int, alive: NDArray[np.bool_] | None) -> Codes:
+    def _boundaries(self, low: int, high: int, alive: Alive) -> Codes:
         """List the boundaries inside an interval that may be chosen."""
         only_null = self.has_null and high == self.size
-        boundaries = np.arange(high - 1 if only_null else low + 1, high)
+        boundaries = np.arange(low + 1, high)[-1 if only_null else 0 :]
         if self.least is not None:
-            left = self._records_up_to[boundaries] - self._records_up_to[low]
-            right = self._records_up_to[high] - self._records_up_to[boundaries]
-            boundaries = boundaries[np.minimum(left, right) >= self.least]
+            smaller = np.minimum(self.records(low, boundaries), self.records(boundaries, high))
+            boundaries = boundaries[smaller >= self.least]
         if alive is not None:
             boundaries = boundaries[alive[boundaries]]
-        for rule in () if only_null else self.rules:
-            boundaries = boundaries[rule(self, low, high, boundaries)]
+        for meets in () if only_null else self.rules:
+            boundaries = boundaries[meets(low, high, boundaries)]
         return boundaries
-
-    def weighed(self, low: int, high: int) -> tuple[int, int, int]:
-        """Give an interval behind a number that sorts those of most records first."""
-        return int(self._records_up_to[low] - self._records_up_to[high]), low, high
 
     def node(self, low: int, high: int) -> int:
         """Number an interval; the root is ``node(0, size)``."""
@@ -150,17 +142,11 @@ class ClassHistogram:
 
 @dataclass(frozen=True, eq=False)
 class IntervalCut(Cut):
-    """A cut into intervals of codes. A candidate is the boundary at which an interval would be split.
-
-    Args:
-        histogram: Of the column.
-        boundaries: First codes of the intervals, and at the end the number of codes.
-        alive: For each boundary whether it may still be chosen; None as long as none has fallen.
-    """
+    """A cut into intervals of codes. A candidate is the boundary at which an interval would be split."""
 
     histogram: ClassHistogram
-    boundaries: tuple[int, ...]
-    alive: NDArray[np.bool_] | None = None
+    boundaries: tuple[int, ...]  # first codes of the intervals, and at the end the number of codes
+    alive: Alive = None
 
     @classmethod
     def top(cls, histogram: ClassHistogram) -> IntervalCut:
@@ -193,20 +179,17 @@ class IntervalCut(Cut):
     def smallest(self) -> Codes:
         return np.array([split.smallest for split in self._splits], dtype=np.int64)
 
-    def _around(self, boundary: int) -> tuple[int, int]:
-        place = int(np.searchsorted(self.boundaries, boundary))
-        return self.boundaries[place - 1], self.boundaries[place]
-
     def refine(self, candidate: int) -> IntervalCut:
         return replace(self, boundaries=tuple(sorted((*self.boundaries, int(candidate)))))
+
+    def _interval_of(self, boundaries: Codes) -> Codes:
+        return np.searchsorted(self.boundaries, boundaries) - 1
 
     def contested(self, alive: NDArray[np.bool_]) -> Codes | None:
         if self.histogram.least is None:
             return None
-        fallen = self.candidates[~alive[self.candidates]]
-        intervals = np.zeros(len(self.boundaries) - 1, dtype=bool)
-        intervals[np.searchsorted(self.boundaries, fallen) - 1] = True
-        return np.asarray(np.where(intervals[self.parts], self.parts, -1))
+        fallen = self._interval_of(self.candidates[~alive[self.candidates]])
+        return np.asarray(np.where(np.isin(self.parts, fallen), self.parts, -1))
 
     def without(self, alive: NDArray[np.bool_]) -> IntervalCut:
         return replace(self, alive=alive.copy())
@@ -216,6 +199,10 @@ class IntervalCut(Cut):
             return self
         self.histogram.forget()
         return self.without(alive)
+
+    def _around(self, boundary: int) -> tuple[int, int]:
+        place = int(np.searchsorted(self.boundaries, boundary))
+        return self.boundaries[place - 1], self.boundaries[place]
 
     def split(self, candidate: int) -> Sequence[Codes]:
         low, high = self._around(candidate)
@@ -228,11 +215,22 @@ class IntervalCut(Cut):
 
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:
         if self.histogram.size <= FEW:
-            return self._finest(alive)
-        # Of many values the next splits alone: in the intervals of most records first, of those still alive.
-        waiting = [self.histogram.weighed(low, high) for low, high in pairwise(self.boundaries)]
-        starts = np.zeros(self.histogram.size, dtype=np.int64)
-        starts[list(self.boundaries[:-1])] = 1
+            # Every boundary that is alive in an interval whose split is, none in the others.
+            opened = self._interval_of(self.candidates[alive[self.candidates]])
+            starts = np.isin(self.parts, opened) & alive
+        else:
+            starts = self._next_starts(alive)
+        starts[list(self.boundaries[:-1])] = True
+        return np.asarray(starts.cumsum() - 1)
+
+    def _next_starts(self, alive: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Mark the next splits alone: in the intervals of most records first, of those still alive."""
+
+        def weighed(low: int, high: int) -> tuple[int, int, int]:
+            return -int(self.histogram.records(low, high)), low, high
+
+        starts = np.zeros(self.histogram.size, dtype=bool)
+        waiting = [weighed(low, high) for low, high in pairwise(self.boundaries)]
         heapify(waiting)
         for _ in range(HORIZON):
             if not waiting:
@@ -240,15 +238,125 @@ class IntervalCut(Cut):
             _, low, high = heappop(waiting)
             split = self.histogram.split(low, high, None if self.histogram.least is None else alive)
             if split is not None and alive[split.boundary]:
-                starts[split.boundary] = 1
-                heappush(waiting, self.histogram.weighed(low, split.boundary))
-                heappush(waiting, self.histogram.weighed(split.boundary, high))
-        return np.asarray(starts.cumsum() - 1)
+                starts[split.boundary] = True
+                heappush(waiting, weighed(low, split.boundary))
+                heappush(waiting, weighed(split.boundary, high))
+        return starts
 
-    def _finest(self, alive: NDArray[np.bool_]) -> Codes:
-        """Open the boundaries that are alive in an interval whose split is, none in the others."""
-        opened = np.zeros(len(self.boundaries) - 1, dtype=bool)
-        opened[np.searchsorted(self.boundaries, self.candidates) - 1] = alive[self.candidates]
-        starts = opened[self.parts] & alive
-        starts[list(self.boundaries[:-1])] = True
-        return np.asarray(starts.cumsum() - 1)
+
+# -- where values lie in the range of their column ------------------------------------------------
+
+
+def value_places(engine: Engine, dictionary: Dictionary, bounds: tuple[str, str] | None) -> Floats:
+    """Give where each value but NULL lies in the range, from 0 to 1, and behind them the last one's end."""
+    kind = dictionary.column.type
+    number = "CAST({} AS DOUBLE)" if is_number(kind) else "epoch({})"
+    own, low, high = (number.format(t) for t in ("value", f"$lower::{kind}", f"$upper::{kind}"))
+    # what is infinite or NaN lies at an end
+    query = (
+        f"WITH numbers AS (SELECT code, {own} AS number FROM {dictionary.table} WHERE value IS NOT NULL), "
+        "range AS (SELECT "
+        f"coalesce({low}, min(number) FILTER (isfinite(number))) / 2 AS low, "
+        f"coalesce({high}, max(number) FILTER (isfinite(number))) / 2 AS high FROM numbers) "
+        "SELECT CASE WHEN isfinite(number) THEN coalesce((number / 2 - low) / nullif(high - low, 0), 0) "
+        "WHEN number < 0 THEN 0 ELSE 1 END AS place FROM numbers, range ORDER BY code"
+    )
+    lower, upper = bounds or (None, None)
+    found = engine.arrays(query, {"lower": lower, "upper": upper}, step="places")["place"]
+    places = np.maximum.accumulate(np.append(found, 1.0 if len(found) > 1 or bounds else 0.0))
+    places[0] = 0.0
+    return np.asarray(places, dtype=np.float64)
+
+
+# -- what a boundary must meet --------------------------------------------------------------------
+
+
+def wide_enough(
+    engine: Engine, dictionary: Dictionary, bounds: tuple[str, str] | None, width: object
+) -> BoundaryRule:
+    """Let no interval of a column become narrower than a number, of days for moments, or than ``1 month``."""
+    kind, text = dictionary.column.type, _width(engine, dictionary.column, width)
+    place, wide = {  # in exact numbers where it can be
+        Kind.WHOLE: ("value::HUGEINT", "ceil($width::DECIMAL(38, 10))::HUGEINT"),
+        Kind.DECIMAL: ("value::DECIMAL(38, 10)", "$width::DECIMAL(38, 10)"),
+        Kind.REAL: ("value::DOUBLE", "$width::DOUBLE"),
+        Kind.TIME: ("epoch(value)", "epoch($width::INTERVAL)"),
+    }.get(kind_of(kind), ("value::TIMESTAMP", "$width::INTERVAL"))
+    # for each value the first one that lies the width above it, or at the end of the range
+    query = (
+        "WITH edges AS ("
+        f"SELECT code, CASE WHEN code = 0 THEN coalesce($lower::{kind}, value) ELSE value END AS value "
+        f"FROM {dictionary.table} WHERE value IS NOT NULL UNION ALL "
+        f"SELECT $values, $upper::{kind} WHERE $upper IS NOT NULL"
+        f"), places AS (SELECT min(code) AS code, {place} AS place FROM edges GROUP BY ALL) "
+        "SELECT coalesce(r.code, $values + 1)::BIGINT AS reach "
+        f"FROM (SELECT code, {place} + {wide} AS place FROM edges) AS l "
+        "ASOF LEFT JOIN places AS r ON l.place <= r.place ORDER BY l.code"
+    )
+    lower, upper = bounds or (None, None)
+    values = dictionary.size - dictionary.has_null
+    params = {"lower": lower, "upper": upper, "width": text, "values": values}
+    found = engine.arrays(query, params, step="reach")["reach"].astype(np.int64)
+    following = np.arange(1, len(found) + 1)
+    following[-1:] = values + 1  # behind the last there is none
+    reach = np.maximum(found, following)  # a width may be lost in a large floating-point number
+
+    def meets(low: int, high: int, boundaries: Codes) -> NDArray[np.bool_]:
+        return np.asarray((boundaries >= reach[low]) & (high >= reach[boundaries]))
+
+    return meets
+
+
+def _width(engine: Engine, column: Column, width: object) -> str:
+    """Check a width, and write it as its column's kind takes it."""
+    text = str(width).strip()
+    plain = NUMBER.fullmatch(text) is not None
+    if kind_of(column.type) in (Kind.DATE, Kind.TIMESTAMP, Kind.TIME):
+        text = f"{text} days" if plain else text
+        query = "SELECT coalesce(TRY_CAST($text AS INTERVAL) > INTERVAL 0 SECONDS, FALSE)"
+        ((usable,),) = engine.query(query, {"text": text}, step="width")
+    else:
+        usable = plain and float(text) > 0
+    if usable:
+        return text
+    raise InvalidOption(
+        f"The least width {said(str(width))} of column {column.name!r} is none of {column.type}.",
+        f"Write it as {option_for('--min-width', column.name, '5')}; "
+        "days or a text such as '1 month' for dates.",
+    )
+
+
+@dataclass(frozen=True)
+class Tails:
+    """The tails of one column, which no boundary may split."""
+
+    bottom: str | None  # text of the greatest value of the lower tail, if there is one
+    top: str | None  # text of the smallest value of the upper tail, if there is one
+    above_bottom: int  # the first code above the lower tail
+    from_top: int  # the first code of the upper tail
+
+    @property
+    def bounds(self) -> tuple[str | None, str | None]:
+        """The texts of both bounds."""
+        return self.bottom, self.top
+
+    def __call__(self, low: int, high: int, boundaries: Codes) -> NDArray[np.bool_]:
+        """Tell which boundaries split no tail."""
+        below = (boundaries <= self.from_top) | (self.top is None)
+        return np.asarray((boundaries >= self.above_bottom) & below)
+
+
+def tails_of(engine: Engine, dictionary: Dictionary, bottom: object, top: object) -> Tails:
+    """Find the tails of a column among its values, by their bounds; None for no tail."""
+    query = statements.bind("top_down/tails", tables={"dictionary": dictionary.table})
+    texts = [None if bound is None else str(bound).strip() for bound in (bottom, top)]
+    params = dict(zip(("bottom", "top"), texts, strict=True))
+    ((usable, *found),) = engine.query(query, params, step="tails")
+    if usable:
+        return Tails(*found)
+    name, kind = dictionary.column
+    raise InvalidOption(
+        f"The tails of column {name!r} do not begin at values of {kind}, the lower one below the upper.",
+        f"Write them as {option_for('--bottom', name, '18')} and {option_for('--top', name, '90')}; "
+        "both values are in their tails.",
+    )

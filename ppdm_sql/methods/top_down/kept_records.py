@@ -8,14 +8,14 @@ published comes from a record that is left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
+from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary, counts_by_class
 from ppdm_sql.methods.top_down.constraints import Constraints
@@ -24,29 +24,19 @@ from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.outcome import Move
-from ppdm_sql.methods.top_down.tails import Tails
 from ppdm_sql.methods.top_down.taxonomy_cuts import TaxonomyCut
 
 if TYPE_CHECKING:
     from ppdm_sql.methods.top_down.left_out_measure import Asked, KeyedRules
 
 
-@dataclass(frozen=True)
-class KeptRecords:
-    """The state that a release shows, over the records that it keeps.
-
-    Args:
-        atoms: The collapsed source without the records left out; values that none of the others hold have
-            no code.
-        maskings: Of the attributes, over these codes.
-        cuts: The final cuts, over these codes.
-        moves: The steps that told kept records apart.
-    """
+class KeptRecords(NamedTuple):
+    """The state that a release shows, over the codes of the values that records which it keeps hold."""
 
     atoms: Atoms
     maskings: Sequence[Masking]
     cuts: Sequence[Cut]
-    moves: Sequence[Move]
+    moves: Sequence[Move]  # the steps that told kept records apart
 
 
 def kept_records(
@@ -58,11 +48,7 @@ def kept_records(
     moves: Sequence[Move],
     classes: int | None,
 ) -> KeptRecords | None:
-    """Leave out the records in bad classes of a state; None where there are none.
-
-    Cost: three scans of the atoms, and where a state takes more than one round, three for each; one more for
-    each masked attribute.
-    """
+    """Leave out the records in bad classes of a state; None where there are none."""
     if not isinstance(constraints, AllowedConstraints) or not constraints.most:
         return None
     table, records = _kept(engine, atoms, constraints, cuts)
@@ -72,16 +58,16 @@ def kept_records(
     codes = {position: _codes(engine, table, position) for position in masked}
     dictionaries = list(atoms.coded)
     for position, held in codes.items():
-        dictionaries[position] = _dictionary(engine, atoms.coded[position], table, position, len(held))
+        dictionaries[position] = _dictionary(engine, atoms.coded[position], table, position, held)
     table = engine.materialize("kept_atoms", *_recoded(atoms, table, codes))
     kept = Atoms(table, tuple(dictionaries), atoms.kept, records)
     counts = counts_by_class(engine, kept, range(len(maskings)), classes)
-    made = [
-        _masking(kept.coded[position], counts[position], masking, codes.get(position))
-        for position, masking in enumerate(maskings)
+    pairs = [
+        _over_kept(masking, cut, kept.coded[position], counts[position], codes.get(position))
+        for position, (masking, cut) in enumerate(zip(maskings, cuts, strict=True))
     ]
-    shown = [_cut(*of, codes.get(position)) for position, of in enumerate(zip(cuts, made, strict=True))]
-    return KeptRecords(kept, made, shown, _moves(moves, maskings, made, codes))
+    made = [masking for masking, _ in pairs]
+    return KeptRecords(kept, made, [cut for _, cut in pairs], _moves(moves, maskings, made, codes))
 
 
 def _kept(
@@ -134,15 +120,14 @@ def _codes(engine: Engine, table: Table, position: int) -> Codes:
     return np.asarray(rows["c"].astype(np.int64))
 
 
-def _dictionary(engine: Engine, of: Dictionary, table: Table, position: int, size: int) -> Dictionary:
+def _dictionary(engine: Engine, of: Dictionary, table: Table, position: int, held: Codes) -> Dictionary:
     """Number the values that are still there anew, in the same order."""
     query = (
         f"SELECT d.value, row_number() OVER (ORDER BY d.code) - 1 AS code FROM {of.table} AS d "
         f"WHERE d.code IN (SELECT c{position} FROM {table})"
     )
-    made = engine.materialize("kept_dictionary", query)
-    ((has_null,),) = engine.query(f"SELECT count(*) > count(value) FROM {made}", step="kept NULL")
-    return replace(of, table=made, size=size, has_null=bool(has_null))
+    has_null = of.has_null and of.size - 1 in held[-1:]
+    return replace(of, table=engine.materialize("kept_dictionary", query), size=len(held), has_null=has_null)
 
 
 def _recoded(atoms: Atoms, table: Table, codes: dict[int, Codes]) -> tuple[str, dict[str, object]]:
@@ -150,87 +135,60 @@ def _recoded(atoms: Atoms, table: Table, codes: dict[int, Codes]) -> tuple[str, 
     params: dict[str, object] = {}
     columns = [f"k{position}" for position in range(len(atoms.kept))]
     for position, of in enumerate(atoms.coded):
-        if position not in codes:
-            columns.append(f"c{position}")
-            continue
-        text, own = recoded(f"c{position}", _places(codes[position], of.size), f"r{position}", "UINTEGER")
+        text, own = f"c{position}", dict[str, object]()
+        if position in codes:  # the new code of an old one is that of the first one held that is not below it
+            places = np.searchsorted(codes[position], np.arange(of.size)).astype(np.int64)
+            text, own = recoded(text, places, f"r{position}", "UINTEGER")
+            text = f"{text} AS c{position}"
+        columns.append(text)
         params |= own
-        columns.append(f"{text} AS c{position}")
     return f"SELECT {', '.join(columns)}, n FROM {table}", params
-
-
-def _places(held: Codes, size: int) -> Codes:
-    """Give for each old code the new one: the first one held that is not below it."""
-    return np.searchsorted(held, np.arange(size)).astype(np.int64)
 
 
 # -- masks, cuts and moves over the new codes -----------------------------------------------------
 
 
-def _masking(dictionary: Dictionary, counts: Counts, masking: Masking, held: Codes | None) -> Masking:
-    if isinstance(masking, Generalization):
-        assert held is not None
-        return replace(masking, dictionary=dictionary, counts=counts, leaves=masking.leaves[held])
-    if isinstance(masking, Intervals):
-        assert held is not None
-        # nothing is split any more, so no boundary has to meet anything
-        places = None if masking.places is None else _kept_places(masking.places, held)
-        tails = None if masking.tails is None else _kept_tails(masking.tails, held)
-        made = replace(masking, dictionary=dictionary, counts=counts, places=places, tails=tails)
-        return replace(made, least=None, rules=())
-    if isinstance(masking, (Suppression, Fixed)):
-        return replace(masking, dictionary=dictionary, counts=counts)
+def _over_kept(
+    masking: Masking, cut: Cut, dictionary: Dictionary, counts: Counts, held: Codes | None
+) -> tuple[Masking, Cut]:
+    """Give a masking and a cut over the new codes; none of its parts holds other kept values than before."""
+    if held is None:
+        return Fixed(dictionary, counts), cut
+    if isinstance(masking, Suppression):
+        disclosed = np.flatnonzero(cut.parts[held] > 0)
+        top = SuppressionCut.top(counts, masking.has_class)
+        return replace(masking, dictionary=dictionary, counts=counts), top.disclose(disclosed)
+    if isinstance(masking, Generalization) and isinstance(cut, TaxonomyCut):
+        leaves = masking.leaves[held]
+        generalized = replace(masking, dictionary=dictionary, counts=counts, leaves=leaves)
+        return generalized, TaxonomyCut(generalized.tree, cut.shown[held])
+    if isinstance(masking, Intervals) and isinstance(cut, IntervalCut):
+        places, tails = masking.places, masking.tails
+        if places is not None:  # in the range of the source; NULL has none
+            places = np.append(places[held[held < len(places) - 1]], places[-1])
+            places[0] = 0.0
+        if tails is not None:
+            above_bottom, from_top = np.searchsorted(held, (tails.above_bottom, tails.from_top)).tolist()
+            tails = replace(tails, above_bottom=above_bottom, from_top=from_top)
+        grown = replace(masking, dictionary=dictionary, counts=counts, places=places, tails=tails)
+        grown = replace(grown, least=None, rules=())  # nothing is split any more
+        bounds = np.unique(np.searchsorted(held, cut.boundaries))
+        return grown, IntervalCut(grown.histogram, tuple(bounds.tolist()))
     raise TypeError(type(masking))
 
 
-def _kept_places(places: Floats, held: Codes) -> Floats:
-    """Give where the values that are still there lie in the range of the source; NULL has no place."""
-    kept = np.append(places[held[held < len(places) - 1]], places[-1])
-    kept[0] = 0.0
-    return np.asarray(kept)
-
-
-def _kept_tails(tails: Tails, held: Codes) -> Tails:
-    """Give where the tails end and begin among the values that are still there."""
-    above_bottom, from_top = np.searchsorted(held, (tails.above_bottom, tails.from_top)).tolist()
-    return replace(tails, above_bottom=above_bottom, from_top=from_top)
-
-
-def _cut(cut: Cut, masking: Masking, held: Codes | None) -> Cut:
-    """Give a cut over the new codes; none of its parts holds other kept values than before."""
-    if held is None:
-        return cut
-    if isinstance(cut, SuppressionCut):
-        shown = np.flatnonzero(cut.parts[held] > 0)
-        return type(cut).top(masking.counts).disclose(shown.tolist())
-    if isinstance(cut, IntervalCut) and isinstance(masking, Intervals):
-        bounds = np.unique(np.searchsorted(held, cut.boundaries))
-        return replace(cut, histogram=masking.histogram, boundaries=tuple(bounds.tolist()), alive=None)
-    if isinstance(cut, TaxonomyCut) and isinstance(masking, Generalization):
-        return TaxonomyCut(masking.tree, cut.shown[held])
-    raise TypeError(type(cut))
-
-
 def _moves(
-    moves: Sequence[Move],
-    before: Sequence[Masking],
-    after: Sequence[Masking],
-    codes: dict[int, Codes],
+    moves: Sequence[Move], before: Sequence[Masking], after: Sequence[Masking], codes: dict[int, Codes]
 ) -> list[Move]:
     """Give the steps over the new nodes, without those that told only records apart which are left out."""
     kept: list[Move] = []
-    for attribute, node, children, *numbers in moves:
-        score, gain, loss = numbers
-        old, new, held = before[attribute], after[attribute], codes[attribute]
-        parent, found = _node(old, new, held, node), _nodes(old, new, held, children)
+    for attribute, node, children, score, gain, loss in moves:
+        of = before[attribute], after[attribute], codes[attribute]
+        parent = _node(*of, node)
+        found = [kept_child for child in children if (kept_child := _node(*of, child)) is not None]
         if parent is not None and found and found != [parent]:
             kept.append((attribute, parent, found, score, gain, loss))
     return kept
-
-
-def _nodes(old: Masking, new: Masking, held: Codes, nodes: Sequence[int]) -> list[int]:
-    found = (_node(old, new, held, node) for node in nodes)
-    return [node for node in found if node is not None]
 
 
 def _node(old: Masking, new: Masking, held: Codes, node: int) -> int | None:
@@ -242,4 +200,5 @@ def _node(old: Masking, new: Masking, held: Codes, node: int) -> int | None:
         return node if node < len(new.tree.children) else None
     if node == 0:
         return 0
-    return int(np.searchsorted(held, node - 1)) + 1 if node - 1 in held else None
+    place = int(np.searchsorted(held, node - 1))
+    return place + 1 if place < len(held) and held[place] == node - 1 else None

@@ -17,7 +17,6 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Codes, Floats
-from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms, value_counts
 from ppdm_sql.methods.top_down.constraints import Constraint
 from ppdm_sql.methods.top_down.counts import (
@@ -143,7 +142,11 @@ def kept_formulas(rules: Sequence[ClassRule]) -> list[Formula]:
     def classes(c: Columns) -> str:
         return f"CASE WHEN {c['n']} > 0 AND NOT ({broken(rules, c)}) THEN 1 ELSE 0 END"
 
-    return [*(kept(rule.formula) for rule in rules), Formula("sum", columns, left), Formula("sum", columns, classes)]
+    return [
+        *(kept(rule.formula) for rule in rules),
+        Formula("sum", columns, left),
+        Formula("sum", columns, classes),
+    ]
 
 
 class KeptTable(CountTable):
@@ -392,7 +395,9 @@ class SettledMeasure(AllowedMeasure):
         self._all = CellTable(engine, atoms, union, list(self._every), horizon)
 
     def _whole(self, cuts: Cuts | None) -> Floats:
-        rows, keys = self._all.source_cells(self._asked) if cuts is None else self._all.cells([cuts], self._asked)
+        rows, keys = (
+            self._all.source_cells(self._asked) if cuts is None else self._all.cells([cuts], self._asked)
+        )
         return np.asarray(self._of_cells(rows, keys, 1)[0])
 
     def after(self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]) -> Floats:
@@ -413,7 +418,9 @@ class SettledMeasure(AllowedMeasure):
         numbers = np.full((states, len(self._constraints)), np.nan)
         numbers[:, limits.left_out] = limits.records
         for asked, grouping in zip(self._asked, groupings(rows), strict=True):
-            found = np.array(self._engine.query(grouping.numbers_sql(rows), step="settled classes"), np.float64)
+            found = np.array(
+                self._engine.query(grouping.numbers_sql(rows), step="settled classes"), np.float64
+            )
             if len(found):
                 there = found[:, 0].astype(np.int64)
                 some = numbers[there]
@@ -448,9 +455,7 @@ class CellTable(CountTable):
         rows = f"SELECT 0 AS state, {columns}, {sums(self.names)} FROM {self._all_rows()} GROUP BY {columns}"
         return self.engine.materialize("cells", rows), [[f"c{i}" for i in one.attributes] for one in asked]
 
-    def cells(
-        self, states: Sequence[Cuts], asked: Sequence[Asked]
-    ) -> tuple[Table, Sequence[Sequence[str]]]:
+    def cells(self, states: Sequence[Cuts], asked: Sequence[Asked]) -> tuple[Table, Sequence[Sequence[str]]]:
         """Give the cells of states, and for each set of columns those that tell its classes apart."""
         each, params, names = list[str](), Params(), list[list[str]]()
         for state, cuts in enumerate(states):

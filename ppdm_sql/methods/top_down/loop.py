@@ -80,7 +80,8 @@ class Ranking:
     def __init__(self, scored: Sequence[Scored], rounding: Rounding) -> None:
         self._attributes = np.concatenate([np.full(len(s.ids), a) for a, s in enumerate(scored)])
         self._ids, self._gains, self._losses, scores = (
-            np.concatenate([getattr(s, name) for s in scored]) for name in ("ids", "gains", "losses", "scores")
+            np.concatenate([getattr(s, name) for s in scored])
+            for name in ("ids", "gains", "losses", "scores")
         )
         self._scores = rounding(scores)
 
@@ -366,7 +367,10 @@ class Refinement:
 
     def _refuse_broken(self) -> None:
         """Refuse for now what breaks a limit; where all do, and the state too, what nothing mends."""
-        valid = [self._constraints.valid(known) & fresh for known, fresh in zip(self._known, self._fresh, strict=True)]
+        valid = [
+            self._constraints.valid(known) & fresh
+            for known, fresh in zip(self._known, self._fresh, strict=True)
+        ]
         if not any(some.any() for some in valid) and not self._constraints.valid(self.state.measured):
             pairs = zip(self._known, self._fresh, strict=True)
             valid = [self._constraints.possible(known) & fresh for known, fresh in pairs]
@@ -398,7 +402,12 @@ class Refinement:
         """
         cuts, (attribute, _) = self.state.cuts, ranking.best.candidate
         cut = cuts[attribute]
-        if isinstance(cut, SuppressionCut) and self._gains is None and self._measure.ahead and not self._broke:
+        if (
+            isinstance(cut, SuppressionCut)
+            and self._gains is None
+            and self._measure.ahead
+            and not self._broke
+        ):
             self._follow_path(attribute, cut)
             return
         self._broke = False

@@ -16,37 +16,23 @@ import numpy as np
 
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Dictionary
-from ppdm_sql.methods.top_down.certainty_penalty import (
-    CertaintyHistogram,
-    CertaintySuppression,
-    CertaintyTree,
-    penalties,
-)
 from ppdm_sql.methods.top_down.cuts import Cut, FixedCut, SuppressionCut
-from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule, ClassHistogram, IntervalCut
-from ppdm_sql.methods.top_down.tails import Tails
+from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule, ClassHistogram, IntervalCut, Tails
 from ppdm_sql.methods.top_down.taxonomy_cuts import TaxonomyCut, TaxonomyTree
 from ppdm_sql.release import Treatment
 from ppdm_sql.taxonomy.model import Taxonomy
 
 Label = tuple[int, str | None, str | None, str | None, bool | None]
 """Node, label, and for an interval the texts of its bounds and whether the upper one is included."""
-
-
 ANY = "any value"
 """What stands for the values of a column that is open at both ends."""
 
 
 class Masking(ABC):
-    """The way one attribute is masked, with the tree of its nodes.
-
-    Args:
-        dictionary: The attribute's values.
-        counts: Records per value code and class.
-    """
+    """The way one attribute is masked, with the tree of its nodes."""
 
     dictionary: Dictionary
-    counts: Counts
+    counts: Counts  # records by value code and class
 
     @property
     def treatment(self) -> Treatment | None:
@@ -82,11 +68,7 @@ class Masking(ABC):
         return (node,)
 
     def nodes(self, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
-        """Give the tree that a release keeps, with each node's parent: the root, and what the run made of it.
-
-        Args:
-            specialized: The nodes that the run specialized, with their children.
-        """
+        """Give the nodes that a release keeps, with their parents: the root, and what the run made of it."""
         made = [(child, parent) for parent, children in specialized.items() for child in children]
         return [(self.root, None), *made]
 
@@ -118,24 +100,17 @@ class Fixed(Masking):
 
 @dataclass(frozen=True, eq=False)
 class Suppression(Masking):
-    """Values are hidden behind the symbol, node 0, and disclosed one by one (Wang, Fung, Yu 2005).
-
-    Args:
-        dictionary: The attribute's values.
-        counts: Records per value code and class.
-        symbol: What stands for a hidden value.
-        has_class: Whether gains are about a class, else about certainty.
-    """
+    """Values are hidden behind the symbol, node 0, and disclosed one by one (Wang, Fung, Yu 2005)."""
 
     dictionary: Dictionary
     counts: Counts
     symbol: str
-    has_class: bool = True
+    has_class: bool = True  # else gains are of certainty
     treatment: ClassVar[Treatment] = "suppressed"
 
     @cached_property
     def top(self) -> Cut:
-        return (SuppressionCut if self.has_class else CertaintySuppression).top(self.counts)
+        return SuppressionCut.top(self.counts, self.has_class)
 
     @property
     def labels(self) -> Sequence[Label]:
@@ -150,25 +125,15 @@ class Suppression(Masking):
 
 @dataclass(frozen=True, eq=False)
 class Generalization(Masking):
-    """Values are shown as their ancestors in a taxonomy (Fung, Wang, Yu 2005).
-
-    Args:
-        dictionary: The attribute's values.
-        counts: Records per value code and class.
-        taxonomy: Its tree.
-        leaves: For each value code its leaf; NULL, which no taxonomy has, is -1.
-        by_interval: Whether the leaves are intervals of an ordered column, not values.
-        has_class: Whether gains are about a class, else about certainty.
-        tail_bounds: The bounds of the lower and the upper tail, which are leaves; None where there is none.
-    """
+    """Values are shown as their ancestors in a taxonomy (Fung, Wang, Yu 2005)."""
 
     dictionary: Dictionary
     counts: Counts
     taxonomy: Taxonomy
-    leaves: Codes
-    by_interval: bool = False
+    leaves: Codes  # of each value code; NULL, which no taxonomy has, is -1
+    by_interval: bool = False  # whether the leaves are intervals of an ordered column, not values
     has_class: bool = True
-    tail_bounds: tuple[str | None, str | None] = (None, None)
+    tail_bounds: tuple[str | None, str | None] = (None, None)  # of the lower and upper tail, which are leaves
     treatment: ClassVar[Treatment] = "generalized"
 
     @cached_property
@@ -188,8 +153,7 @@ class Generalization(Masking):
         ranks = np.full(len(children), len(children), dtype=np.int64)
         ranks[order] = np.arange(len(order))
         leaves = np.where(self.leaves < 0, len(labels), self.leaves)
-        make = TaxonomyTree if self.has_class else CertaintyTree
-        return make(tuple(map(tuple, children)), ranks, leaves, self.counts)
+        return TaxonomyTree(tuple(map(tuple, children)), ranks, leaves, self.counts, self.has_class)
 
     @cached_property
     def top(self) -> Cut:
@@ -224,28 +188,15 @@ class Generalization(Masking):
 
 @dataclass(frozen=True, eq=False)
 class Intervals(Masking):
-    """Values of an ordered column are shown as intervals, which are grown during the run.
-
-    Args:
-        dictionary: The attribute's values.
-        counts: Records per value code and class.
-        symbol: What stands for all values where NULL is one of them.
-        range: Texts of the lower and upper bound of the column, or None for the observed ones.
-        least: Records that each half of a split must have, where the best valid boundary is looked for; None
-            where that of largest gain alone is tried.
-        rules: What boundaries must meet.
-        places: Where the values lie in the range, for gains about certainty and for the widths of tails.
-        has_class: Whether gains are about a class, else about certainty.
-        tails: The tails, which are never split.
-    """
+    """Values of an ordered column are shown as intervals, which are grown during the run."""
 
     dictionary: Dictionary
     counts: Counts
-    symbol: str
-    range: tuple[str, str] | None = None
-    least: int | None = None
+    symbol: str  # stands for all values where NULL is one of them
+    range: tuple[str, str] | None = None  # texts of the bounds of the column; None for the observed ones
+    least: int | None = None  # as in ClassHistogram, and so are the rules
     rules: tuple[BoundaryRule, ...] = ()
-    places: Floats | None = None
+    places: Floats | None = None  # for gains of certainty, and for the widths of tails
     has_class: bool = True
     tails: Tails | None = None
     treatment: ClassVar[Treatment] = "generalized"
@@ -253,13 +204,9 @@ class Intervals(Masking):
     @cached_property
     def histogram(self) -> ClassHistogram:
         """The column's values by class; candidate ids are their boundaries."""
-        has_null = self.dictionary.has_null
-        rules: tuple[BoundaryRule, ...] = self.rules
-        if self.tails is not None:
-            rules = (*rules, self.tails)
-        if self.has_class or self.places is None:
-            return ClassHistogram(self.counts, has_null, self.least, rules)
-        return CertaintyHistogram(self.counts, has_null, self.least, rules, places=self.places)
+        tails: list[BoundaryRule] = [] if self.tails is None else [self.tails]
+        rules, places = (*self.rules, *tails), None if self.has_class else self.places
+        return ClassHistogram(self.counts, self.dictionary.has_null, self.least, rules, places)
 
     @cached_property
     def top(self) -> Cut:
@@ -287,6 +234,10 @@ class Intervals(Masking):
         return low, -high  # by the lower bound, the longer first
 
     def losses(self, nodes: Codes) -> Floats | None:
-        if self.places is None:
+        """Width / range; of an interval with NULL 1, of NULL alone 0."""
+        places = self.places
+        if places is None:
             return None  # the width of an interval depends on the values
-        return penalties(self.histogram, self.places, nodes)
+        low, high = np.divmod(nodes, self.histogram.size + 1)
+        width = places[np.minimum(high, len(places) - 1)] - places[low]
+        return np.asarray(np.where(high < len(places), width, (low == 0) & (high > 1)), dtype=np.float64)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
@@ -205,7 +204,9 @@ class Measure:
             Shapes (disclosures, constraints) and (rivals, disclosures, constraints).
         """
         numbers = np.repeat(known[None, :], len(disclosed), axis=0)
-        after = np.repeat(np.array([of for _, of in rivals]).reshape(-1, 1, len(known)), len(disclosed), axis=1)
+        after = np.repeat(
+            np.array([of for _, of in rivals]).reshape(-1, 1, len(known)), len(disclosed), axis=1
+        )
         for table, positions, formulas, _ in self._measured:
             if attribute not in table.attributes or not positions:
                 continue

@@ -13,8 +13,8 @@ from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.base.released_rows import MaskedAtoms
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.label_table import Specialized, as_lists, label_table, text_table
-from ppdm_sql.methods.top_down.maskings import Intervals, Masking
 from ppdm_sql.methods.top_down.loop import RefinementStep
+from ppdm_sql.methods.top_down.maskings import Intervals, Masking
 
 MOST_LISTED = 10_000
 """Values of a column in grown intervals above which ``ppdm.cuts`` does not list them."""

@@ -59,7 +59,10 @@ class PersonTable(CountTable):
             text, own = recoded(f"c{i}", numbers, f"code{i}", "UINTEGER")
             columns.append(f"{text} AS c{i}")
             params |= own
-        return f"SELECT {', '.join([*columns, 'person', *_most(self.names[1:])])} FROM {rows} GROUP BY ALL", params
+        return (
+            f"SELECT {', '.join([*columns, 'person', *_most(self.names[1:])])} FROM {rows} GROUP BY ALL",
+            params,
+        )
 
     def _all_rows(self) -> str:
         return self._all
@@ -197,8 +200,12 @@ def by_value_sql(people: str, keys: Sequence[str], part: str, value: str, names:
         for name in names
         for end, which in (("min", "first"), ("max", "last"))
     ]
-    sets = f"SELECT {', '.join([*keys, f'{part} AS part', *ends])} FROM {people} GROUP BY {groups}, part, person"
-    counted = [(f"first_{name}", name) for name in names] + [(f"last_{name}", f"last_{name}") for name in names]
+    sets = (
+        f"SELECT {', '.join([*keys, f'{part} AS part', *ends])} FROM {people} GROUP BY {groups}, part, person"
+    )
+    counted = [(f"first_{name}", name) for name in names] + [
+        (f"last_{name}", f"last_{name}") for name in names
+    ]
     events = " UNION ALL ".join(
         f"SELECT {groups}, part, {code} AS code, "
         + ", ".join(f"{int(code == other)} AS {name}" for other, name in counted)

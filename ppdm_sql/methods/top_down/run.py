@@ -27,11 +27,11 @@ from ppdm_sql.methods.base.released_rows import MaskedAtoms, Output, released_ro
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.top_down import information_loss as information
-from ppdm_sql.methods.top_down.certainty_penalty import CERTAINTY
 from ppdm_sql.methods.top_down.class_notice import many_classes
 from ppdm_sql.methods.top_down.column_wishes import ColumnWishes, limit_of, resolved, weight_of
 from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
-from ppdm_sql.methods.top_down.cuts import Cut
+from ppdm_sql.methods.top_down.cuts import CERTAINTY, Cut
+from ppdm_sql.methods.top_down.gains import ConditionalEntropy
 from ppdm_sql.methods.top_down.interrupt import stop_on_interrupt
 from ppdm_sql.methods.top_down.kept_records import kept_records
 from ppdm_sql.methods.top_down.left_out import Allowance, AllowedConstraints
@@ -52,7 +52,6 @@ from ppdm_sql.methods.top_down.outcome import (
 from ppdm_sql.methods.top_down.protected_values import check_absent, constraints_of
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.methods.top_down.roles import RefinementRoles, assign_roles, sensitive_columns
-from ppdm_sql.methods.top_down.gains import ConditionalEntropy
 from ppdm_sql.methods.top_down.score import Rounding, nine_digits
 from ppdm_sql.privacy import Requirement, parse_all, redundancies, resolve
 from ppdm_sql.privacy.resolving import refuse_populations

@@ -1,7 +1,7 @@
 """Cuts through a taxonomy: the operator specializes a node into all its children.
 
 Source: Fung, Wang, Yu 2005, "Top-Down Specialization for Information and Privacy Preservation", ICDE,
-section 3; Wang, Fung, Dong 2005, slides 11 to 13.
+section 3; Wang, Fung, Dong 2005, slides 11 to 14.
 """
 
 from __future__ import annotations
@@ -20,19 +20,13 @@ from ppdm_sql.methods.top_down.score import total_entropy
 
 @dataclass(frozen=True, eq=False)
 class TaxonomyTree:
-    """A taxonomy over the values of one column; nodes come before their children, node 0 is the root.
+    """A taxonomy over the values of one column; nodes come before their children, node 0 is the root."""
 
-    Args:
-        children: For each node its children, none for a leaf.
-        ranks: For each node its place in the order of labels, by code point.
-        leaf_of_code: For each value code the leaf that it is.
-        counts: Records per value code and class, shape (values, classes).
-    """
-
-    children: tuple[tuple[int, ...], ...]
-    ranks: Codes
+    children: tuple[tuple[int, ...], ...]  # of each node, none for a leaf
+    ranks: Codes  # of each node, its place in the order of labels, by code point
     leaf_of_code: Codes
-    counts: Counts
+    counts: Counts  # records by value code and class
+    has_class: bool = True  # else gains are of certainty
 
     @cached_property
     def groups(self) -> Sequence[int]:
@@ -65,18 +59,23 @@ class TaxonomyTree:
 
     @cached_property
     def beneficial(self) -> NDArray[np.bool_]:
-        """Nodes that have children and records of more than one class."""
+        """Inner nodes whose records are of more than one class; of certainty, those that gain any."""
+        if not self.has_class:
+            return np.asarray(self.gains > 0)
         inner = np.array([bool(children) for children in self.children])
         return np.asarray(inner & (np.count_nonzero(self.classes, axis=1) > 1))
 
     @cached_property
     def gains(self) -> Floats:
-        """InfoGain of specializing each node (slide 14), 0 where that is not beneficial."""
-        entropies = total_entropy(self.classes)
-        left = np.zeros(len(self.children))
-        left[self.groups] = [entropies[list(self.children[node])].sum() for node in self.groups]
-        gained = np.maximum(entropies - left, 0.0) / np.maximum(self.records, 1)
-        return np.asarray(np.where(self.beneficial, gained, 0.0))
+        """What it gains to specialize each node: InfoGain (slide 14), or by how much the penalty falls."""
+        before = total_entropy(self.classes) if self.has_class else self.records * self.penalties
+        gained = np.zeros(len(self.children))
+        for node in self.groups:
+            gained[node] = before[node] - before[list(self.children[node])].sum()
+        if not self.has_class:
+            return np.asarray(gained / max(self.records[0], 1))
+        each = np.maximum(gained, 0.0) / np.maximum(self.records, 1)
+        return np.asarray(np.where(self.beneficial, each, 0.0))
 
     @cached_property
     def penalties(self) -> Floats:
@@ -98,12 +97,7 @@ class TaxonomyTree:
 
 @dataclass(frozen=True, eq=False)
 class TaxonomyCut(Cut):
-    """A cut: every value is shown as one of its ancestors, or as itself. Candidates are nodes shown.
-
-    Args:
-        tree: The taxonomy.
-        shown: For each value code, the node shown.
-    """
+    """A cut: every value is shown as one of its ancestors, or as itself. Candidates are nodes shown."""
 
     tree: TaxonomyTree
     shown: Codes
@@ -119,11 +113,11 @@ class TaxonomyCut(Cut):
 
     @cached_property
     def parts(self) -> Codes:
-        return np.asarray(np.unique(self.nodes, return_inverse=True)[1].ravel())
+        return _numbered(self.shown)
 
     @cached_property
     def candidates(self) -> Codes:
-        shown = np.unique(self.nodes)
+        shown = np.unique(self.shown)
         shown = shown[self.tree.beneficial[shown]]
         return np.asarray(shown[np.argsort(self.tree.ranks[shown])])  # in the order of their labels
 
@@ -136,13 +130,13 @@ class TaxonomyCut(Cut):
         return np.asarray(self.tree.smallest[self.candidates])
 
     def refine(self, candidate: int) -> TaxonomyCut:
-        nodes = self.nodes.copy()
-        self._open(nodes, candidate)
-        return TaxonomyCut(self.tree, nodes)
+        shown = self.shown.copy()
+        self._open(shown, candidate)
+        return TaxonomyCut(self.tree, shown)
 
-    def _open(self, nodes: Codes, node: int) -> None:
+    def _open(self, shown: Codes, node: int) -> None:
         for child in self.tree.children[node]:
-            nodes[self.tree.codes[child]] = child
+            shown[self.tree.codes[child]] = child
 
     def split(self, candidate: int) -> Sequence[Codes]:
         parts = [self.tree.codes[child] for child in self.tree.children[candidate]]
@@ -152,10 +146,14 @@ class TaxonomyCut(Cut):
         return candidate, self.tree.children[candidate]
 
     def reachable(self, alive: NDArray[np.bool_]) -> Codes:
-        nodes = self.nodes.copy()  # every node still alive is specialized, from those shown down
-        waiting = np.unique(nodes).tolist()
+        shown = self.shown.copy()  # every node still alive is specialized, from those shown down
+        waiting = np.unique(shown).tolist()
         for node in waiting:
             if alive[node] and self.tree.beneficial[node]:
-                self._open(nodes, node)
+                self._open(shown, node)
                 waiting.extend(self.tree.children[node])
-        return np.asarray(np.unique(nodes, return_inverse=True)[1].ravel())
+        return _numbered(shown)
+
+
+def _numbered(nodes: Codes) -> Codes:
+    return np.asarray(np.unique(nodes, return_inverse=True)[1].ravel())

@@ -42,6 +42,7 @@ LARGEST, RENUMBERED = 2**62, 2**32
 """Numbers of leaves stay below the first; where they would not, the leaves are numbered anew, below the
 second."""
 
+
 def unsigned(largest: int) -> str:
     """Give the smallest type of numbers from 0 on.
 
@@ -118,17 +119,23 @@ class LeafTable(CountTable):
         leaves: Leaves,
     ) -> None:
         self.leaves = leaves
-        super().__init__(engine, records, attributes, counted, [np.arange(item.size) for item in records.coded])
+        super().__init__(
+            engine, records, attributes, counted, [np.arange(item.size) for item in records.coded]
+        )
         self._read: dict[object, Floats] = {}
 
     def _count(self) -> None:
         self.values = {i: np.arange(self.atoms.coded[i].size) for i in self.attributes}
         self.codes, self.rows = self.values, self.atoms.records
-        self._held = {"n": "1"} | {f"p{j}": f"(c{i} = {code})::INTEGER" for j, (i, code) in enumerate(self.counted)}
+        self._held = {"n": "1"} | {
+            f"p{j}": f"(c{i} = {code})::INTEGER" for j, (i, code) in enumerate(self.counted)
+        }
 
     def _all_rows(self) -> str:
         own = [f"c{i}" for i in self.attributes if self.atoms.coded[i].size]  # none of the partner's
-        columns = ", ".join(["leaf AS group0", *own, *(f"{text} AS {name}" for name, text in self._held.items())])
+        columns = ", ".join(
+            ["leaf AS group0", *own, *(f"{text} AS {name}" for name, text in self._held.items())]
+        )
         return f"(SELECT {columns} FROM {self.leaves.table} POSITIONAL JOIN {self.atoms.table})"
 
     def source(self, formulas: Sequence[Formula]) -> Floats:

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 import ppdm_sql
-from ppdm_sql.methods.top_down.tails import Tails
+from ppdm_sql.methods.top_down.interval_cuts import Tails
 
 ANY = "any value"
 
@@ -212,7 +212,7 @@ def test_a_tail_that_cannot_be_is_refused_in_words(options: dict[str, Any], word
 def test_the_audit_refuses_a_label_that_splits_a_tail() -> None:
     _, db = opened([(age,) for age in (10, 20, 95, 99) for _ in range(5)])
 
-    def everywhere(self: Tails, histogram: Any, low: int, high: int, boundaries: Any) -> Any:
+    def everywhere(self: Tails, low: int, high: int, boundaries: Any) -> Any:
         return boundaries > 0
 
     with (

@@ -122,12 +122,6 @@ def test_weights_limits_and_widths_are_heeded_as_the_oracle_heeds_them(data: st.
     assert_same_run(case, history, class_column=label, **options)
 
 
-@given(tds_cases(demand="solvable"))
-def test_splits_pass_the_criterion_as_the_oracle_has_it(case: TdsCase) -> None:
-    history = oracle_run(case, Wishes(mdl=True), case.class_column)
-    assert_same_run(case, history, stop="mdl")
-
-
 @given(st.data())
 def test_suppression_heeds_weights_and_limits(data: st.DataObject) -> None:
     case = data.draw(tds_cases(method="tds", demand="solvable"))
