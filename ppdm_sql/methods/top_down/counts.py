@@ -10,8 +10,8 @@ read all that a search asks:
 - :func:`path_sql`, those along a path of disclosures of one attribute;
 - :func:`breaks_sql`, the boundaries of intervals at which a split would break a limit.
 
-The examples are of the papers' bank customers by Job (``c0``) and Country (``c1``), with ``p0`` those who were
-discharged.
+The examples are of the papers' bank customers by Job (``c0``) and Country (``c1``), with ``p0`` those who
+were discharged.
 """
 
 from __future__ import annotations
@@ -66,6 +66,12 @@ class CountTable:
         self.attributes, self.engine, self.atoms, self.counted = sorted(attributes), engine, atoms, counted
         self.names = ["n", *(f"p{j}" for j in range(len(counted)))]
         self._horizon = {i: horizon[i] for i in self.attributes}
+        self.values: dict[int, Codes] = {}
+        """For each attribute, an original value code for each code of the table."""
+        self.codes: dict[int, Codes] = {}
+        """For each attribute, the code of the table for each original value code."""
+        self.table: Table
+        self.rows: int
         self._count()
 
     # -- what is read ---------------------------------------------------------------------------------
@@ -282,10 +288,6 @@ class CountTable:
         return [parts for parts in asked if not np.array_equal(parts[values][codes], parts)]
 
     def _count(self) -> None:
-        self.values: dict[int, Codes] = {}
-        """For each attribute, an original value code for each code of the table."""
-        self.codes: dict[int, Codes] = {}
-        """For each attribute, the code of the table for each original value code."""
         for i, part in self._horizon.items():
             _, first, new = np.unique(part, return_index=True, return_inverse=True)
             self.values[i], self.codes[i] = first, new.ravel()
@@ -439,7 +441,8 @@ def state_sql(counts: str, keys: Sequence[str], formulas: Sequence[Formula]) -> 
         'SELECT count(*), max(p0 / nullif(n, 0)) FROM (SELECT $part0[c0 + 1] + 2 * $part1[c1 + 1] AS group0, \
 sum(n)::BIGINT AS n, sum(p0)::BIGINT AS p0 FROM counts GROUP BY group0) AS groups'
     """
-    groups = f"SELECT {', '.join(keys)}, {sums(needed(formulas))} FROM {counts} GROUP BY {', '.join(group_names(keys))}"
+    names = ", ".join(group_names(keys))
+    groups = f"SELECT {', '.join(keys)}, {sums(needed(formulas))} FROM {counts} GROUP BY {names}"
     return f"SELECT {', '.join(['count(*)', *totals(formulas)])} FROM ({groups}) AS groups"
 
 
@@ -485,10 +488,13 @@ def _after_splits(part: str, groups: str, names: Sequence[str], formulas: Sequen
     if all(formula.total != "sum" for formula in formulas):
         return f"SELECT candidate, {', '.join(totals(formulas))} FROM ({parts}) AS parts GROUP BY candidate"
     own = {c: c for c in names}
-    after = ", ".join(f"sum({formula.of(own)}) AS after_{j}" for j, formula in enumerate(formulas))
-    falls = ", ".join(f"sum({formula.of(own)} - after_{j})" for j, formula in enumerate(formulas))
+    after = ", ".join(f"{f.total}({f.of(own)}) AS after_{j}" for j, f in enumerate(formulas))
+    numbers = ", ".join(
+        f"sum({f.of(own)} - after_{j})" if f.total == "sum" else f"{f.total}(after_{j})"
+        for j, f in enumerate(formulas)
+    )
     whole = f"SELECT candidate, {sums(names)}, {after} FROM ({parts}) AS parts GROUP BY {groups}, candidate"
-    return f"SELECT candidate, {falls} FROM ({whole}) AS groups{_unsettled(own, formulas)} GROUP BY candidate"
+    return f"SELECT candidate, {numbers} FROM ({whole}) AS groups{_unsettled(own, formulas)} GROUP BY candidate"
 
 
 def _after_disclosures(part: str, groups: str, names: Sequence[str], formulas: Sequence[Formula]) -> str:

@@ -85,6 +85,6 @@ def disclosures(
         if not np.array_equal(known, before):
             lost, beside = losses(before, numbers), rivals(before)
         if first[kind] == end[kind]:
-            first, end, counts, numbers, lost, largest = (
-                np.delete(of_kind, kind, axis=0) for of_kind in (first, end, counts, numbers, lost, largest)
-            )
+            others = np.arange(len(first)) != kind
+            first, end, counts = first[others], end[others], counts[others]
+            numbers, lost, largest = numbers[others], lost[others], largest[others]

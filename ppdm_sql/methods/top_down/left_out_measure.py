@@ -23,18 +23,15 @@ from ppdm_sql.methods.top_down.counts import (
     Counted,
     CountTable,
     Params,
-    by_candidate,
     group_keys,
-    group_names,
     needed,
-    split_by,
     sums,
     totals,
 )
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, refined
 from ppdm_sql.methods.top_down.gains import ConditionalEntropy, class_entropy, repeatable
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints, ClassRule, broken
-from ppdm_sql.methods.top_down.measuring import Measure, Measured
+from ppdm_sql.methods.top_down.measuring import Measure, Measured, worst_after
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, total_entropy
 from ppdm_sql.privacy import Counts, Formula, ValueCounts
 from ppdm_sql.privacy.formula import Columns
@@ -83,6 +80,16 @@ class Asked:
             records=records,
         )
         return ClassRule(item.requirement.formula(values), limit, item.direction)
+
+    def taken(self, numbers: Floats, limits: AllowedConstraints) -> Floats:
+        """Take the worst of each rule, the records left out and the classes kept out of the numbers of a state."""
+        left, classes, worst = numbers[limits.left_out], 0.0, list[float]()
+        for position, item in zip(self.positions, self.constraints, strict=True):
+            if item.requirement.counts is Counts.GROUPS:
+                classes = float(round(numbers[position] * (limits.records - left)))
+            else:
+                worst.append(numbers[position])
+        return np.array([*worst, left, classes])
 
     def placed(
         self, numbers: Floats, limits: AllowedConstraints, left: Floats, classes: Floats, worst: Floats
@@ -149,94 +156,10 @@ def kept_formulas(rules: Sequence[ClassRule]) -> list[Formula]:
     ]
 
 
-class KeptTable(CountTable):
-    """Counts of which states are measured whole, since what is kept of the other groups matters too."""
-
-    def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
-        """Measure the state after each candidate: its own numbers, shape (candidates, formulas)."""
-        split = split_by(cuts, candidates)
-        keys, params = self._present(cuts, split.parts)
-        parts, own = self._coded(split.parts, "part")
-        rests = [candidates[number][0] in split.rests for number in split.owner]
-        params |= {**own, "candidate": split.owner, "rest": rests, "candidates": len(candidates)}
-        text = states_sql(str(self.table), keys, parts, formulas)
-        return by_candidate(self.engine.query(text, params, step="after"), len(candidates), len(formulas))
-
-
-def states_sql(
-    counts: str, keys: Sequence[str], parts: Mapping[int, str], formulas: Sequence[Formula]
-) -> str:
-    """Measure the state after each candidate of some attributes, a row each.
-
-    A sum changes by what it changes in the groups that a candidate touches. The worst of those that it does
-    not touch has the first place, by what they are worth, that it leaves out: as it touches places 1, 2, 3
-    and 7, that is place 4. ``$candidate`` says whose a part is, ``$rest`` whether it leaves a rest.
-    """
-    names, groups = needed(formulas), ", ".join(group_names(keys))
-    columns = ", ".join([*keys, *(f"{text} AS part{i}" for i, text in parts.items())])
-    each = f"SELECT {groups}, unnest([{', '.join(f'part{i}' for i in parts)}]) AS part, {', '.join(names)} FROM fine"
-    whole = ", ".join(f"sum({c})::BIGINT AS total_{c}" for c in names)
-    told = [_change(j, f) if f.total == "sum" else _worst(j, f) for j, f in enumerate(formulas)]
-
-    def listed(name: str, *before: str) -> str:
-        return ", ".join([*before, *(one[name] for one in told if name in one)])
-
-    others = " ".join(one["other"] for one in told if "other" in one)
-    return (
-        f"WITH fine AS MATERIALIZED (SELECT {columns}, {sums(names)} FROM {counts} GROUP BY ALL), "
-        f"parts AS (SELECT {groups}, part, {sums(names)} FROM ({each}) WHERE part >= 0 GROUP BY {groups}, part), "
-        f"groups AS (SELECT {groups}, {whole} FROM fine GROUP BY {groups}), "
-        f"wholes AS MATERIALIZED (SELECT {listed('place', '*')} "
-        f"FROM (SELECT {listed('whole', '*')} FROM groups)), "
-        f"touched AS (SELECT of_part[part + 1] AS candidate, {listed('touched')} "
-        f"FROM parts JOIN wholes USING ({groups}), (SELECT $candidate AS of_part, $rest AS rests) "
-        f"GROUP BY {groups}, candidate), "
-        f"states AS (SELECT {listed('state', 'candidate')} "
-        f"FROM (SELECT {listed('turn', '*')} FROM touched) GROUP BY candidate) "
-        f"SELECT {listed('number', 'candidate')} "
-        f"FROM range($candidates) AS asked(candidate) LEFT JOIN states USING (candidate) {others}"
-    )
-
-
-def _change(j: int, formula: Formula) -> Mapping[str, str]:
-    """Write how a sum over groups is found from what it changes in those that are touched."""
-    whole, part, rest = (f"coalesce({number}, 0)" for number in _numbers(formula))
-    pieces = f"sum({part} + CASE WHEN rests[part + 1] THEN {rest} ELSE 0 END)"
-    return {
-        "whole": f"{whole} AS whole{j}",
-        "touched": f"{pieces} - any_value(whole{j}) AS change{j}",
-        "state": f"sum(change{j}) AS change{j}",
-        "number": f"(SELECT sum(whole{j}) FROM wholes) + coalesce(change{j}, 0)",
-    }
-
-
-def _worst(j: int, formula: Formula) -> Mapping[str, str]:
-    """Write how the worst of all groups is found from that of those that are touched, and of the others."""
-    worse, order = ("least", "ASC") if formula.total == "min" else ("greatest", "DESC")
-    whole, part, rest = _numbers(formula)
-    pieces = f"{worse}({part}, CASE WHEN rests[part + 1] THEN {rest} END)"
-    return {
-        "whole": f"{whole} AS whole{j}",
-        "place": f"row_number() OVER (ORDER BY whole{j} {order} NULLS LAST) AS place{j}",
-        "touched": f"any_value(place{j}) AS place{j}, {formula.total}({pieces}) AS own{j}",
-        "turn": f"row_number() OVER (PARTITION BY candidate ORDER BY place{j}) AS turn{j}",
-        "state": f"{formula.total}(own{j}) AS own{j}, count(*) FILTER (place{j} = turn{j}) AS first{j}",
-        "number": f"{worse}(own{j}, other{j}.whole{j})",
-        "other": f"LEFT JOIN wholes AS other{j} ON other{j}.place{j} = coalesce(first{j}, 0) + 1",
-    }
-
-
-def _numbers(formula: Formula) -> tuple[str, str, str]:
-    """Write the number of a whole group, of a part of it, and of the rest."""
-    names = [(c, f"total_{c}") for c in formula.columns]
-    rest = formula.of({c: f"({whole} - {c})" for c, whole in names})
-    return formula.of(dict(names)), formula.of({c: c for c, _ in names}), rest
-
-
 class AllowedMeasure(Measure):
     """Measures what is kept and what is left out, by the classes of each set of columns on its own."""
 
-    ahead = False
+    ahead = exact = False
 
     def __init__(
         self,
@@ -252,7 +175,7 @@ class AllowedMeasure(Measure):
         for asked in self._asked:
             counted = dict(asked.counted)
             information, formulas = self._information(counted), kept_formulas(asked.rules(engine, atoms))
-            table = KeptTable(engine, atoms, asked.attributes, list(counted), horizon)
+            table = CountTable(engine, atoms, asked.attributes, list(counted), horizon)
             self._measured.append(Measured(table, list(asked.positions), formulas, information))
 
     def _whole(self, cuts: Cuts | None) -> Floats:
@@ -272,12 +195,18 @@ class AllowedMeasure(Measure):
         return np.asarray(numbers[0])
 
     def after(self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]) -> Floats:
+        """Measure the state after each candidate; of the worst class only whether it becomes worse.
+
+        More cannot be told from the groups that a candidate splits, as the worst one may be left out then.
+        A loss asks for no more.
+        """
         numbers = np.repeat(known[None, :], len(candidates), axis=0)
         for asked, measured in zip(self._asked, self._measured, strict=True):
             rows = [row for row, (attribute, _) in enumerate(candidates) if attribute in asked.attributes]
             if rows:
                 read = measured.table.after(cuts, [candidates[row] for row in rows], measured.formulas)
-                numbers[rows] = self._put(numbers[rows], asked, read)
+                now = asked.taken(known, self._allowed)
+                numbers[rows] = self._put(numbers[rows], asked, worst_after(now, read, measured.formulas))
         return numbers
 
     def _put(self, numbers: Floats, asked: Asked, read: Floats) -> Floats:
@@ -378,7 +307,7 @@ def settled(
 class SettledMeasure(AllowedMeasure):
     """Measures what is kept where a bad class takes records of other classes along: state by state."""
 
-    most = 16
+    exact, most = True, 16
 
     def __init__(
         self,
@@ -458,7 +387,7 @@ class CellTable(CountTable):
     def cells(self, states: Sequence[Cuts], asked: Sequence[Asked]) -> tuple[Table, Sequence[Sequence[str]]]:
         """Give the cells of states, and for each set of columns those that tell its classes apart."""
         each, params, names = list[str](), Params(), list[list[str]]()
-        for state, cuts in enumerate(states):
+        for cuts in states:
             self._reach(cuts, {})
         for state, cuts in enumerate(states):
             columns, names = [f"{state} AS state"], []
@@ -512,18 +441,19 @@ class KeptEntropy(ConditionalEntropy):
         names = [counted.setdefault(value, f"p{len(counted)}") for value in values]
         self._kept = kept_entropy(asked.rules(engine, atoms), names)
         self._formulas = [class_entropy(names)]
-        self._table = KeptTable(engine, atoms, asked.attributes, list(counted), horizon)
+        self._table = CountTable(engine, atoms, asked.attributes, list(counted), horizon)
 
     def _falls(self, cuts: Cuts, candidates: Sequence[Candidate]) -> Floats:
-        before = self._together(self._table.state(cuts, self._kept)[None, 1:])
-        after = self._together(self._table.after(cuts, candidates, self._kept))
+        now = self._table.state(cuts, self._kept)[None, 1:]
+        fallen = np.nan_to_num(self._table.after(cuts, candidates, self._kept))
+        before, after = self._together(now), self._together(np.nan_to_num(now) - fallen)
         falls = np.where(abs(before - after) > NOISE * before, before - after, 0.0)
         return np.asarray(falls / self._records)
 
     @staticmethod
     def _together(read: Floats) -> Floats:
         """Add the entropy of what is left out, whose class counts are all but the first of the numbers."""
-        left = np.nan_to_num(read[:, 1:]).astype(np.int64)
+        left = np.nan_to_num(read[:, 1:]).round().astype(np.int64)
         return repeatable(np.nan_to_num(read[:, 0]) + total_entropy(left))
 
 

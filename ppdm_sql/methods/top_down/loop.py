@@ -196,9 +196,11 @@ class Refinement:
         """Perform the candidate that :meth:`best` has found."""
         attribute, candidate = step.candidate
         measured, state = self._known[attribute][candidate].copy(), self.state
+        cuts = refined(state.cuts, step.candidate)
+        measured = measured if self._measure.exact else self._measure.state(cuts)
         state.steps.append(step)
         kept_from = self._kept_from(measured, len(state.steps), state.kept_from)
-        self.state = State(refined(state.cuts, step.candidate), measured, state.steps, kept_from=kept_from)
+        self.state = State(cuts, measured, state.steps, kept_from=kept_from)
         self._carry(attribute)
         self._reopen()
 
@@ -415,7 +417,7 @@ class Refinement:
         some = self._unknown(alike)
         if len(some) > self._measure.most:
             wanted = set(some)
-            some = list(islice((c for c in ranking.ordered() if c in wanted), self._measure.most))
+            some = [c for c in ranking.ordered() if c in wanted][: self._measure.most]
         self._measure_some(some)
 
     def _follow_path(self, attribute: int, cut: SuppressionCut) -> None:

@@ -50,7 +50,9 @@ class Measure:
 
     ahead = True
     """Whether states along a path of disclosures can be measured, not only those after one candidate."""
-    most: float = np.inf
+    exact = True
+    """Whether the numbers after a candidate are those of the state then, or tell only what it loses."""
+    most: int = 1 << 31
     """How many candidates are worth measuring at once."""
 
     def __init__(
