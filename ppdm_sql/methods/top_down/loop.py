@@ -201,6 +201,7 @@ class Refinement:
         state.steps.append(step)
         kept_from = self._kept_from(measured, len(state.steps), state.kept_from)
         self.state = State(cuts, measured, state.steps, kept_from=kept_from)
+        self._broke &= cuts[attribute].disjoint
         self._carry(attribute)
         self._reopen()
 
@@ -412,7 +413,6 @@ class Refinement:
         ):
             self._follow_path(attribute, cut)
             return
-        self._broke = False
         alike = [attribute] if cut.disjoint else [a for a, other in enumerate(cuts) if not other.disjoint]
         some = self._unknown(alike)
         if len(some) > self._measure.most:
