@@ -72,6 +72,8 @@ class CountTable:
         """For each attribute, the code of the table for each original value code."""
         self.table: Table
         self.rows: int
+        self.remade = 0
+        """How often a state went beyond the horizon."""
         self._count()
 
     # -- what is read ---------------------------------------------------------------------------------
@@ -278,6 +280,7 @@ class CountTable:
             if parts:
                 both = np.unique(np.stack([self._horizon[i], *parts], axis=1), axis=0, return_inverse=True)[1]
                 self._horizon[i] = both.ravel()
+        self.remade += 1
         self.engine.discard(self.table)
         self._count()
 
@@ -470,8 +473,14 @@ def after_sql(
         >>> print(formatted(after_sql("counts", ["0 AS group0"], parts, [smallest])))
     """
     names, groups = needed(formulas), ", ".join(group_names(keys))
-    columns = [*keys, *(f"{text} AS part{i}" for i, (text, _) in parts.items())]
-    coded = f"SELECT {', '.join(columns)}, {sums(names)} FROM {counts} GROUP BY ALL"
+    columns = ", ".join([*keys, *(f"{text} AS part{i}" for i, (text, _) in parts.items()), *names])
+    aside = [
+        f"part{i} >= {-1 if rest else 0}" for i, (_, rest) in parts.items()
+    ]  # the others are read by nobody
+    coded = (
+        f"SELECT {groups}, {', '.join(f'part{i}' for i in parts)}, {sums(names)} "
+        f"FROM (SELECT {columns} FROM {counts}) WHERE {' OR '.join(aside)} GROUP BY ALL"
+    )
     read_again = "MATERIALIZED " * (len(parts) > 1)
     each = (
         (_after_disclosures if rest else _after_splits)(f"part{i}", groups, names, formulas)
@@ -494,7 +503,9 @@ def _after_splits(part: str, groups: str, names: Sequence[str], formulas: Sequen
         for j, f in enumerate(formulas)
     )
     whole = f"SELECT candidate, {sums(names)}, {after} FROM ({parts}) AS parts GROUP BY {groups}, candidate"
-    return f"SELECT candidate, {numbers} FROM ({whole}) AS groups{_unsettled(own, formulas)} GROUP BY candidate"
+    return (
+        f"SELECT candidate, {numbers} FROM ({whole}) AS groups{_unsettled(own, formulas)} GROUP BY candidate"
+    )
 
 
 def _after_disclosures(part: str, groups: str, names: Sequence[str], formulas: Sequence[Formula]) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,6 @@ from ppdm_sql.methods.top_down.score import gain_of_halves
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
 """Gains that differ by less are equal, and the smallest boundary wins."""
-FEW, HORIZON = 256, 64
-"""Of a column of more than the few values, so many intervals are split to see what may come next; the whole
-tree may hold as many as values."""
 NUMBER = re.compile(r"\d+(\.\d+)?")
 
 Alive = NDArray[np.bool_] | None
@@ -145,13 +142,22 @@ class IntervalCut(Cut):
     """A cut into intervals of codes. A candidate is the boundary at which an interval would be split."""
 
     histogram: ClassHistogram
-    boundaries: tuple[int, ...]  # first codes of the intervals, and at the end the number of codes
+    boundaries: Codes  # first codes of the intervals, and at the end the number of codes
+    splits: (
+        Floats  # of each interval the best boundary, -1 for none, its gain, and the smaller half's records
+    )
     alive: Alive = None
+
+    @classmethod
+    def of(cls, histogram: ClassHistogram, boundaries: Sequence[int], alive: Alive = None) -> IntervalCut:
+        """Give the cut into some intervals."""
+        splits = np.array([_row(histogram.split(*ends, alive)) for ends in pairwise(boundaries)], np.float64)
+        return cls(histogram, np.array(boundaries, dtype=np.int64), splits.reshape(-1, 3), alive)
 
     @classmethod
     def top(cls, histogram: ClassHistogram) -> IntervalCut:
         """Give the most general cut: one interval, of all values."""
-        return cls(histogram, (0, histogram.size))
+        return cls.of(histogram, (0, histogram.size))
 
     @cached_property
     def parts(self) -> Codes:
@@ -159,89 +165,105 @@ class IntervalCut(Cut):
 
     @cached_property
     def nodes(self) -> Codes:
-        intervals = [self.histogram.node(low, high) for low, high in pairwise(self.boundaries)]
-        return np.array(intervals, dtype=np.int64)[self.parts]
+        nodes = [self.histogram.node(low, high) for low, high in pairwise(self.boundaries.tolist())]
+        return np.array(nodes, dtype=np.int64)[self.parts]
 
     @cached_property
-    def _splits(self) -> list[IntervalSplit]:
-        found = (self.histogram.split(*bounds, self.alive) for bounds in pairwise(self.boundaries))
-        return [split for split in found if split is not None]
+    def _open(self) -> Floats:
+        return self.splits[self.splits[:, 0] >= 0]
 
-    @cached_property
+    @property
     def candidates(self) -> Codes:
-        return np.array([split.boundary for split in self._splits], dtype=np.int64)
+        return self._open[:, 0].astype(np.int64)
 
-    @cached_property
+    @property
     def gains(self) -> Floats:
-        return np.array([split.gain for split in self._splits], dtype=np.float64)
+        return self._open[:, 1]
 
-    @cached_property
+    @property
     def smallest(self) -> Codes:
-        return np.array([split.smallest for split in self._splits], dtype=np.int64)
+        return self._open[:, 2].astype(np.int64)
 
     def refine(self, candidate: int) -> IntervalCut:
-        return replace(self, boundaries=tuple(sorted((*self.boundaries, int(candidate)))))
+        place = self._place(candidate)
+        low, high = self._around(candidate)
+        halves = (low, candidate), (candidate, high)
+        rows = np.array([_row(self.histogram.split(*ends, self.alive)) for ends in halves], dtype=np.float64)
+        splits = np.concatenate([self.splits[:place], rows, self.splits[place + 1 :]])
+        return replace(self, boundaries=np.insert(self.boundaries, place + 1, candidate), splits=splits)
 
-    def _interval_of(self, boundaries: Codes) -> Codes:
+    def _place(self, boundaries: int | Codes) -> Any:
         return np.searchsorted(self.boundaries, boundaries) - 1
 
     def contested(self, alive: NDArray[np.bool_]) -> Codes | None:
         if self.histogram.least is None:
             return None
-        fallen = self._interval_of(self.candidates[~alive[self.candidates]])
+        fallen = self._place(self.candidates[~alive[self.candidates]])
         return np.asarray(np.where(np.isin(self.parts, fallen), self.parts, -1))
 
     def without(self, alive: NDArray[np.bool_]) -> IntervalCut:
-        return replace(self, alive=alive.copy())
+        splits, alive = self.splits.copy(), alive.copy()
+        best = splits[:, 0].astype(np.int64)
+        for place in np.flatnonzero((best >= 0) & ~alive[best]).tolist():
+            low, high = self.boundaries[place : place + 2].tolist()
+            splits[place] = _row(self.histogram.split(low, high, alive))
+        return replace(self, splits=splits, alive=alive)
 
     def reopened(self, alive: NDArray[np.bool_]) -> IntervalCut:
         if self.histogram.least is None:
             return self
         self.histogram.forget()
-        return self.without(alive)
+        return IntervalCut.of(self.histogram, self.boundaries.tolist(), alive.copy())
 
     def _around(self, boundary: int) -> tuple[int, int]:
-        place = int(np.searchsorted(self.boundaries, boundary))
-        return self.boundaries[place - 1], self.boundaries[place]
+        low, high = self.boundaries[self._place(boundary) :][:2].tolist()
+        return low, high
 
     def split(self, candidate: int) -> Sequence[Codes]:
         low, high = self._around(candidate)
-        return np.arange(low, candidate), np.arange(candidate, high)
+        return _halves(low, int(candidate), high)
 
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
         low, high = self._around(candidate)
         node = self.histogram.node
         return node(low, high), (node(low, int(candidate)), node(int(candidate), high))
 
-    def reachable(self, alive: NDArray[np.bool_]) -> Codes:
-        if self.histogram.size <= FEW:
+    def reachable(self, alive: NDArray[np.bool_], number: int) -> Codes:
+        starts = np.zeros(self.histogram.size, dtype=bool)
+        if self.histogram.size <= number:
             # Every boundary that is alive in an interval whose split is, none in the others.
-            opened = self._interval_of(self.candidates[alive[self.candidates]])
+            opened = self._place(self.candidates[alive[self.candidates]])
             starts = np.isin(self.parts, opened) & alive
         else:
-            starts = self._next_starts(alive)
-        starts[list(self.boundaries[:-1])] = True
+            starts[self._expected(alive, number)] = True
+        starts[self.boundaries[:-1]] = True
         return np.asarray(starts.cumsum() - 1)
 
-    def _next_starts(self, alive: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Mark the next splits alone: in the intervals of most records first, of those still alive."""
-
-        def weighed(low: int, high: int) -> tuple[int, int, int]:
-            return -int(self.histogram.records(low, high)), low, high
-
-        starts = np.zeros(self.histogram.size, dtype=bool)
-        waiting = [weighed(low, high) for low, high in pairwise(self.boundaries)]
+    def _expected(self, alive: NDArray[np.bool_], number: int) -> list[int]:
+        """Follow the best gains, as if every boundary were valid."""
+        some = None if self.histogram.least is None else alive
+        ends = zip(
+            self.boundaries[:-1].tolist(), self.boundaries[1:].tolist(), self.splits.tolist(), strict=True
+        )
+        waiting = [(-gain, low, high, int(best)) for low, high, (best, gain, _) in ends if best >= 0]
         heapify(waiting)
-        for _ in range(HORIZON):
-            if not waiting:
-                break
-            _, low, high = heappop(waiting)
-            split = self.histogram.split(low, high, None if self.histogram.least is None else alive)
-            if split is not None and alive[split.boundary]:
-                starts[split.boundary] = True
-                heappush(waiting, weighed(low, split.boundary))
-                heappush(waiting, weighed(split.boundary, high))
-        return starts
+        found = list[int]()
+        while waiting and len(found) < number:
+            _, low, high, boundary = heappop(waiting)
+            if alive[boundary]:
+                found.append(boundary)
+                for ends_of in ((low, boundary), (boundary, high)):
+                    if split := self.histogram.split(ends_of[0], ends_of[1], some):
+                        heappush(waiting, (-split.gain, *ends_of, split.boundary))
+        return found
+
+
+def _row(split: IntervalSplit | None) -> tuple[float, float, float]:
+    return (-1.0, 0.0, 0.0) if split is None else (float(split.boundary), split.gain, float(split.smallest))
+
+
+def _halves(low: int, boundary: int, high: int) -> Sequence[Codes]:
+    return np.arange(low, boundary), np.arange(boundary, high)
 
 
 # -- where values lie in the range of their column ------------------------------------------------

@@ -173,7 +173,7 @@ def _over_kept(
         grown = replace(masking, dictionary=dictionary, counts=counts, places=places, tails=tails)
         grown = replace(grown, least=None, rules=())  # nothing is split any more
         bounds = np.unique(np.searchsorted(held, cut.boundaries))
-        return grown, IntervalCut(grown.histogram, tuple(bounds.tolist()))
+        return grown, IntervalCut.of(grown.histogram, bounds.tolist())
     raise TypeError(type(masking))
 
 

@@ -251,6 +251,11 @@ class Measure:
         """Whether a step of one attribute can change the groups that candidates of the other split."""
         return any(attribute in m.table.attributes and other in m.table.attributes for m in self._measured)
 
+    @property
+    def remade(self) -> int:
+        """How often a state went beyond what was expected, so that a table of counts was made anew."""
+        return max(measured.table.remade for measured in self._measured)
+
     def shrink(self, reachable: Sequence[Codes]) -> None:
         """Let each table merge what no reachable state tells apart."""
         for measured in self._measured:

@@ -36,7 +36,7 @@ from ppdm_sql.methods.top_down.interrupt import stop_on_interrupt
 from ppdm_sql.methods.top_down.kept_records import kept_records
 from ppdm_sql.methods.top_down.left_out import Allowance, AllowedConstraints
 from ppdm_sql.methods.top_down.linked_persons import linked_persons
-from ppdm_sql.methods.top_down.loop import Refinement, State
+from ppdm_sql.methods.top_down.loop import HORIZON, Refinement, State
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking
 from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.methods.top_down.outcome import (
@@ -291,7 +291,7 @@ class RefinementRun(Run[State]):
     @cached_property
     def horizon(self) -> list[Codes]:
         """For each attribute, the parts that the first states can tell apart."""
-        return [masking.top.reachable(np.ones(masking.ids, dtype=bool)) for masking in self.maskings]
+        return [masking.top.reachable(np.ones(masking.ids, dtype=bool), HORIZON) for masking in self.maskings]
 
     @property
     def classes(self) -> int | None:

@@ -145,7 +145,7 @@ class TaxonomyCut(Cut):
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
         return candidate, self.tree.children[candidate]
 
-    def reachable(self, alive: NDArray[np.bool_]) -> Codes:
+    def reachable(self, alive: NDArray[np.bool_], number: int) -> Codes:
         shown = self.shown.copy()  # every node still alive is specialized, from those shown down
         waiting = np.unique(shown).tolist()
         for node in waiting:
