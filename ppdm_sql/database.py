@@ -185,7 +185,6 @@ class Database:
         keep: Sequence[str] = (),
         identifiers: Mapping[str, str] | None = None,
         suppress_records: Number = 0,
-        loss: str = "smallest",
         max_steps: int | None = None,
         symbol: str = "*",
         allow_absent: bool = False,
@@ -211,8 +210,6 @@ class Database:
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
             suppress_records: The largest share of the records that may be left out, such as ``"1%"`` or 0.01:
                 those in classes that break a requirement. They are not in the release in any form.
-            loss: What a step costs: ``smallest``, the fall of the smallest class that is kept, or
-                ``average``, that of the mean class size.
             max_steps: Stop after this many disclosures, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
@@ -251,7 +248,6 @@ class Database:
             keep=listed(keep),
             identifiers=by_name(identifiers, "identifiers"),
             suppress_records=suppress_records,
-            loss=loss,
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
@@ -283,7 +279,6 @@ class Database:
         interval_columns: bool = False,
         show_values: bool = False,
         suppress_records: Number = 0,
-        loss: str = "smallest",
         max_steps: int | None = None,
         symbol: str = "*",
         allow_absent: bool = False,
@@ -292,7 +287,6 @@ class Database:
         limits: Mapping[str, object] | None = None,
         weights: Mapping[str, object] | None = None,
         min_widths: Mapping[str, object] | None = None,
-        stop: str = "none",
         tops: Mapping[str, object] | None = None,
         bottoms: Mapping[str, object] | None = None,
         to: str | None = None,
@@ -323,8 +317,6 @@ class Database:
             show_values: List values that a taxonomy lacks in the error that says how many there are.
             suppress_records: The largest share of the records that may be left out, such as ``"1%"`` or 0.01:
                 those in classes that break a requirement. They are not in the release in any form.
-            loss: What a step costs: ``smallest``, the fall of the smallest class that is kept, or
-                ``average``, that of the mean class size.
             max_steps: Stop after this many steps, at least 0; every state keeps the requirements.
             symbol: What a suppressed value becomes.
             allow_absent: Whether a template may protect values that its column does not hold.
@@ -334,8 +326,6 @@ class Database:
             weights: For a column, a number above 0 that its gains are multiplied by.
             min_widths: For a grown column, the least width of its intervals: a number, for dates one of
                 days, or a text such as ``1 month``.
-            stop: ``none``, or ``mdl``: split an interval only where that passes the criterion of Fayyad and
-                Irani.
             tops: For a column of grown intervals or ``ranges`` the smallest value of its upper tail.
             bottoms: For such a column the greatest value of its lower tail, which shares one label.
             to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
@@ -380,14 +370,12 @@ class Database:
             interval_columns=interval_columns,
             show_values=show_values,
             suppress_records=suppress_records,
-            loss=loss,
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
             limits=by_name(limits, "limits"),
             weights=by_name(weights, "weights"),
             min_widths=by_name(min_widths, "min_widths"),
-            stop=stop,
             person=listed(person),
             tops=by_name(tops, "tops"),
             bottoms=by_name(bottoms, "bottoms"),
@@ -771,13 +759,11 @@ class Database:
         keep_best: str | None = None,
         into: str | None = None,
         types: Mapping[str, str] | None = None,
-        loss: str = "smallest",
         boundary: str = "valid",
         person: str | Sequence[str] = (),
         limits: Mapping[str, object] | None = None,
         weights: Mapping[str, object] | None = None,
         min_widths: Mapping[str, object] | None = None,
-        stop: str = "none",
         tops: Mapping[str, object] | None = None,
         bottoms: Mapping[str, object] | None = None,
         progress: Progress | None = None,
@@ -812,13 +798,11 @@ class Database:
                 ``error`` or ``left-out``.
             into: Name of the release that is published so.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
-            loss: As for :meth:`generalize`, for all settings alike, as are those below.
-            boundary: ``valid`` or ``best``.
+            boundary: As for :meth:`generalize`, for all settings alike, as are those below.
             person: Columns that say whose record a row is: requirements, classes and risks count persons.
             limits: For a column, how many labels it may show at most.
             weights: For a column, how many times what it gains counts.
             min_widths: For a grown column, the least width of its intervals.
-            stop: ``none`` or ``mdl``.
             tops: For a column of grown intervals or ``ranges``, from which value up all have one label.
             bottoms: For such a column, from which value down all have one label.
             progress: Told what is tried.
@@ -866,13 +850,11 @@ class Database:
             force=force,
             keep_best=keep_best,
             into=into,
-            loss=loss,
             boundary=boundary,
             person=listed(person),
             limits=by_name(limits, "limits"),
             weights=by_name(weights, "weights"),
             min_widths=by_name(min_widths, "min_widths"),
-            stop=stop,
             tops=by_name(tops, "tops"),
             bottoms=by_name(bottoms, "bottoms"),
         )

@@ -20,10 +20,10 @@ GRID = ("k", "method", "suppress_records")
 """The options that may have several values, the outermost first."""
 OF_ALL = (
     *("class_column", "count_column", "identifiers", "max_steps", "symbol", "allow_absent", "person"),
-    *("loss", "limits", "weights"),
+    *("limits", "weights"),
 )
 """The options that are passed on to every run as they are."""
-OF_GENERALIZATION = ("taxonomies", "ranges", "suppress", "boundary", "min_widths", "stop", "tops", "bottoms")
+OF_GENERALIZATION = ("taxonomies", "ranges", "suppress", "boundary", "min_widths", "tops", "bottoms")
 """Further ones that suppression does not know."""
 
 
@@ -52,13 +52,11 @@ class CompareOptions:
     force: bool = False
     keep_best: str | None = None
     into: str | None = None
-    loss: str = "smallest"
     boundary: str = "valid"
     person: Sequence[str] = ()
     limits: Mapping[str, object] = field(default_factory=dict)
     weights: Mapping[str, object] = field(default_factory=dict)
     min_widths: Mapping[str, object] = field(default_factory=dict)
-    stop: str = "none"
     tops: Mapping[str, object] = field(default_factory=dict)
     bottoms: Mapping[str, object] = field(default_factory=dict)
 

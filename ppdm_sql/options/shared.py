@@ -105,14 +105,6 @@ SUPPRESS_RECORDS = Option(
     metavar="SHARE",
     default=0,
 )
-LOSS = Option(
-    "loss",
-    Form.text,
-    "What a step costs: the fall of the smallest class that is kept, or of the average class size.",
-    "'average'",
-    metavar="smallest|average",
-    default="smallest",
-)
 RANGES = Option(
     "ranges",
     Form.ranges,
@@ -227,14 +219,6 @@ MIN_WIDTHS = Option(
     "{'age': 5}",
     sql="min_width",
     metavar="A=WIDTH",
-)
-STOP = Option(
-    "stop",
-    Form.text,
-    "Split intervals where that is valid, or only where it passes the MDL criterion.",
-    "'mdl'",
-    metavar="none|mdl",
-    default="none",
 )
 TOPS = Option(
     "tops",

@@ -432,7 +432,7 @@ GENERALIZED = {
         rewritten(OTHER_LABELS),
     ),
     "bounds of grown intervals": Fault(
-        "generalize", "top_down.label_table:bind", no_lower_bound, "promised|verify"
+        "generalize", "top_down.outcome:bind", no_lower_bound, "promised|verify"
     ),
     "leaves": Fault("generalize", "top_down.generalize:leaf_codes", other_leaves),
     "codes of nodes": Fault("generalize", "base.released_rows:recoded", rolled, "promised|break"),

@@ -17,7 +17,7 @@ import pytest
 import ppdm_sql
 from ppdm_sql.cli.stopping import Stopping
 from ppdm_sql.engine.watching import watched_signals
-from ppdm_sql.methods.top_down.interrupt import Interrupt
+from ppdm_sql.methods.top_down.run import Interrupt
 from ppdm_sql.progress import SilentProgress
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="stops a process by signal")

@@ -303,13 +303,11 @@ SHAPED: dict[str, dict[str, Any]] = {
     "limits": {"limits": {"age": 3}},
     "weights": {"weights": {"zip": 50}},
     "min_widths": {"min_widths": {"age": 20}},
-    "stop": {"stop": "mdl"},
     "boundary": {"boundary": "best"},
     "tails": {"tops": {"age": 60}, "bottoms": {"age": 25}},
-    "loss": {"loss": "average"},
     "person": {"person": "patient"},
 }
-OF_SUPPRESSION = ("limits", "weights", "loss", "person", "progress")
+OF_SUPPRESSION = ("limits", "weights", "person", "progress")
 
 
 @pytest.mark.parametrize("name", SHAPED)
@@ -358,8 +356,8 @@ def test_the_command_takes_the_options_of_the_runs(file: Path) -> None:
     with duckdb.connect(str(file)) as connection:
         connection.execute(VISITS)
     words = ["compare", str(file), "visits", "--qi", "age,zip", "--k", "3", "--person", "patient"]
-    words += ["--limit", "age=4", "--weight", "zip=3", "--min-width", "age=5", "--stop", "none"]
-    words += ["--boundary", "best", "--loss", "smallest", "--top", "age=60", "--bottom", "age=25"]
+    words += ["--limit", "age=4", "--weight", "zip=3", "--min-width", "age=5"]
+    words += ["--boundary", "best", "--top", "age=60", "--bottom", "age=25"]
     found = ppdm(*words, "--format", "json")
     assert found.exit_code == 0, found.output
     assert '"smallest_class"' in found.stdout

@@ -52,8 +52,8 @@ CHANGING = [
 """What differs from run to run, in texts."""
 DROPPED = {"created at", "seconds"}
 """What differs from run to run, by its name."""
-UNTOLD = {"created at", "loss"}
-"""What is not told of a release: its time, and an option that the net does not cover."""
+UNTOLD = {"created at"}
+"""What is not told of a release: its time."""
 SHARED = Path(os.environ.get("PPDM_SHARED_DATA", HERE.parents[2] / "shared" / "data"))
 
 

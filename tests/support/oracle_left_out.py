@@ -56,11 +56,11 @@ class Released:
 
 
 class LeavingOut(TDS):
-    """A run that may leave out up to a number of records, with the loss that is asked for."""
+    """A run that may leave out up to a number of records."""
 
-    def __init__(self, *asked: Any, most: int, average: bool, boundary: Boundary) -> None:
+    def __init__(self, *asked: Any, most: int, boundary: Boundary) -> None:
         super().__init__(*asked, boundary=boundary)
-        self.most, self.average = most, average
+        self.most = most
         self.splits: list[tuple[str, Split]] = []
         *_, condition = asked
         self.plain = bool(condition) or any(isinstance(rule, Closeness) for rule in self.rules)
@@ -114,14 +114,7 @@ class LeavingOut(TDS):
         left = Fraction(state.total() - kept.total() + sum(state[row] for row in bad))
         if left > self.most or not kept:
             return [Fraction(0)] * len(self.rules) + [left]
-        return [self._lost(kept, rule) for rule in self.rules] + [left]
-
-    def _lost(self, kept: Counter[Values], rule: Rule) -> Number:
-        if self.average and isinstance(rule, Crowd):
-            places = [self.columns.index(name) for name in grouping(rule)]
-            classes = {tuple(row[place] for place in places) for row in kept}
-            return Fraction(kept.total(), len(classes))
-        return oracle_tds.measure(kept, self.columns, rule)
+        return [oracle_tds.measure(kept, self.columns, rule) for rule in self.rules] + [left]
 
     def valid(self, measures: Sequence[Number]) -> bool:
         """Whether few enough records are in bad classes."""
@@ -250,7 +243,7 @@ def _disclosed(split: Split) -> list[tuple[Label, Part]]:
     return [(part.label, part) for part in split.parts if part.label in split.children]
 
 
-def leaving_out(case: TdsCase, most: int, average: bool) -> LeavingOut:
+def leaving_out(case: TdsCase, most: int) -> LeavingOut:
     """The brute-force run over a case."""
     asked = (
         case.source,
@@ -261,4 +254,4 @@ def leaving_out(case: TdsCase, most: int, average: bool) -> LeavingOut:
         case.method,
         case.condition,
     )
-    return LeavingOut(*asked, most=most, average=average, boundary=case.boundary)
+    return LeavingOut(*asked, most=most, boundary=case.boundary)

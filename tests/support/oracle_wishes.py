@@ -94,9 +94,10 @@ class WishedGrowth(Growth):
         return float(fall(split, self.class_records, self.penalty))
 
     def _allowed(self, split: Split) -> bool:
-        width = self.width
+        if self.width is None:
+            return True
         edges = [self.edges(part) for part in split.parts]
-        return width is None or all(upper - lower >= width for lower, upper in edges)
+        return all(upper - lower >= self.width for lower, upper in edges)
 
 
 def fall(split: Split, records: Mapping[Values, int], penalty: Any) -> Fraction:

@@ -7,7 +7,10 @@ Fung, Dong 2005, slides 11 to 17; "Anonymizing classification data using rough s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import option_for, resolve_all
@@ -17,16 +20,15 @@ from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.top_down import information_loss as information
-from ppdm_sql.methods.top_down.column_wishes import resolved
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.gains import ConditionalEntropy
-from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule, Tails, tails_of, value_places, wide_enough
+from ppdm_sql.methods.top_down.interval_cuts import tails_of, value_places, wide_enough
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints
 from ppdm_sql.methods.top_down.left_out_measure import KeptEntropy
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.methods.top_down.outcome import Outcome
-from ppdm_sql.methods.top_down.request import GeneralizeRequest
+from ppdm_sql.methods.top_down.request import GeneralizeRequest, resolved
 from ppdm_sql.methods.top_down.run import RefinementRun
 from ppdm_sql.methods.top_down.score import nine_digits
 from ppdm_sql.progress import Progress
@@ -44,14 +46,6 @@ MOST_CLASSES = 200
 
 
 def generalize(engine: Engine, source: str, request: GeneralizeRequest, progress: Progress) -> Release:
-    """Run TDS or HCE-TDR over a table and publish the release.
-
-    Raises:
-        GuaranteeNotMet: No generalization meets the requirements, or the audit refused the outcome.
-        PpdmError: An option, a column or the source cannot be used; nothing was published.
-
-    Cost: two scans of the source (dictionaries, GROUP BY), one scan of the collapsed rows for the release.
-    """
     run = GeneralizationRun(engine, source, request, progress)
     if request.method == "hce-tdr" and not request.condition:
         run.progress.notice("No --condition is given, so only the quasi-identifier tells of the class.")
@@ -66,15 +60,11 @@ class GeneralizationRun(RefinementRun):
     request: GeneralizeRequest
 
     def __init__(self, engine: Engine, source: str, request: GeneralizeRequest, progress: Progress) -> None:
-        if request.method not in METHODS:
-            raise InvalidOption(
-                f"There is no method {said(request.method)}.", f"Give one of: {', '.join(METHODS)}."
-            )
-        if request.boundary not in BOUNDARIES:
-            raise InvalidOption(
-                f"There is no rule {said(request.boundary)} for boundaries.",
-                f"Give one of: {', '.join(BOUNDARIES)}.",
-            )
+        chosen = {"method": (request.method, tuple(METHODS)), "boundary": (request.boundary, BOUNDARIES)}
+        for option, (given, known) in chosen.items():
+            if given not in known:
+                what = f"method {said(given)}" if option == "method" else f"rule {said(given)} for boundaries"
+                raise InvalidOption(f"There is no {what}.", f"Give one of: {', '.join(known)}.")
         if request.condition and request.method != "hce-tdr":
             raise InvalidOption(
                 "--condition names columns whose values HCE-TDR takes into account; TDS does not.",
@@ -90,42 +80,24 @@ class GeneralizationRun(RefinementRun):
         self.condition = resolve_all(request.condition, names, table=source)
         super().__init__(engine, source, request, progress)
         self._check_condition()
-        self._recoded = self._resolved(names)
+        by_column: dict[str, Mapping[str, Any]] = {
+            "taxonomy": request.taxonomies,
+            "range": request.ranges,
+            "suppress": dict.fromkeys(request.suppress),
+            "min-width": request.min_widths,
+            "bottom": request.bottoms,
+            "top": request.tops,
+        }
+        self._given: dict[str, dict[str, Any]] = {
+            option: resolved(given, option, names, self.roles.masking, table=source)
+            for option, given in by_column.items()
+        }
+        self._check_one_way_each()
         self._taxonomies = {
-            name: read_taxonomy_or_rule(engine, given) for name, given in self._recoded["taxonomy"].items()
+            name: read_taxonomy_or_rule(engine, given) for name, given in self._given["taxonomy"].items()
         }
         self._check_bound_names()
-        self._widths = resolved(request.min_widths, "min-width", names, self.roles.masking, table=source)
-        self._bounds = {
-            option: resolved(given, option, names, self.roles.masking, table=source)
-            for option, given in (("bottom", request.bottoms), ("top", request.tops))
-        }
-        self._check_splitting()
-
-    def _check_splitting(self) -> None:
-        """Refuse what is said of grown intervals where there are none, or no class."""
-        if self.request.stop not in ("none", "mdl"):
-            raise InvalidOption(f"There is no rule {said(self.request.stop)}.", "Give one of: none, mdl.")
-        if self.request.stop == "mdl" and not self.has_class:
-            raise InvalidOption(
-                "--stop mdl asks whether a boundary tells enough of a class, and there is none.",
-                "Give --class COLUMN, or leave it out.",
-            )
-        named = {"min-width": self._widths, **self._bounds}
-        for option, name in ((option, name) for option, names in named.items() for name in names):
-            if self._grows(name) or (option in self._bounds and self._has_tailed_rule(name)):
-                continue
-            made, but = (", nor made by a rule ranges", " but ranges") if option in self._bounds else ("", "")
-            raise InvalidOption(
-                f"Column {name!r} is named by --{option}, but its intervals are not grown in the run{made}.",
-                f"Leave the option out, or give no taxonomy{but} and no --suppress for the column, which "
-                "must hold numbers, dates or times.",
-            )
-
-    def _has_tailed_rule(self, name: str) -> bool:
-        """Whether a column has a taxonomy by a rule that knows of tails."""
-        rule = self._taxonomies.get(name)
-        return isinstance(rule, DerivedTaxonomy) and rule.has_tails
+        self._check_grown()
 
     def _check_condition(self) -> None:
         """HCE-TDR knows one quasi-identifier, and conditions are what is not in it."""
@@ -141,50 +113,50 @@ class GeneralizationRun(RefinementRun):
                 "Let all of them name the same columns, or use --method tds.",
             )
 
-    def _resolved(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Spell the columns of --taxonomy, --range and --suppress, and refuse what cannot be masked."""
-        asked = self.request
-        given: dict[str, Mapping[str, Any]] = {
-            "taxonomy": asked.taxonomies,
-            "range": asked.ranges,
-            "suppress": dict.fromkeys(asked.suppress),
-        }
-        found: dict[str, dict[str, Any]] = {}
+    def _check_one_way_each(self) -> None:
+        """A column has a taxonomy, or a range of grown intervals, or is suppressed."""
         seen: dict[str, str] = {}
-        for option, by_name in given.items():
-            spelled = resolve_all(by_name, names, table=self.source)
-            found[option] = dict(zip(spelled, by_name.values(), strict=True))
-            for name in spelled:
-                if name not in self.roles.masking:
-                    raise ColumnRoleError(
-                        f"Column {name!r} is named by --{option}, but no requirement lets it be masked.",
-                        "Name it in a requirement, or leave the option out.",
-                    )
+        for option in ("taxonomy", "range", "suppress"):
+            for name in self._given[option]:
                 if name in seen:
                     raise ColumnRoleError(
                         f"Column {name!r} is named by --{seen[name]} and by --{option}.",
                         "Choose one of them.",
                     )
                 seen[name] = option
-        return found
 
     def _check_bound_names(self) -> None:
         """The columns of bounds must not meet others of the release."""
-        for name in self.roles.masking:
-            for bound in self.bounds(name):
-                if bound.name.lower() in {other.lower() for other in self.columns}:
-                    raise InvalidOption(
-                        f"--interval-columns would make a column {bound.name!r}, which the table has.",
-                        "Leave the option out, or rename the table's column in a view.",
-                    )
+        taken = {name.lower() for name in self.columns}
+        for bound in (bound for name in self.roles.masking for bound in self.bounds(name)):
+            if bound.name.lower() in taken:
+                raise InvalidOption(
+                    f"--interval-columns would make a column {bound.name!r}, which the table has.",
+                    "Leave the option out, or rename the table's column in a view.",
+                )
+
+    def _check_grown(self) -> None:
+        """What is said of grown intervals needs some; tails can stand in a taxonomy by a rule, too."""
+        for option in ("min-width", "bottom", "top"):
+            of_tails = option != "min-width"
+            for name in self._given[option]:
+                rule = self._taxonomies.get(name)
+                if self._grows(name) or (of_tails and isinstance(rule, DerivedTaxonomy) and rule.has_tails):
+                    continue
+                made, but = (", nor made by a rule ranges", " but ranges") if of_tails else ("", "")
+                raise InvalidOption(
+                    f"Column {name!r} is named by --{option}, but its intervals are not grown in the run"
+                    f"{made}.",
+                    f"Leave the option out, or give no taxonomy{but} and no --suppress for the column, which "
+                    "must hold numbers, dates or times.",
+                )
 
     # -- how attributes are masked ----------------------------------------------------------------
 
     def notice_extremes(self) -> None:
         """Tell of columns whose smallest and largest values become bounds of their labels."""
-        bare = [
-            name for name in self.roles.masking if self._grows(name) and name not in self._recoded["range"]
-        ]
+        grown = [name for name in self.roles.masking if self._grows(name)]
+        bare = [name for name in grown if name not in self._given["range"]]
         if bare:
             each = "each" if len(bare) > 1 else "the column"
             example = option_for("--range", bare[0], "LOW,HIGH")
@@ -195,7 +167,7 @@ class GeneralizationRun(RefinementRun):
 
     def _grows(self, name: str) -> bool:
         """Whether an attribute is masked by intervals that are grown during the run."""
-        plain = name in self._taxonomies or name in self._recoded["suppress"]
+        plain = name in self._taxonomies or name in self._given["suppress"]
         type_text = self.columns[name].type
         return not plain and is_ordered(type_text) and kind_of(type_text) is not Kind.INTERVAL
 
@@ -206,44 +178,34 @@ class GeneralizationRun(RefinementRun):
     def mask(self, position: int, name: str, counts: Counts) -> Masking:
         """By its taxonomy, by grown intervals where it has an order, else by suppression."""
         dictionary, symbol = self.atoms.coded[position], self.request.symbol
+        bottom, top = self._given["bottom"].get(name), self._given["top"].get(name)
+        tails = None if bottom is None and top is None else tails_of(self.engine, dictionary, bottom, top)
         if name in self._taxonomies:
-            tails = self._tails(dictionary)
             bounds = (None, None) if tails is None else tails.bounds
-            taxonomy = self._taxonomy(name, dictionary, bounds)
+            taxonomy = self._taxonomies[name]
+            if isinstance(taxonomy, DerivedTaxonomy):  # a rule makes it of the column's values
+                of_column = self.engine, dictionary.table, dictionary.column
+                taxonomy = taxonomy.of_values(*of_column, table=self.source, tails=bounds)
             leaves, of = self._leaves(dictionary, taxonomy), (dictionary, counts, taxonomy)
             return Generalization(*of, leaves, self._by_interval(name), self.has_class, bounds)
         if self._grows(name):
-            ends, tails = self._range(dictionary), self._tails(dictionary)
+            ends, width = self._range(dictionary), self._given["min-width"].get(name)
             return Intervals(
                 dictionary,
                 counts,
                 symbol,
                 ends,
                 least=int(self.constraints.least[position]) if self.request.boundary == "valid" else None,
-                rules=self._rules(dictionary, ends),
+                rules=() if width is None else (wide_enough(self.engine, dictionary, ends, width),),
                 places=value_places(self.engine, dictionary, ends) if tails or not self.has_class else None,
                 has_class=self.has_class,
                 tails=tails,
             )
-        if name in self._recoded["range"]:
+        if name in self._given["range"]:
             raise InvalidOption(
                 f"Column {name!r} has no order, so it has no range.", "Give a range for numbers and dates."
             )
         return Suppression(dictionary, counts, symbol, self.has_class)
-
-    def _tails(self, dictionary: Dictionary) -> Tails | None:
-        """Find the tails of a column, where it has any."""
-        name = dictionary.column.name
-        bottom, top = (self._bounds[option].get(name) for option in ("bottom", "top"))
-        return None if bottom is None and top is None else tails_of(self.engine, dictionary, bottom, top)
-
-    def _rules(self, dictionary: Dictionary, bounds: tuple[str, str] | None) -> tuple[BoundaryRule, ...]:
-        """List what the boundaries of a column must meet."""
-        rules: list[BoundaryRule] = []
-        width = self._widths.get(dictionary.column.name)
-        if width is not None:
-            rules.append(wide_enough(self.engine, dictionary, bounds, width))
-        return tuple(rules)
 
     def _by_interval(self, name: str) -> bool:
         """Whether a column of other values than texts has a taxonomy whose leaves are intervals."""
@@ -251,13 +213,6 @@ class GeneralizationRun(RefinementRun):
         if isinstance(taxonomy, DerivedTaxonomy):
             return taxonomy.is_interval(type_text)
         return taxonomy.is_interval and not _is_text(type_text)
-
-    def _taxonomy(self, name: str, dictionary: Dictionary, tails: tuple[str | None, str | None]) -> Taxonomy:
-        """Give the taxonomy of a column; a rule makes it of the column's values."""
-        given, of = self._taxonomies[name], (self.engine, dictionary.table, dictionary.column)
-        if isinstance(given, Taxonomy):
-            return given
-        return given.of_values(*of, table=self.source, tails=tails)
 
     def _leaves(self, dictionary: Dictionary, taxonomy: Taxonomy) -> Codes:
         """Find the leaf of every value; each must have one."""
@@ -281,7 +236,7 @@ class GeneralizationRun(RefinementRun):
 
     def _range(self, dictionary: Dictionary) -> tuple[str, str] | None:
         """Check the range that was given for a column."""
-        given = self._recoded["range"].get(dictionary.column.name)
+        given = self._given["range"].get(dictionary.column.name)
         if given is None:
             return None
         lower, upper = (str(bound).strip() for bound in given)
@@ -301,21 +256,16 @@ class GeneralizationRun(RefinementRun):
         return lower, upper
 
     def bounds(self, name: str) -> Sequence[Output]:
-        """Give the bounds of an interval column, where they are asked for."""
-        if not self.request.interval_columns or name not in self.roles.masking:
-            return ()
-        if not self._grows(name) and not (name in self._taxonomies and self._by_interval(name)):
+        grown = self._grows(name) or (name in self._taxonomies and self._by_interval(name))
+        if not (grown and self.request.interval_columns and name in self.roles.masking):
             return ()
         atom = f"c{self.attributes.index(name)}"
-        return (
-            Output(atom, f"{name}_lower", "lower bound", of=name),
-            Output(atom, f"{name}_upper", "upper bound", of=name),
-        )
+        lower = Output(atom, f"{name}_lower", "lower bound", of=name)
+        return lower, replace(lower, name=f"{name}_upper", treatment="upper bound")
 
     # -- what is measured -------------------------------------------------------------------------
 
     def make_measure(self) -> Measure:
-        """Measure information beside the requirements."""
         measure = self.measured_by(self.classes)
         self._before = measure.information(None)
         return measure
@@ -348,21 +298,22 @@ class GeneralizationRun(RefinementRun):
 
     @property
     def gain_name(self) -> str:
-        """What candidates gain, in words."""
         return "conditional entropy" if self.request.method == "hce-tdr" else super().gain_name
 
     def parameters(self) -> dict[str, object]:
-        """Give how each attribute is masked, and the options of the method."""
         return {
             "recoding": {name: self._masking_name(name) for name in self.roles.masking},
-            "range": {name: [str(b) for b in bounds] for name, bounds in self._recoded["range"].items()},
+            "range": {name: [str(b) for b in bounds] for name, bounds in self._given["range"].items()},
             "boundary": self.request.boundary,
-            "min_width": {name: str(width) for name, width in self._widths.items()},
-            **{option: {name: str(one) for name, one in by.items()} for option, by in self._bounds.items()},
-            "stop": self.request.stop if self.request.stop != "none" else None,
+            "min_width": self._texts("min-width"),
+            "bottom": self._texts("bottom"),
+            "top": self._texts("top"),
             "condition": list(self.condition),
             "interval_columns": self.request.interval_columns,
         }
+
+    def _texts(self, option: str) -> dict[str, str]:
+        return {name: str(given) for name, given in self._given[option].items()}
 
     def _masking_name(self, name: str) -> str:
         if name in self._taxonomies:
@@ -370,17 +321,16 @@ class GeneralizationRun(RefinementRun):
         return "intervals" if self._grows(name) else "suppression"
 
     def release_measures(self, outcome: Outcome) -> Sequence[information.Row]:
-        """Measure the equivalence classes, the class information, and how much detail is lost."""
-        names, cuts = self.attributes, tuple(outcome.cuts)
-        of = (names, outcome.maskings, cuts)
-        records, left = self.atoms.records, self.left_out_by_class(outcome)
-        after = self._now(outcome).information(cuts)
-        rows = [*information.equivalence_classes(names, records, self._before, after, left)]
+        cuts, records = tuple(outcome.cuts), self.atoms.records
+        before, after = self.maskings[0].counts, outcome.maskings[0].counts
+        left = np.asarray(before.sum(axis=0) - after.sum(axis=0))
+        now = self._now(outcome).information(cuts)
+        rows = [*information.equivalence_classes(self.attributes, records, self._before, now, left)]
         if self.condition:
             both = self._entropy_before, self._entropy_now(outcome).now(cuts)
             rows.append(("conditional entropy: all condition attributes", *both))
-        rows += [*information.values_disclosed(*of), *self.class_information(outcome)]
-        rows += information.generalized_information_loss(self.engine, names, outcome, records)
+        rows += [*information.values_disclosed(outcome), *self.class_information(outcome)]
+        rows += information.generalized_information_loss(self.engine, outcome, records)
         return rows
 
     def _now(self, outcome: Outcome) -> Measure:

@@ -1,4 +1,4 @@
-"""Records that a release may leave out, and the two readings of the loss: what the loop is told of a state.
+"""Records that a release may leave out: what the loop is told of a state.
 
 Up to a share of the records may be left out: those in classes that break a requirement. The numbers of a
 state are then those of the classes that are kept, and behind them how many records are not.
@@ -12,7 +12,7 @@ that breaks the share is not valid now, and not dead.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -27,33 +27,25 @@ from ppdm_sql.privacy.formula import Columns
 from ppdm_sql.privacy.quoting import percent
 from ppdm_sql.release.catalogue import LEFT_OUT
 
-LOSSES = ("smallest", "average")
-"""By what privacy is lost: the fall of the smallest class that is kept, or of the mean class size."""
 Number = int | float | str | Fraction
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """What may be left out, and how the loss is read.
-
-    Args:
-        share: The largest share of the records that may be left out, in [0, 1).
-        loss: One of :data:`LOSSES`.
-    """
+    """The largest share of the records that may be left out, in [0, 1)."""
 
     share: Fraction
-    loss: str
 
     @classmethod
-    def of(cls, share: Number, loss: str) -> Allowance:
-        """Read the options.
+    def of(cls, share: Number) -> Allowance:
+        """Read the option.
 
         Raises:
-            InvalidOption: The share is no number in [0, 1), or there is no such loss.
+            InvalidOption: It is no number in [0, 1).
 
         Example:
-            >>> Allowance.of("1%", "smallest")
-            Allowance(share=Fraction(1, 100), loss='smallest')
+            >>> Allowance.of("1%")
+            Allowance(share=Fraction(1, 100))
         """
         text = str(share).strip()
         try:
@@ -70,19 +62,16 @@ class Allowance:
                 f"--suppress-records {text} is outside [0, 1).",
                 f"{percent} a share below 1, such as 1% or 0.01.",
             )
-        if loss not in LOSSES:
-            raise InvalidOption(f"There is no loss {said(loss)}.", f"Give one of: {', '.join(LOSSES)}.")
-        return cls(read, loss)
+        return cls(read)
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing may be left out, and the loss is the literal one."""
-        return not self.share and self.loss == LOSSES[0]
+        """Whether nothing may be left out."""
+        return not self.share
 
     def parameters(self, left_out: int) -> dict[str, object]:
-        """Say what might be left out and what was, and how the loss was read, where it was not as ever."""
-        shares = {"suppress_records": percent(self.share), LEFT_OUT: left_out} if self.share else {}
-        return {**shares, **({} if self.is_plain else {"loss": self.loss})}
+        """Say what might be left out and what was, where anything might."""
+        return {"suppress_records": percent(self.share), LEFT_OUT: left_out} if self.share else {}
 
     def most(self, records: int) -> int:
         """Give how many of so many records may be left out."""
@@ -133,21 +122,11 @@ class LeftOutRecords(Constraint):
         return False
 
 
-@dataclass(frozen=True)
-class MeanClassSize(Constraint):
-    """The mean size of the classes that are kept, which takes the place of the smallest in the loss."""
-
-    @property
-    def is_told(self) -> bool:
-        """It stands among the measures already."""
-        return False
-
-
 class AllowedConstraints(Constraints):
     """Constraints under an allowance: a state is valid where no more records are in bad classes than may be.
 
     The numbers of a state are those of the constraints over the classes that are kept, then the records left
-    out, then, where the mean class size is the loss, that of each constraint on class sizes.
+    out.
 
     Args:
         constraints: What is asked of each class.
@@ -156,8 +135,7 @@ class AllowedConstraints(Constraints):
         records: Records of the source.
 
     Raises:
-        InvalidOption: The mean class size is to be the loss, and nothing is asked of class sizes; or a
-            requirement counts in a population.
+        InvalidOption: A requirement counts in a population.
     """
 
     only_worse = False
@@ -167,28 +145,17 @@ class AllowedConstraints(Constraints):
     ) -> None:
         if any(item.requirement.population is not None for item in constraints):
             raise InvalidOption(
-                "--suppress-records and --loss take no requirement on a population yet.",
-                "Leave them out, or let `ppdm audit` judge the release by it.",
+                "--suppress-records takes no requirement on a population yet.",
+                "Leave it out, or let `ppdm audit` judge the release by it.",
             )
         self.asked, self.records = tuple(constraints), records
         self.most, self.share = allowance.most(records), allowance.share
-        sizes = [item for item in constraints if item.is_class_size]
-        averaged = sizes if allowance.loss == "average" else []
-        if allowance.loss == "average" and not sizes:
-            raise InvalidOption(
-                "--loss average is the fall of the mean class size, and no requirement asks for one.",
-                "Add one such as k >= 5 on sex, zip, or leave --loss out.",
-            )
-        self.averaged = [position for position, item in enumerate(self.asked) if item in averaged]
-        own = [LeftOutRecords(self.asked[0].requirement, (), float(self.most))]
-        means = [MeanClassSize(item.requirement, item.attributes, 0.0) for item in averaged]
-        super().__init__([*self.asked, *own, *means], attribute_count)
+        own = LeftOutRecords(self.asked[0].requirement, (), float(self.most))
+        super().__init__([*self.asked, own], attribute_count)
         self.monotone = not self.most or all(item.requirement.breaks_in_parts for item in self.asked)
         self._sizes[:, len(self.asked) :] = False
         if self.most:
             self.least = np.zeros(attribute_count, dtype=np.int64)
-        silent = [replace(item, attributes=()) if item in averaged else item for item in self.asked]
-        self.lost = (*silent, *own, *means)
 
     @property
     def left_out(self) -> int:

@@ -82,7 +82,7 @@ class Asked:
         return ClassRule(item.requirement.formula(values), limit, item.direction)
 
     def taken(self, numbers: Floats, limits: AllowedConstraints) -> Floats:
-        """Take the worst of each rule, the records left out and the classes kept out of the numbers of a state."""
+        """Pick the worst of each rule, the records left out and the classes kept among a state's numbers."""
         left, classes, worst = numbers[limits.left_out], 0.0, list[float]()
         for position, item in zip(self.positions, self.constraints, strict=True):
             if item.requirement.counts is Counts.GROUPS:
@@ -252,7 +252,7 @@ class KeyedRules:
         return f"SELECT {', '.join([keys, *self.counts])} FROM {rows} GROUP BY {keys}"
 
     def numbers_sql(self, rows: Table) -> str:
-        """Write the numbers of each state over its classes: the state, its records, its classes, the worst."""
+        """Write a row for each state: its number, its records, its classes, the worst of each rule."""
         worst = totals([rule.formula for rule in self.rules])
         numbers = ", ".join(["state", "sum(n)::BIGINT", "count(*)", *worst])
         return f"SELECT {numbers} FROM ({self.classes_sql(rows)}) AS classes GROUP BY state"

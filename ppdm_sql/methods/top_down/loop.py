@@ -23,13 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Codes, Floats
-from ppdm_sql.methods.top_down.column_wishes import ColumnWishes
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Candidate, ClosedCut, Cut, Cuts, SuppressionCut, refined
 from ppdm_sql.methods.top_down.disclosures import Disclosure, disclosures
 from ppdm_sql.methods.top_down.gains import ConditionalEntropy
 from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
 from ppdm_sql.methods.top_down.measuring import Measure
+from ppdm_sql.methods.top_down.request import ColumnWishes
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, PrivacyLoss, Rounding, score
 from ppdm_sql.progress import Progress
 
@@ -38,7 +38,7 @@ Stopped = Literal["complete", "max-steps", "interrupted"]
 SHORTEST, LONGEST = 16, 1 << 16
 """Disclosures on the first path, and on the longest; a path is twice as long as the last if all came true."""
 HORIZON = 256
-"""Steps of an attribute of many values for which the tables of counts are made; twice as many each time that a
+"""Steps of an attribute of many values that tables of counts are made for; twice as many each time that a
 state goes beyond."""
 TIED = 2e-9
 """Share by which a score may differ from another and still count as equal to it."""
@@ -133,7 +133,7 @@ class Refinement:
     ) -> None:
         self._constraints, self._measure, self._gains = constraints, measure, gains
         self._rounding, self._wishes = rounding, wishes or ColumnWishes.none(len(cuts))
-        self.loss = PrivacyLoss(constraints.lost, len(cuts))
+        self.loss = PrivacyLoss(constraints.all, len(cuts))
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
         self._refused = [~alive for alive in self._alive]  # not valid in this state, and yet not dead
         root = measure.state(cuts)
@@ -274,7 +274,7 @@ class Refinement:
         return self._scores(attribute, ids, smallest, gains, before)
 
     def _open(self, attribute: int, cut: Cut) -> tuple[Codes, Codes, Floats]:
-        """List the candidates that may be valid, with the records of the smallest part and the gain of each."""
+        """List the candidates that may be valid, each with the records of its smallest part and its gain."""
         # No class is larger than a part of it, so a part below k needs no measurement to be refused.
         smallest, ids = cut.smallest, cut.candidates
         possible = self._open_now(attribute)[ids] & (smallest >= self._constraints.least[attribute])
@@ -388,7 +388,7 @@ class Refinement:
         return [(a, int(c)) for a, ids in opened for c in ids[~self._fresh[a][ids]]]
 
     def _shrink(self) -> None:
-        """Let go of what no reachable state tells apart: after each step, of many steps after every eighth."""
+        """Let go of what no reachable state tells apart: after each step, of many after every eighth."""
         steps, remade = len(self.state.steps), self._measure.remade
         if steps < self._shrunk[0] * 9 // 8 + 1 and remade == self._shrunk[1]:
             return
@@ -436,7 +436,7 @@ class Refinement:
         self._measure_some(some)
 
     def _follow_path(self, attribute: int, cut: SuppressionCut) -> None:
-        """Measure the disclosures of one attribute that are next, and decide those that come out as foretold."""
+        """Measure the disclosures of an attribute that are next; decide those that come out as foretold."""
         state = self.state
         rivals = self._rivals_beside(attribute)
         most = max(SHORTEST, LONGEST * SHORTEST // max(len(rivals), SHORTEST))

@@ -1,4 +1,4 @@
-"""Measures states for the loop: each table of counts gives what it sees, the constraints get it all together."""
+"""Measures states for the loop: each table of counts gives what it sees, for all constraints together."""
 
 from __future__ import annotations
 

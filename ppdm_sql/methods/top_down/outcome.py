@@ -1,4 +1,7 @@
-"""Writes what a descent reached: the rows of the release, the steps, the cuts and the trees, all in SQL."""
+"""Writes what a descent reached: the labels of its nodes, the steps, the cuts and the trees.
+
+All of it is made in SQL, so that no value leaves the database.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ppdm_sql.audit.labels import Shows
-from ppdm_sql.engine import Engine, statements
+from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import Statement, bind
 from ppdm_sql.methods.base.code_mapping import runs_of
 from ppdm_sql.methods.base.collapse import Atoms
-from ppdm_sql.methods.base.released_rows import MaskedAtoms
+from ppdm_sql.methods.base.released_rows import MaskedAtoms, Params
 from ppdm_sql.methods.top_down.cuts import Cut
-from ppdm_sql.methods.top_down.label_table import Specialized, as_lists, label_table, text_table
 from ppdm_sql.methods.top_down.loop import RefinementStep
-from ppdm_sql.methods.top_down.maskings import Intervals, Masking
+from ppdm_sql.methods.top_down.maskings import Intervals, Masking, Suppression
 
 MOST_LISTED = 10_000
 """Values of a column in grown intervals above which ``ppdm.cuts`` does not list them."""
 
+Specialized = Mapping[int, Sequence[int]]
+"""The specialized nodes of one attribute with their children, in the order of the run."""
+Move = tuple[int, int, Sequence[int], float, float, float]
+"""A step as it is written down: attribute, node, children, score, gain, loss."""
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a descent reached.
+    """What a descent reached; the attributes are the first coded columns of the atoms.
 
-    Args:
-        atoms: The collapsed source.
-        maskings: Of the attributes, which are the first coded columns of the atoms.
-        cuts: Their final cuts.
-        specialized: By attribute.
-        texts: From :func:`~ppdm_sql.methods.top_down.label_table.text_table`.
-        labels: From :func:`~ppdm_sql.methods.top_down.label_table.label_table`.
+    Two working tables: ``texts`` has ``attribute, code, value`` of the masked attributes, ``labels`` has
+    ``attribute, node, label, lower, upper, closed``, the last three NULL for what is no interval.
     """
 
     atoms: Atoms
@@ -55,7 +58,6 @@ class Outcome:
 
     @property
     def names(self) -> list[str]:
-        """Names of the coded columns."""
         return [dictionary.column.name for dictionary in self.atoms.coded]
 
     @property
@@ -64,10 +66,6 @@ class Outcome:
         cuts = {position: self.cut(position) for position in range(len(self.maskings))}
         nodes = {position: cut.nodes for position, cut in cuts.items() if cut is not None}
         return MaskedAtoms(self.atoms, nodes, self.labels)
-
-
-Move = tuple[int, int, Sequence[int], float, float, float]
-"""A step as it is written down: attribute, node, children, score, gain, loss."""
 
 
 def moves_of(cuts: Sequence[Cut], steps: Sequence[RefinementStep]) -> list[Move]:
@@ -85,13 +83,92 @@ def moves_of(cuts: Sequence[Cut], steps: Sequence[RefinementStep]) -> list[Move]
 def outcome_of(
     engine: Engine, atoms: Atoms, maskings: Sequence[Masking], cuts: Sequence[Cut], moves: Sequence[Move]
 ) -> Outcome:
-    """Gather what the release needs to know of its attributes, and label their nodes."""
     specialized: list[dict[int, list[int]]] = [{} for _ in maskings]
     for attribute, node, children, *_ in moves:
         specialized[attribute].setdefault(node, []).extend(children)
-    texts = text_table(engine, maskings, specialized, MOST_LISTED)
+    texts = text_table(engine, maskings, specialized)
     labels = label_table(engine, maskings, specialized, texts)
     return Outcome(atoms, maskings, cuts, specialized, texts, labels)
+
+
+# -- the labels of nodes --------------------------------------------------------------------------
+
+
+def as_lists(names: Sequence[str], rows: Sequence[Sequence[object]]) -> Params:
+    """Turn rows into one list a column, for a statement that takes them all at once.
+
+    Example:
+        >>> as_lists(["code", "node"], [(0, 7), (1, 8)])
+        {'code': [0, 1], 'node': [7, 8]}
+    """
+    return {name: [row[i] for row in rows] for i, name in enumerate(names)}
+
+
+def text_table(engine: Engine, maskings: Sequence[Masking], specialized: Sequence[Specialized]) -> Table:
+    """Write the values of the masked attributes as text; of many in grown intervals their bounds alone."""
+    parts, params = list[str](), dict[str, object]()
+    for position, masking in enumerate(maskings):
+        size = masking.dictionary.size
+        if masking.treatment is None or not size:
+            continue
+        listed = ""
+        if isinstance(masking, Intervals) and size > MOST_LISTED:
+            bounds = {code for _, *ends in _intervals(masking, specialized[position]) for code in ends}
+            params[f"codes{position}"] = sorted({size - masking.dictionary.has_null - 1, *bounds})
+            listed = f" WHERE list_contains($codes{position}, code)"
+        texts = f"SELECT {position} AS attribute, code, value::VARCHAR AS value"
+        parts.append(f"{texts} FROM {masking.dictionary.table}{listed}")
+    nothing = "SELECT NULL::INTEGER AS attribute, NULL::BIGINT AS code, NULL::VARCHAR AS value WHERE false"
+    return engine.materialize("texts", " UNION ALL ".join(parts) or nothing, params)
+
+
+def label_table(
+    engine: Engine, maskings: Sequence[Masking], specialized: Sequence[Specialized], texts: Table
+) -> Table:
+    """Write the labels of all nodes: those that are known, and those of intervals by their bounds."""
+    known = [(position, *label) for position, masking in enumerate(maskings) for label in masking.labels]
+    params = as_lists(("attribute", "node", "label", "lower", "upper", "closed"), known)
+    params["suppressed"] = [a for a, masking in enumerate(maskings) if isinstance(masking, Suppression)]
+    query = bind("top_down/labels", tables={"texts": texts})
+    grown: list[tuple[object, ...]] = []
+    for position, masking in enumerate(maskings):
+        if isinstance(masking, Intervals):
+            values = masking.dictionary.size - masking.dictionary.has_null
+            ends = values, *(masking.range or (None, None)), masking.symbol, *_tails(masking)
+            grown += [(position, *interval, *ends) for interval in _intervals(masking, specialized[position])]
+    if grown:  # it takes as long to plan as the rest of the outcome, however few intervals there are
+        names = (
+            *("attribute", "node", "low", "high", "total", "first", "after", "symbol"),
+            *("bottom", "top", "above_bottom", "from_top"),
+        )
+        params |= as_lists([f"interval_{name}" for name in names], grown)
+        intervals = bind("top_down/interval_labels", tables={"texts": texts})
+        query = Statement(f"{query}\nUNION ALL (\n{intervals}\n)", file="top_down/labels")
+    return engine.materialize("labels", query, params)
+
+
+def _tails(masking: Intervals) -> tuple[str | None, str | None, int | None, int | None]:
+    """Give the bounds of a column's tails, and the codes where they end and begin."""
+    tails = masking.tails
+    if tails is None:
+        return None, None, None, None
+    above = None if tails.bottom is None else tails.above_bottom
+    return tails.bottom, tails.top, above, None if tails.top is None else tails.from_top
+
+
+def _intervals(masking: Intervals, specialized: Specialized) -> list[tuple[int, int, int]]:
+    """Give the nodes of grown intervals with their bounds: the first code, and the one after the last."""
+    return [(node, *masking.histogram.bounds(node)) for node, _ in masking.nodes(specialized)]
+
+
+def top_labels(engine: Engine, outcome: Outcome) -> dict[str, str]:
+    roots = [masking.root for masking in outcome.maskings]
+    query = bind("top_down/tops", tables={"labels": outcome.labels})
+    names = outcome.names
+    return {names[a]: label for a, label in engine.query(query, {"roots": roots}, step="tops")}
+
+
+# -- what is recorded -----------------------------------------------------------------------------
 
 
 def step_rows(engine: Engine, outcome: Outcome, moves: Sequence[Move]) -> Table:
@@ -103,14 +180,6 @@ def step_rows(engine: Engine, outcome: Outcome, moves: Sequence[Move]) -> Table:
     ]
     names = ("step", "attribute", "parent", "child", "place", "score", "gain", "loss")
     return _written(engine, outcome, "steps", names, rows)
-
-
-def top_labels(engine: Engine, outcome: Outcome) -> dict[str, str]:
-    """Give the label of the most general state of each attribute."""
-    roots = [masking.root for masking in outcome.maskings]
-    query = statements.bind("top_down/tops", tables={"labels": outcome.labels})
-    names = outcome.names
-    return {names[a]: label for a, label in engine.query(query, {"roots": roots}, step="tops")}
 
 
 def cut_rows(engine: Engine, outcome: Outcome) -> Table:
@@ -132,20 +201,18 @@ def tree_rows(engine: Engine, outcome: Outcome) -> Table:
     """Write the trees of the masked attributes, the cut marked; the owner's, never exported."""
     rows: list[tuple[int, int, int, int | None, bool]] = []
     for position, masking in enumerate(outcome.maskings):
-        parents = dict(masking.nodes(outcome.specialized[position]))
+        specialized = outcome.specialized[position]
+        parents = dict(masking.nodes(specialized))
         order = {node: rank for rank, node in enumerate(sorted(parents, key=masking.order))}
-        shown = _shown(masking, outcome.cuts[position], outcome.specialized[position])
-        rows += [
-            (position, node, order[node], None if parent is None else order[parent], node in shown)
-            for node, parent in sorted(parents.items(), key=lambda pair: order[pair[0]])
-        ]
+        # nodes of the cut that no record shows are marked, too
+        made = {masking.root} | {child for children in specialized.values() for child in children}
+        shown = {node for node in made if node not in specialized}
+        shown |= made & set(outcome.cuts[position].nodes.tolist())
+        for node, rank in order.items():
+            parent = parents[node]
+            above = None if parent is None else order[parent]
+            rows.append((position, node, rank, above, node in shown))
     return _written(engine, outcome, "trees", ("attribute", "key", "node", "parent", "shown"), rows)
-
-
-def _shown(masking: Masking, cut: Cut, specialized: Specialized) -> set[int]:
-    """Give the nodes of the cut, those that no record shows among them."""
-    made = {masking.root} | {child for children in specialized.values() for child in children}
-    return {node for node in made if node not in specialized} | set(cut.nodes.tolist()) & made
 
 
 def _written(
@@ -156,6 +223,5 @@ def _written(
     rows: Sequence[Sequence[object]],
     tables: Mapping[str, Table] | None = None,
 ) -> Table:
-    """Run a step that puts names and labels to rows."""
-    query = statements.bind(f"top_down/{step}", tables={"labels": outcome.labels, **(tables or {})})
+    query = bind(f"top_down/{step}", tables={"labels": outcome.labels, **(tables or {})})
     return engine.materialize(step, query, as_lists(names, rows) | {"names": outcome.names})

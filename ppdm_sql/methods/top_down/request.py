@@ -1,13 +1,25 @@
-"""What is asked of a run of top-down refinement."""
+"""What is asked of a run of top-down refinement: options, the role of each column, and wishes of columns."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ppdm_sql.engine import Column
+from ppdm_sql.engine.count_column import count_column
+from ppdm_sql.engine.names import option_for, resolve, resolve_all
+from ppdm_sql.engine.person_columns import person_columns
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, said
+from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.request import Request
+from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
+from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.privacy import Requirement
 from ppdm_sql.taxonomy.model import Taxonomy
 
@@ -17,12 +29,10 @@ class RefinementRequest(Request):
     """What the owner asks of every refinement; see :meth:`ppdm_sql.Database.suppress` for each."""
 
     require: Sequence[str | Requirement]
-    class_column: str | None = None
     max_steps: int | None = None
     symbol: str = "*"
     allow_absent: bool = False
     suppress_records: int | float | str | Fraction = 0
-    loss: str = "smallest"
     limits: Mapping[str, object] = field(default_factory=dict)
     weights: Mapping[str, object] = field(default_factory=dict)
 
@@ -38,8 +48,146 @@ class GeneralizeRequest(RefinementRequest):
     condition: Sequence[str] = ()
     suppress: Sequence[str] = ()
     min_widths: Mapping[str, object] = field(default_factory=dict)
-    stop: str = "none"
     tops: Mapping[str, object] = field(default_factory=dict)
     bottoms: Mapping[str, object] = field(default_factory=dict)
     interval_columns: bool = False
     show_values: bool = False
+
+
+# -- roles ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefinementRoles(Roles):
+    """Columns of the source by role: requirements group by some, of which ``masking`` are not kept."""
+
+    grouping: tuple[str, ...]
+    masking: tuple[str, ...]
+    sensitive: tuple[str, ...]
+
+    @property
+    def own_treatments(self) -> Treatments:
+        """Masked by suppression, unless a run says otherwise, and sensitive columns as they are."""
+        return ("suppressed", self.masking), ("sensitive", self.sensitive)
+
+
+def assign_roles(
+    columns: Sequence[Column],
+    requirements: Sequence[Requirement],
+    request: RefinementRequest,
+    condition: Sequence[str],
+    *,
+    table: str,
+) -> RefinementRoles:
+    """Give every named column its role and refuse roles that exclude each other; conditions are kept."""
+    names, label = [column.name for column in columns], request.class_column
+    sensitive = tuple(dict.fromkeys(name for r in requirements for name in r.sensitive_columns))
+    kept = resolve_all(request.keep, names, table=table)
+    kept = tuple(dict.fromkeys((*kept, *(name for name in condition if name not in sensitive))))
+    grouping = tuple(dict.fromkeys(name for r in requirements for name in r.attributes))
+    pseudonyms, dropped = treated_identifiers(request.identifiers, names, table=table)
+    roles = RefinementRoles(
+        grouping=grouping,
+        masking=tuple(name for name in grouping if name not in kept),
+        sensitive=sensitive,
+        class_column=None if label is None else resolve(label, names, table=table),
+        kept=kept,
+        pseudonyms=pseudonyms,
+        dropped=dropped,
+        count=count_column(request.count_column, columns, table=table),
+        person=person_columns(request.person, columns, count=request.count_column, table=table),
+    )
+    roles.refuse_two(
+        [
+            ("in a channel or quasi-identifier", grouping),
+            ("sensitive", sensitive),
+            ("the class", roles.classes),
+            ("kept", tuple(name for name in kept if name not in grouping)),
+        ]
+    )
+    return roles
+
+
+# -- options of single columns --------------------------------------------------------------------
+
+
+def resolved(
+    given: Mapping[str, object], option: str, columns: Sequence[str], masked: Sequence[str], *, table: str
+) -> dict[str, object]:
+    """Spell the columns of an option as the table does, and refuse those that are not masked."""
+    names = resolve_all(given, columns, table=table)
+    for name in names:
+        if name not in masked:
+            raise ColumnRoleError(
+                f"Column {name!r} is named by --{option}, but no requirement lets it be masked.",
+                "Name it in a requirement, or leave the option out.",
+            )
+    return dict(zip(names, given.values(), strict=True))
+
+
+def weight_of(name: str, given: object) -> float:
+    try:
+        weight = math.nan if isinstance(given, bool) else float(str(given))
+    except ValueError:
+        weight = math.nan
+    if not 0 < weight < math.inf:
+        raise InvalidOption(
+            f"The weight {said(str(given))} of column {name!r} is no number above 0.",
+            f"Write it as {option_for('--weight', name, '3')}.",
+        )
+    return weight
+
+
+def limit_of(name: str, given: object) -> int:
+    text = str(given).strip()
+    if isinstance(given, bool) or not text.isdecimal() or int(text) < 1:
+        raise InvalidOption(
+            f"The limit {said(text)} of column {name!r} is no number of labels.",
+            f"Write it as {option_for('--limit', name, '40')}, and at least 1.",
+        )
+    return int(text)
+
+
+@dataclass(frozen=True)
+class ColumnWishes:
+    """For each attribute what its gains are multiplied by, and how many labels it may show; None for any."""
+
+    weights: Sequence[float]
+    most: Sequence[int | None]
+
+    @classmethod
+    def none(cls, attributes: int) -> ColumnWishes:
+        return cls([1.0] * attributes, [None] * attributes)
+
+    def weigh(self, attribute: int, gains: Floats) -> Floats:
+        return gains * self.weights[attribute]
+
+    def have_room(self, attribute: int, cut: Cut) -> NDArray[np.bool_] | None:
+        """Tell which candidates of a cut leave no more labels than wished; None where all do.
+
+        Labels only become more, so a candidate without room has none later on.
+        """
+        most = self.most[attribute]
+        return None if most is None else labels_after(cut) <= most
+
+    def room(self, attribute: int, cut: Cut) -> int | None:
+        """Give how many labels more than now a column may show; None where it may show any number."""
+        most = self.most[attribute]
+        return None if most is None else max(most - len(np.unique(cut.nodes)), 0)
+
+
+def labels_after(cut: Cut) -> Codes:
+    """Count the different labels that a column shows after each candidate of its cut.
+
+    Example: of three values one is disclosed, beside the symbol; the last one leaves no symbol behind.
+        >>> from ppdm_sql.methods.top_down.cuts import SuppressionCut
+        >>> top = SuppressionCut.top(np.array([[1, 0], [1, 1], [1, 1]]))
+        >>> labels_after(top).tolist(), labels_after(top.refine(0).refine(2)).tolist()
+        ([2, 2, 2], [3])
+    """
+    shown = len(np.unique(cut.nodes))
+    if cut.disjoint:
+        added = [len(cut.split(int(candidate))) - 1 for candidate in cut.candidates]
+        return shown + np.array(added, dtype=np.int64)
+    hidden = np.count_nonzero(cut.nodes == 0)
+    return np.full(len(cut.candidates), shown + (1 if hidden > 1 else 0), dtype=np.int64)

@@ -6,11 +6,15 @@ masked, in what a candidate gains, and in what is measured of the outcome.
 
 from __future__ import annotations
 
+import signal
+import threading
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from numbers import Integral, Real
+from types import FrameType
 
 import numpy as np
 from sqlglot import exp
@@ -19,7 +23,9 @@ from ppdm_sql.audit.labels import MaskedColumn
 from ppdm_sql.audit.left_out import LeftOut
 from ppdm_sql.audit.masking import MaskingPromise, PersonCode, accept_masked
 from ppdm_sql.engine import Column
-from ppdm_sql.engine.names import Table, resolve_all
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.types import Kind, kind_of, type_title
+from ppdm_sql.engine.watching import SignalHandler, catch_up
 from ppdm_sql.errors import InvalidOption, said
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class
@@ -27,15 +33,11 @@ from ppdm_sql.methods.base.released_rows import MaskedAtoms, Output, released_ro
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.top_down import information_loss as information
-from ppdm_sql.methods.top_down.class_notice import many_classes
-from ppdm_sql.methods.top_down.column_wishes import ColumnWishes, limit_of, resolved, weight_of
-from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
+from ppdm_sql.methods.top_down.constraints import Constraints, check_absent, constraints_of
 from ppdm_sql.methods.top_down.cuts import CERTAINTY, Cut
 from ppdm_sql.methods.top_down.gains import ConditionalEntropy
-from ppdm_sql.methods.top_down.interrupt import stop_on_interrupt
 from ppdm_sql.methods.top_down.kept_records import kept_records
 from ppdm_sql.methods.top_down.left_out import Allowance, AllowedConstraints
-from ppdm_sql.methods.top_down.linked_persons import linked_persons
 from ppdm_sql.methods.top_down.loop import HORIZON, Refinement, State
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking
 from ppdm_sql.methods.top_down.measuring import Measure
@@ -49,14 +51,24 @@ from ppdm_sql.methods.top_down.outcome import (
     top_labels,
     tree_rows,
 )
-from ppdm_sql.methods.top_down.protected_values import check_absent, constraints_of
-from ppdm_sql.methods.top_down.request import RefinementRequest
-from ppdm_sql.methods.top_down.roles import RefinementRoles, assign_roles, sensitive_columns
+from ppdm_sql.methods.top_down.request import (
+    ColumnWishes,
+    RefinementRequest,
+    RefinementRoles,
+    assign_roles,
+    limit_of,
+    resolved,
+    weight_of,
+)
 from ppdm_sql.methods.top_down.score import Rounding, nine_digits
 from ppdm_sql.privacy import Requirement, parse_all, redundancies, resolve
 from ppdm_sql.privacy.resolving import refuse_populations
+from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release, ReleasedColumn
 from ppdm_sql.release.draft import person_column
+
+MOST_CLASSES = 100
+"""Values of a class above which a notice says that they are many."""
 
 
 class RefinementRun(Run[State]):
@@ -75,44 +87,34 @@ class RefinementRun(Run[State]):
     maskings: list[Masking]
 
     def assign_roles(self) -> RefinementRoles:
-        """Read the requirements, and give every named column its role."""
-        steps, asked = self.request.max_steps, parse_all(self.request.require)
+        request, names = self.request, list(self.columns)
+        steps, asked = request.max_steps, parse_all(request.require)
         if steps is not None and (not isinstance(steps, Integral) or steps < 0):
             shown = steps if isinstance(steps, Real) else said(steps)
-            raise InvalidOption(
-                f"--max-steps {shown} is no number of steps.", "Give a whole number from 0 on, such as 10."
-            )
+            remedy = "Give a whole number from 0 on, such as 10."
+            raise InvalidOption(f"--max-steps {shown} is no number of steps.", remedy)
         if not asked:
-            raise InvalidOption(
-                "No requirement is given.", "Add --require 'Job, Country -> Bankruptcy = Discharged <= 75%'."
-            )
+            remedy = "Add --require 'Job, Country -> Bankruptcy = Discharged <= 75%'."
+            raise InvalidOption("No requirement is given.", remedy)
         self.requirements: tuple[Requirement, ...] = tuple(
-            resolve(requirement, list(self.columns), table=self.source) for requirement in asked
+            resolve(requirement, names, table=self.source) for requirement in asked
         )
-        self.allowance = Allowance.of(self.request.suppress_records, self.request.loss)
-        if self.request.person and not self.allowance.is_plain:
+        self.allowance = Allowance.of(request.suppress_records)
+        if request.person and not self.allowance.is_plain:
             raise InvalidOption(
-                "--suppress-records and --loss count records, and cannot count persons yet.",
-                "Leave them out, or leave --person out.",
+                "--suppress-records counts records, and cannot count persons yet.",
+                "Leave it out, or leave --person out.",
             )
-        listed, kept = list(self.columns.values()), self._as_they_are()
-        roles = assign_roles(listed, self.requirements, self.request, table=self.source, kept=kept)
+        roles = assign_roles(
+            list(self.columns.values()), self.requirements, request, self.condition, table=self.source
+        )
         if roles.person:
             refuse_populations(self.requirements)
-        wished = {"limit": self.request.limits, "weight": self.request.weights}
-        limits, weights = (
-            resolved(given, option, list(self.columns), roles.masking, table=self.source)
-            for option, given in wished.items()
-        )
+        limits = resolved(request.limits, "limit", names, roles.masking, table=self.source)
+        weights = resolved(request.weights, "weight", names, roles.masking, table=self.source)
         self._limits = {name: limit_of(name, given) for name, given in limits.items()}
         self._weights = {name: weight_of(name, given) for name, given in weights.items()}
         return roles
-
-    def _as_they_are(self) -> tuple[str, ...]:
-        """List the columns to keep, conditions among them but for those that are sensitive anyway."""
-        kept = resolve_all(self.request.keep, list(self.columns), table=self.source)
-        sensitive = sensitive_columns(self.requirements)
-        return tuple(dict.fromkeys((*kept, *(name for name in self.condition if name not in sensitive))))
 
     # -- what methods differ in -----------------------------------------------------------------
 
@@ -130,20 +132,17 @@ class RefinementRun(Run[State]):
 
     @property
     def gain_name(self) -> str:
-        """What candidates gain, in words."""
         return "information about the class" if self.has_class else CERTAINTY
 
     @property
     def has_class(self) -> bool:
-        """Whether gains are about a class, not about certainty."""
         return self.roles.class_column is not None
 
     def class_information(self, outcome: Outcome) -> Sequence[information.Row]:
         """Measure what gains are about: what each column tells of the class, or the certainty penalty."""
         if self.has_class:
-            of = (self.attributes, outcome.maskings, tuple(outcome.cuts))
-            return list(information.class_information(*of))
-        return [information.certainty_penalty(outcome.maskings, outcome.cuts, self.wishes.weights)]
+            return list(information.class_information(outcome))
+        return [information.certainty_penalty(outcome, self.wishes.weights)]
 
     @cached_property
     def wishes(self) -> ColumnWishes:
@@ -159,23 +158,19 @@ class RefinementRun(Run[State]):
         return (), cuts
 
     def bounds(self, name: str) -> Sequence[Output]:
-        """Give the columns that stand beside a generalized one."""
         return ()
 
     def parameters(self) -> dict[str, object]:
-        """Give options of the method, for the catalogue."""
         return {}
 
     # -- the run --------------------------------------------------------------------------------
 
     def publish(self) -> Release:
-        """Tell of requirements that follow from others, then do all of it."""
-        for found in redundancies(self.requirements):
+        for found in redundancies(self.requirements):  # what follows from others
             self.progress.notice(found.notice)
         return super().publish()
 
     def transform(self) -> State:
-        """Collapse the source, and refine the most general table."""
         progress = self.progress
         progress.start(f"collapsing {self.source}")
         self.prepare(self.read())
@@ -186,8 +181,14 @@ class RefinementRun(Run[State]):
 
     def _notice_class(self) -> None:
         """Tell of a class that gains are fitted to value by value."""
-        if self.classes is not None and (notice := many_classes(self.atoms.coded[self.classes])):
-            self.progress.notice(notice)
+        if self.classes is None:
+            return
+        of = self.atoms.coded[self.classes]
+        if of.size > MOST_CLASSES or kind_of(of.column.type) is Kind.REAL:
+            self.progress.notice(
+                f"The class {of.column.name!r} is {type_title(of.column.type)} and has {of.size:,} values, "
+                "each a class of its own to the gains: bin it in a view, or leave --class out."
+            )
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -201,7 +202,6 @@ class RefinementRun(Run[State]):
 
     @property
     def coded(self) -> list[Column]:
-        """Columns that are coded: the attributes first."""
         names = dict.fromkeys((*self.attributes, *self.roles.sensitive, *self.roles.classes))
         return [self.columns[name] for name in names]
 
@@ -224,30 +224,24 @@ class RefinementRun(Run[State]):
 
     def read(self) -> Atoms:
         """Read the source; everything after works on what comes out, but for the audit."""
-        engine, count, roles = self.engine, self.roles.count, self.roles
-        masked, symbol = self.beside_symbol, self.request.symbol
-        coded = [item.name for item in self.coded]
-        needed = {*coded, *roles.kept, *roles.pseudonyms, *roles.person, *([] if count is None else [count])}
-        count = self.collapsed_elsewhere(needed, count)
-        columns = [item for item in engine.columns(self.table) if item.name in {*needed, count}]
-        self.rows = read_source(engine, self.table, columns)
-        return collapse(
-            engine,
-            self.rows,
-            self.coded,
-            self.kept,
-            count,
-            masked=masked,
-            symbol=symbol,
-            person=roles.person,
-            shown=self.source,
-        )
+        roles, symbol = self.roles, self.request.symbol
+        needed = {item.name for item in self.coded} | {*roles.kept, *roles.pseudonyms, *roles.person}
+        count = self.collapsed_elsewhere(needed, roles.count)
+        columns = [item for item in self.engine.columns(self.table) if item.name in {*needed, count}]
+        self.rows = read_source(self.engine, self.table, columns)
+        of, person = (self.engine, self.rows, self.coded, self.kept, count), roles.person
+        return collapse(*of, masked=self.beside_symbol, symbol=symbol, person=person, shown=self.source)
 
     def prepare(self, atoms: Atoms) -> None:
         """Make everything on which the descent works, of the collapsed source."""
-        self.atoms, self._known = atoms, dict[int, Counts]()
-        found = constraints_of(self.engine, self.atoms, self.requirements)
-        self.constraints = self.limits(found)
+        self.atoms, size = atoms, len(self.attributes)
+        found = constraints_of(self.engine, atoms, self.requirements)
+        if self.allowance.is_plain:
+            self.constraints = Constraints(found, size, persons=self.counts_persons)
+        else:
+            self.constraints = AllowedConstraints(found, size, self.allowance, atoms.records)
+        held = [place for place in range(size) if atoms.coded[place].size]
+        self._counts = counts_by_class(self.engine, atoms, held, self.classes)
         self.maskings = [self.masking(a, name) for a, name in enumerate(self.attributes)]
         self.measure = self.make_measure()
         self.detail = self.measure.detail()
@@ -260,19 +254,12 @@ class RefinementRun(Run[State]):
         return True
 
     def make_measure(self) -> Measure:
-        """Make what measures the states."""
         return self.measured_by(None)
 
     @property
     def counts_persons(self) -> bool:
         """Whether persons are not as many as records, so that they must be counted themselves."""
         return self.atoms.persons not in (None, self.atoms.records)
-
-    def limits(self, found: Sequence[Constraint]) -> Constraints:
-        """Make what the loop is told of the requirements."""
-        if self.allowance.is_plain:
-            return Constraints(found, len(self.attributes), persons=self.counts_persons)
-        return AllowedConstraints(found, len(self.attributes), self.allowance, self.atoms.records)
 
     def measured_by(self, classes: int | None) -> Measure:
         """Choose what measures the states; with the position of the class it also measures information."""
@@ -301,21 +288,16 @@ class RefinementRun(Run[State]):
 
     def masking(self, position: int, name: str) -> Masking:
         """Choose the masking of an attribute; one that may not be masked is fixed."""
-        if position not in self._known:
-            held = [place for place in range(len(self.attributes)) if self.atoms.coded[place].size]
-            self._known.update(counts_by_class(self.engine, self.atoms, held, self.classes))
-        counts = self._known[position]
+        counts = self._counts[position]
         if name in self.roles.masking:
             return self.mask(position, name, counts)
         return Fixed(self.atoms.coded[position], counts)
 
     def descend(self, interrupted: Callable[[], bool]) -> State:
-        """Refine until no valid and beneficial candidate is left."""
         steps = self.request.max_steps
         return self.loop().run(max_steps=steps, interrupted=interrupted, progress=self.progress)
 
     def loop(self) -> Refinement:
-        """Make the loop that refines."""
         return Refinement(
             tuple(masking.top for masking in self.maskings),
             [masking.ids for masking in self.maskings],
@@ -327,7 +309,6 @@ class RefinementRun(Run[State]):
         )
 
     def draft(self, transformed: State) -> Draft:
-        """Write down the release that the descent reached."""
         engine, request, state = self.engine, self.request, transformed
         moves = moves_of([masking.top for masking in self.maskings], state.steps)
         more, cuts = self.completed(state, state.cuts)
@@ -337,20 +318,17 @@ class RefinementRun(Run[State]):
         if (kept := kept_records(*of, cuts, moves, self.classes)) is not None:
             moves = list(kept.moves)
             outcome = outcome_of(engine, kept.atoms, kept.maskings, kept.cuts, moves)
-        masked, outputs = outcome.masked, self.outputs(outcome.atoms)
-        tops = top_labels(engine, outcome)
+        masked, outputs, tops = outcome.masked, self.outputs(outcome.atoms), top_labels(engine, outcome)
         columns = tuple(self._released(masked, tops, output) for output in outputs)
         person = None if self.atoms.persons is None else person_column(item.name for item in columns)
         recorded, trees = cut_rows(engine, outcome), tree_rows(engine, outcome)
+        left_out = self.atoms.records - outcome.atoms.records
         return Draft(
             name=request.into,
             method=self.method,
             source=self.source,
             requirements=self.requirements,
-            parameters={
-                **self._parameters(),
-                **self.allowance.parameters(self.atoms.records - outcome.atoms.records),
-            },
+            parameters=self._parameters() | self.allowance.parameters(left_out),
             stopped=state.stopped or "complete",
             select=released_rows(engine, masked, outputs, person),
             count=self.roles.count,
@@ -378,48 +356,33 @@ class RefinementRun(Run[State]):
         person: str | None,
     ) -> Sequence[information.Row]:
         """Let the audit compare source and release: of all records, and of those that are not left out."""
-        whole, outcome = outcomes
-        hidden = {*self.roles.masking, *self.roles.pseudonyms, self.roles.count}
-        carried = [
-            self.columns[item.name] for item in released if item.of is None and item.name not in hidden
-        ]
+        (whole, outcome), roles, share = outcomes, self.roles, self.allowance.share
+        hidden = {*roles.masking, *roles.pseudonyms, roles.count}
+        carried = [item.name for item in released if item.of is None and item.name not in hidden]
+        left_out = None
+        if share:  # the classes of all records go by the labels that they would all have
+            masked = [self._masked(name, whole) for name in roles.masking]
+            left_out = LeftOut(share, self.requirements, masked, tree_rows(self.engine, whole))
         promise = MaskingPromise(
             masked=[self._masked(name, outcome) for name in self.audited],
-            carried=carried,
-            pseudonyms=self.roles.pseudonyms,
-            count=self.roles.count,
+            carried=[self.columns[name] for name in carried],
+            pseudonyms=roles.pseudonyms,
+            count=roles.count,
             cuts=cuts,
             trees=trees,
-            left_out=self._promised(whole),
-            person=None if person is None else PersonCode(person, self.roles.person),
+            left_out=left_out,
+            person=None if person is None else PersonCode(person, roles.person),
         )
         accept_masked(self.engine, self.rows, rows, promise)
-        return () if person is None or not self.roles.pseudonyms else self._linked(rows, person)
-
-    def _linked(self, rows: exp.Select, person: str) -> list[information.Row]:
-        """Measure what all records of a person tell together where pseudonyms link them, and say so."""
+        if person is None or not roles.pseudonyms:
+            return ()
         with self.engine.workspace():
-            released = self.engine.overlay(rows)
-            sides = (self.rows, self.roles.person), (released, (person,))
-            found, notice = linked_persons(self.engine, self.requirements, sides, self.roles.pseudonyms)
+            sides = (self.rows, roles.person), (self.engine.overlay(rows), (person,))
+            found, notice = information.linked_persons(
+                self.engine, self.requirements, sides, roles.pseudonyms
+            )
         self.progress.notice(notice)
         return found
-
-    def left_out_by_class(self, outcome: Outcome) -> Counts:
-        """Count the records of each class that the release leaves out."""
-        before, after = self.maskings[0].counts, outcome.maskings[0].counts
-        return np.asarray(before.sum(axis=0) - after.sum(axis=0))
-
-    def _promised(self, whole: Outcome) -> LeftOut | None:
-        """Say what the audit is to find missing, and by which labels the classes of all records go."""
-        if not self.allowance.share:
-            return None
-        return LeftOut(
-            share=self.allowance.share,
-            requirements=self.requirements,
-            masked=[self._masked(name, whole) for name in self.roles.masking],
-            trees=tree_rows(self.engine, whole),
-        )
 
     def _masked(self, name: str, outcome: Outcome) -> MaskedColumn:
         """Say what the audit is to hold a masked column against: what the owner gave."""
@@ -446,7 +409,6 @@ class RefinementRun(Run[State]):
         return kept_from
 
     def outcome(self, cuts: Sequence[Cut], moves: Sequence[Move]) -> Outcome:
-        """Gather what the release needs to know."""
         return outcome_of(self.engine, self.atoms, self.maskings, cuts, moves)
 
     def outputs(self, atoms: Atoms) -> list[Output]:
@@ -460,11 +422,10 @@ class RefinementRun(Run[State]):
         return outputs
 
     def _released(self, masked: MaskedAtoms, tops: Mapping[str, str], output: Output) -> ReleasedColumn:
-        top = tops.get(output.name) if output.treatment == "generalized" else None
-        type_text = self.columns[output.of].type if output.of else None
-        return ReleasedColumn(
-            output.name, output.treatment, masked.is_packed(output), top, output.of, type_text
-        )
+        name, of, treatment = output.name, output.of, output.treatment
+        top = tops.get(name) if treatment == "generalized" else None
+        type_text = self.columns[of].type if of else None
+        return ReleasedColumn(name, treatment, masked.is_packed(output), top, of, type_text)
 
     def _parameters(self) -> dict[str, object]:
         roles, request = self.roles, self.request
@@ -493,3 +454,42 @@ class RefinementRun(Run[State]):
         if self.allowance.share:
             rows.append(("records left out", 0.0, float(self.atoms.records - outcome.atoms.records)))
         return rows
+
+
+# -- Ctrl-C: once stops a descent with the state reached, twice aborts ---------------------------------
+
+
+class Interrupt(SignalHandler):
+    """A flag that the first Ctrl-C sets; the second raises KeyboardInterrupt."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.requested = False
+        self._progress = progress
+        self._signals = 0
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+        self._progress.notice("Stopping; the state reached will be published. Ctrl-C again aborts.")
+
+    def stops(self) -> bool:
+        """Tell whether a signal aborts, and with it the statement that is running: the second one does."""
+        self._signals += 1
+        return self._signals > 1
+
+
+@contextmanager
+def stop_on_interrupt(progress: Progress) -> Iterator[Interrupt]:
+    """Listen to Ctrl-C inside; not on other threads than the main one, nor where it is ignored."""
+    flag = Interrupt(progress)
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before == signal.SIG_IGN:
+        yield flag
+        return
+    signal.signal(signal.SIGINT, flag)
+    try:
+        yield flag
+    finally:
+        catch_up()
+        signal.signal(signal.SIGINT, before)

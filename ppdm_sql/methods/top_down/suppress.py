@@ -23,14 +23,6 @@ from ppdm_sql.release import Release
 
 
 def suppress(engine: Engine, source: str, request: RefinementRequest, progress: Progress) -> Release:
-    """Run PDA over a table and publish the release.
-
-    Raises:
-        GuaranteeNotMet: No suppression meets the requirements, or the audit refused the outcome.
-        PpdmError: An option, a column or the source cannot be used; nothing was published.
-
-    Cost: two scans of the source (dictionaries, GROUP BY), one scan of the collapsed rows for the release.
-    """
     return SuppressionRun(engine, source, request, progress).publish()
 
 
@@ -41,7 +33,6 @@ class SuppressionRun(RefinementRun):
     rounding = staticmethod(twelve_decimals)
 
     def mask(self, position: int, name: str, counts: Counts) -> Masking:
-        """Suppress it."""
         return Suppression(self.atoms.coded[position], counts, self.request.symbol, has_class=self.has_class)
 
     def completed(self, state: State, cuts: Sequence[Cut]) -> tuple[Sequence[Move], Sequence[Cut]]:
@@ -64,12 +55,8 @@ class SuppressionRun(RefinementRun):
         return moves, whole
 
     def release_measures(self, outcome: Outcome) -> Sequence[information.Row]:
-        """Measure what is disclosed, its class information, and how much is suppressed."""
-        of = (self.attributes, outcome.maskings, outcome.cuts)
-        name, before, hidden = information.suppressed_cells(outcome.maskings, outcome.cuts)
         return [
-            *information.values_disclosed(*of),
+            *information.values_disclosed(outcome),
             *self.class_information(outcome),
-            (name, before, hidden),
-            *information.with_left_out(name, hidden or 0.0, outcome.atoms, self.atoms.records),
+            *information.suppressed_cells(outcome, self.atoms.records),
         ]

@@ -12,8 +12,8 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.methods.base.arrays import Codes
 from ppdm_sql.methods.top_down.cuts import Cut
-from ppdm_sql.methods.top_down.label_table import as_lists
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking
+from ppdm_sql.methods.top_down.outcome import as_lists
 from ppdm_sql.methods.two_party.failures import impossible
 from ppdm_sql.methods.two_party.messages import Message
 from ppdm_sql.methods.two_party.partner import Partner

@@ -14,18 +14,17 @@ from cases import expected, released
 from cases_tds import TdsCase, generalize
 from oracle import Crowd, Source, Template
 from oracle_tds import Closeness, Diversity, Growing, Method, Rule
+from ppdm_sql.methods.top_down.boundaries import GroupsByValue, invalid_boundaries
 from runs import loaded
 
 import ppdm_sql
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes
 from ppdm_sql.methods.base.collapse import collapse, counts_by_class
-from ppdm_sql.methods.top_down.boundaries import GroupsByValue, invalid_boundaries
-from ppdm_sql.methods.top_down.constraints import Constraints
+from ppdm_sql.methods.top_down.constraints import Constraints, constraints_of
 from ppdm_sql.methods.top_down.cuts import Cuts
 from ppdm_sql.methods.top_down.maskings import Intervals
 from ppdm_sql.methods.top_down.measuring import GroupingMeasure
-from ppdm_sql.methods.top_down.protected_values import constraints_of
 from ppdm_sql.privacy import ValueCounts, parse
 
 BOTH = pytest.mark.parametrize("method", get_args(Method))

@@ -8,13 +8,13 @@ from unittest import mock
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
+from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy
+from ppdm_sql.methods.top_down.groupings import CountedGrouping
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
-from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.generalize import generalize
-from ppdm_sql.methods.top_down.groupings import CountedGrouping
 from ppdm_sql.methods.top_down.request import GeneralizeRequest
 from ppdm_sql.privacy import Formula
 from ppdm_sql.progress import SilentProgress

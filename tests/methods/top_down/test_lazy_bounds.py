@@ -1,4 +1,4 @@
-"""Old numbers only bound scores: a run takes the steps of one that measures every candidate in every state."""
+"""Old numbers only bound scores: a run takes the steps of one that measures all candidates in every state."""
 
 from __future__ import annotations
 

@@ -67,23 +67,20 @@ def measures(release: Any) -> dict[str, float | None]:
         ({"max_steps": "2"}, "--max-steps '2' is no number of steps"),
         ({"max_steps": -1}, "--max-steps -1 is no number of steps"),
         ({"suppress_records": "some"}, "no share of the records"),
-        ({"loss": "largest"}, "no loss 'largest'"),
-        ({"loss": "average", "require": ["distinct l >= 2 of label2 on age"]}, "--loss average"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_in_words(
     connection: duckdb.DuckDBPyConnection, options: dict[str, Any], words: str
 ) -> None:
-    connection.execute("ALTER TABLE people ADD COLUMN label2 VARCHAR; UPDATE people SET label2 = label")
     with pytest.raises(InvalidOption) as refused:
         generalize(connection, **options)
     assert words in str(refused.value)
 
 
 def test_a_share_is_exact_and_of_the_records() -> None:
-    assert Allowance.of("1/3", "smallest").most(10) == 3
-    assert Allowance.of(0.29, "smallest").most(100) == 29
-    assert Allowance.of("0%", "smallest").is_plain
+    assert Allowance.of("1/3").most(10) == 3
+    assert Allowance.of(0.29).most(100) == 29
+    assert Allowance.of("0%").is_plain
 
 
 def test_where_too_many_would_have_to_go_the_error_says_how_many(
@@ -116,13 +113,12 @@ def test_a_count_column_counts_records(connection: duckdb.DuckDBPyConnection) ->
 
 
 def test_the_release_says_how_many_are_left_out(connection: duckdb.DuckDBPyConnection) -> None:
-    release = generalize(connection, loss="average")
+    release = generalize(connection)
     row = release.row()
     left = row.left_out
     assert left is not None and 2 <= left <= 12
     assert row.rows == 602 - left == len(release.relation().fetchall())
     assert row.parameters["suppress_records"] == "2%"
-    assert row.parameters["loss"] == "average"
     found = measures(release)
     assert found["records left out"] == left
     of = "animal, age, seen"
@@ -138,7 +134,7 @@ def test_the_release_says_how_many_are_left_out(connection: duckdb.DuckDBPyConne
 def test_without_the_option_nothing_is_said_of_it(connection: duckdb.DuckDBPyConnection) -> None:
     release = generalize(connection, suppress_records=0)
     assert release.row().left_out is None
-    assert not {"suppress_records", "loss", "records_left_out"} & release.row().parameters.keys()
+    assert not {"suppress_records", "records_left_out"} & release.row().parameters.keys()
     assert "records left out" not in measures(release)
 
 

@@ -26,9 +26,9 @@ from ppdm_sql.errors import GuaranteeNotMet
 SHARES = st.sampled_from([Fraction(1, 20), Fraction(1, 5), Fraction(1, 3), Fraction(1, 2), Fraction(3, 4)])
 
 
-def oracle_run(case: TdsCase, share: Fraction, average: bool) -> tuple[LeavingOut, History, Released]:
+def oracle_run(case: TdsCase, share: Fraction) -> tuple[LeavingOut, History, Released]:
     """The oracle's run; draws without a solution, or that hang on a last bit, are not what is tested here."""
-    run = leaving_out(case, int(share * sum(case.source.counts)), average)
+    run = leaving_out(case, int(share * sum(case.source.counts)))
     try:
         history = run.run()
     except NoSolution:
@@ -39,12 +39,11 @@ def oracle_run(case: TdsCase, share: Fraction, average: bool) -> tuple[LeavingOu
     return run, history, found
 
 
-def assert_as_the_oracle(case: TdsCase, share: Fraction, average: bool) -> None:
+def assert_as_the_oracle(case: TdsCase, share: Fraction) -> None:
     """Compare a release with the oracle's: steps, rows, cut, what is left out, and every earlier state."""
-    _, history, found = oracle_run(case, share, average)
+    _, history, found = oracle_run(case, share)
     with loaded(case) as connection:
-        loss = "average" if average else "smallest"
-        release = generalize(connection, case, suppress_records=str(share), loss=loss)
+        release = generalize(connection, case, suppress_records=str(share))
         moves = [(s.attribute, s.parent, tuple(s.children)) for s in release.steps()]
         assert moves == [(s.attribute, s.parent, s.children) for s in found.steps]
         for step, wanted in zip(release.steps(), found.steps, strict=True):
@@ -69,24 +68,16 @@ def assert_states_hold(release: Any, case: TdsCase, history: History, found: Rel
         assert not broken(state, case, history)
 
 
-@given(tds_cases(demand="any"), SHARES, st.booleans())
-def test_a_run_leaves_out_what_the_oracle_leaves_out(case: TdsCase, share: Fraction, average: bool) -> None:
-    assume(not average or any(isinstance(rule, Crowd) for rule in case.rules))
-    assert_as_the_oracle(case, share, average)
+@given(tds_cases(demand="any"), SHARES)
+def test_a_run_leaves_out_what_the_oracle_leaves_out(case: TdsCase, share: Fraction) -> None:
+    assert_as_the_oracle(case, share)
 
 
 @settings(max_examples=max(1, settings().max_examples // 2))
 @given(tds_cases(demand="any"), SHARES)
 def test_the_shortcuts_for_large_tables_leave_out_the_same(case: TdsCase, share: Fraction) -> None:
     with large_tables_begin_at_one_row():
-        assert_as_the_oracle(case, share, average=False)
-
-
-@settings(max_examples=max(1, settings().max_examples // 2))
-@given(tds_cases(demand="solvable"))
-def test_the_mean_class_size_is_the_loss_where_nothing_may_be_left_out(case: TdsCase) -> None:
-    assume(any(isinstance(rule, Crowd) for rule in case.rules))
-    assert_as_the_oracle(case, Fraction(0), average=True)
+        assert_as_the_oracle(case, share)
 
 
 @settings(max_examples=max(1, settings().max_examples // 2))
@@ -97,7 +88,7 @@ def test_bad_classes_of_k_and_distinct_l_stay_bad(case: TdsCase, share: Fraction
         r for r in case.rules if isinstance(r, Crowd) or (isinstance(r, Diversity) and r.kind == "distinct")
     ]
     assume(len(exact) == len(case.rules) and len({frozenset(grouping(r)) for r in exact}) > 1)
-    run, _, found = oracle_run(case, share, average=False)
+    run, _, found = oracle_run(case, share)
     assert run.exact
     assert found.left_out <= run.most
 

@@ -14,12 +14,12 @@ from cases import expected, released
 from cases_tds import TdsCase, generalize
 from oracle import Crowd, Source, Template
 from oracle_tds import Closeness, Diversity, Rule
+from ppdm_sql.methods.top_down.shortlist import Shortlist
 from runs import large_tables_begin_at_one_row, loaded
 
 import ppdm_sql
 from ppdm_sql.methods.top_down.cuts import SuppressionCut
 from ppdm_sql.methods.top_down.loop import Refinement
-from ppdm_sql.methods.top_down.shortlist import Shortlist
 
 ORDER = "ppdm_sql.methods.top_down.disclosure_order"
 

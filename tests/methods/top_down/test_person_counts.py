@@ -11,15 +11,14 @@ from unittest import mock
 import duckdb
 import numpy as np
 import pytest
+from ppdm_sql.methods.top_down.person_counts import PersonMeasure, refined
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes
 from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class
-from ppdm_sql.methods.top_down.constraints import Constraints
+from ppdm_sql.methods.top_down.constraints import Constraints, constraints_of
 from ppdm_sql.methods.top_down.cuts import Cuts
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
-from ppdm_sql.methods.top_down.person_counts import PersonMeasure, refined
-from ppdm_sql.methods.top_down.protected_values import constraints_of
 from ppdm_sql.privacy import parse
 from ppdm_sql.taxonomy.matching import leaf_codes
 from ppdm_sql.taxonomy.model import Taxonomy

@@ -81,7 +81,7 @@ def test_no_label_splits_a_tail_and_each_is_true(seed: int, label: str | None) -
 
 WAYS: list[dict[str, Any]] = [
     {},
-    {"require": ["k >= 3 on age, zone", "distinct l >= 2 of ill on age"], "loss": "average"},
+    {"require": ["k >= 3 on age, zone", "distinct l >= 2 of ill on age"]},
     {"ranges": {"age": (-9, 210)}, "interval_columns": True},
     {"min_widths": {"age": 7}, "symbol": "?", "boundary": "best"},
     {"taxonomies": {"age": "ranges 5,10,20"}},

@@ -159,8 +159,6 @@ def test_months_are_those_of_the_calendar() -> None:
         ({"min_widths": {"sex": 3}}, "not grown in the run"),
         ({"min_widths": {"age": "1 month"}}, "least width"),
         ({"min_widths": {"age": -5}}, "least width"),
-        ({"stop": "mdl"}, "there is none. Give --class"),
-        ({"stop": "never"}, "no rule"),
     ],
 )
 def test_a_wish_that_cannot_be_heeded_is_refused_in_words(

@@ -37,7 +37,7 @@ from ppdm_sql.errors import (
     UnknownValue,
 )
 from ppdm_sql.examples import creation
-from ppdm_sql.methods.top_down.interrupt import Interrupt
+from ppdm_sql.methods.top_down.run import Interrupt
 from ppdm_sql.methods.two_party.messages import Message, decode, encode
 from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.methods.two_party.scores import step_factor

@@ -318,7 +318,7 @@ JOIN labels AS l
 SELECT
   node,
   label IS NULL,
-  CAST(CAST(l.upper AS INT) AS DOUBLE) - CAST(CAST(l.lower AS INT) AS DOUBLE) AS width
+  CAST(CAST(l.upper AS INT) AS DOUBLE) - CAST(CAST(l.lower AS INT) AS DOUBLE)
 FROM labels AS l
 WHERE
   attribute = 2;
