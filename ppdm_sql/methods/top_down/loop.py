@@ -5,8 +5,8 @@ PDA (Wang, Fung, Yu 2005, Algorithm 1) and TDS (Fung, Wang, Yu 2005) are this lo
 Measuring a state is the expensive part, so the loop is lazy. A number measured for a candidate in an earlier
 state can only have become worse (PDA, Corollary 3.1), so it bounds the candidate's score, equation (1), from
 above; only a candidate that tops this order is measured in the present state. An interval is another matter:
-where its best boundary falls, one takes its place that may lose less. Of it only this is known in a later
-state: no class is larger than half of it. Disclosures of one attribute are decided many at a time: along the
+where its best boundary falls, one takes its place that may lose nothing, so only its gain bounds its score in
+a later state. Disclosures of one attribute are decided many at a time: along the
 path that the present order foretells, as far as the numbers come out as foretold.
 """
 
@@ -289,10 +289,10 @@ class Refinement:
 
     def _known_after(self, attribute: int, ids: Codes, smallest: Codes, before: Floats) -> Floats:
         """Give the numbers after candidates, or bounds: what is too good makes the loss too small."""
-        known = self._known[attribute][ids]
-        if self._tries_others(attribute):
+        known = self._constraints.bounded(attribute, self._known[attribute][ids], smallest)
+        if self._tries_others(attribute):  # of which a smaller gain may come without any loss
             known = np.where(self._fresh[attribute][ids, None], known, before)
-        return self._constraints.bounded(attribute, known, smallest)
+        return known
 
     def _tries_others(self, attribute: int) -> bool:
         """Whether another candidate takes the place of one that falls."""
