@@ -289,7 +289,6 @@ class GeneralizationRun(RefinementRun):
         constraints, of = self.constraints, (self.engine, self.atoms)
         if (
             isinstance(constraints, AllowedConstraints)
-            and constraints.most
             and not (self.condition or constraints.compares_with_table)
         ):
             return KeptEntropy(*of, constraints, classes, self.horizon)

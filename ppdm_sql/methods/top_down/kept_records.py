@@ -49,7 +49,7 @@ def kept_records(
     classes: int | None,
 ) -> KeptRecords | None:
     """Leave out the records in bad classes of a state; None where there are none."""
-    if not isinstance(constraints, AllowedConstraints) or not constraints.most:
+    if not isinstance(constraints, AllowedConstraints):
         return None
     table, records = _kept(engine, atoms, constraints, cuts)
     if records == atoms.records:

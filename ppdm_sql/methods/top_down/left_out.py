@@ -64,11 +64,6 @@ class Allowance:
             )
         return cls(read)
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether nothing may be left out."""
-        return not self.share
-
     def parameters(self, left_out: int) -> dict[str, object]:
         """Say what might be left out and what was, where anything might."""
         return {"suppress_records": percent(self.share), LEFT_OUT: left_out} if self.share else {}
@@ -133,9 +128,6 @@ class AllowedConstraints(Constraints):
         attribute_count: Number of attributes of the run.
         allowance: What may be left out.
         records: Records of the source.
-
-    Raises:
-        InvalidOption: A requirement counts in a population.
     """
 
     only_worse = False
@@ -143,19 +135,13 @@ class AllowedConstraints(Constraints):
     def __init__(
         self, constraints: Sequence[Constraint], attribute_count: int, allowance: Allowance, records: int
     ) -> None:
-        if any(item.requirement.population is not None for item in constraints):
-            raise InvalidOption(
-                "--suppress-records takes no requirement on a population yet.",
-                "Leave it out, or let `ppdm audit` judge the release by it.",
-            )
         self.asked, self.records = tuple(constraints), records
         self.most, self.share = allowance.most(records), allowance.share
         own = LeftOutRecords(self.asked[0].requirement, (), float(self.most))
         super().__init__([*self.asked, own], attribute_count)
-        self.monotone = not self.most or all(item.requirement.breaks_in_parts for item in self.asked)
+        self.monotone = all(item.requirement.breaks_in_parts for item in self.asked)
         self._sizes[:, len(self.asked) :] = False
-        if self.most:
-            self.least = np.zeros(attribute_count, dtype=np.int64)
+        self.least = np.zeros(attribute_count, dtype=np.int64)
 
     @property
     def left_out(self) -> int:
@@ -188,8 +174,8 @@ class AllowedConstraints(Constraints):
         return np.where((smallest > self.most)[:, None], bound, after)
 
     def worst(self, measured: Floats) -> int:
-        """Give what a run is said to be near to: the share, where there is one."""
-        return self.left_out if self.most else super().worst(measured)
+        """Give what a run is said to be near to: the share."""
+        return self.left_out
 
     def describe(self, position: int, value: float) -> str:
         """Write one number against its limit."""
@@ -202,7 +188,7 @@ class AllowedConstraints(Constraints):
         if bool(self.valid(measured)):
             return
         left = int(measured[self.left_out])
-        if not self.most or left <= self.most:
+        if left <= self.most:
             raise GuaranteeNotMet(
                 "Nothing can meet the requirements: with every value masked a class still breaks one.",
                 "Ask for less, or do not keep one of their attributes in the clear.",

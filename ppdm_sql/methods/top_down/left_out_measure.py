@@ -210,10 +210,9 @@ class AllowedMeasure(Measure):
         return numbers
 
     def _put(self, numbers: Floats, asked: Asked, read: Floats) -> Floats:
-        """Put the numbers of one set of columns in; without an allowance any bad class will do."""
-        left, place = read[:, -2], self._allowed.left_out
-        numbers[:, place] = left if len(self._asked) == 1 else np.maximum(numbers[:, place], left)
-        asked.placed(numbers, self._allowed, left, read[:, -1], read[:, :-2])
+        """Put the numbers of the one set of columns in."""
+        numbers[:, self._allowed.left_out] = read[:, -2]
+        asked.placed(numbers, self._allowed, read[:, -2], read[:, -1], read[:, :-2])
         return numbers
 
     def invalid_boundaries(
@@ -410,7 +409,7 @@ def allowed_measure(
 ) -> AllowedMeasure:
     """Choose what measures the states of a run."""
     several = len({frozenset(item.attributes) for item in constraints.asked}) > 1
-    settles = constraints.most and (several or constraints.compares_with_table)
+    settles = several or constraints.compares_with_table
     return (SettledMeasure if settles else AllowedMeasure)(engine, atoms, constraints, horizon, classes)
 
 

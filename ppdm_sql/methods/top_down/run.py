@@ -100,10 +100,15 @@ class RefinementRun(Run[State]):
             resolve(requirement, names, table=self.source) for requirement in asked
         )
         self.allowance = Allowance.of(request.suppress_records)
-        if request.person and not self.allowance.is_plain:
+        if request.person and self.allowance.share:
             raise InvalidOption(
                 "--suppress-records counts records, and cannot count persons yet.",
                 "Leave it out, or leave --person out.",
+            )
+        if self.allowance.share and any(item.population is not None for item in self.requirements):
+            raise InvalidOption(
+                "--suppress-records takes no requirement on a population yet.",
+                "Leave it out, or let `ppdm audit` judge the release by it.",
             )
         roles = assign_roles(
             list(self.columns.values()), self.requirements, request, self.condition, table=self.source
@@ -236,10 +241,10 @@ class RefinementRun(Run[State]):
         """Make everything on which the descent works, of the collapsed source."""
         self.atoms, size = atoms, len(self.attributes)
         found = constraints_of(self.engine, atoms, self.requirements)
-        if self.allowance.is_plain:
-            self.constraints = Constraints(found, size, persons=self.counts_persons)
-        else:
+        if self.allowance.most(atoms.records):
             self.constraints = AllowedConstraints(found, size, self.allowance, atoms.records)
+        else:
+            self.constraints = Constraints(found, size, persons=self.counts_persons)
         held = [place for place in range(size) if atoms.coded[place].size]
         self._counts = counts_by_class(self.engine, atoms, held, self.classes)
         self.maskings = [self.masking(a, name) for a, name in enumerate(self.attributes)]
