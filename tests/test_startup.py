@@ -79,7 +79,7 @@ def test_suppression_leaves_modules_alone_that_serve_other_ends(bank: str) -> No
     others += tuple(
         f"methods.top_down.{name}" for name in ("left_out_rounds", "left_out_sql", "person_counts")
     )
-    others += ("engine.locations", "engine.folders", "methods.top_down.population_counts")
+    others += ("engine.locations", "engine.folders", "methods.top_down.population")
     assert "ppdm_sql.release.publishing" in found
     assert not found & {f"ppdm_sql.{name}" for name in others}
 

@@ -471,6 +471,61 @@ def after_sql(
         >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
         >>> parts = {0: ("$part0[c0 + 1]", False), 1: ("$part1[c1 + 1]", True)}
         >>> print(formatted(after_sql("counts", ["0 AS group0"], parts, [smallest])))
+        WITH coded AS MATERIALIZED (
+          SELECT
+            0 AS group0,
+            $part0[c0 + 1] AS part0,
+            $part1[c1 + 1] AS part1,
+            CAST(SUM(n) AS BIGINT) AS n
+          FROM counts
+          GROUP BY ALL
+        )
+        SELECT
+          candidate,
+          MIN(NULLIF(n, 0))
+        FROM (
+          SELECT
+            group0,
+            $candidate[part0 + 1] AS candidate,
+            CAST(SUM(n) AS BIGINT) AS n
+          FROM coded
+          WHERE
+            part0 >= 0
+          GROUP BY
+            group0,
+            part0
+        ) AS parts
+        GROUP BY
+          candidate
+        UNION ALL
+        SELECT
+          $candidate[part + 1] AS candidate,
+          MIN(LEAST(NULLIF(n, 0), NULLIF((
+            total_n - n
+          ), 0)))
+        FROM (
+          SELECT
+            *
+          FROM (
+            SELECT
+              group0,
+              part1 AS part,
+              CAST(SUM(n) AS BIGINT) AS n,
+              CAST((
+                SUM(SUM(n)) OVER (PARTITION BY group0)
+              ) AS BIGINT) AS total_n
+            FROM coded
+            WHERE
+              part1 >= -1
+            GROUP BY
+              group0,
+              part1
+          )
+          WHERE
+            part >= 0
+        ) AS parts
+        GROUP BY
+          candidate
     """
     names, groups = needed(formulas), ", ".join(group_names(keys))
     columns = ", ".join([*keys, *(f"{text} AS part{i}" for i, (text, _) in parts.items()), *names])
@@ -559,6 +614,45 @@ def path_sql(
         >>> smallest = parse("k >= 4 on Job, Country").formula(ValueCounts())
         >>> keys = ["$part1[c1 + 1] AS group0"]
         >>> print(formatted(path_sql("counts", keys, "$place[c0 + 1]", [smallest])))
+        SELECT
+          place,
+          MIN(LEAST(NULLIF(n, 0), NULLIF((
+            total_n - n
+          ), 0)))
+        FROM (
+          SELECT
+            *,
+            CAST((
+              SUM(n) OVER later
+            ) AS BIGINT) AS total_n
+          FROM (
+            SELECT
+              group0,
+              place,
+              CAST(SUM(n) AS BIGINT) AS n
+            FROM (
+              SELECT
+                $part1[c1 + 1] AS group0,
+                $place[c0 + 1] AS place,
+                n
+              FROM counts
+            )
+            WHERE
+              place >= 0
+            GROUP BY
+              group0,
+              place
+          ) AS parts
+          WINDOW later AS (
+            PARTITION BY group0
+            ORDER BY place DESC
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+          )
+        ) AS leaving
+        WHERE
+          place < $steps
+        GROUP BY
+          place
     """
     names, groups = needed(formulas), ", ".join(group_names(keys))
     coded, told = [*keys, f"{place} AS place"], "place"

@@ -87,7 +87,7 @@ class Measure:
         self, constraints: Sequence[Constraint], positions: list[int], population: PopulationTable
     ) -> None:
         """Count a population beside the source; its groups are not those of the release, so tell nothing."""
-        from ppdm_sql.methods.top_down.population_counts import POPULATION, population_table
+        from ppdm_sql.methods.top_down.population import POPULATION, population_table
 
         attributes = sorted(constraints[0].attributes)
         table = population_table(
