@@ -35,8 +35,6 @@ Counted = tuple[int, int]
 Params = dict[str, object]
 KEY_BITS = 62
 """A group's number is a BIGINT; attributes that do not fit into it make a second one."""
-SHRINK_BELOW = 0.3
-"""Values are merged where the codes could then form less than this share of the combinations of before."""
 SLACK = 1e-9
 """By how much a limit must be missed where numbers are added up in another order than in a measurement."""
 
@@ -44,53 +42,36 @@ SLACK = 1e-9
 class CountTable:
     """The records of each combination of some attributes: ``c<i>``, ``n``, and ``p<j>`` of a value counted.
 
-    Values that no reachable state tells apart share a code, so the table becomes smaller as a run goes on; it
-    is made anew from the atoms where a state tells more apart than was expected.
-
     Args:
         engine: Where the tables are.
         atoms: The collapsed source.
         attributes: Positions of those that group.
         counted: The values counted beside the records.
-        horizon: For each attribute of the run, the parts that the coming states can tell apart.
     """
 
     def __init__(
-        self,
-        engine: Engine,
-        atoms: Atoms,
-        attributes: Sequence[int],
-        counted: Sequence[Counted],
-        horizon: Sequence[Codes],
+        self, engine: Engine, atoms: Atoms, attributes: Sequence[int], counted: Sequence[Counted]
     ) -> None:
         self.attributes, self.engine, self.atoms, self.counted = sorted(attributes), engine, atoms, counted
         self.names = ["n", *(f"p{j}" for j in range(len(counted)))]
-        self._horizon = {i: horizon[i] for i in self.attributes}
-        self.values: dict[int, Codes] = {}
-        """For each attribute, an original value code for each code of the table."""
-        self.codes: dict[int, Codes] = {}
-        """For each attribute, the code of the table for each original value code."""
-        self.table: Table
-        self.rows: int
-        self.remade = 0
-        """How often a state went beyond the horizon."""
-        self._count()
+        self.rows = self._made()
+        """The SQL of what is read."""
+
+    def _made(self) -> str:
+        text = count_table_sql(self.atoms.table, self.attributes, self.counted)
+        return str(self.engine.materialize("grid", text))
 
     # -- what is read ---------------------------------------------------------------------------------
 
     def source(self, formulas: Sequence[Formula]) -> Floats:
         """Measure the source, in which nothing is masked: the number of groups, then the formulas'."""
-        groups = str(self.table)
-        if any(len(values) < self.atoms.coded[i].size for i, values in self.values.items()):
-            codes = {i: np.arange(self.atoms.coded[i].size) for i in self.attributes}
-            groups = f"({count_table_sql(self.atoms.table, codes, self.counted)[0]})"
-        text = f"SELECT {', '.join(['count(*)', *totals(formulas)])} FROM {groups} AS groups"
+        text = f"SELECT {', '.join(['count(*)', *totals(formulas)])} FROM {self.rows} AS groups"
         return np.array(self.engine.query(text, step="detail")[0], dtype=np.float64)
 
     def state(self, cuts: Cuts, formulas: Sequence[Formula]) -> Floats:
         """Measure a state: the number of groups, then the formulas'."""
-        keys, params = self._present(cuts, {})
-        text = state_sql(str(self.table), keys, formulas)
+        keys, params = self._keys(cuts)
+        text = state_sql(self.rows, keys, formulas)
         return np.array(self.engine.query(text, params, step="state")[0], dtype=np.float64)
 
     def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
@@ -99,10 +80,11 @@ class CountTable:
         Only groups that a candidate splits are seen: NaN where it splits none; a sum is what it falls by.
         """
         split = split_by(cuts, candidates)
-        keys, params = self._present(cuts, split.parts, grouped=len(split.parts) > 1)
-        parts, own = self._coded(split.parts, "part")
+        # where they are all of one attribute, a part is of one group of its
+        keys, params = self._keys(cuts, but=split.parts if len(split.parts) == 1 else ())
+        parts, own = coded(split.parts, "part")
         text = after_sql(
-            str(self.table), keys, {i: (part, i in split.rests) for i, part in parts.items()}, formulas
+            self.rows, keys, {i: (part, i in split.rests) for i, part in parts.items()}, formulas
         )
         rows = self.engine.query(text, {**params, **own, "candidate": split.owner}, step="after")
         return by_candidate(rows, len(candidates), len(formulas))
@@ -150,18 +132,17 @@ class CountTable:
         places = np.where(cuts[attribute].parts == 0, len(disclosed), -1)
         places[list(disclosed)] = np.arange(len(disclosed))
         split = {attribute: places, **beside.parts}
-        keys, params = self._present(cuts, split, grouped=False)
-        coded, own = self._coded(split, "place")
+        keys, params = self._keys(cuts, but=split)
+        columns, own = coded(split, "place")
         params |= own | {"steps": len(disclosed)} | ({"candidate": beside.owner} if rivals else {})
-        place, *part = coded.values()
-        return path_sql(str(self.table), keys, place, formulas, *part), params
+        place, *part = columns.values()
+        return path_sql(self.rows, keys, place, formulas, *part), params
 
     def invalid(
         self,
         cuts: Cuts,
         attribute: int,
         part: Codes,
-        boundaries: Codes,
         formulas: Sequence[Formula],
         known: Floats,
         limits: Floats,
@@ -172,19 +153,17 @@ class CountTable:
             cuts: The present state.
             attribute: One of grown intervals.
             part: For each of its value codes the interval, -1 where it is not asked about.
-            boundaries: Those to decide on, the first codes of right halves.
             formulas: Of the requirements; either all of them are sums or none is.
             known: Their numbers in the present state.
             limits: The worst numbers allowed.
         """
-        groups = self.by_value(cuts, attribute, part, boundaries)
+        groups = self.by_value(cuts, attribute, part)
         counted = needed(formulas)
         sums = any(formula.total == "sum" for formula in formulas)
         params = dict(groups.params) | ({} if sums else {f"limit{j}": float(x) for j, x in enumerate(limits)})
         text = (falls_sql if sums else breaks_sql)(groups, counted, formulas)
         found = self.engine.arrays(text, params, step="boundaries")
-        first = groups.starts[found["code"].astype(np.int64)] + 1
-        last = groups.starts[found["next"].astype(np.int64)] + 1
+        first, last = (found[end].astype(np.int64) + 1 for end in ("code", "next"))
         if not sums:
             return _added_up(len(part), first, last, np.ones(len(first))) > 0
         invalid = np.zeros(len(part), dtype=bool)
@@ -193,118 +172,29 @@ class CountTable:
             invalid |= known[j] - falls > limit * (1 + SLACK)
         return invalid
 
-    def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
-        """Give the present groups by the values of an attribute too."""
-        self._reach(cuts, {attribute: part})
-        starts, codes = self.values[attribute], self.codes[attribute]
-        in_order = bool((np.diff(codes) >= 0).all())
-        if in_order and bool((codes[boundaries] > codes[boundaries - 1]).all()):
-            rows, values = str(self.table), self.values
-        else:  # the table has merged some of these values for good, so they are read from the atoms this once
-            rows, values = self._all_rows(), {i: np.arange(self.atoms.coded[i].size) for i in self.attributes}
-            starts = np.arange(len(part))
-        keys, params = self._keys(cuts, values, but={attribute})
-        text, own = recoded(f"c{attribute}", part[starts], "part", "INTEGER")
-        return self._by_value(rows, keys, text, attribute, params | own, starts)
+    def by_value(self, cuts: Cuts, attribute: int, part: Codes) -> GroupsByValue:
+        """Give the present groups by the values of an attribute too; ``part`` is as in :meth:`invalid`."""
+        keys, params = self._keys(cuts, but=[attribute])
+        texts, own = coded({attribute: part}, "part")
+        return self._by_value(keys, texts[attribute], f"c{attribute}", params | own)
 
-    def _by_value(
-        self, rows: str, keys: Sequence[str], part: str, attribute: int, params: Params, starts: Codes
-    ) -> GroupsByValue:
-        columns = [*keys, f"{part} AS part", f"c{attribute} AS code", *self.names]
-        return GroupsByValue(f"SELECT {', '.join(columns)} FROM {rows}", group_names(keys), params, starts)
+    def _by_value(self, keys: Sequence[str], part: str, value: str, params: Params) -> GroupsByValue:
+        columns = ", ".join([*keys, f"{part} AS part", f"{value} AS code", *self.names])
+        return GroupsByValue(f"SELECT {columns} FROM {self.rows}", group_names(keys), params)
 
-    def _all_rows(self) -> str:
-        held = (
-            f", CASE WHEN c{column} = {code} THEN n ELSE 0 END AS p{j}"
-            for j, (column, code) in enumerate(self.counted)
-        )
-        return f"(SELECT *{''.join(held)} FROM {self.atoms.table})"
-
-    # -- the groups of a state ------------------------------------------------------------------------
-
-    def _present(
-        self, cuts: Cuts, split: Mapping[int, Codes], *, grouped: bool = True
-    ) -> tuple[list[str], Params]:
-        """Write the keys of the present groups over a table that tells these parts apart.
-
-        Args:
-            cuts: The present state.
-            split: For each attribute of the candidates what they make of each value code.
-            grouped: Whether the present groups are by these attributes too.
-        """
-        self._reach(cuts, split)
-        return self._keys(cuts, self.values, but=set() if grouped else set(split))
-
-    def _keys(self, cuts: Cuts, values: Mapping[int, Codes], but: set[int]) -> tuple[list[str], Params]:
-        parts = {i: cuts[i].parts[values[i]] for i in self.attributes if i not in but}
+    def _keys(self, cuts: Cuts, but: Iterable[int] = ()) -> tuple[list[str], Params]:
+        """Write the keys of the present groups, by all but some attributes."""
+        parts = {i: cuts[i].parts for i in self.attributes if i not in but}
         return group_keys({i: part for i, part in parts.items() if part.max(initial=0) > 0})
 
-    def _coded(self, split: Mapping[int, Codes], name: str) -> tuple[dict[int, str], Params]:
-        texts, params = dict[int, str](), Params()
-        for i, part in split.items():
-            texts[i], own = recoded(f"c{i}", part[self.values[i]], f"{name}{i}", "INTEGER")
-            params |= own
-        return texts, params
 
-    # -- the table ------------------------------------------------------------------------------------
-
-    def shrink(self, horizon: Sequence[Codes]) -> None:
-        """Merge values that no coming state tells apart, where that makes the table much smaller."""
-        self._horizon = {i: horizon[i] for i in self.attributes}
-        before = sum(float(np.log(len(values))) for values in self.values.values())
-        merged = {i: np.unique(horizon[i][values]) for i, values in self.values.items()}
-        after = sum(float(np.log(len(codes))) for codes in merged.values())
-        if after < before + np.log(SHRINK_BELOW) and after < np.log(8 * max(self.rows, 1)):
-            self._merge()
-
-    def _merge(self) -> None:
-        columns, params = list[str](), Params()
-        values, codes = dict[int, Codes](), dict[int, Codes]()
-        for i, before in self.values.items():
-            _, first, new = np.unique(self._horizon[i][before], return_index=True, return_inverse=True)
-            values[i], codes[i] = before[first], new.ravel()[self.codes[i]]
-            text, own = recoded(f"c{i}", new.ravel(), f"code{i}", "UINTEGER")
-            columns.append(f"{text} AS c{i}")
-            params |= own
-        self._replace(
-            f"SELECT {', '.join([*columns, sums(self.names)])} FROM {self.table} GROUP BY ALL", params
-        )
-        self.values, self.codes = values, codes
-
-    def _reach(self, cuts: Cuts, split: Mapping[int, Codes]) -> None:
-        """Make the table anew from the atoms where it has merged what is to be told apart."""
-        beyond = {i: self._untold(i, cuts[i].parts, split.get(i)) for i in self.attributes}
-        if not any(beyond.values()):
-            return
-        for i, parts in beyond.items():
-            if parts:
-                both = np.unique(np.stack([self._horizon[i], *parts], axis=1), axis=0, return_inverse=True)[1]
-                self._horizon[i] = both.ravel()
-        self.remade += 1
-        self.engine.discard(self.table)
-        self._count()
-
-    def _untold(self, attribute: int, *wanted: Codes | None) -> list[Codes]:
-        """List the partitions whose parts do not have codes of their own here."""
-        values, codes = self.values[attribute], self.codes[attribute]
-        asked = [parts for parts in wanted if parts is not None and len(values) < len(codes)]
-        return [parts for parts in asked if not np.array_equal(parts[values][codes], parts)]
-
-    def _count(self) -> None:
-        for i, part in self._horizon.items():
-            _, first, new = np.unique(part, return_index=True, return_inverse=True)
-            self.values[i], self.codes[i] = first, new.ravel()
-            if len(first) == len(part):
-                self.values[i] = self.codes[i] = np.arange(len(part))
-        self.table = self.engine.materialize(
-            "grid", *count_table_sql(self.atoms.table, self.codes, self.counted)
-        )
-        self.rows = self.engine.size(self.table)
-
-    def _replace(self, query: str, params: Params) -> None:
-        table = self.engine.materialize("grid", query, params)
-        self.engine.discard(self.table)
-        self.table, self.rows = table, self.engine.size(table)
+def coded(split: Mapping[int, Codes], name: str) -> tuple[dict[int, str], Params]:
+    """Write the numbers that some attributes have in the place of their codes, with the parameters."""
+    texts, params = dict[int, str](), Params()
+    for i, numbers in split.items():
+        texts[i], own = recoded(f"c{i}", numbers, f"{name}{i}", "INTEGER")
+        params |= own
+    return texts, params
 
 
 @dataclass(frozen=True)
@@ -357,38 +247,18 @@ def _added_up(size: int, first: Codes, last: Codes, numbers: Floats) -> Floats:
 # -- the statements -----------------------------------------------------------------------------------
 
 
-def count_table_sql(
-    atoms: Table, codes: Mapping[int, Codes], counted: Sequence[Counted]
-) -> tuple[str, Params]:
-    """Write the SELECT of a table of counts, with its parameters; ``codes`` are the new ones by value.
+def count_table_sql(atoms: Table, attributes: Sequence[int], counted: Sequence[Counted]) -> str:
+    """Write the SELECT of a table of counts.
 
-    Example: the US is not told apart from the UK.
+    Example:
         >>> from ppdm_sql.engine.statements import formatted
-        >>> codes = {0: np.array([0, 1, 2, 3]), 1: np.array([0, 1, 2, 2])}
-        >>> print(formatted(count_table_sql(Table("atoms"), codes, [(3, 1)])[0]))
-        SELECT
-          c0 AS c0,
-          CAST(CASE WHEN c1 < 1 THEN 0 ELSE CASE WHEN c1 < 2 THEN 1 ELSE 2 END END AS UINTEGER) AS c1,
-          CAST(SUM(n) AS BIGINT) AS n,
-          CAST(COALESCE(SUM(n) FILTER(WHERE
-            c3 = 1), 0) AS BIGINT) AS p0
-        FROM "atoms"
-        GROUP BY
-          1,
-          2
+        >>> print(formatted(count_table_sql(Table("atoms"), [0, 1], [(3, 1)])))
     """
-    columns, params = list[str](), Params()
-    for i, numbers in codes.items():
-        same = np.array_equal(numbers, np.arange(len(numbers)))
-        text, own = (f"c{i}", {}) if same else recoded(f"c{i}", numbers, f"code{i}", "UINTEGER")
-        params |= own
-        columns.append(f"{text} AS c{i}")
     counts = ["sum(n)::BIGINT AS n"]
     for j, (column, code) in enumerate(counted):
         counts.append(f"coalesce(sum(n) FILTER (WHERE c{column} = {code}), 0)::BIGINT AS p{j}")
-    # the names are those of the atoms' columns too, so the groups are named by position
-    groups = ", ".join(str(place) for place in range(1, len(columns) + 1))
-    return f"SELECT {', '.join([*columns, *counts])} FROM {atoms} GROUP BY {groups}", params
+    columns = ", ".join(f"c{i}" for i in attributes)
+    return f"SELECT {columns}, {', '.join(counts)} FROM {atoms} GROUP BY {columns}"
 
 
 def group_keys(parts: Mapping[int, Codes], name: str = "key") -> tuple[list[str], Params]:
@@ -680,7 +550,6 @@ class GroupsByValue:
         query: A SELECT of rows: their group, ``part`` (the interval, -1 for none asked), ``code`` and counts.
         groups: Names of the columns that make up a group beside ``part``.
         params: Of the query.
-        starts: For each ``code``, the first value code that it stands for; they ascend.
         lasts: Whether there are counts ``last_n, ...`` beside ``n, ...``: of what has its last value here, as
             the others count what has its first; else all that is counted has one value.
     """
@@ -688,7 +557,6 @@ class GroupsByValue:
     query: str
     groups: Sequence[str]
     params: Params
-    starts: Codes
     lasts: bool = False
 
 
@@ -701,7 +569,7 @@ def breaks_sql(groups: GroupsByValue, counted: Sequence[str], formulas: Sequence
         >>> ages = "(VALUES (0, 2, 2), (1, 2, 0), (2, 2, 1), (3, 1, 0)) AS ages(code, n, p0)"
         >>> bankers = f"SELECT 'Banker' AS job, 0 AS part, code, n, p0 FROM {ages}"
         >>> confidence = parse("Job, Age -> Bankruptcy = Discharged <= 50%").formula(ValueCounts(["p0"]))
-        >>> text = breaks_sql(GroupsByValue(bankers, ["job"], {}, np.arange(4)), ["n", "p0"], [confidence])
+        >>> text = breaks_sql(GroupsByValue(bankers, ["job"], {}), ["n", "p0"], [confidence])
         >>> duckdb.execute(text, {"limit0": 0.5}).fetchall()
         [(0, 1)]
     """

@@ -91,14 +91,6 @@ class Cut(ABC):
         """Give the node that a candidate specializes and the nodes that it makes of it."""
         raise ValueError(f"this attribute has no candidate {candidate}")
 
-    def reachable(self, alive: NDArray[np.bool_], number: int) -> Codes:
-        """Part of each value code in the finest state to expect of the candidates still alive.
-
-        What it does not tell apart may be merged in the counts; a state beyond it costs making them anew. Of
-        an attribute of more values than ``number``, so many steps are expected.
-        """
-        return self.parts
-
 
 Cuts = tuple[Cut, ...]
 """A state of the descent: one cut an attribute, in the order of the run."""
@@ -229,6 +221,3 @@ class SuppressionCut(Cut):
 
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
         return 0, (candidate + 1,)
-
-    def reachable(self, alive: NDArray[np.bool_], number: int) -> Codes:
-        return self.disclose(self.candidates[alive[self.candidates]]).order

@@ -31,12 +31,11 @@ class ConditionalEntropy:
         atoms: Atoms,
         attributes: Sequence[int],
         classes: int,
-        horizon: Sequence[Codes],
     ) -> None:
         counted = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
         self._records = atoms.records
         self._formulas = [class_entropy([f"p{j}" for j in range(len(counted))])]
-        self._table = CountTable(engine, atoms, attributes, counted, horizon)
+        self._table = CountTable(engine, atoms, attributes, counted)
         self._parts: list[Codes] = []
         self._known: dict[Candidate, float] = {}
 
@@ -55,10 +54,6 @@ class ConditionalEntropy:
     def _falls(self, cuts: Cuts, candidates: Sequence[Candidate]) -> Floats:
         """Measure by what the entropy falls after each of some candidates."""
         return repeatable(self._table.after(cuts, candidates, self._formulas)[:, 0]) / self._records
-
-    def shrink(self, reachable: Sequence[Codes]) -> None:
-        """Merge what no reachable state tells apart."""
-        self._table.shrink(reachable)
 
     def detail(self) -> float:
         """Give H(D | P u Q) of the source, in bits a record; ask before the first step."""

@@ -287,13 +287,12 @@ class GeneralizationRun(RefinementRun):
     def _conditional_entropy(self, classes: int) -> ConditionalEntropy:
         """Measure H(D | P u Q): what is left out is one class where one state's classes tell what that is."""
         constraints, of = self.constraints, (self.engine, self.atoms)
-        if (
-            isinstance(constraints, AllowedConstraints)
-            and not (self.condition or constraints.compares_with_table)
+        if isinstance(constraints, AllowedConstraints) and not (
+            self.condition or constraints.compares_with_table
         ):
-            return KeptEntropy(*of, constraints, classes, self.horizon)
+            return KeptEntropy(*of, constraints, classes)
         places = range(len(self.attributes))
-        return ConditionalEntropy(*of, places, classes, self.horizon)
+        return ConditionalEntropy(*of, places, classes)
 
     @property
     def gain_name(self) -> str:
@@ -337,16 +336,14 @@ class GeneralizationRun(RefinementRun):
         constraints = self.constraints
         if outcome.atoms is self.atoms or not isinstance(constraints, AllowedConstraints):
             return self.measure
-        parts = [cut.parts for cut in outcome.cuts]
         plain = Constraints(constraints.asked, len(self.attributes))
-        return Measure(self.engine, outcome.atoms, plain, parts, self.classes)
+        return Measure(self.engine, outcome.atoms, plain, self.classes)
 
     def _entropy_now(self, outcome: Outcome) -> ConditionalEntropy:
         """Give what measures the class that is left in them."""
         if outcome.atoms is self.atoms or self.classes is None:
             return self._entropy
-        places, parts = range(len(self.attributes)), [cut.parts for cut in outcome.cuts]
-        return ConditionalEntropy(self.engine, outcome.atoms, places, self.classes, parts)
+        return ConditionalEntropy(self.engine, outcome.atoms, range(len(self.attributes)), self.classes)
 
 
 def _is_text(type_text: str) -> bool:

@@ -17,7 +17,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -227,35 +226,6 @@ class IntervalCut(Cut):
         low, high = self._around(candidate)
         node = self.histogram.node
         return node(low, high), (node(low, int(candidate)), node(int(candidate), high))
-
-    def reachable(self, alive: NDArray[np.bool_], number: int) -> Codes:
-        starts = np.zeros(self.histogram.size, dtype=bool)
-        if self.histogram.size <= number:
-            # Every boundary that is alive in an interval whose split is, none in the others.
-            opened = self._place(self.candidates[alive[self.candidates]])
-            starts = np.isin(self.parts, opened) & alive
-        else:
-            starts[self._expected(alive, number)] = True
-        starts[self.boundaries[:-1]] = True
-        return np.asarray(starts.cumsum() - 1)
-
-    def _expected(self, alive: NDArray[np.bool_], number: int) -> list[int]:
-        """Follow the best gains, as if every boundary were valid."""
-        some = None if self.histogram.least is None else alive
-        ends = zip(
-            self.boundaries[:-1].tolist(), self.boundaries[1:].tolist(), self.splits.tolist(), strict=True
-        )
-        waiting = [(-gain, low, high, int(best)) for low, high, (best, gain, _) in ends if best >= 0]
-        heapify(waiting)
-        found = list[int]()
-        while waiting and len(found) < number:
-            _, low, high, boundary = heappop(waiting)
-            if alive[boundary]:
-                found.append(boundary)
-                for ends_of in ((low, boundary), (boundary, high)):
-                    if split := self.histogram.split(ends_of[0], ends_of[1], some):
-                        heappush(waiting, (-split.gain, *ends_of, split.boundary))
-        return found
 
 
 def _row(split: IntervalSplit | None) -> tuple[float, float, float]:

@@ -166,16 +166,15 @@ class AllowedMeasure(Measure):
         engine: Engine,
         atoms: Atoms,
         constraints: AllowedConstraints,
-        horizon: Sequence[Codes],
         classes: int | None = None,
     ) -> None:
-        self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
+        self._engine, self._atoms, self._classes = engine, atoms, classes
         self._allowed, self._constraints, self._source = constraints, constraints.all, {}
         self._asked, self._measured = all_asked(atoms, constraints.asked), []
         for asked in self._asked:
             counted = dict(asked.counted)
             information, formulas = self._information(counted), kept_formulas(asked.rules(engine, atoms))
-            table = CountTable(engine, atoms, asked.attributes, list(counted), horizon)
+            table = CountTable(engine, atoms, asked.attributes, list(counted))
             self._measured.append(Measured(table, list(asked.positions), formulas, information))
 
     def _whole(self, cuts: Cuts | None) -> Floats:
@@ -224,7 +223,7 @@ class AllowedMeasure(Measure):
             if attribute in table.attributes:
                 left = formulas[-2:-1]
                 now = table.state(cuts, left)[1:]
-                invalid |= table.invalid(cuts, attribute, part, boundaries, left, now, most)
+                invalid |= table.invalid(cuts, attribute, part, left, now, most)
         return np.asarray(boundaries[invalid[boundaries]])
 
 
@@ -313,14 +312,13 @@ class SettledMeasure(AllowedMeasure):
         engine: Engine,
         atoms: Atoms,
         constraints: AllowedConstraints,
-        horizon: Sequence[Codes],
         classes: int | None = None,
     ) -> None:
-        super().__init__(engine, atoms, constraints, horizon, classes)
+        super().__init__(engine, atoms, constraints, classes)
         every = dict.fromkeys(key for asked in self._asked for key in asked.counted)
         self._every = {key: f"p{j}" for j, key in enumerate(every)}
         union = sorted({i for asked in self._asked for i in asked.attributes})
-        self._all = CellTable(engine, atoms, union, list(self._every), horizon)
+        self._all = CellTable(engine, atoms, union, list(self._every))
 
     def _whole(self, cuts: Cuts | None) -> Floats:
         rows, keys = (
@@ -380,23 +378,21 @@ class CellTable(CountTable):
     def source_cells(self, asked: Sequence[Asked]) -> tuple[Table, Sequence[Sequence[str]]]:
         """Give the cells of the source itself, in which nothing is masked, as state 0."""
         columns = ", ".join(f"c{i}" for i in self.attributes)
-        rows = f"SELECT 0 AS state, {columns}, {sums(self.names)} FROM {self._all_rows()} GROUP BY {columns}"
+        rows = f"SELECT 0 AS state, {columns}, {sums(self.names)} FROM {self.rows} GROUP BY {columns}"
         return self.engine.materialize("cells", rows), [[f"c{i}" for i in one.attributes] for one in asked]
 
     def cells(self, states: Sequence[Cuts], asked: Sequence[Asked]) -> tuple[Table, Sequence[Sequence[str]]]:
         """Give the cells of states, and for each set of columns those that tell its classes apart."""
         each, params, names = list[str](), Params(), list[list[str]]()
-        for cuts in states:
-            self._reach(cuts, {})
         for state, cuts in enumerate(states):
             columns, names = [f"{state} AS state"], []
             for number, one in enumerate(asked):
-                parts = {i: cuts[i].parts[self.values[i]] for i in one.attributes}
+                parts = {i: cuts[i].parts for i in one.attributes}
                 keys, own = group_keys(parts, f"s{state}g{number}_")
                 columns += [key.replace(" AS group", f" AS g{number}_") for key in keys]
                 names.append([f"g{number}_{place}" for place in range(len(keys))])
                 params |= own
-            each.append(f"SELECT {', '.join(columns)}, {sums(self.names)} FROM {self.table} GROUP BY ALL")
+            each.append(f"SELECT {', '.join(columns)}, {sums(self.names)} FROM {self.rows} GROUP BY ALL")
         return self.engine.materialize("cells", " UNION ALL ".join(each), params), names
 
 
@@ -404,13 +400,12 @@ def allowed_measure(
     engine: Engine,
     atoms: Atoms,
     constraints: AllowedConstraints,
-    horizon: Sequence[Codes],
     classes: int | None = None,
 ) -> AllowedMeasure:
     """Choose what measures the states of a run."""
     several = len({frozenset(item.attributes) for item in constraints.asked}) > 1
     settles = several or constraints.compares_with_table
-    return (SettledMeasure if settles else AllowedMeasure)(engine, atoms, constraints, horizon, classes)
+    return (SettledMeasure if settles else AllowedMeasure)(engine, atoms, constraints, classes)
 
 
 # -- HCE-TDR's gain: what is left out is one class ----------------------------------------------------
@@ -431,7 +426,6 @@ class KeptEntropy(ConditionalEntropy):
         atoms: Atoms,
         constraints: AllowedConstraints,
         classes: int,
-        horizon: Sequence[Codes],
     ) -> None:
         (asked,) = all_asked(atoms, constraints.asked)
         counted, self._records = dict(asked.counted), atoms.records
@@ -440,7 +434,7 @@ class KeptEntropy(ConditionalEntropy):
         names = [counted.setdefault(value, f"p{len(counted)}") for value in values]
         self._kept = kept_entropy(asked.rules(engine, atoms), names)
         self._formulas = [class_entropy(names)]
-        self._table = CountTable(engine, atoms, asked.attributes, list(counted), horizon)
+        self._table = CountTable(engine, atoms, asked.attributes, list(counted))
 
     def _falls(self, cuts: Cuts, candidates: Sequence[Candidate]) -> Floats:
         now = self._table.state(cuts, self._kept)[None, 1:]

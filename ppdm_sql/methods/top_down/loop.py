@@ -37,9 +37,6 @@ logger = logging.getLogger("ppdm_sql")
 Stopped = Literal["complete", "max-steps", "interrupted"]
 SHORTEST, LONGEST = 16, 1 << 16
 """Disclosures on the first path, and on the longest; a path is twice as long as the last if all came true."""
-HORIZON = 256
-"""Steps of an attribute of many values that tables of counts are made for; twice as many each time that a
-state goes beyond."""
 TIED = 2e-9
 """Share by which a score may differ from another and still count as equal to it."""
 
@@ -141,7 +138,6 @@ class Refinement:
         # Of what is not measured yet only this is known: no state is better than the most general one.
         self._known = [np.tile(root, (size, 1)) for size in sizes]
         self._fresh = [np.zeros(size, dtype=bool) for size in sizes]  # measured in this state
-        self._shrunk = 0, 0  # after how many steps, and after how many surprises
         self._decided: list[tuple[RefinementStep, Floats]] = []
         self._beyond: list[tuple[Candidate, Floats]] = []  # measured in the state that these steps lead to
         self._candidates, self._at_first, self._length, self._broke = 0, 0, SHORTEST, False
@@ -387,22 +383,7 @@ class Refinement:
         opened = ((a, self._open(a, self.state.cuts[a])[0]) for a in attributes)
         return [(a, int(c)) for a, ids in opened for c in ids[~self._fresh[a][ids]]]
 
-    def _shrink(self) -> None:
-        """Let go of what no reachable state tells apart: after each step, of many after every eighth."""
-        steps, remade = len(self.state.steps), self._measure.remade
-        if steps < self._shrunk[0] * 9 // 8 + 1 and remade == self._shrunk[1]:
-            return
-        self._shrunk = steps, remade
-        number = HORIZON << min(remade, 32)
-        reachable = [
-            cut.reachable(alive, number) for cut, alive in zip(self.state.cuts, self._alive, strict=True)
-        ]
-        self._measure.shrink(reachable)
-        if self._gains is not None:
-            self._gains.shrink(reachable)
-
     def _measure_some(self, candidates: Sequence[Candidate]) -> None:
-        self._shrink()
         numbers = self._measure.after(self.state.cuts, self.state.measured, candidates)
         self._learn(candidates, numbers)
 
@@ -445,7 +426,6 @@ class Refinement:
             self._broke = True
             return
         codes = [disclosure.code for disclosure in way]
-        self._shrink()
         numbers, beside = self._measure.path(state.cuts, state.measured, attribute, codes, rivals)
         foretold = (numbers == np.array([disclosure.after for disclosure in way])).all(axis=1)
         sure = _first(~(self._constraints.valid(numbers) & foretold))

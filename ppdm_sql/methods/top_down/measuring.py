@@ -43,7 +43,6 @@ class Measure:
         engine: Where the tables are.
         atoms: The collapsed source.
         constraints: What to measure.
-        horizon: For each attribute, the parts that the first states can tell apart.
         classes: Position of the class attribute, where :meth:`information` tells of it.
         maskings: Of the attributes, where populations are counted.
     """
@@ -60,11 +59,10 @@ class Measure:
         engine: Engine,
         atoms: Atoms,
         constraints: Constraints,
-        horizon: Sequence[Codes],
         classes: int | None = None,
         maskings: Sequence[Masking] = (),
     ) -> None:
-        self._engine, self._atoms, self._horizon, self._classes = engine, atoms, horizon, classes
+        self._engine, self._atoms, self._classes = engine, atoms, classes
         self._maskings, self._constraints, self._lasting = maskings, constraints.all, constraints.lasting
         self._measured: list[Measured] = []
         self._source: dict[int, Floats] = {}
@@ -90,9 +88,7 @@ class Measure:
         from ppdm_sql.methods.top_down.population import POPULATION, population_table
 
         attributes = sorted(constraints[0].attributes)
-        table = population_table(
-            self._engine, self._atoms, self._maskings, attributes, population, self._horizon
-        )
+        table = population_table(self._engine, self._atoms, self._maskings, attributes, population)
         formulas = [item.requirement.formula(ValueCounts(population=POPULATION)) for item in constraints]
         self._measured.append(Measured(table, positions, formulas, []))
         self._add_information(attributes)
@@ -100,7 +96,7 @@ class Measure:
     def _add_information(self, attributes: Sequence[int]) -> None:
         counted: dict[Counted, str] = {}
         information = self._information(counted)
-        table = CountTable(self._engine, self._atoms, attributes, list(counted), self._horizon)
+        table = CountTable(self._engine, self._atoms, attributes, list(counted))
         self._measured.append(Measured(table, [], [], information))
 
     def _information(self, counted: dict[Counted, str]) -> list[Formula]:
@@ -113,7 +109,7 @@ class Measure:
 
     def table(self, attributes: Sequence[int], counted: Sequence[Counted]) -> CountTable:
         """Make what measures the groups of some attributes."""
-        return CountTable(self._engine, self._atoms, attributes, counted, self._horizon)
+        return CountTable(self._engine, self._atoms, attributes, counted)
 
     # -- whole states -----------------------------------------------------------------------------
 
@@ -244,22 +240,12 @@ class Measure:
                 here = [positions[n] for n in lasting]
                 limits = np.array([self._constraints[position].limit for position in here])
                 asked = [formulas[n] for n in lasting]
-                invalid |= table.invalid(cuts, attribute, part, boundaries, asked, known[here], limits)
+                invalid |= table.invalid(cuts, attribute, part, asked, known[here], limits)
         return np.asarray(boundaries[invalid[boundaries]])
 
     def shares_groups(self, attribute: int, other: int) -> bool:
         """Whether a step of one attribute can change the groups that candidates of the other split."""
         return any(attribute in m.table.attributes and other in m.table.attributes for m in self._measured)
-
-    @property
-    def remade(self) -> int:
-        """How often a state went beyond what was expected, so that a table of counts was made anew."""
-        return max(measured.table.remade for measured in self._measured)
-
-    def shrink(self, reachable: Sequence[Codes]) -> None:
-        """Let each table merge what no reachable state tells apart."""
-        for measured in self._measured:
-            measured.table.shrink(reachable)
 
 
 def worst_after(before: Floats, read: Floats, formulas: Sequence[Formula]) -> Floats:

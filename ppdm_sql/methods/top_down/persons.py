@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ppdm_sql.methods.base.arrays import Codes, Floats
-from ppdm_sql.methods.base.code_mapping import recoded
+from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.top_down.constraints import Constraint
 from ppdm_sql.methods.top_down.counts import (
     Counted,
@@ -21,6 +20,7 @@ from ppdm_sql.methods.top_down.counts import (
     GroupsByValue,
     Params,
     by_candidate,
+    coded,
     group_names,
     needed,
     split_by,
@@ -34,46 +34,20 @@ from ppdm_sql.privacy import Formula
 class PersonTable(CountTable):
     """The combinations of each person: ``c<i>, person``, and ``p<j>``, 1 where a record of theirs has it."""
 
-    def _count(self) -> None:
-        held = (f"(c{i} = {code})::UTINYINT AS p{j}" for j, (i, code) in enumerate(self.counted))
-        columns = ", ".join([*(f"c{i}" for i in self.attributes), "person", *held])
-        self._all = f"(SELECT {columns} FROM {self.atoms.table})"
-        self.values, self.codes = {}, {}
-        for i, part in self._horizon.items():
-            _, first, new = np.unique(part, return_index=True, return_inverse=True)
-            self.values[i], self.codes[i] = first, new.ravel()
-        self.table = self.engine.materialize("people", *self._recoded(self._all, self.codes))
-        self.rows = self.engine.size(self.table)
-
-    def _merge(self) -> None:
-        values, codes, merged = dict[int, Codes](), dict[int, Codes](), dict[int, Codes]()
-        for i, before in self.values.items():
-            _, first, new = np.unique(self._horizon[i][before], return_index=True, return_inverse=True)
-            values[i], codes[i], merged[i] = before[first], new.ravel()[self.codes[i]], new.ravel()
-        self._replace(*self._recoded(str(self.table), merged))
-        self.values, self.codes = values, codes
-
-    def _recoded(self, rows: str, codes: dict[int, Codes]) -> tuple[str, Params]:
-        columns, params = list[str](), Params()
-        for i, numbers in codes.items():
-            text, own = recoded(f"c{i}", numbers, f"code{i}", "UINTEGER")
-            columns.append(f"{text} AS c{i}")
-            params |= own
-        return (
-            f"SELECT {', '.join([*columns, 'person', *_most(self.names[1:])])} FROM {rows} GROUP BY ALL",
-            params,
-        )
-
-    def _all_rows(self) -> str:
-        return self._all
+    def _made(self) -> str:
+        held = [f"(c{i} = {code})::UTINYINT" for i, code in self.counted]
+        columns = [*(f"c{i}" for i in self.attributes), "person"]
+        values = [f"max({text}) AS p{j}" for j, text in enumerate(held)]
+        text = f"SELECT {', '.join([*columns, *values])} FROM {self.atoms.table} GROUP BY ALL"
+        return str(self.engine.materialize("people", text))
 
     def source(self, formulas: Sequence[Formula]) -> Floats:
         keys = [f"c{i} AS group{place}" for place, i in enumerate(self.attributes)]
-        return np.array(self.engine.query(state_sql(self._all, keys, formulas), step="detail")[0], np.float64)
+        return np.array(self.engine.query(state_sql(self.rows, keys, formulas), step="detail")[0], np.float64)
 
     def state(self, cuts: Cuts, formulas: Sequence[Formula]) -> Floats:
-        keys, params = self._present(cuts, {})
-        text = state_sql(str(self.table), keys, formulas)
+        keys, params = self._keys(cuts)
+        text = state_sql(self.rows, keys, formulas)
         return np.array(self.engine.query(text, params, step="state")[0], np.float64)
 
     def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
@@ -81,19 +55,17 @@ class PersonTable(CountTable):
         for attribute in dict.fromkeys(attribute for attribute, _ in candidates):
             rows = [row for row, (other, _) in enumerate(candidates) if other == attribute]
             split = split_by(cuts, [candidates[row] for row in rows])
-            keys, params = self._present(cuts, split.parts, grouped=False)
-            parts, own = self._coded(split.parts, "part")
+            keys, params = self._keys(cuts, but=split.parts)
+            parts, own = coded(split.parts, "part")
             write = disclosed_sql if attribute in split.rests else specialized_sql
-            text = write(str(self.table), keys, parts[attribute], formulas)
+            text = write(self.rows, keys, parts[attribute], formulas)
             found = self.engine.query(text, {**params, **own, "candidate": split.owner}, step="after")
             read[rows] = by_candidate(found, len(rows), len(formulas))
         return read
 
-    def _by_value(
-        self, rows: str, keys: Sequence[str], part: str, attribute: int, params: Params, starts: Codes
-    ) -> GroupsByValue:
-        text = by_value_sql(rows, keys, part, f"c{attribute}", self.names)
-        return GroupsByValue(text, group_names(keys), params, starts, lasts=True)
+    def _by_value(self, keys: Sequence[str], part: str, value: str, params: Params) -> GroupsByValue:
+        text = by_value_sql(self.rows, keys, part, value, self.names)
+        return GroupsByValue(text, group_names(keys), params, lasts=True)
 
 
 class PersonMeasure(Measure):
@@ -105,7 +77,7 @@ class PersonMeasure(Measure):
         counted: dict[Counted, str] = {}
         formulas = [formula_of(self._engine, self._atoms, constraint, counted) for constraint in constraints]
         attributes = sorted(constraints[0].attributes)
-        table = PersonTable(self._engine, self._atoms, attributes, list(counted), self._horizon)
+        table = PersonTable(self._engine, self._atoms, attributes, list(counted))
         self._measured.append(Measured(table, positions, formulas, []))
         if self._classes is not None:
             self._add_information(attributes)

@@ -64,10 +64,6 @@ class Beyond:
         nodes, codes = np.moveaxis(np.array(padded, dtype=np.int64).reshape(-1, wide, 2), 2, 0)
         return cls(nodes, codes)
 
-    def told_apart(self, parts: Codes) -> Codes:
-        """Put these codes, each on its own, behind the parts of the source's."""
-        return np.concatenate([parts, parts.max() + 1 + np.arange(len(self.nodes))])
-
 
 class PopulationCut(ClosedCut):
     """A cut as a grouping sees it that counts a population too."""
@@ -107,10 +103,9 @@ class PopulationCounts(CountTable):
         atoms: Atoms,
         attributes: Sequence[int],
         beyond: dict[int, Beyond],
-        horizon: Sequence[Codes],
     ) -> None:
         self._beyond = beyond
-        super().__init__(engine, atoms, attributes, [(len(atoms.coded), 1)], self._told_apart(horizon))
+        super().__init__(engine, atoms, attributes, [(len(atoms.coded), 1)])
 
     def state(self, cuts: Cuts, formulas: Sequence[Formula]) -> Floats:
         return super().state(self._wide(cuts), formulas)
@@ -128,15 +123,9 @@ class PopulationCounts(CountTable):
     ) -> tuple[str, Params]:
         return super()._path(self._wide(cuts), attribute, disclosed, formulas, rivals)
 
-    def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
+    def by_value(self, cuts: Cuts, attribute: int, part: Codes) -> GroupsByValue:
         outside = np.full(len(self._beyond[attribute].nodes), -1)  # in no interval
-        return super().by_value(self._wide(cuts), attribute, np.concatenate([part, outside]), boundaries)
-
-    def shrink(self, horizon: Sequence[Codes]) -> None:
-        super().shrink(self._told_apart(horizon))
-
-    def _told_apart(self, horizon: Sequence[Codes]) -> list[Codes]:
-        return [self._beyond[i].told_apart(h) if i in self._beyond else h for i, h in enumerate(horizon)]
+        return super().by_value(self._wide(cuts), attribute, np.concatenate([part, outside]))
 
     def _wide(self, cuts: Cuts) -> Cuts:
         beyond = self._beyond
@@ -152,7 +141,6 @@ def population_table(
     maskings: Sequence[Masking],
     attributes: Sequence[int],
     population: PopulationTable,
-    horizon: Sequence[Codes],
 ) -> PopulationCounts:
     """Read a population, and make what counts it by some attributes.
 
@@ -182,7 +170,7 @@ def population_table(
     )
     table = engine.materialize("with_population", both, params)
     stacked = replace(atoms, table=table, coded=tuple(coded), records=atoms.records + found.records)
-    return PopulationCounts(engine, stacked, attributes, beyond, horizon)
+    return PopulationCounts(engine, stacked, attributes, beyond)
 
 
 def _collapsed(engine: Engine, population: PopulationTable, wanted: Sequence[tuple[Column, bool]]) -> Atoms:

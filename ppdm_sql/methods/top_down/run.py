@@ -27,7 +27,7 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.types import Kind, kind_of, type_title
 from ppdm_sql.engine.watching import SignalHandler, catch_up
 from ppdm_sql.errors import InvalidOption, said
-from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
+from ppdm_sql.methods.base.arrays import Counts, Floats
 from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, Output, released_rows
 from ppdm_sql.methods.base.run import Run
@@ -38,7 +38,7 @@ from ppdm_sql.methods.top_down.cuts import CERTAINTY, Cut
 from ppdm_sql.methods.top_down.gains import ConditionalEntropy
 from ppdm_sql.methods.top_down.kept_records import kept_records
 from ppdm_sql.methods.top_down.left_out import Allowance, AllowedConstraints
-from ppdm_sql.methods.top_down.loop import HORIZON, Refinement, State
+from ppdm_sql.methods.top_down.loop import Refinement, State
 from ppdm_sql.methods.top_down.maskings import Fixed, Generalization, Intervals, Masking
 from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.methods.top_down.outcome import (
@@ -268,22 +268,17 @@ class RefinementRun(Run[State]):
 
     def measured_by(self, classes: int | None) -> Measure:
         """Choose what measures the states; with the position of the class it also measures information."""
-        engine, atoms, horizon = self.engine, self.atoms, self.horizon
+        engine, atoms = self.engine, self.atoms
         if isinstance(self.constraints, AllowedConstraints):
             from ppdm_sql.methods.top_down.left_out_measure import allowed_measure
 
-            return allowed_measure(engine, atoms, self.constraints, horizon, classes)
-        of = engine, atoms, self.constraints, horizon, classes, self.maskings
+            return allowed_measure(engine, atoms, self.constraints, classes)
+        of = engine, atoms, self.constraints, classes, self.maskings
         if self.counts_persons:
             from ppdm_sql.methods.top_down.persons import PersonMeasure
 
             return PersonMeasure(*of)
         return Measure(*of)
-
-    @cached_property
-    def horizon(self) -> list[Codes]:
-        """For each attribute, the parts that the first states can tell apart."""
-        return [masking.top.reachable(np.ones(masking.ids, dtype=bool), HORIZON) for masking in self.maskings]
 
     @property
     def classes(self) -> int | None:

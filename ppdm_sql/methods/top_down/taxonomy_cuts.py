@@ -145,15 +145,6 @@ class TaxonomyCut(Cut):
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
         return candidate, self.tree.children[candidate]
 
-    def reachable(self, alive: NDArray[np.bool_], number: int) -> Codes:
-        shown = self.shown.copy()  # every node still alive is specialized, from those shown down
-        waiting = np.unique(shown).tolist()
-        for node in waiting:
-            if alive[node] and self.tree.beneficial[node]:
-                self._open(shown, node)
-                waiting.extend(self.tree.children[node])
-        return _numbered(shown)
-
 
 def _numbered(nodes: Codes) -> Codes:
     return np.asarray(np.unique(nodes, return_inverse=True)[1].ravel())

@@ -20,7 +20,6 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.methods.base.arrays import Codes, Floats
-from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.base.released_rows import Params
 from ppdm_sql.methods.top_down.constraints import Constraints
@@ -30,6 +29,7 @@ from ppdm_sql.methods.top_down.counts import (
     GroupsByValue,
     after_sql,
     by_candidate,
+    coded,
     needed,
     split_by,
     totals,
@@ -119,24 +119,22 @@ class LeafTable(CountTable):
         leaves: Leaves,
     ) -> None:
         self.leaves = leaves
-        super().__init__(
-            engine, records, attributes, counted, [np.arange(item.size) for item in records.coded]
-        )
+        super().__init__(engine, records, attributes, counted)
         self._read: dict[object, Floats] = {}
 
-    def _count(self) -> None:
-        self.values = {i: np.arange(self.atoms.coded[i].size) for i in self.attributes}
-        self.codes, self.rows = self.values, self.atoms.records
-        self._held = {"n": "1"} | {
-            f"p{j}": f"(c{i} = {code})::INTEGER" for j, (i, code) in enumerate(self.counted)
-        }
+    def _made(self) -> str:
+        return ""
 
-    def _all_rows(self) -> str:
+    @property
+    def _records(self) -> str:
         own = [f"c{i}" for i in self.attributes if self.atoms.coded[i].size]  # none of the partner's
-        columns = ", ".join(
-            ["leaf AS group0", *own, *(f"{text} AS {name}" for name, text in self._held.items())]
-        )
+        held = [f"{text} AS {name}" for name, text in self._held.items()]
+        columns = ", ".join(["leaf AS group0", *own, *held])
         return f"(SELECT {columns} FROM {self.leaves.table} POSITIONAL JOIN {self.atoms.table})"
+
+    @property
+    def _held(self) -> dict[str, str]:
+        return {"n": "1"} | {f"p{j}": f"(c{i} = {code})::INTEGER" for j, (i, code) in enumerate(self.counted)}
 
     def source(self, formulas: Sequence[Formula]) -> Floats:
         # One party cannot know what the joined source would show.
@@ -151,19 +149,16 @@ class LeafTable(CountTable):
 
     def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
         split = split_by(cuts, candidates)
-        parts, params = self._coded(split.parts, "part")
+        parts, params = coded(split.parts, "part")
         asked = {i: (part, i in split.rests) for i, part in parts.items()}
-        text = after_sql(self._all_rows(), ["group0"], asked, formulas)
+        text = after_sql(self._records, ["group0"], asked, formulas)
         rows = self.engine.query(text, {**params, "candidate": split.owner}, step="after")
         return by_candidate(rows, len(candidates), len(formulas))
 
-    def by_value(self, cuts: Cuts, attribute: int, part: Codes, boundaries: Codes) -> GroupsByValue:
-        text, params = recoded(f"c{attribute}", part, "part", "INTEGER")
-        starts = self.values[attribute]
-        return self._by_value(self._all_rows(), ["group0"], text, attribute, params, starts)
-
-    def shrink(self, horizon: Sequence[Codes]) -> None:
-        pass  # nothing is merged
+    def by_value(self, cuts: Cuts, attribute: int, part: Codes) -> GroupsByValue:
+        self.rows = self._records
+        texts, params = coded({attribute: part}, "part")
+        return self._by_value(["group0"], texts[attribute], f"c{attribute}", params)
 
 
 class LeafMeasure(Measure):
@@ -173,7 +168,7 @@ class LeafMeasure(Measure):
 
     def __init__(self, engine: Engine, records: Atoms, constraints: Constraints, classes: int) -> None:
         self._leaves: dict[tuple[int, ...], Leaves] = {}
-        super().__init__(engine, records, constraints, (), classes)
+        super().__init__(engine, records, constraints, classes)
 
     def table(self, attributes: Sequence[int], counted: Sequence[Counted]) -> CountTable:
         """Make what measures the groups of some attributes, on leaves that equal ones share."""
