@@ -50,8 +50,10 @@ class Fuse(logging.Handler):
                 os.kill(os.getpid(), signal.SIGKILL)
 
 class Pause(ppdm_sql.progress.SilentProgress):
+    paused = False
     def update(self, **measures):
-        if measures["step"] == pause_at:
+        if 0 < pause_at <= measures["step"] and not Pause.paused:
+            Pause.paused = True
             print("paused", flush=True)
             sys.stdin.readline()
 

@@ -21,15 +21,11 @@ def loaded(
 
 @contextlib.contextmanager
 def large_tables_begin_at_one_row() -> Iterator[None]:
-    """Have every small table go through what is meant for large ones: SQL, merging, projecting, wide keys."""
-    groupings, loop = "ppdm_sql.methods.top_down.groupings", "ppdm_sql.methods.top_down.loop"
+    """Have every small table go through what is meant for large ones: short paths, several keys, packing."""
     with (
-        mock.patch.multiple(groupings, WORTH_SHRINKING=0, WORTH_PROJECTING=0, SHRINK_BELOW=1),
-        mock.patch.multiple(groupings, KEY_BITS=3),
-        mock.patch.multiple("ppdm_sql.methods.top_down.measuring", MOST_PROTECTED=1),
-        mock.patch.multiple("ppdm_sql.methods.base.released_rows", WORTH_PACKING=0),
-        mock.patch.multiple(loop, AHEAD=0, SHORTEST=2, LONGEST=2, NARROWEST=1, FEW=1, WIDEST=1),
-        mock.patch.multiple(loop, MANY=1, FIRST=1, MORE=2),
-        mock.patch.multiple("ppdm_sql.methods.top_down.disclosure_order", FRONT=1, WIDER=2, SOON=0),
+        mock.patch("ppdm_sql.methods.top_down.counts.KEY_BITS", 3),
+        mock.patch("ppdm_sql.methods.top_down.measuring.MOST_PROTECTED", 1),
+        mock.patch("ppdm_sql.methods.base.released_rows.WORTH_PACKING", 0),
+        mock.patch.multiple("ppdm_sql.methods.top_down.loop", SHORTEST=2, LONGEST=2),
     ):
         yield

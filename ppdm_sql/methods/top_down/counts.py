@@ -198,7 +198,7 @@ def coded(split: Mapping[int, Codes], name: str) -> tuple[dict[int, str], Params
 
 
 @dataclass(frozen=True)
-class Split:
+class CandidateParts:
     """The parts that candidates make, numbered.
 
     Args:
@@ -213,7 +213,7 @@ class Split:
     rests: set[int]
 
 
-def split_by(cuts: Cuts, candidates: Sequence[Candidate]) -> Split:
+def split_by(cuts: Cuts, candidates: Sequence[Candidate]) -> CandidateParts:
     """Number the parts that candidates make."""
     parts, owner, rests = dict[int, Codes](), list[int](), set[int]()
     for number, (attribute, candidate) in enumerate(candidates):
@@ -226,7 +226,7 @@ def split_by(cuts: Cuts, candidates: Sequence[Candidate]) -> Split:
         for codes in cut.split(candidate):
             parts[attribute][codes] = len(owner)
             owner.append(number)
-    return Split(parts, owner, rests)
+    return CandidateParts(parts, owner, rests)
 
 
 def by_candidate(rows: Sequence[Sequence[float]], candidates: int, formulas: int) -> Floats:
@@ -253,6 +253,16 @@ def count_table_sql(atoms: Table, attributes: Sequence[int], counted: Sequence[C
     Example:
         >>> from ppdm_sql.engine.statements import formatted
         >>> print(formatted(count_table_sql(Table("atoms"), [0, 1], [(3, 1)])))
+        SELECT
+          c0,
+          c1,
+          CAST(SUM(n) AS BIGINT) AS n,
+          CAST(COALESCE(SUM(n) FILTER(WHERE
+            c3 = 1), 0) AS BIGINT) AS p0
+        FROM "atoms"
+        GROUP BY
+          c0,
+          c1
     """
     counts = ["sum(n)::BIGINT AS n"]
     for j, (column, code) in enumerate(counted):
@@ -343,11 +353,20 @@ def after_sql(
         >>> print(formatted(after_sql("counts", ["0 AS group0"], parts, [smallest])))
         WITH coded AS MATERIALIZED (
           SELECT
-            0 AS group0,
-            $part0[c0 + 1] AS part0,
-            $part1[c1 + 1] AS part1,
+            group0,
+            part0,
+            part1,
             CAST(SUM(n) AS BIGINT) AS n
-          FROM counts
+          FROM (
+            SELECT
+              0 AS group0,
+              $part0[c0 + 1] AS part0,
+              $part1[c1 + 1] AS part1,
+              n
+            FROM counts
+          )
+          WHERE
+            part0 >= 0 OR part1 >= -1
           GROUP BY ALL
         )
         SELECT

@@ -31,7 +31,7 @@ from ppdm_sql.methods.top_down.counts import (
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, refined
 from ppdm_sql.methods.top_down.gains import ConditionalEntropy, class_entropy, repeatable
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints, ClassRule, broken
-from ppdm_sql.methods.top_down.measuring import Measure, Measured, worst_after
+from ppdm_sql.methods.top_down.measuring import Measure, MeasuredTable, worst_after
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, total_entropy
 from ppdm_sql.privacy import Counts, Formula, ValueCounts
 from ppdm_sql.privacy.formula import Columns
@@ -175,7 +175,7 @@ class AllowedMeasure(Measure):
             counted = dict(asked.counted)
             information, formulas = self._information(counted), kept_formulas(asked.rules(engine, atoms))
             table = CountTable(engine, atoms, asked.attributes, list(counted))
-            self._measured.append(Measured(table, list(asked.positions), formulas, information))
+            self._measured.append(MeasuredTable(table, list(asked.positions), formulas, information))
 
     def _whole(self, cuts: Cuts | None) -> Floats:
         numbers = np.zeros((1, len(self._constraints)))

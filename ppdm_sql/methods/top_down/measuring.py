@@ -27,7 +27,7 @@ SQUARED_SIZE = Formula("sum", ("n",), lambda c: f"{c['n']}::DOUBLE * {c['n']}")
 """The discernibility of a table: the sum of squared class sizes (Bayardo, Agrawal 2005)."""
 
 
-class Measured(NamedTuple):
+class MeasuredTable(NamedTuple):
     """A table of counts, the positions of the constraints that it measures, their formulas, and others'."""
 
     table: CountTable
@@ -64,7 +64,7 @@ class Measure:
     ) -> None:
         self._engine, self._atoms, self._classes = engine, atoms, classes
         self._maskings, self._constraints, self._lasting = maskings, constraints.all, constraints.lasting
-        self._measured: list[Measured] = []
+        self._measured: list[MeasuredTable] = []
         self._source: dict[int, Floats] = {}
         for positions in _groups(constraints.all):
             some = [constraints.all[position] for position in positions]
@@ -79,7 +79,7 @@ class Measure:
         formulas = [formula_of(self._engine, self._atoms, constraint, counted) for constraint in constraints]
         information = self._information(counted)
         table = self.table(sorted(constraints[0].attributes), list(counted))
-        self._measured.append(Measured(table, positions, formulas, information))
+        self._measured.append(MeasuredTable(table, positions, formulas, information))
 
     def _add_population(
         self, constraints: Sequence[Constraint], positions: list[int], population: PopulationTable
@@ -90,14 +90,14 @@ class Measure:
         attributes = sorted(constraints[0].attributes)
         table = population_table(self._engine, self._atoms, self._maskings, attributes, population)
         formulas = [item.requirement.formula(ValueCounts(population=POPULATION)) for item in constraints]
-        self._measured.append(Measured(table, positions, formulas, []))
+        self._measured.append(MeasuredTable(table, positions, formulas, []))
         self._add_information(attributes)
 
     def _add_information(self, attributes: Sequence[int]) -> None:
         counted: dict[Counted, str] = {}
         information = self._information(counted)
         table = CountTable(self._engine, self._atoms, attributes, list(counted))
-        self._measured.append(Measured(table, [], [], information))
+        self._measured.append(MeasuredTable(table, [], [], information))
 
     def _information(self, counted: dict[Counted, str]) -> list[Formula]:
         """Give what is told of groups, and add what it counts."""
@@ -175,7 +175,7 @@ class Measure:
         return numbers
 
     def _after(
-        self, measured: Measured, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]
+        self, measured: MeasuredTable, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]
     ) -> Floats:
         read = measured.table.after(cuts, candidates, measured.formulas)
         return worst_after(known, read, measured.formulas)

@@ -27,7 +27,7 @@ from ppdm_sql.methods.top_down.counts import (
     totals,
 )
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, refined
-from ppdm_sql.methods.top_down.measuring import Measure, Measured, formula_of, worst_after
+from ppdm_sql.methods.top_down.measuring import Measure, MeasuredTable, formula_of, worst_after
 from ppdm_sql.privacy import Formula
 
 
@@ -78,12 +78,12 @@ class PersonMeasure(Measure):
         formulas = [formula_of(self._engine, self._atoms, constraint, counted) for constraint in constraints]
         attributes = sorted(constraints[0].attributes)
         table = PersonTable(self._engine, self._atoms, attributes, list(counted))
-        self._measured.append(Measured(table, positions, formulas, []))
+        self._measured.append(MeasuredTable(table, positions, formulas, []))
         if self._classes is not None:
             self._add_information(attributes)
 
     def _after(
-        self, measured: Measured, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]
+        self, measured: MeasuredTable, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]
     ) -> Floats:
         table, positions, formulas, _ = measured
         lasting = self._lasting[positions]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 from typing import Any, get_args
-from unittest import mock
 
 import duckdb
 import numpy as np
@@ -14,18 +13,16 @@ from cases import expected, released
 from cases_tds import TdsCase, generalize
 from oracle import Crowd, Source, Template
 from oracle_tds import Closeness, Diversity, Growing, Method, Rule
-from ppdm_sql.methods.top_down.boundaries import GroupsByValue, invalid_boundaries
 from runs import loaded
 
 import ppdm_sql
 from ppdm_sql.engine import Engine
-from ppdm_sql.methods.base.arrays import Codes
 from ppdm_sql.methods.base.collapse import collapse, counts_by_class
 from ppdm_sql.methods.top_down.constraints import Constraints, constraints_of
 from ppdm_sql.methods.top_down.cuts import Cuts
 from ppdm_sql.methods.top_down.maskings import Intervals
-from ppdm_sql.methods.top_down.measuring import GroupingMeasure
-from ppdm_sql.privacy import ValueCounts, parse
+from ppdm_sql.methods.top_down.measuring import Measure
+from ppdm_sql.privacy import parse
 
 BOTH = pytest.mark.parametrize("method", get_args(Method))
 
@@ -124,8 +121,7 @@ def test_a_run_over_many_boundaries_takes_the_oracles_steps(
     case = drawn(seed, method, rules)
     history = case.oracle().run()
     assert not history.ambiguous
-    few = mock.patch.multiple("ppdm_sql.methods.top_down.interval_cuts", FEW=1 if seed else 256, HORIZON=2)
-    with loaded(case) as connection, few:
+    with loaded(case) as connection:
         release = generalize(connection, case)
         found = [(step.attribute, step.parent, tuple(step.children)) for step in release.steps()]
         assert found == [(step.attribute, step.parent, step.children) for step in history.steps]
@@ -147,9 +143,8 @@ DEMANDS = [
 ]
 
 
-@pytest.mark.parametrize("merged", [False, True])
 @pytest.mark.parametrize("demand", DEMANDS)
-def test_boundaries_found_invalid_together_are_those_found_so_one_by_one(demand: str, merged: bool) -> None:
+def test_boundaries_found_invalid_together_are_those_found_so_one_by_one(demand: str) -> None:
     case = drawn(7, "tds", (Crowd(1, ("x", "y")),), records=600)
     with loaded(case) as connection:
         engine = Engine(connection)
@@ -160,12 +155,10 @@ def test_boundaries_found_invalid_together_are_those_found_so_one_by_one(demand:
         counts = counts_by_class(engine, atoms, range(2), 3)
         tops = [Intervals(atoms.coded[i], counts[i], "*", least=0).top for i in range(2)]
         constraints = Constraints(constraints_of(engine, atoms, [parse(demand)]), 2)
-        one = [np.zeros(len(c), dtype=np.int64) for c in counts.values()]
-        horizon: list[Codes] = one if merged else [np.arange(len(c)) for c in counts.values()]
-        measure = GroupingMeasure(engine, atoms, constraints, horizon, 3)
+        measure = Measure(engine, atoms, constraints, 3)
         null = len(counts[0]) - 1
         cuts: Cuts = (tops[0].refine(null).refine(8), tops[1])
-        (known,) = measure.chain([cuts])
+        known = measure.state(cuts)
         assert constraints.valid(known)
         for attribute, cut in enumerate(cuts):
             inside = 1 + np.flatnonzero(cut.parts[1:] == cut.parts[:-1])
@@ -174,32 +167,3 @@ def test_boundaries_found_invalid_together_are_those_found_so_one_by_one(demand:
             found = measure.invalid_boundaries(cuts, known, attribute, cut.parts, inside)
             assert found.tolist() == wanted.tolist()
             assert attribute == 0 or 0 < len(wanted) < len(inside), "the demand decides nothing here"
-
-
-@pytest.mark.parametrize("lasts", [False, True])
-@pytest.mark.parametrize("least", [1, 2, 3, 7])
-def test_the_ends_of_groups_tell_the_boundaries_that_sums_over_all_values_tell(
-    least: int, lasts: bool
-) -> None:
-    rnd = random.Random(least)
-    smallest = [parse(f"k >= {least} on x").formula(ValueCounts())]
-    with duckdb.connect() as connection:
-        engine = Engine(connection)
-        connection.execute("CREATE TABLE r (g BIGINT, part INTEGER, code USMALLINT, n BIGINT, last_n BIGINT)")
-        for _ in range(20):
-            rows = [(rnd.randrange(3), rnd.randrange(7), rnd.choice((1, 1, 2, 9))) for _ in range(30)]
-            rows += [(g, 5, least) for g in range(3)]  # no group is too small as it is
-            # several rows of one value, and where persons are counted, values at which none of them begins
-            events = [(g, code // 4 - 1, code, n, 0 if lasts else n) for g, code, n in rows]
-            if lasts:
-                events += [
-                    (g, code // 4 - 1, rnd.randrange(code, code // 4 * 4 + 4), 0, n) for g, code, n in rows
-                ]
-            connection.execute("DELETE FROM r")
-            connection.executemany("INSERT INTO r VALUES (?, ?, ?, ?, ?)", events)
-            groups = GroupsByValue("SELECT * FROM r", ["g"], {}, np.arange(8), lasts=lasts)
-            of = engine, groups, smallest, np.array([9.0]), np.array([float(least)]), 8
-            found = invalid_boundaries(*of)
-            with mock.patch("ppdm_sql.methods.top_down.boundaries.MOST_ENDS", 0):
-                assert found.tolist() == invalid_boundaries(*of).tolist()
-            assert not found[:5].any(), "what is in no interval was asked about"

@@ -8,12 +8,12 @@ from unittest import mock
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
-from ppdm_sql.methods.top_down.conditional_entropy import ConditionalEntropy
-from ppdm_sql.methods.top_down.groupings import CountedGrouping
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.methods.base.arrays import Codes, Floats
+from ppdm_sql.methods.base.arrays import Floats
+from ppdm_sql.methods.top_down.counts import CountTable
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
+from ppdm_sql.methods.top_down.gains import ConditionalEntropy
 from ppdm_sql.methods.top_down.generalize import generalize
 from ppdm_sql.methods.top_down.request import GeneralizeRequest
 from ppdm_sql.privacy import Formula
@@ -22,10 +22,10 @@ from ppdm_sql.progress import SilentProgress
 
 def test_a_gain_is_measured_once_a_state_though_boundaries_fall_in_it() -> None:
     asked: list[tuple[bytes, Candidate]] = []
-    measured = CountedGrouping.after
+    measured = CountTable.after
 
     def recorded(
-        self: CountedGrouping, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
+        self: CountTable, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
     ) -> NDArray[np.float64]:
         if formulas[0].total == "sum":
             state = b"|".join(cut.parts.tobytes() for cut in cuts)
@@ -41,23 +41,23 @@ def test_a_gain_is_measured_once_a_state_though_boundaries_fall_in_it() -> None:
             into="r", require=["k >= 6 on Age, Hours"], class_column="Class", method="hce-tdr",
             condition=["Shift"],
         )  # fmt: skip
-        with mock.patch.object(CountedGrouping, "after", recorded):
+        with mock.patch.object(CountTable, "after", recorded):
             generalize(Engine(connection), "people", request, SilentProgress())
     assert len(asked) > 3
     assert len(asked) == len(set(asked))
 
 
 def test_gains_of_all_columns_measured_together_are_those_measured_column_by_column() -> None:
-    measured = CountedGrouping.after
+    measured = CountTable.after
 
     def by_column(
-        self: CountedGrouping, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
+        self: CountTable, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]
     ) -> NDArray[np.float64]:
         found = [measured(self, cuts, [candidate], formulas) for candidate in candidates]
         return np.concatenate(found)
 
     together = gains()
-    with mock.patch.object(CountedGrouping, "after", by_column):
+    with mock.patch.object(CountTable, "after", by_column):
         expected = gains()
     assert len(together) > 30
     assert together == expected
@@ -68,11 +68,10 @@ def gains() -> dict[tuple[bytes, Candidate], float]:
     found = dict[tuple[bytes, Candidate], float]()
     measured = ConditionalEntropy.of
 
-    def recorded(self: ConditionalEntropy, cuts: Cuts, candidates: Sequence[Codes]) -> Sequence[Floats]:
+    def recorded(self: ConditionalEntropy, cuts: Cuts, candidates: Sequence[Candidate]) -> Floats:
         gained = measured(self, cuts, candidates)
         state = b"|".join(cut.parts.tobytes() for cut in cuts)
-        for attribute, (ids, each) in enumerate(zip(candidates, gained, strict=True)):
-            found.update(zip([(state, (attribute, int(c))) for c in ids], each.tolist(), strict=True))
+        found.update(zip([(state, candidate) for candidate in candidates], gained.tolist(), strict=True))
         return gained
 
     with duckdb.connect(config={"threads": 1}) as connection:

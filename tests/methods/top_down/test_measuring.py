@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from unittest import mock
 
 import duckdb
 import numpy as np
@@ -11,12 +10,11 @@ import pytest
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.examples import creation
-from ppdm_sql.methods.base.arrays import Codes
 from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class
 from ppdm_sql.methods.top_down.constraints import Constraints, constraints_of
 from ppdm_sql.methods.top_down.cuts import Cuts
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
-from ppdm_sql.methods.top_down.measuring import GroupingMeasure
+from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.privacy import parse
 from ppdm_sql.taxonomy.matching import leaf_codes
 from ppdm_sql.taxonomy.model import Taxonomy
@@ -66,10 +64,6 @@ def recodings_of(engine: Engine, atoms: Atoms) -> list[Masking]:
     ]
 
 
-def horizon(recodings: list[Masking]) -> list[Codes]:
-    return [r.top.reachable(np.ones(r.ids, dtype=bool)) for r in recodings]
-
-
 def refined(cuts: Cuts, attribute: int, candidate: int) -> Cuts:
     return (*cuts[:attribute], cuts[attribute].refine(candidate), *cuts[attribute + 1 :])
 
@@ -83,32 +77,44 @@ def states(cuts: Cuts) -> list[Cuts]:
     return found
 
 
-@pytest.mark.parametrize("limit", [64, 1])
-def test_candidates_measure_as_the_states_that_they_lead_to(engine: Engine, limit: int) -> None:
-    with (
-        mock.patch("ppdm_sql.methods.top_down.interval_cuts.HORIZON", limit),
-        mock.patch("ppdm_sql.methods.top_down.interval_cuts.FEW", 0 if limit == 1 else 256),
-    ):
-        atoms = atoms_of(engine)
-        recodings = recodings_of(engine, atoms)
-        gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in EVERY_KIND]), 3)
-        measure = GroupingMeasure(engine, atoms, gauges, horizon(recodings), classes=3)
-        for state in states(tuple(recoding.top for recoding in recodings)):
-            candidates = [(a, int(c)) for a, cut in enumerate(state) for c in cut.candidates]
-            (known,) = measure.chain([state])
-            after = measure.chain([refined(state, a, c) for a, c in candidates])
-            assert len(candidates) > 3
-            assert measure.after(state, known, candidates) == pytest.approx(after)
-
-
-def test_a_path_measures_as_brute_force_does(engine: Engine) -> None:
+def test_candidates_measure_as_the_states_that_they_lead_to(engine: Engine) -> None:
     atoms = atoms_of(engine)
     recodings = recodings_of(engine, atoms)
     gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in EVERY_KIND]), 3)
-    measure = GroupingMeasure(engine, atoms, gauges, horizon(recodings), classes=3)
+    measure = Measure(engine, atoms, gauges, classes=3)
+    for state in states(tuple(recoding.top for recoding in recodings)):
+        candidates = [(a, int(c)) for a, cut in enumerate(state) for c in cut.candidates]
+        after = [measure.state(refined(state, a, c)) for a, c in candidates]
+        assert len(candidates) > 3
+        assert measure.after(state, measure.state(state), candidates) == pytest.approx(np.array(after))
+
+
+def test_states_measure_as_brute_force_does(engine: Engine) -> None:
+    atoms = atoms_of(engine)
+    recodings = recodings_of(engine, atoms)
+    gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in EVERY_KIND]), 3)
+    measure = Measure(engine, atoms, gauges, classes=3)
     for cuts in states(tuple(recoding.top for recoding in recodings)):
-        (found,) = measure.chain([cuts])
+        found = measure.state(cuts)
         assert [round(float(x), 9) for x in found] == [round(x, 9) for x in brute_force(engine, atoms, cuts)]
+
+
+def test_a_path_measures_as_the_states_on_it_and_those_after_rivals(engine: Engine) -> None:
+    atoms = atoms_of(engine)
+    recodings = recodings_of(engine, atoms)
+    gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in EVERY_KIND]), 3)
+    measure = Measure(engine, atoms, gauges, classes=3)
+    for cuts in states(tuple(recoding.top for recoding in recodings)):
+        rivals = [(a, int(c)) for a in (1, 2) for c in cuts[a].candidates]
+        known = measure.state(cuts)
+        after = measure.after(cuts, known, rivals)
+        pairs = list(zip(rivals, after, strict=True))
+        found, beside = measure.path(cuts, known, 0, [1, 0], pairs)
+        for place in range(2):
+            cuts = refined(cuts, 0, [1, 0][place])
+            assert found[place] == pytest.approx(measure.state(cuts))
+            wanted = np.array([measure.state(refined(cuts, a, c)) for a, c in rivals])
+            assert beside[:, place] == pytest.approx(wanted)
 
 
 def brute_force(engine: Engine, atoms: Atoms, cuts: Cuts) -> list[float]:

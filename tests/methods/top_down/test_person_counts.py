@@ -6,19 +6,17 @@ import math
 import random
 from collections import defaultdict
 from fractions import Fraction
-from unittest import mock
 
 import duckdb
 import numpy as np
 import pytest
-from ppdm_sql.methods.top_down.person_counts import PersonMeasure, refined
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.methods.base.arrays import Codes
 from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class
 from ppdm_sql.methods.top_down.constraints import Constraints, constraints_of
-from ppdm_sql.methods.top_down.cuts import Cuts
+from ppdm_sql.methods.top_down.cuts import Cuts, refined
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
+from ppdm_sql.methods.top_down.persons import PersonMeasure
 from ppdm_sql.privacy import parse
 from ppdm_sql.taxonomy.matching import leaf_codes
 from ppdm_sql.taxonomy.model import Taxonomy
@@ -74,10 +72,6 @@ def maskings_of(engine: Engine, atoms: Atoms) -> list[Masking]:
         Generalization(place, counts[1], PLACES, leaves),
         Intervals(age, counts[2], "*"),
     ]
-
-
-def horizon(maskings: list[Masking]) -> list[Codes]:
-    return [masking.top.reachable(np.ones(masking.ids, dtype=bool)) for masking in maskings]
 
 
 def path(cuts: Cuts, draw: random.Random) -> list[Cuts]:
@@ -162,9 +156,9 @@ def test_states_and_candidates_measure_as_brute_force_does(seed: int) -> None:
     atoms = atoms_of(engine)
     maskings = maskings_of(engine, atoms)
     gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in ASKED]), 3, persons=True)
-    measure = PersonMeasure(engine, atoms, gauges, horizon(maskings), classes=5)
+    measure = PersonMeasure(engine, atoms, gauges, classes=5)
     for cuts in path(tuple(masking.top for masking in maskings), random.Random(seed)):
-        (known,) = measure.chain([cuts])
+        known = measure.state(cuts)
         assert known.tolist() == pytest.approx([float(n) for n in brute_force(engine, atoms, cuts)])
         candidates = [(a, int(c)) for a, cut in enumerate(cuts) for c in cut.candidates]
         if candidates:
@@ -172,28 +166,12 @@ def test_states_and_candidates_measure_as_brute_force_does(seed: int) -> None:
             assert measure.after(cuts, known, candidates).tolist() == [pytest.approx(row) for row in wanted]
 
 
-def test_merged_tables_measure_the_same() -> None:
-    engine = engine_with(8)
-    atoms = atoms_of(engine)
-    maskings = maskings_of(engine, atoms)
-    gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in ASKED]), 3, persons=True)
-    always = {"WORTH_SHRINKING": 0, "SHRINK_BELOW": 9.0, "MOST_COMBINATIONS": 10**9}
-    with mock.patch.multiple("ppdm_sql.methods.top_down.groupings", **always):
-        measure = PersonMeasure(engine, atoms, gauges, horizon(maskings), classes=5)
-        for cuts in path(tuple(masking.top for masking in maskings), random.Random(8)):
-            alive = [np.ones(masking.ids, dtype=bool) for masking in maskings]
-            measure.shrink([cut.reachable(some) for cut, some in zip(cuts, alive, strict=True)])
-            (known,) = measure.chain([cuts])
-            assert known.tolist() == pytest.approx([float(n) for n in brute_force(engine, atoms, cuts)])
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_source_measures_as_brute_force_does(seed: int) -> None:
     engine = engine_with(seed)
     atoms = atoms_of(engine)
-    maskings = maskings_of(engine, atoms)
     gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in ASKED]), 3, persons=True)
-    found = PersonMeasure(engine, atoms, gauges, horizon(maskings)).detail()
+    found = PersonMeasure(engine, atoms, gauges).detail()
 
     class Whole:
         def __init__(self, size: int) -> None:
@@ -204,8 +182,7 @@ def test_the_source_measures_as_brute_force_does(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("merged", [False, True])
-def test_boundaries_that_break_a_limit_are_those_of_brute_force(seed: int, merged: bool) -> None:
+def test_boundaries_that_break_a_limit_are_those_of_brute_force(seed: int) -> None:
     engine = engine_with(seed)
     atoms = atoms_of(engine)
     maskings = maskings_of(engine, atoms)
@@ -216,18 +193,17 @@ def test_boundaries_that_break_a_limit_are_those_of_brute_force(seed: int, merge
     ]
     for text in asked:
         gauges = Constraints(constraints_of(engine, atoms, [parse(text)]), 3, persons=True)
-        one = [np.zeros(len(masking.counts), dtype=np.int64) for masking in maskings]
-        measure = PersonMeasure(engine, atoms, gauges, one if merged else horizon(maskings))
+        measure = PersonMeasure(engine, atoms, gauges)
         cuts = tuple(masking.top for masking in maskings)
         cuts = refined(cuts, (1, int(cuts[1].candidates[0])))
-        (known,) = measure.chain([cuts])
+        known = measure.state(cuts)
         part = cuts[2].parts
         inside = 1 + np.flatnonzero(part[1:] == part[:-1])
         found = set(measure.invalid_boundaries(cuts, known, 2, part, inside).tolist())
         wanted = set()
         for boundary in inside.tolist():
             halves = refined(cuts, (2, boundary))
-            (numbers,) = measure.chain([halves])
+            numbers = measure.state(halves)
             assert halves[2].parts.max() == 1
             if not gauges.valid(numbers):
                 wanted.add(boundary)

@@ -13,8 +13,6 @@ from ppdm_sql.privacy import ValueCounts, parse
 GOLDEN = Path(__file__).parent / "golden" / "leaves.sql"
 CONFIDENCE = parse("Job -> Bankruptcy = Discharged <= 50%").formula(ValueCounts(["p0"]))
 COUNTS = ["count(*) AS n", "count(*) FILTER (c3 = 1) AS p0"]
-JOINED = "leaves POSITIONAL JOIN records"
-PART = "$part[c0 + 1]"
 
 
 def test_the_statements_over_leaves() -> None:
@@ -23,7 +21,5 @@ def test_the_statements_over_leaves() -> None:
     statements = [
         leaves.split_sql(*tables, "$child[c0 + 1]", 2, 80),
         leaves.leaves_sql(*tables, ", ".join(COUNTS), ["max(p0 / nullif(n, 0))"]),
-        leaves.disclosures_sql(JOINED, PART, [CONFIDENCE], COUNTS),
-        leaves.specializations_sql(JOINED, PART, [CONFIDENCE], COUNTS),
     ]
     check_golden(GOLDEN, statements)

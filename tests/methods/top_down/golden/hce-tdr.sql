@@ -1,23 +1,20 @@
 CREATE TEMPORARY TABLE grid AS
 SELECT
-  c0 AS c0,
-  CAST(CASE
-    WHEN c1 < 2
-    THEN CASE WHEN c1 < 1 THEN 2 ELSE 0 END
-    ELSE CASE WHEN c1 < 3 THEN 2 ELSE 1 END
-  END AS UINTEGER) AS c1,
-  c2 AS c2,
+  c0,
+  c1,
+  c2,
   CAST(SUM(n) AS BIGINT) AS n,
   CAST(COALESCE(SUM(n) FILTER(WHERE
     c4 = 0), 0) AS BIGINT) AS p0
 FROM atoms
 GROUP BY
-  1,
-  2,
-  3;
+  c0,
+  c1,
+  c2;
 
 SELECT
   COUNT(*),
+  MIN(NULLIF(n, 0)),
   SUM(CAST(n AS DOUBLE) * n),
   SUM(
     GREATEST(
@@ -34,135 +31,8 @@ SELECT
       ),
       0
     )
-  ),
-  MIN(NULLIF(n, 0))
-FROM (
-  SELECT
-    c0 AS c0,
-    c1 AS c1,
-    c2 AS c2,
-    CAST(SUM(n) AS BIGINT) AS n,
-    CAST(COALESCE(SUM(n) FILTER(WHERE
-      c4 = 0), 0) AS BIGINT) AS p0
-  FROM atoms
-  GROUP BY
-    1,
-    2,
-    3
-) AS groups;
-
-SELECT
-  COUNT(*),
-  MIN(NULLIF(n, 0))
-FROM (
-  SELECT
-    state,
-    CAST(SUM(n) AS BIGINT) AS n
-  FROM (
-    SELECT
-      CAST(SUM(n) AS BIGINT) AS n
-    FROM grid
-  ) AS refinement, RANGE(0, 1) AS states(state)
-  GROUP BY
-    state
-) AS groups
-GROUP BY
-  state
-ORDER BY
-  state;
-
-WITH fine AS MATERIALIZED (
-  SELECT
-    0 AS group0,
-    [0, 1][c0 + 1] AS candidate0,
-    CAST(SUM(n) AS BIGINT) AS n
-  FROM grid
-  GROUP BY
-    group0,
-    candidate0
-), parts AS (
-  SELECT
-    group0,
-    candidate,
-    CAST(SUM(n) AS BIGINT) AS n
-  FROM (
-    SELECT
-      group0,
-      UNNEST([candidate0]) AS candidate,
-      n
-    FROM fine
   )
-  WHERE
-    candidate >= 0
-  GROUP BY
-    group0,
-    candidate
-), groups AS (
-  SELECT
-    group0,
-    CAST(SUM(n) AS BIGINT) AS total_n
-  FROM fine
-  GROUP BY
-    group0
-)
-SELECT
-  candidate,
-  MIN(LEAST(NULLIF(n, 0), NULLIF((
-    total_n - n
-  ), 0)))
-FROM parts
-JOIN groups
-  USING (group0)
-GROUP BY
-  candidate;
-
-WITH coded AS MATERIALIZED (
-  SELECT
-    0 AS group0,
-    [0, 0, 1][c1 + 1] AS part1,
-    [2, 2, 2, 3, 3, 3][c2 + 1] AS part2,
-    CAST(SUM(n) AS BIGINT) AS n
-  FROM grid
-  GROUP BY
-    group0,
-    part1,
-    part2
-)
-SELECT
-  candidate,
-  MIN(NULLIF(n, 0))
-FROM (
-  SELECT
-    group0,
-    [0, 0, 1, 1][part1 + 1] AS candidate,
-    CAST(SUM(n) AS BIGINT) AS n
-  FROM coded
-  WHERE
-    part1 >= 0
-  GROUP BY
-    group0,
-    part1
-) AS parts
-GROUP BY
-  candidate
-UNION ALL
-SELECT
-  candidate,
-  MIN(NULLIF(n, 0))
-FROM (
-  SELECT
-    group0,
-    [0, 0, 1, 1][part2 + 1] AS candidate,
-    CAST(SUM(n) AS BIGINT) AS n
-  FROM coded
-  WHERE
-    part2 >= 0
-  GROUP BY
-    group0,
-    part2
-) AS parts
-GROUP BY
-  candidate;
+FROM grid AS groups;
 
 CREATE TEMPORARY TABLE texts AS
 SELECT

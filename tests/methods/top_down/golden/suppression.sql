@@ -1,92 +1,71 @@
 CREATE TEMPORARY TABLE grid AS
 SELECT
-  c0 AS c0,
-  c1 AS c1,
+  c0,
+  c1,
   CAST(SUM(n) AS BIGINT) AS n,
   CAST(COALESCE(SUM(n) FILTER(WHERE
     c3 = 1), 0) AS BIGINT) AS p0
 FROM atoms
 GROUP BY
-  1,
-  2;
+  c0,
+  c1;
 
 SELECT
   COUNT(*),
-  MAX(p0 / NULLIF(n, 0))
+  MAX(p0 / NULLIF(n, 0)),
+  SUM(CAST(n AS DOUBLE) * n)
 FROM grid AS groups;
 
 SELECT
-  COUNT(*),
-  MAX(p0 / NULLIF(n, 0))
-FROM (
-  SELECT
-    state,
-    CAST(SUM(n) AS BIGINT) AS n,
-    CAST(SUM(p0) AS BIGINT) AS p0
-  FROM (
-    SELECT
-      CAST(SUM(n) AS BIGINT) AS n,
-      CAST(SUM(p0) AS BIGINT) AS p0
-    FROM grid
-  ) AS refinement, RANGE(0, 1) AS states(state)
-  GROUP BY
-    state
-) AS groups
-GROUP BY
-  state
-ORDER BY
-  state;
-
-WITH fine AS MATERIALIZED (
-  SELECT
-    CAST(0 AS BIGINT) + [0, 2, 0, 1][c0 + 1] AS group0,
-    [-1, 0][c1 + 1] AS candidate1,
-    CAST(SUM(n) AS BIGINT) AS n,
-    CAST(SUM(p0) AS BIGINT) AS p0
-  FROM grid
-  GROUP BY
-    group0,
-    candidate1
-), parts AS (
-  SELECT
-    group0,
-    candidate,
-    CAST(SUM(n) AS BIGINT) AS n,
-    CAST(SUM(p0) AS BIGINT) AS p0
-  FROM (
-    SELECT
-      group0,
-      UNNEST([candidate1]) AS candidate,
-      n,
-      p0
-    FROM fine
-  )
-  WHERE
-    candidate >= 0
-  GROUP BY
-    group0,
-    candidate
-), groups AS (
-  SELECT
-    group0,
-    CAST(SUM(n) AS BIGINT) AS total_n,
-    CAST(SUM(p0) AS BIGINT) AS total_p0
-  FROM fine
-  GROUP BY
-    group0
-)
-SELECT
-  candidate,
+  place,
   MAX(GREATEST(p0 / NULLIF(n, 0), (
     total_p0 - p0
   ) / NULLIF((
     total_n - n
   ), 0)))
-FROM parts
-JOIN groups
-  USING (group0)
+FROM (
+  SELECT
+    *,
+    CAST((
+      SUM(n) OVER later
+    ) AS BIGINT) AS total_n,
+    CAST((
+      SUM(p0) OVER later
+    ) AS BIGINT) AS total_p0
+  FROM (
+    SELECT
+      group0,
+      place,
+      CAST(SUM(n) AS BIGINT) AS n,
+      CAST(SUM(p0) AS BIGINT) AS p0
+    FROM (
+      SELECT
+        0 AS group0,
+        CAST(CASE
+          WHEN c0 < 2
+          THEN CASE WHEN c0 < 1 THEN 2 ELSE 1 END
+          ELSE CASE WHEN c0 < 3 THEN 2 ELSE 0 END
+        END AS INT) AS place,
+        n,
+        p0
+      FROM grid
+    )
+    WHERE
+      place >= 0
+    GROUP BY
+      group0,
+      place
+  ) AS parts
+  WINDOW later AS (
+    PARTITION BY group0
+    ORDER BY place DESC
+    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+  )
+) AS leaving
+WHERE
+  place < 2
 GROUP BY
-  candidate;
+  place;
 
 CREATE TEMPORARY TABLE texts AS
 SELECT

@@ -1,11 +1,7 @@
 CREATE TEMPORARY TABLE grid AS
 SELECT
-  CAST(CASE
-    WHEN c0 < 2
-    THEN CASE WHEN c0 < 1 THEN 2 ELSE 0 END
-    ELSE CASE WHEN c0 < 3 THEN 2 ELSE 1 END
-  END AS UINTEGER) AS c0,
-  c1 AS c1,
+  c0,
+  c1,
   CAST(SUM(n) AS BIGINT) AS n,
   CAST(COALESCE(SUM(n) FILTER(WHERE
     c3 = 1), 0) AS BIGINT) AS p0,
@@ -13,11 +9,12 @@ SELECT
     c4 = 0), 0) AS BIGINT) AS p1
 FROM atoms
 GROUP BY
-  1,
-  2;
+  c0,
+  c1;
 
 SELECT
   COUNT(*),
+  MAX(p0 / NULLIF(n, 0)),
   SUM(CAST(n AS DOUBLE) * n),
   SUM(
     GREATEST(
@@ -34,72 +31,59 @@ SELECT
       ),
       0
     )
-  ),
-  MAX(p0 / NULLIF(n, 0))
-FROM (
-  SELECT
-    c0 AS c0,
-    c1 AS c1,
-    CAST(SUM(n) AS BIGINT) AS n,
-    CAST(COALESCE(SUM(n) FILTER(WHERE
-      c3 = 1), 0) AS BIGINT) AS p0,
-    CAST(COALESCE(SUM(n) FILTER(WHERE
-      c4 = 0), 0) AS BIGINT) AS p1
-  FROM atoms
-  GROUP BY
-    1,
-    2
-) AS groups;
+  )
+FROM grid AS groups;
 
 SELECT
-  COUNT(*),
-  MAX(p0 / NULLIF(n, 0))
+  place,
+  MAX(GREATEST(p0 / NULLIF(n, 0), (
+    total_p0 - p0
+  ) / NULLIF((
+    total_n - n
+  ), 0)))
 FROM (
   SELECT
-    state,
-    CAST(SUM(n) AS BIGINT) AS n,
-    CAST(SUM(p0) AS BIGINT) AS p0
+    *,
+    CAST((
+      SUM(n) OVER later
+    ) AS BIGINT) AS total_n,
+    CAST((
+      SUM(p0) OVER later
+    ) AS BIGINT) AS total_p0
   FROM (
     SELECT
+      group0,
+      place,
       CAST(SUM(n) AS BIGINT) AS n,
       CAST(SUM(p0) AS BIGINT) AS p0
-    FROM grid
-  ) AS refinement, RANGE(0, 1) AS states(state)
-  GROUP BY
-    state
-) AS groups
+    FROM (
+      SELECT
+        CAST(CASE
+          WHEN c0 < 2
+          THEN CASE WHEN c0 < 1 THEN 2 ELSE 0 END
+          ELSE CASE WHEN c0 < 3 THEN 2 ELSE 1 END
+        END AS BIGINT) AS group0,
+        CAST(CASE WHEN c1 < 1 THEN 0 ELSE 1 END AS INT) AS place,
+        n,
+        p0
+      FROM grid
+    )
+    WHERE
+      place >= 0
+    GROUP BY
+      group0,
+      place
+  ) AS parts
+  WINDOW later AS (
+    PARTITION BY group0
+    ORDER BY place DESC
+    ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+  )
+) AS leaving
+WHERE
+  place < 1
 GROUP BY
-  state
-ORDER BY
-  state;
-
-WITH coded AS (
-  SELECT
-    0 AS group0,
-    [0, 0, 0, 1, 1, 1][c2 + 1] AS part2,
-    CAST(SUM(n) AS BIGINT) AS n
-  FROM grid_2
-  GROUP BY
-    group0,
-    part2
-)
-SELECT
-  candidate,
-  MIN(NULLIF(n, 0))
-FROM (
-  SELECT
-    group0,
-    [0, 0][part2 + 1] AS candidate,
-    CAST(SUM(n) AS BIGINT) AS n
-  FROM coded
-  WHERE
-    part2 >= 0
-  GROUP BY
-    group0,
-    part2
-) AS parts
-GROUP BY
-  candidate;
+  place;
 
 CREATE TEMPORARY TABLE texts AS
 SELECT
