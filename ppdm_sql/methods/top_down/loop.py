@@ -79,11 +79,11 @@ class Ranking:
 
     def __init__(self, scored: Sequence[Scored], rounding: Rounding) -> None:
         self._attributes = np.concatenate([np.full(len(s.ids), a) for a, s in enumerate(scored)])
-        self._ids, self._gains, self._losses, scores = (
+        self._ids, self._gains, self._losses, self._scores = (
             np.concatenate([getattr(s, name) for s in scored])
             for name in ("ids", "gains", "losses", "scores")
         )
-        self._scores = rounding(scores)
+        self._order = rounding(self._scores)
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -98,11 +98,11 @@ class Ranking:
     @property
     def best(self) -> RefinementStep:
         """The best candidate; the first on ties."""
-        return self.step(int(self._scores.argmax()))
+        return self.step(int(self._order.argmax()))
 
     def ordered(self) -> Iterable[Candidate]:
         """Give all candidates, best first."""
-        return (self.step(int(row)).candidate for row in np.argsort(-self._scores, kind="stable"))
+        return (self.step(int(row)).candidate for row in np.argsort(-self._order, kind="stable"))
 
 
 class Refinement:
