@@ -174,11 +174,8 @@ def assert_same_steps(release: Any, history: History) -> None:
 @contextlib.contextmanager
 def all_shortcuts() -> Iterator[None]:
     """Have every small table go through what is meant for large ones, also in generalization alone."""
-    channels = "ppdm_sql.methods.top_down.groupings"
     with (
         large_tables_begin_at_one_row(),
-        mock.patch.multiple(channels, MOST_COMBINATIONS=10**9),
-        mock.patch.multiple("ppdm_sql.methods.top_down.interval_cuts", FEW=1, HORIZON=1),
         mock.patch.multiple("ppdm_sql.methods.base.code_mapping", LONG=1),
     ):
         yield

@@ -2,7 +2,7 @@
 
 Where an ordered column has no taxonomy, an interval is split at the boundary of largest gain that keeps the
 requirements. Gains follow from one histogram; what a boundary breaks is measured by
-:mod:`~ppdm_sql.methods.top_down.boundaries`. Read literally, the paper tries the boundary of largest gain
+:mod:`~ppdm_sql.methods.top_down.counts`. Read literally, the paper tries the boundary of largest gain
 alone, and leaves the interval as it is where that one breaks a requirement. An owner may ask more of a
 boundary: that intervals have a least width, and that tails stay whole.
 

@@ -80,7 +80,7 @@ def test_options_that_make_no_sense_are_refused_in_words(
 def test_a_share_is_exact_and_of_the_records() -> None:
     assert Allowance.of("1/3").most(10) == 3
     assert Allowance.of(0.29).most(100) == 29
-    assert Allowance.of("0%").is_plain
+    assert not Allowance.of("0%").share
 
 
 def test_where_too_many_would_have_to_go_the_error_says_how_many(

@@ -164,4 +164,4 @@ def test_the_candidates_of_a_state_are_measured_at_once_however_many_they_are() 
         asked: dict[str, Any] = {"class_column": "label", "suppress_records": "1%", "max_steps": 30}
         release = db.generalize("t", ["k >= 20 on code"], into="r", **asked)
         assert release.verify().holds
-        assert 20 < steps["states"] < 50
+        assert 20 < steps["after"] < 50
