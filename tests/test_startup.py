@@ -76,10 +76,8 @@ def test_suppression_leaves_modules_alone_that_serve_other_ends(bank: str) -> No
     others += ("taxonomy.reading", "taxonomy.matching", "taxonomy.storing", "taxonomy.suggesting")
     others += ("audit.exposure", "audit.populations", "audit.profiling", "audit.report")
     others += ("audit.risks", "methods.base.persons", "release.placing")
-    others += tuple(
-        f"methods.top_down.{name}" for name in ("left_out_rounds", "left_out_sql", "person_counts")
-    )
-    others += ("engine.locations", "engine.folders", "methods.top_down.population")
+    others += tuple(f"methods.top_down.{name}" for name in ("left_out_measure", "persons", "population"))
+    others += ("engine.locations", "engine.folders")
     assert "ppdm_sql.release.publishing" in found
     assert not found & {f"ppdm_sql.{name}" for name in others}
 
