@@ -101,19 +101,22 @@ def test_states_measure_as_brute_force_does(engine: Engine) -> None:
 
 def test_a_path_measures_as_the_states_on_it_and_those_after_rivals(engine: Engine) -> None:
     atoms = atoms_of(engine)
-    recodings = recodings_of(engine, atoms)
+    sex, job, _ = recodings_of(engine, atoms)
+    salary = Suppression(atoms.coded[2], counts_by_class(engine, atoms, [2], 3)[2], "*")
     gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in EVERY_KIND]), 3)
     measure = Measure(engine, atoms, gauges, classes=3)
-    for cuts in states(tuple(recoding.top for recoding in recodings)):
-        rivals = [(a, int(c)) for a in (1, 2) for c in cuts[a].candidates]
+    top = (sex.top, job.top, salary.top)
+    for cuts in (top, refined(refined(top, 1, int(job.top.candidates[0])), 0, 0)):
+        rivals = [(1, int(c)) for c in cuts[1].candidates]
         known = measure.state(cuts)
-        after = measure.after(cuts, known, rivals)
-        pairs = list(zip(rivals, after, strict=True))
-        found, beside = measure.path(cuts, known, 0, [1, 0], pairs)
-        for place in range(2):
-            cuts = refined(cuts, 0, [1, 0][place])
+        pairs = list(zip(rivals, measure.after(cuts, known, rivals), strict=True))
+        disclosed = [int(c) for c in cuts[2].candidates[::-1]]
+        assert len(disclosed) > 3
+        found, beside = measure.path(cuts, known, 2, disclosed, pairs)
+        for place, code in enumerate(disclosed):
+            cuts = refined(cuts, 2, code)
             assert found[place] == pytest.approx(measure.state(cuts))
-            wanted = np.array([measure.state(refined(cuts, a, c)) for a, c in rivals])
+            wanted = np.array([measure.state(refined(cuts, *rival)) for rival in rivals])
             assert beside[:, place] == pytest.approx(wanted)
 
 

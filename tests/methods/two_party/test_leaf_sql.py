@@ -8,10 +8,8 @@ from golden import check_golden
 
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.two_party import leaf_partition as leaves
-from ppdm_sql.privacy import ValueCounts, parse
 
 GOLDEN = Path(__file__).parent / "golden" / "leaves.sql"
-CONFIDENCE = parse("Job -> Bankruptcy = Discharged <= 50%").formula(ValueCounts(["p0"]))
 COUNTS = ["count(*) AS n", "count(*) FILTER (c3 = 1) AS p0"]
 
 
