@@ -1,10 +1,11 @@
 """A reference for greedy cuts: simulated annealing with random restarts over the same space, in memory.
 
 A column with a taxonomy is cut by nodes, one that grows intervals by boundaries between its values, any
-other by the values that are disclosed. A move refines or coarsens one column in one place. The state of least
-entropy of the class that keeps k is remembered; records of classes below k may be left out up to a share.
-Each of the greedy cuts that it is given is a start, so that it ends no worse than they are; the most general
-state is one, too.
+other by the values that are disclosed. A move refines or coarsens one column in one place. What is sought is
+what the descent strives for: the information about the class beyond what chance tells (Miller 1955), as a
+share of what there is, and .3 of the detail kept. Records of classes below k may be left out up to a share;
+they keep nothing. Each of the greedy cuts that it is given is a start, so that it ends no worse by that
+measure than they are; the most general state is one, too.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from __future__ import annotations
 import csv
 import math
 import time
-from abc import ABC, abstractmethod
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import duckdb
@@ -23,43 +25,33 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ppdm_sql.evaluation.classifier import misclassified
-from ppdm_sql.evaluation.encoding import Sample as Numbers
+from ppdm_sql.evaluation.encoding import Sample
 
 Codes = NDArray[np.int64]
-LARGEST = 1 << 62
-"""A mixed-radix key is below it."""
-PENALTY, HOT, COLD = 4.0, 0.02, 0.0002
-"""Bits for the share of records below k beyond what may be left out; first and last temperature in bits."""
-
-
-class Column(ABC):
-    """The cuts of one column, each a hashable value."""
-
-    top: Any
-
-    @abstractmethod
-    def parts(self, cut: Any) -> Codes:
-        """Give the part of each value code."""
-
-    @abstractmethod
-    def moved(self, cut: Any, rng: Generator) -> Any:
-        """Refine or coarsen a cut in one random place."""
-
-    @abstractmethod
-    def shown(self, labels: Sequence[str]) -> Any:
-        """Give the cut that shows a label for each value code."""
+Floats = NDArray[np.float64]
+Shown = Sequence[tuple[Codes, Floats]]
+"""By column, the part of each value code, and the penalty of what it is shown as."""
+DETAIL = 0.3
+"""What detail counts beside information about the class."""
+EXCESS, HOT, COLD = 4.0, 0.02, 0.0002
+"""What the share of records below k costs beyond what may be left out; first and last temperature."""
 
 
 @dataclass(frozen=True)
-class Boundaries(Column):
-    """An ordered column of so many values."""
+class Boundaries:
+    """An ordered column, whose values lie at places from 0 to 1."""
 
-    size: int
+    places: tuple[float, ...]
     top: frozenset[int] = frozenset()
 
-    def parts(self, cut: frozenset[int]) -> Codes:
-        return np.searchsorted(np.array(sorted(cut), dtype=np.int64), np.arange(self.size), side="right")
+    @property
+    def size(self) -> int:
+        return len(self.places)
+
+    def parts(self, cut: frozenset[int]) -> tuple[Codes, Floats]:
+        firsts = np.array([0, *sorted(cut), self.size - 1], dtype=np.int64)
+        parts = np.searchsorted(firsts[1:-1], np.arange(self.size), side="right")
+        return parts, np.diff(np.array(self.places)[firsts])[parts]
 
     def moved(self, cut: frozenset[int], rng: Generator) -> frozenset[int]:
         if self.size < 2:
@@ -83,13 +75,17 @@ class Boundaries(Column):
 
 
 @dataclass(frozen=True)
-class Nodes(Column):
+class Nodes:
     """A taxonomy: for each value code its ancestors, the root first."""
 
     paths: tuple[tuple[str, ...], ...]
     top: frozenset[tuple[str, ...]] = frozenset()
 
-    def parts(self, cut: frozenset[tuple[str, ...]]) -> Codes:
+    @cached_property
+    def leaves(self) -> Counter[tuple[str, ...]]:
+        return Counter(path[:depth] for path in self.paths for depth in range(1, len(path) + 1))
+
+    def parts(self, cut: frozenset[tuple[str, ...]]) -> tuple[Codes, Floats]:
         """The cut is the set of nodes, as paths, that are specialized."""
         shown = []
         for path in self.paths:
@@ -98,7 +94,9 @@ class Nodes(Column):
                 depth += 1
             shown.append(path[:depth])
         numbers = {node: number for number, node in enumerate(dict.fromkeys(shown))}
-        return np.array([numbers[node] for node in shown])
+        others = max(len(self.paths) - 1, 1)
+        penalties = [(self.leaves[node] - 1) / others for node in shown]
+        return np.array([numbers[node] for node in shown]), np.array(penalties)
 
     def moved(self, cut: frozenset[tuple[str, ...]], rng: Generator) -> frozenset[tuple[str, ...]]:
         path = self.paths[int(rng.integers(len(self.paths)))]
@@ -117,17 +115,16 @@ class Nodes(Column):
 
 
 @dataclass(frozen=True)
-class Disclosed(Column):
+class Disclosed:
     """Values that are shown, or the symbol."""
 
     size: int
     top: frozenset[int] = frozenset()
 
-    def parts(self, cut: frozenset[int]) -> Codes:
+    def parts(self, cut: frozenset[int]) -> tuple[Codes, Floats]:
         parts = np.zeros(self.size, dtype=np.int64)
-        for number, code in enumerate(sorted(cut), start=1):
-            parts[code] = number
-        return parts
+        parts[sorted(cut)] = range(1, len(cut) + 1)
+        return parts, (parts == 0).astype(float)
 
     def moved(self, cut: frozenset[int], rng: Generator) -> frozenset[int]:
         return cut ^ {int(rng.integers(self.size))}
@@ -136,8 +133,13 @@ class Disclosed(Column):
         return frozenset(i for i, label in enumerate(labels) if labels.count(label) == 1)
 
 
+Column = Boundaries | Nodes | Disclosed
+"""``parts`` gives what a cut shows, ``moved`` refines or coarsens it in one random place, and ``shown`` gives
+the cut that shows a label for each value code."""
+
+
 @dataclass(frozen=True)
-class Sample:
+class Coded:
     """Records of a table: the codes of each column and of the class."""
 
     codes: Sequence[Codes]
@@ -152,52 +154,48 @@ class Problem:
     names: Sequence[str]
     columns: Sequence[Column]
     values: Sequence[Sequence[str]]
-    train: Sample
-    test: Sample
+    ordered: Sequence[bool]
+    train: Coded
+    test: Coded
 
     @classmethod
     def read(
         cls,
         con: duckdb.DuckDBPyConnection,
-        tables: tuple[str, str],
-        names: Sequence[str],
         taxonomies: Mapping[str, str],
-        label: str,
+        recoding: Mapping[str, str],
     ) -> Problem:
-        """Read tables; numbers are cut by boundaries, texts without a taxonomy by disclosure."""
+        """Read ``train`` and ``test`` with the column ``class``; ``recoding`` tells which have intervals."""
         columns: list[Column] = []
         values: list[list[Any]] = []
-        for name in names:
+        texts: list[list[str]] = []
+        for name, kind in recoding.items():
             # a number of the test set lies between those of training; a text is one of a taxonomy's
-            source = f'SELECT "{name}" AS v FROM {tables[0]}'
-            typed = con.execute(f"SELECT typeof(v) FROM ({source}) LIMIT 1").fetchall()[0][0]
-            source += f' UNION ALL SELECT "{name}" FROM {tables[1]}' if typed == "VARCHAR" else ""
-            values.append(
-                [v for (v,) in con.execute(f"SELECT DISTINCT v FROM ({source}) ORDER BY v").fetchall()]
-            )
-            if name in taxonomies:
+            source = f'SELECT "{name}" AS v FROM train'
+            source += "" if kind == "intervals" else f' UNION ALL SELECT "{name}" FROM test'
+            found = con.execute(f"SELECT DISTINCT v, v::VARCHAR FROM ({source}) ORDER BY v").fetchall()
+            values.append([value for value, _ in found])
+            texts.append([text for _, text in found])
+            if kind == "intervals":
+                columns.append(Boundaries(_places(values[-1])))
+            elif name in taxonomies:
                 paths = _paths(taxonomies[name])
-                columns.append(Nodes(tuple(paths[value] for value in values[-1])))
+                columns.append(Nodes(tuple(paths[text] for text in texts[-1])))
             else:
-                columns.append((Disclosed if typed == "VARCHAR" else Boundaries)(len(values[-1])))
-        classes = [
-            v
-            for (v,) in con.execute(f'SELECT DISTINCT "{label}" AS v FROM {tables[0]} ORDER BY v').fetchall()
-        ]
-        samples = []
-        for table in tables:
-            listed = ", ".join(f'"{name}"' for name in (*names, label))
+                columns.append(Disclosed(len(found)))
+        rows = con.execute("SELECT DISTINCT class FROM train ORDER BY class").fetchall()
+        classes = [value for (value,) in rows]
+        coded = []
+        for table in ("train", "test"):
+            listed = ", ".join(f'"{name}"' for name in (*recoding, "class"))
             rows = con.execute(f"SELECT {listed}, count(*) FROM {table} GROUP BY ALL").fetchall()
-            coded = np.array(
+            codes = np.array(
                 [[_place(v, cell) for v, cell in zip((*values, classes), row, strict=False)] for row in rows]
             )
             records = np.array([row[-1] for row in rows], dtype=np.int64)
-            samples.append(Sample([coded[:, i] for i in range(len(names))], coded[:, -1], records))
-        texts = [
-            [str(text) for (text,) in con.execute("SELECT unnest($v)::VARCHAR", {"v": own}).fetchall()]
-            for own in values
-        ]
-        return cls(names, columns, texts, *samples)
+            coded.append(Coded([codes[:, i] for i in range(len(recoding))], codes[:, -1], records))
+        ordered = [not isinstance(own[0], str) for own in values]
+        return cls(tuple(recoding), columns, texts, ordered, *coded)
 
     def started(self, labels: Mapping[str, Mapping[str | None, str]]) -> list[Any]:
         """Give the cuts that show these labels, which are by column and value."""
@@ -206,30 +204,44 @@ class Problem:
             for name, column, values in zip(self.names, self.columns, self.values, strict=True)
         ]
 
-    def _classes(self, parts: Sequence[Codes]) -> Codes:
+    def _classes(self, shown: Shown) -> Codes:
         """Number the class of each row of training."""
-        key, size = np.zeros(len(self.train.records), dtype=np.int64), 1
-        for part, codes in zip(parts, self.train.codes, strict=True):
-            radix = int(part.max()) + 1
-            if radix == 1:
-                continue
-            if size * radix > LARGEST:
-                key = np.unique(key, return_inverse=True)[1].ravel()
-                size = int(key.max()) + 1
-            key, size = key * radix + part[codes], size * radix
+        codes = [part[own] for (part, _), own in zip(shown, self.train.codes, strict=True)]
+        key = np.ravel_multi_index(codes, [int(part.max()) + 1 for part, _ in shown])
         return np.unique(key, return_inverse=True)[1].ravel()
 
-    def error(self, parts: Sequence[Codes], k: int) -> tuple[float, int]:
-        """Give the error of a tree on the test table in per cent, and the classes of at least k."""
-        key = self._classes(parts)
-        large = np.bincount(key, self.train.records) >= k
-        train = _encoded(self, self.train, parts, np.flatnonzero(large[key]))
-        test = _encoded(self, self.test, parts, np.arange(len(self.test.records)))
-        return 100 * misclassified(train, test, 1) / int(self.test.records.sum()), int(large.sum())
+    def samples(self, shown: Shown, k: int) -> tuple[Sample, Sample]:
+        """Give what a tree learns from, classes of at least k, and what it is asked."""
+        key = self._classes(shown)
+        large = np.bincount(key, self.train.records)[key] >= k
+        everything = np.ones(len(self.test.records), dtype=bool)
+        return self._encoded(self.train, shown, large), self._encoded(self.test, shown, everything)
 
-    def entropy(self, parts: Sequence[Codes], k: int, share: float) -> tuple[float, bool]:
-        """Give the entropy, bits a record, with a penalty for what breaks k; and whether nothing does."""
-        key = self._classes(parts)
+    def _encoded(self, of: Coded, shown: Shown, rows: NDArray[np.bool_]) -> Sample:
+        """Write records as the evaluation does: places above 0 in an order, categories below 0."""
+        columns = [
+            (1.0 + part[codes[rows]]) * (1 if ordered else -1)
+            for ordered, (part, _), codes in zip(self.ordered, shown, of.codes, strict=True)
+        ]
+        folds = np.zeros(int(rows.sum()), dtype=np.int64)
+        return Sample(np.column_stack(columns), of.labels[rows], of.records[rows], folds)
+
+    def measured(self, shown: Shown, k: int) -> tuple[float, float, float]:
+        """Give the detail kept, the share of columns that show something, and what is left out, per cent."""
+        key = self._classes(shown)
+        kept = np.bincount(key, self.train.records)[key] >= k
+        pairs = zip(shown, self.train.codes, strict=True)
+        tell = np.mean([len(np.unique(part[codes[kept]])) > 1 for (part, _), codes in pairs])
+        left = 100 * (1 - self.train.records[kept].sum() / self.train.records.sum())
+        return self._detail(shown, kept), float(tell), float(left)
+
+    def _detail(self, shown: Shown, kept: NDArray[np.bool_]) -> float:
+        lost = np.mean([own[codes] for (_, own), codes in zip(shown, self.train.codes, strict=True)], axis=0)
+        return float(((1 - lost) * kept * self.train.records).sum() / self.train.records.sum())
+
+    def worth(self, shown: Shown, k: int, share: float) -> tuple[float, bool]:
+        """Give what is sought, less what breaks k beyond the share; and whether nothing does."""
+        key = self._classes(shown)
         classes = int(self.train.labels.max()) + 1
         cells = np.bincount(
             key * classes + self.train.labels, self.train.records, (int(key.max()) + 1) * classes
@@ -237,13 +249,21 @@ class Problem:
         counts = cells.reshape(-1, classes)
         total = counts.sum()
         small = counts.sum(axis=1) < k
-        below = counts[small].sum() / total
-        valid = below <= share
-        kept = np.vstack([counts[~small], counts[small].sum(axis=0)])
-        sizes = kept.sum(axis=1, keepdims=True)
-        share_of = np.divide(kept, sizes, out=np.ones_like(kept), where=kept > 0)
-        bits = float(-(kept * np.log2(share_of)).sum() / total)
-        return bits + (0.0 if valid else PENALTY * float(below - share)), bool(valid)
+        below = float(counts[small].sum() / total)
+        told_apart = np.vstack([counts[~small], counts[small].sum(axis=0)])
+        held = int((~small).sum()) + bool(small.any())
+        whole = _bits(counts.sum(axis=0, keepdims=True))
+        chance = (held - 1) * (classes - 1) / (2 * math.log(2))
+        told = max(whole - _bits(told_apart) - chance, 0.0) / whole if whole else 0.0
+        found = told + DETAIL * self._detail(shown, ~small[key])
+        return found - EXCESS * max(below - share, 0.0), below <= share
+
+
+def _bits(counts: Floats) -> float:
+    """Give the entropy of the classes of all records together, in bits."""
+    sizes = counts.sum(axis=1, keepdims=True)
+    shares = np.divide(counts, sizes, out=np.ones_like(counts), where=counts > 0)
+    return float(-(counts * np.log2(shares)).sum())
 
 
 def _paths(file: str) -> dict[str, tuple[str, ...]]:
@@ -252,28 +272,15 @@ def _paths(file: str) -> dict[str, tuple[str, ...]]:
         return {row[0]: tuple(reversed(row)) for row in csv.reader(lines, delimiter=";") if row}
 
 
+def _places(values: Sequence[Any]) -> tuple[float, ...]:
+    """Put numbers on a line from 0 to 1."""
+    width = max(float(values[-1]) - float(values[0]), 1e-300)
+    return tuple((float(value) - float(values[0])) / width for value in values)
+
+
 def _place(values: Sequence[Any], value: Any) -> int:
     """Give the code of a value: that of the largest one that is not above it."""
     return max(bisect_right(values, value) - 1, 0)
-
-
-def _encoded(problem: Problem, of: Sample, parts: Sequence[Codes], rows: Codes) -> Numbers:
-    """Write records as the evaluation does: places above 0 in an order, categories below 0."""
-    columns = [
-        1.0 + part[codes[rows]] if isinstance(column, Boundaries) else -1.0 - part[codes[rows]]
-        for column, part, codes in zip(problem.columns, parts, of.codes, strict=True)
-    ]
-    return Numbers(
-        np.column_stack(columns), of.labels[rows], of.records[rows], np.zeros(len(rows), dtype=int)
-    )
-
-
-@dataclass(frozen=True)
-class Found:
-    """The best state of a search."""
-
-    bits: float
-    parts: Sequence[Codes]
 
 
 def search(
@@ -282,41 +289,39 @@ def search(
     share: float,
     seconds: float,
     seed: int,
-    greedy: Sequence[Mapping[str, Mapping[str | None, str]]] = (),
-) -> Found | None:
-    """Give the state of least entropy found within so many seconds; None where no state keeps k.
+    greedy: Sequence[Mapping[str, Mapping[str | None, str]]],
+) -> tuple[float, Shown]:
+    """Give the most worth found within so many seconds, from releases that keep k and the share, and where.
 
     Half of the starts are greedy cuts, cooled from a low temperature; half the most general state.
     """
-    rng, best = np.random.default_rng(seed), None
-    ends = time.perf_counter() + seconds
-    starts: list[tuple[list[Any], float]] = [([column.top for column in problem.columns], HOT)] * 2
-    starts += [(problem.started(labels), HOT / 10) for labels in greedy]
+    rng, ends = np.random.default_rng(seed), time.perf_counter() + seconds
+    starts: list[tuple[list[Any], float]] = [(problem.started(labels), HOT / 10) for labels in greedy]
+    starts += [([column.top for column in problem.columns], HOT)] * len(greedy)
+    found = []
     for left, (cuts, hot) in zip(range(len(starts), 0, -1), starts, strict=True):
         span = max((ends - time.perf_counter()) / left, 1e-9)
-        found = _annealed(problem, k, share, rng, span, cuts, hot)
-        if found is not None and (best is None or found.bits < best.bits):
-            best = found
-    return best
+        found.append(_annealed(problem, k, share, rng, span, cuts, hot))
+    return max(found, key=lambda one: one[0])
 
 
 def _annealed(
     problem: Problem, k: int, share: float, rng: Generator, span: float, start: Sequence[Any], hot: float
-) -> Found | None:
+) -> tuple[float, Shown]:
     cuts, ends = list(start), time.perf_counter() + span
-    parts = [column.parts(cut) for column, cut in zip(problem.columns, cuts, strict=True)]
-    now, valid = problem.entropy(parts, k, share)
-    best = Found(now, list(parts)) if valid else None
+    shown = [column.parts(cut) for column, cut in zip(problem.columns, cuts, strict=True)]
+    now, valid = problem.worth(shown, k, share)
+    best = (now if valid else -math.inf, shown)
     while (left := ends - time.perf_counter()) > 0:
         heat = COLD * (hot / COLD) ** min(left / span, 1.0)
         place = int(rng.integers(len(cuts)))
         cut = problem.columns[place].moved(cuts[place], rng)
         if cut == cuts[place]:
             continue
-        tried = [*parts[:place], problem.columns[place].parts(cut), *parts[place + 1 :]]
-        then, valid = problem.entropy(tried, k, share)
-        if then <= now or rng.random() < math.exp((now - then) / heat):
-            cuts[place], parts, now = cut, tried, then
-            if valid and (best is None or now < best.bits):
-                best = Found(now, parts)
+        tried = [*shown[:place], problem.columns[place].parts(cut), *shown[place + 1 :]]
+        then, valid = problem.worth(tried, k, share)
+        if then >= now or rng.random() < math.exp((then - now) / heat):
+            cuts[place], shown, now = cut, tried, then
+            if valid and now > best[0]:
+                best = now, shown
     return best

@@ -12,8 +12,9 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
@@ -39,19 +40,15 @@ def options_of(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     return parser
 
 
-def present(
-    name: str, options: argparse.Namespace, measured: Measured, before: Mapping[Key, Cells] | None = None
-) -> None:
+def present(name: str, options: argparse.Namespace, measured: Measured) -> None:
     """Print the rows of a table as they are measured, above those of the other version, and keep them.
 
     Args:
         name: Of the table.
         options: Of the command line.
         measured: What is measured, line by line.
-        before: What the other version measured, by the keys of the rows; None lets it be measured here.
     """
-    if before is None:
-        before = {} if options.against is None else _of_other(name, options.against)
+    before = {} if options.against is None else _of_other(name, options.against)
     heads: list[str] = []
     for of, cells in measured:
         row = Row(name, of, cells)
@@ -72,17 +69,17 @@ def present(
 
 
 def _of_other(name: str, checkout: Path) -> dict[Key, Cells]:
-    """Let the other version measure the same."""
-    told = by_other(checkout, [*_without_against(sys.argv[1:]), "--rows"])
-    found = [Row(**json.loads(line)) for line in told.splitlines()]
+    """Give what the other version measures of the same."""
+    found = [Row(**json.loads(line)) for line in _told_by(checkout).splitlines()]
     return {row.key: row.cells for row in found if row.table == name}
 
 
-def by_other(checkout: Path, words: Sequence[str]) -> str:
-    """Let another version run this script with some options, and give what it prints."""
+@cache
+def _told_by(checkout: Path) -> str:
+    """Let the other version run this script with the same options, and give what it prints."""
     python = checkout.absolute() / ".venv" / "bin" / "python"
     with tempfile.TemporaryDirectory() as folder:  # so that only the other version can be imported
-        command = [str(python), str(Path(sys.argv[0]).resolve()), *words]
+        command = [str(python), str(Path(sys.argv[0]).resolve()), *_without_against(sys.argv[1:]), "--rows"]
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=folder).stdout
 
 

@@ -190,6 +190,8 @@ class Database:
         allow_absent: bool = False,
         person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
+        score: str = "default",
+        detail: float | None = None,
         limits: Mapping[str, object] | None = None,
         weights: Mapping[str, object] | None = None,
         to: str | None = None,
@@ -215,6 +217,10 @@ class Database:
             allow_absent: Whether a template may protect values that its column does not hold.
             person: Columns that say whose record a row is: then every requirement counts persons.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            score: ``"default"`` counts what a step tells of the class, corrected for chance, and the detail
+                that it shows, over the whole table, less what records that it leaves out would have shown;
+                ``"paper"`` is information gained per privacy lost.
+            detail: What showing all detail is worth, from 0 on, where to know the class for sure is worth 1.
             limits: For a column, how many different labels it may show at most.
             weights: For a column, a number above 0 that its gains are multiplied by.
             to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
@@ -251,6 +257,8 @@ class Database:
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
+            score=score,
+            detail=detail,
             limits=by_name(limits, "limits"),
             weights=by_name(weights, "weights"),
             person=listed(person),
@@ -284,6 +292,9 @@ class Database:
         allow_absent: bool = False,
         person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
+        score: str = "default",
+        detail: float | None = None,
+        rare: str | None = None,
         limits: Mapping[str, object] | None = None,
         weights: Mapping[str, object] | None = None,
         min_widths: Mapping[str, object] | None = None,
@@ -322,6 +333,12 @@ class Database:
             allow_absent: Whether a template may protect values that its column does not hold.
             person: Columns that say whose record a row is: then every requirement counts persons.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            score: ``"default"`` counts what a step tells of the class, corrected for chance, and the detail
+                that it shows, over the whole table, less what records that it leaves out would have shown;
+                ``"paper"`` is information gained per privacy lost.
+            detail: What showing all detail is worth, from 0 on, where to know the class for sure is worth 1.
+            rare: ``"merged"`` puts children of a hierarchy's node that have too few records for any class
+                into one group, ``other X``; ``"apart"`` leaves them, as the papers' score does by itself.
             limits: For a column, how many different labels it may show at most.
             weights: For a column, a number above 0 that its gains are multiplied by.
             min_widths: For a grown column, the least width of its intervals: a number, for dates one of
@@ -373,6 +390,9 @@ class Database:
             max_steps=max_steps,
             symbol=symbol,
             allow_absent=allow_absent,
+            score=score,
+            detail=detail,
+            rare=rare,
             limits=by_name(limits, "limits"),
             weights=by_name(weights, "weights"),
             min_widths=by_name(min_widths, "min_widths"),
@@ -761,6 +781,9 @@ class Database:
         types: Mapping[str, str] | None = None,
         boundary: str = "valid",
         person: str | Sequence[str] = (),
+        score: str = "default",
+        detail: float | None = None,
+        rare: str | None = None,
         limits: Mapping[str, object] | None = None,
         weights: Mapping[str, object] | None = None,
         min_widths: Mapping[str, object] | None = None,
@@ -800,6 +823,9 @@ class Database:
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
             boundary: As for :meth:`generalize`, for all settings alike, as are those below.
             person: Columns that say whose record a row is: requirements, classes and risks count persons.
+            score: As of :meth:`suppress`, of every setting.
+            detail: As of :meth:`suppress`.
+            rare: As of :meth:`generalize`.
             limits: For a column, how many labels it may show at most.
             weights: For a column, how many times what it gains counts.
             min_widths: For a grown column, the least width of its intervals.
@@ -852,6 +878,9 @@ class Database:
             into=into,
             boundary=boundary,
             person=listed(person),
+            score=score,
+            detail=detail,
+            rare=rare,
             limits=by_name(limits, "limits"),
             weights=by_name(weights, "weights"),
             min_widths=by_name(min_widths, "min_widths"),

@@ -252,7 +252,7 @@ def test_pda_discloses_what_ppdm_discloses(pda: list[Printed]) -> None:
     with duckdb.connect() as connection:
         connection.execute(creation("customers"))
         release = ppdm_sql.open(connection).suppress(
-            "customers", templates, class_column="Rating", count_column="n", into="safe"
+            "customers", templates, class_column="Rating", count_column="n", into="safe", score="paper"
         )
         steps = release.steps()
     found = winners(pda, "attribute", "value", "info_gain", "priv_loss", "score")
@@ -327,6 +327,7 @@ def generalized(connection: duckdb.DuckDBPyConnection, **more: Any) -> ppdm_sql.
         class_column="Class",
         count_column="n",
         into="safe",
+        score="paper",
         **more,
     )
 
@@ -389,6 +390,7 @@ def test_hce_tdr_refines_what_ppdm_refines() -> None:
             taxonomies=PEOPLE_TREES,
             method="hce-tdr",
             into="safe",
+            score="paper",
         )
         steps = release.steps()
         ((before, after),) = connection.sql(
@@ -433,6 +435,7 @@ def test_hce_tdr_sees_what_the_gain_of_a_single_attribute_does_not() -> None:
                 class_column="Income",
                 taxonomies=PEOPLE_TREES,
                 into="safe",
+                score="paper",
             )
             .steps()[0]
         )

@@ -37,7 +37,7 @@ SCRIPT = r"""# Suppression: nobody may be more than 50% sure who was discharged 
 
 $ ppdm suppress FILE customers --class Rating --count n --into customers_safe --quiet \
     --require 'Job, Country -> Bankruptcy = Discharged <= 50%' \
-    --require 'Job, Child -> Bankruptcy = Discharged <= 50%' | head -5
+    --require 'Job, Child -> Bankruptcy = Discharged <= 50%' --score paper | head -5
 $ ppdm sql FILE 'FROM customers_safe'
 
 # Generalization: at least 4 employees share what Sex and Job, or Job and Salary, tell
@@ -46,14 +46,15 @@ $ ppdm sql FILE 'FROM customers_safe'
 $ ppdm taxonomy add FILE jobs JOBS --quiet
 $ ppdm generalize FILE employees --class Class --count n --into employees_safe --quiet \
     --require 'k >= 4 on Sex, Job' --require 'k >= 4 on Job, Salary' \
-    --taxonomy Job=jobs --range Salary=1,99 | head -5
+    --taxonomy Job=jobs --range Salary=1,99 --score paper | head -5
 $ ppdm sql FILE 'FROM employees_safe'
 
 # Generalization guided by what all columns together tell of the class
 # (HCE-TDR, 2013; Sex stays as it is and is taken into account)
 
 $ ppdm generalize FILE employees --class Class --count n --into employees_hce --quiet \
-    --require 'k >= 4 on Job, Salary' --taxonomy Job=jobs --method hce-tdr --condition Sex | head -4
+    --require 'k >= 4 on Job, Salary' --taxonomy Job=jobs --method hce-tdr --condition Sex \
+    --score paper | head -4
 $ ppdm sql FILE 'FROM employees_hce'
 
 # Two parties: a bank knows Sex, a card company Job and Salary; both end with one release

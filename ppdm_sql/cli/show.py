@@ -15,7 +15,7 @@ from ppdm_sql.cli.parameters import Given, takes
 from ppdm_sql.cli.published import measures_table, noise_option, rows_table, short_names
 from ppdm_sql.cli.trained import print_model
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.release import CatalogueRow, Release
+from ppdm_sql.release import Release
 from ppdm_sql.sql_calls.describing import published, release_description
 
 WIDE = 12
@@ -77,7 +77,7 @@ def _print_shape(release: Release, limit: int) -> None:
     row = release.row()
     short = short_names(row.requirements)
     title, heading, measures = measures_table(release.measures(), short)
-    print_tables([_about(row, short, by_treatment=True), (title, heading, measures[:limit])], Format.table)
+    print_tables([_about(release, short, together=True), (title, heading, measures[:limit])], Format.table)
     notice(f"{len(release.relation().columns)} columns: --all shows each, all measures, the cut and rows.")
 
 
@@ -85,7 +85,7 @@ def _print_all(release: Release, limit: int, form: Format) -> None:
     """Print the description, measures, the cut if the release has its trees, and the first rows."""
     row = release.row()
     short = short_names(row.requirements)
-    described = _about(row, short)
+    described = _about(release, short)
     measures = measures_table(release.measures(), short if form is Format.table else {})
     rows, nodes = rows_table("rows", release.relation(), limit), release.cut()
     if not nodes or form is not Format.table:
@@ -96,7 +96,7 @@ def _print_all(release: Release, limit: int, form: Format) -> None:
     print_tables([rows], form)
 
 
-def _about(row: CatalogueRow, short: Mapping[str, str], *, by_treatment: bool = False) -> Titled:
-    """Describe a release, a row for each name and value; columns one by one or by their treatment."""
-    described = release_description(row, short, noise_option, by_treatment=by_treatment)
+def _about(release: Release, short: Mapping[str, str], *, together: bool = False) -> Titled:
+    """Describe a release, a row for each name and value; columns one by one or together."""
+    described = release_description(release, short, noise_option, together=together)
     return "release", ("what", "value"), described

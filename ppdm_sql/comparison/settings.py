@@ -20,10 +20,12 @@ GRID = ("k", "method", "suppress_records")
 """The options that may have several values, the outermost first."""
 OF_ALL = (
     *("class_column", "count_column", "identifiers", "max_steps", "symbol", "allow_absent", "person"),
-    *("limits", "weights"),
+    *("score", "detail", "limits", "weights"),
 )
 """The options that are passed on to every run as they are."""
-OF_GENERALIZATION = ("taxonomies", "ranges", "suppress", "boundary", "min_widths", "tops", "bottoms")
+OF_GENERALIZATION = (
+    *("taxonomies", "ranges", "suppress", "boundary", "rare", "min_widths", "tops", "bottoms"),
+)
 """Further ones that suppression does not know."""
 
 
@@ -54,6 +56,9 @@ class CompareOptions:
     into: str | None = None
     boundary: str = "valid"
     person: Sequence[str] = ()
+    score: str = "default"
+    detail: float | None = None
+    rare: str | None = None
     limits: Mapping[str, object] = field(default_factory=dict)
     weights: Mapping[str, object] = field(default_factory=dict)
     min_widths: Mapping[str, object] = field(default_factory=dict)

@@ -118,7 +118,6 @@ COMPOSED = {
     "value_counts": "Counts the records of each value.",
     "values": "Lists the values.",
     "verify": "Compares the release as it stands with what was recorded of it.",
-    "widths": "Measures the width of each interval as a share of the widest.",
 }
 """Of the statements that are put together, as their shape depends on what was asked, by their step."""
 

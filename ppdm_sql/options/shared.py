@@ -125,6 +125,28 @@ SEED = Option("seed", Form.whole, "Makes the run repeatable; keep it secret.", "
 METHOD = Option(
     "method", Form.text, "How the next step is chosen.", "'tds'", metavar="tds|hce-tdr", default="tds"
 )
+SCORE = Option(
+    "score",
+    Form.text,
+    "How steps are weighed: by what the whole table gains, or as the papers print it.",
+    "'paper'",
+    metavar="default|paper",
+    default="default",
+)
+DETAIL = Option(
+    "detail",
+    Form.number,
+    "What all detail is worth, where to know the class for sure is worth 1; 0.3 unless you say otherwise.",
+    "1",
+    metavar="LAMBDA",
+)
+RARE = Option(
+    "rare",
+    Form.text,
+    "Children of a hierarchy's node that are too few to be shown: merged into 'other X', or apart.",
+    "'apart'",
+    metavar="merged|apart",
+)
 BOUNDARY = Option(
     "boundary",
     Form.text,

@@ -1,7 +1,8 @@
 """What a search reads off the groups of a state: one number for each group, and the worst or the sum of them.
 
 A formula is SQL over the counts of one group: ``n`` records, and ``p0, p1, ...`` of them that hold certain
-values. The same formula serves whole states and the parts that a candidate would make.
+values, or ``held``, a list of the counts of the values in it. The same formula serves whole states and the
+parts that a candidate would make.
 """
 
 from __future__ import annotations
@@ -12,6 +13,12 @@ from typing import Literal
 
 Columns = Mapping[str, str]
 """The SQL that stands for each counted column, ``n`` among them; NULL or 0 records make no group."""
+Term = Callable[[str, str], str]
+"""Gives the SQL of a number of one value, from its records in the group and in the whole table."""
+
+
+MOST_COLUMNS = 200
+"""Sensitive values that are counted in a column each; the counts of more are a list."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +48,21 @@ class ValueCounts:
 
     Args:
         columns: The counted column of each value, in the order of the values, NULL last; for a template the
-            one of its protected value.
+            one of its protected value. The one column ``held``, where the values are too many for that.
         totals: Gives the records of each value in the whole table; one scan, so only at need.
         type: Of the sensitive column.
         records: In the whole table.
         population: The counted column of a group's records of the population, which are among its ``n`` then;
             empty where no population is counted.
+        listed: Whether a group's values are a list, of which each that it holds has ``n``, its records, and
+            ``q``, those in the whole table.
+
+    Example:
+        >>> squares, counts = (lambda n, q: f"{n} * {n}"), ValueCounts(["p0", "p1"])
+        >>> counts.sum({"p0": "a", "p1": "b"}, squares)
+        'a * a + b * b'
+        >>> ValueCounts(["held"], listed=True).sum({"held": "h"}, squares)
+        'coalesce(list_sum(list_sort(list_transform(h, lambda x: x.n * x.n))), 0)'
     """
 
     columns: Sequence[str] = ()
@@ -54,6 +70,52 @@ class ValueCounts:
     type: str = ""
     records: int = 0
     population: str = ""
+    listed: bool = False
+
+    def sum(self, names: Columns, term: Term, totals: Sequence[int] | None = None) -> str:
+        """Give the SQL of a sum over the values of a group, in an order that does not change.
+
+        A value that the group lacks must add nothing.
+
+        Args:
+            names: The SQL of each counted column.
+            term: Gives the SQL of what a value adds, from its records in the group and in the whole table.
+            totals: Of the values, where the term asks for them.
+        """
+        if self.listed:
+            return f"coalesce(list_sum(list_sort({self._listed(names, term)})), 0)"
+        return sum_of(self._terms(names, term, totals))
+
+    def most(self, names: Columns, term: Term, totals: Sequence[int] | None = None) -> str:
+        """Give the SQL of the largest term of a value that the group holds; NULL where it holds none.
+
+        A value that it lacks must have no larger one.
+        """
+        if self.listed:
+            return f"list_max({self._listed(names, term)})"
+        terms = self._terms(names, term, totals)
+        return f"greatest({', '.join(terms)})" if terms else "NULL::DOUBLE"
+
+    def different(self, names: Columns) -> str:
+        """Give the SQL of how many values a group holds."""
+        if self.listed:
+            return f"coalesce(len({names[self.columns[0]]}), 0)"
+        return self.sum(names, lambda n, _: f"({n} > 0)::INTEGER")
+
+    def frequent(self, names: Columns, number: int) -> str:
+        """Give the SQL of the records of the values that are most frequent in a group, so many of them."""
+        counts = f"[{', '.join(names[v] for v in self.columns)}]"
+        if self.listed:
+            counts = self._listed(names, lambda n, _: n)
+        return f"list_sum(list_reverse_sort({counts})[1:{number}])"
+
+    def _listed(self, names: Columns, term: Term) -> str:
+        return f"list_transform({names[self.columns[0]]}, lambda x: {term('x.n', 'x.q')})"
+
+    def _terms(self, names: Columns, term: Term, totals: Sequence[int] | None) -> list[str]:
+        beside = [1] * len(self.columns) if totals is None else totals
+        pairs = zip(self.columns, beside, strict=True)
+        return [term(names[v], str(total)) for v, total in pairs if total]
 
 
 def sum_of(terms: Iterable[str], nothing: str = "0") -> str:

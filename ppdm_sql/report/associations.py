@@ -16,7 +16,7 @@ from ppdm_sql.engine.statements import bind
 from ppdm_sql.report.page import Block, Numbers, Picture
 from ppdm_sql.report.sides import MOST_LISTED, CountedSide
 from ppdm_sql.report.subject import Subject
-from ppdm_sql.report.words import Cell, Number, listed
+from ppdm_sql.report.words import NONE, Cell, Number, listed
 
 MOST_PAIRED = 8
 """Columns that are held against each other at most."""
@@ -25,20 +25,14 @@ Strengths = Mapping[tuple[str, str], float | None]
 
 
 def associations(subject: Subject) -> Block:
-    """Draw how strongly columns go together: before, after, and the difference."""
+    """Draw how strongly columns go together, before and after."""
     wanted, left_out = _columns(subject)
     if len(wanted) < 2:
         return Block()
     after = _strengths(subject.after, wanted)
     pictures = [_heat(subject, "After" if subject.before else "In the release", wanted, after)]
     if subject.before is not None:
-        before = _strengths(subject.before, wanted)
-        change = {
-            pair: None if value is None or after[pair] is None else after[pair] - value  # type: ignore[operator]
-            for pair, value in before.items()
-        }
-        pictures = [_heat(subject, "Before", wanted, before), *pictures]
-        pictures.append(_heat(subject, "Difference", wanted, change, signed=True))
+        pictures = [_heat(subject, "Before", wanted, _strengths(subject.before, wanted)), *pictures]
     said = (
         "Cramér's V, corrected for chance: 0 where columns have nothing in common, "
         "1 where one gives the other."
@@ -139,31 +133,23 @@ def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
     return side.engine.materialize("paired", query)
 
 
-def _heat(
-    subject: Subject, title: str, names: Sequence[str], found: Strengths, *, signed: bool = False
-) -> Picture:
+def _heat(subject: Subject, title: str, names: Sequence[str], found: Strengths) -> Picture:
     """Draw one matrix: the lower triangle, a cell a pair."""
-    rows = []
-    for (first, second), strength in found.items():
-        number = 0.0 if strength is None else round(strength, 2) + 0.0
-        text = "–" if strength is None else f"{number:+.2f}" if signed and number else f"{number:.2f}"
-        scaled = min(1.0, abs(number))
-        rows.append(
-            {
-                "across": first,
-                "down": second,
-                "text": text,
-                "size": scaled,
-                "sign": "more" if number >= 0 else "less",
-            }
-        )
+    rows = [
+        {"across": first, "down": second, "text": _two_digits(strength), "size": strength or 0.0}
+        for (first, second), strength in found.items()
+    ]
     cells: list[list[Cell]] = [
-        [first, second, Number("–" if value is None else f"{value:+.3f}" if signed else f"{value:.3f}")]
+        [first, second, NONE if value is None else Number(f"{value:.3f}")]
         for (first, second), value in found.items()
     ]
-    known = {pair: abs(value) for pair, value in found.items() if value is not None}
+    known = {pair: value for pair, value in found.items() if value is not None}
     most = max(known, key=known.__getitem__, default=None)
     says = f"{title}: the association of each pair of {listed(list(names))}."
     if most is not None:
         says += f" The largest is that of {most[0]} and {most[1]}, {found[most]:.2f}."
     return Picture(title, subject.drawing.draw("heat", rows), says, Numbers(["column", "column", "V"], cells))
+
+
+def _two_digits(strength: float | None) -> str:
+    return NONE if strength is None else f"{strength:.2f}"

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
+from ppdm_sql.audit.column_kinds import Look, ValueShape, looks_like
+from ppdm_sql.engine.types import MOMENTS, kind_of
 from ppdm_sql.evaluation.error_rates import Evaluation
 from ppdm_sql.release import Measured, ReleasedColumn
 from ppdm_sql.report.charts import AFTER, BEFORE
@@ -18,9 +22,13 @@ from ppdm_sql.report.words import NONE, Cell, Number, beside, count, listed, mea
 MOST_COLUMNS = 24
 """Columns whose values are drawn at most."""
 HISTOGRAM_BARS = 40
+DAY, YEAR = 86_400_000.0, 31_556_952_000.0
+"""In milliseconds; the year is the mean one."""
 CHANGED = ("suppressed", "generalized", "swapped")
 KEPT = ("kept", "sensitive", "class")
 _INTERVAL = re.compile(r"\[(?P<lower>[^,]+), (?P<upper>[^,]+)(?P<end>[])])")
+_TIME = re.compile(r"\[?\d{4}(s|-.*|, .*)?")
+"""A year, a decade, or what begins with a year and a month: as texts they are in time's order."""
 _INFORMATION = "class information: "
 
 
@@ -39,17 +47,54 @@ def _column(subject: Subject, item: ReleasedColumn) -> list[Picture]:
     """Draw one column: intervals to scale, values side by side, or labels beside the values behind them."""
     after = subject.after.counts(item.name)
     intervals = [interval(one, _are_dates(subject, item)) for one in after.listed]
-    begins = [one.lower for one in intervals if one is not None]
-    apart = len(begins) > 1 and len(set(begins)) == len(begins)  # as floating-point numbers, in the picture
-    if item.treatment == "generalized" and apart:
+    found = [one for one in intervals if one is not None]
+    apart = len(found) > 1 and len({one.lower for one in found}) == len(found)  # as the picture can tell
+    if item.treatment == "generalized" and apart and not _are_codes(item.name, found):
         return [_intervals(subject, item, after.listed, intervals)]
-    before = subject.before
-    if before is None or item.name not in before.codes:
+    before = subject.before if subject.before is not None and item.name in subject.before.codes else None
+    if after.values == 1 and item.treatment != "swapped":  # there is nothing to draw of the release
+        said = f"Every record of the release shows {_label(after.listed[0].value)}."
+        return [] if before is None else [replace(_before(subject, item.name, before), note=said)]
+    if before is None:
         return [value_bars(subject, item.name, {AFTER: subject.after})]
     if item.treatment == "generalized":
-        left = value_bars(subject, item.name, {BEFORE: before}, f"{item.name}, before")
-        return [left, value_bars(subject, item.name, {AFTER: subject.after}, f"{item.name}, after")]
+        right = value_bars(subject, item.name, {AFTER: subject.after}, f"{item.name}, after")
+        return [replace(_before(subject, item.name, before), starts=True), right]
     return [value_bars(subject, item.name, {BEFORE: before, AFTER: subject.after})]
+
+
+def _are_codes(name: str, found: Sequence[Bar]) -> bool:
+    """Tell whether intervals are of codes or of few whole numbers, of which there is no density."""
+    whole = all(bar.lower.is_integer() and bar.upper.is_integer() for bar in found)
+    values = max(bar.upper for bar in found) - min(bar.lower for bar in found) + 1
+    return _looks_coded(name, "BIGINT" if whole else "DOUBLE", int(values))
+
+
+def _looks_coded(name: str, type_text: str, values: int) -> bool:
+    known = looks_like(name, type_text, records=values, values=values, nulls=0, alone=0, shape=ValueShape())
+    return known not in (Look.number, Look.date)
+
+
+def _before(subject: Subject, name: str, before: CountedSide) -> Picture:
+    """Draw the source beside labels: many numbers or moments to scale, else the most frequent values."""
+    title, values = f"{name}, before", before.counts(name).values
+    type_text = before.types[name]
+    drawable = values > MOST_BARS and before.has_places(name) and not _looks_coded(name, type_text, values)
+    bars = before.bars(name, HISTOGRAM_BARS) if drawable else []
+    if len(bars) < 2:
+        return value_bars(subject, name, {BEFORE: before}, title)
+    dates = kind_of(type_text) in MOMENTS
+    cells: list[list[Cell]] = [
+        [Number(str(_drawn(bar.lower, dates))[:10]) if dates else measure(bar.lower), count(bar.records)]
+        for bar in bars
+    ]
+    return Picture(
+        title,
+        histogram(subject.draw, name, {BEFORE: bars}, dates=dates),
+        f"{name} in the source, drawn to scale; {several(values, 'different value')}.",
+        Numbers([f"{name} from", "records"], cells),
+        f"{several(values, 'different value')}.",
+    )
 
 
 def value_bars(subject: Subject, name: str, sides: dict[str, CountedSide], title: str = "") -> Picture:
@@ -63,6 +108,7 @@ def value_bars(subject: Subject, name: str, sides: dict[str, CountedSide], title
         if missing and found[side].values > len(found[side].listed):
             records[side] |= rows.records_of(name, missing)
     drawn = sorted(order, key=lambda value: -max(side.get(value, 0) for side in records.values()))[:MOST_BARS]
+    drawn = in_order(drawn)
     rows_drawn = [
         {"label": _label(value), "side": side, "amount": counted.get(value, 0)}
         for value in drawn
@@ -89,6 +135,33 @@ def value_bars(subject: Subject, name: str, sides: dict[str, CountedSide], title
         Numbers([name, *(f"records {side}" if len(sides) > 1 else "records" for side in sides)], cells),
         " ".join(said),
     )
+
+
+def in_order(values: Sequence[str | None]) -> list[str | None]:
+    """Put numbers, times and intervals in their order, others behind them; none where few of them are such.
+
+    Example:
+        >>> in_order(["1954", "*", "1930s", "1951"]), in_order(["[20, 30)", "5 or less", "[5, 20)"])
+        (['1930s', '1951', '1954', '*'], ['5 or less', '[5, 20)', '[20, 30)'])
+        >>> in_order(["red", "blue", "1"])
+        ['red', 'blue', '1']
+    """
+    texts = [value or "" for value in values]
+    times = {text: text for text in texts if _TIME.fullmatch(text)}
+    numbers = {text: place for text in texts if (place := _number(text)) is not None}
+    known: Mapping[str, Any] = times if len(times) >= len(numbers) else numbers
+    if 2 * len(known) < len(values):
+        return list(values)
+    last = [value for value in values if (value or "") not in known]
+    return [*sorted(known, key=lambda text: known[text]), *last]
+
+
+def _number(text: str) -> float | None:
+    """Read a number, or where an interval of numbers begins."""
+    number, _, side = text.partition(" or ")
+    begins = _INTERVAL.fullmatch(text)
+    place = _place(begins["lower"] if begins else number, dates=False)
+    return -math.inf if side == "less" and place is not None else place
 
 
 def _label(value: str | None) -> str:
@@ -146,7 +219,7 @@ def _intervals(
     said = [f"{_label(one.value)}: {several(one.records, 'record')}." for one in others[:3]]
     return Picture(
         item.name,
-        histogram(subject, item.name, bars, dates=dates),
+        histogram(subject.draw, item.name, bars, dates=dates),
         f"{item.name} in {several(len(shown), 'interval')}, drawn to scale.",
         Numbers([item.name, "records"], cells),
         " ".join(said),
@@ -160,28 +233,35 @@ def _wide(bar: Bar) -> Bar:
     return Bar(bar.lower, bar.lower + max(1.0, least_width(bar.lower)), bar.records)
 
 
-def histogram(subject: Subject, name: str, bars: dict[str, list[Bar]], *, dates: bool = False) -> str:
-    """Draw bars whose areas are the records."""
-    sides = tuple(bars)
-    unit = 86_400_000.0 if dates else 1.0
+def histogram(
+    draw: Callable[..., str], title: str, bars: dict[str, list[Bar]], *, dates: bool = False, sizes: str = ""
+) -> str:
+    """Draw bars whose areas are the records; of sizes, on a logarithmic axis, those whose heights are."""
+    high = max((bar.records / (bar.upper - bar.lower) for found in bars.values() for bar in found), default=0)
+    of, unit = ("a unit", 1.0) if not dates else ("a day", DAY) if high * DAY >= 1 else ("a year", YEAR)
     rows = [
         {
             "lower": _drawn(bar.lower, dates),
             "upper": _drawn(bar.upper, dates),
-            "amount": bar.records * unit / (bar.upper - bar.lower),
+            "amount": bar.records if sizes else bar.records * unit / (bar.upper - bar.lower),
             "side": side,
         }
         for side, found in bars.items()
         for bar in found
     ]
     both = len(bars) > 1
-    return subject.draw(
+    most = max((bar.upper for found in bars.values() for bar in found), default=1)
+    ticks = [step * 10**power for power in range(19) for step in (1, 2, 5) if step * 10**power <= most]
+    return draw(
         *("histogram", rows),
-        sides=sides,
-        title=name,
-        up="records a day" if dates else "records a unit",
+        sides=tuple(bars),
+        title=title,
+        up=sizes or f"records {of}",
         kind="temporal" if dates else "quantitative",
-        format="~s",
+        scale={"type": "log", "domainMin": 1, "nice": False} if sizes else {"zero": False, "nice": False},
+        ticks=ticks if sizes else None,
+        across="~s" if sizes else None,
+        format="~s" if high * unit >= 1 else ".2~g",
         outlines=(["var(--paper)", "var(--accent)"] if both else ["var(--paper)"]),
         opacities=([0.7, 0.25] if both else [0.8, 0.8]),  # of a single one it makes NaN
     )
@@ -210,14 +290,14 @@ def information(subject: Subject, measures: Sequence[Measured]) -> Block:
         [
             name,
             *(measure(m.before), measure(m.after)),
-            share(m.after / m.before) if m.before and m.after is not None else NONE,
+            share(min(1.0, m.after / m.before)) if m.before and m.after is not None else NONE,
         ]
         for name, m in found.items()
     ]
     picture = Picture(
         "What a column tells of the class",
         subject.draw("bars", rows, sides=(BEFORE, AFTER), title="bits", format=".2~f", step=12),
-        "Information about the class, in bits, that each column carries before and after.",
+        "Information about the class, in bits beyond chance, that each column carries before and after.",
         Numbers(["column", "bits before", "bits after", "kept"], cells),
     )
     return Block("Information about the class", pictures=[picture])

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ppdm_sql.privacy import Requirement
+from ppdm_sql.privacy.requirement import Counts
+
 Point = tuple[str, str]
 """What a point is about, perhaps nothing, and the rest of it."""
 
@@ -24,8 +29,13 @@ values that no template protects.
 
 A value that is rare in the whole table remains just as rare.
 """)
+_COLUMNS = _points("""
+It promises nothing against an attacker who knows columns that no requirement names.
+
+A value that is rare in the whole table remains just as rare.
+""")
 _CLASSES = _points("""
-k says nothing about what a class has in common: ask for templates, l or t too.
+k says nothing about what a class has in common: that takes l or t too.
 """)
 _PARTIES = _points("""
 The protocol is semi-honest. A party that lies about its scores can steer the search, but it cannot
@@ -54,12 +64,16 @@ A privacy level describes the noise alone. An attacker who reconstructs the dist
 **Columns together give noise away.** Noise is drawn independently for each column, but the data are not
 independent. Where columns are correlated, their common part is data, and the rest is mostly noise.
 """)
-LIMITS: dict[str, tuple[Point, ...]] = {
-    "PDA": _TEMPLATES,
-    "TDS": (*_CLASSES, *_TEMPLATES),
-    "HCE-TDR": (*_CLASSES, *_TEMPLATES),
-    "TDS2P": (*_CLASSES, *_PARTIES),
-    "swap": _SWAPS,
-    "randomize": _NOISE,
-}
-"""What a method does not promise."""
+_LIMITS: dict[str, tuple[Point, ...]] = {"TDS2P": _PARTIES, "swap": _SWAPS, "randomize": _NOISE}
+"""What a method does not promise, whatever is required of it."""
+
+
+def limits(method: str, requirements: Sequence[Requirement]) -> tuple[Point, ...]:
+    """Say what is not promised; of a requirement only where there is one."""
+    said: tuple[Point, ...] = ()
+    if requirements:
+        if not any(one.sensitive_columns for one in requirements):
+            said = _CLASSES
+        template = any(one.counts is Counts.PROTECTED for one in requirements)
+        said += _TEMPLATES if template else _COLUMNS
+    return said + _LIMITS.get(method, ())

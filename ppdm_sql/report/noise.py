@@ -1,8 +1,7 @@
-"""Noise: true, noisy and reconstructed distributions, and the density of the noise."""
+"""Noise: true, noisy and reconstructed distributions."""
 
 from __future__ import annotations
 
-import math
 import secrets
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +17,6 @@ from ppdm_sql.report.sides import MOST_LISTED, Bar, FrequentValues
 from ppdm_sql.report.subject import MOST_BARS, Subject
 from ppdm_sql.report.words import Cell, Number, count, measure
 
-DENSITY_POINTS = 80
 TRUE, NOISY = "true", "released"
 TREATED = ("randomized", "discretized")
 
@@ -36,7 +34,13 @@ def noise(subject: Subject, models: Mapping[str, NoiseModel]) -> Chapter:
         "The values of single records are hidden by noise. Their distribution comes back: it is "
         "reconstructed from the released values and from what everybody may know of the noise."
     )
-    blocks = [Block(sentences=[said], pictures=pictures)] if pictures else []
+    rows: list[list[Cell]] = [
+        [name, str(model.kind), measure(model.amount), "yes" if model.rounded else "no"]
+        for name, model in models.items()
+        if model.added
+    ]
+    tables = [Numbers(["column", "noise", "half its width, or its standard deviation", "rounded"], rows)]
+    blocks = [Block(sentences=[said], tables=tables * bool(rows), pictures=pictures)] if models else []
     return Chapter("noise", "Noise and what shows through it", blocks)
 
 
@@ -65,8 +69,7 @@ def _column(
         return []
     if not model.added:
         return [_categories(subject, item.name, found.get(item.name), model)]
-    pictures = [_numbers(subject, item.name, found[item.name])] if item.name in found else []
-    return [*pictures, _density(subject, item.name, model)]
+    return [_numbers(subject, item.name, found[item.name])] if item.name in found else []
 
 
 def _numbers(subject: Subject, name: str, found: Distribution) -> Picture:
@@ -94,7 +97,7 @@ def _numbers(subject: Subject, name: str, found: Distribution) -> Picture:
         title=name,
         up=f"records in {measure(width)}",
         format="~s",
-        height=170,
+        height=220,
         sides=list(lines),
         colours=[colours[side] for side in lines],
         legend={"symbolType": "stroke"},
@@ -114,47 +117,6 @@ def _outline(side: str, bars: Sequence[Bar], width: float) -> list[dict[str, obj
         for bar in bars
     ]
     return [*rows, {"at": bars[-1].upper, "amount": 0, "side": side}] if bars else rows
-
-
-def _density(subject: Subject, name: str, model: NoiseModel) -> Picture:
-    """Draw the density of the noise that was added."""
-    uniform = model.kind == "uniform"
-    reach = 1.25 * model.amount if uniform else 4 * model.amount
-    points = [-reach + 2 * reach * i / DENSITY_POINTS for i in range(DENSITY_POINTS + 1)]
-    rows = [{"at": at, "amount": density(model, at) * model.amount, "side": "noise"} for at in points]
-    word = "half its width" if uniform else "its standard deviation"
-    svg = subject.drawing.draw(
-        "lines",
-        rows,
-        title=f"what is added to {name}",
-        up="density",
-        format=".1f",
-        height=110,
-        sides=["noise"],
-        colours=["var(--accent)"],
-        legend=None,
-    )
-    cells: list[list[Cell]] = [[str(model.kind), measure(model.amount), "yes" if model.rounded else "no"]]
-    return Picture(
-        f"Noise of {name}",
-        svg,
-        f"The density of {model.kind} noise; {word} is {measure(model.amount)}.",
-        Numbers(["kind", word, "rounded"], cells),
-        f"{str(model.kind).capitalize()}; {word} is {measure(model.amount)}.",
-    )
-
-
-def density(model: NoiseModel, at: float) -> float:
-    """Give the density of added noise.
-
-    Example:
-        >>> uniform = NoiseModel("uniform", 2.0, 0, 9, False, False, 0.0, ())
-        >>> density(uniform, 1.0), density(uniform, 3.0)
-        (0.25, 0.0)
-    """
-    if model.kind == "uniform":
-        return 0.5 / model.amount if abs(at) <= model.amount else 0.0
-    return math.exp(-0.5 * (at / model.amount) ** 2) / (model.amount * math.sqrt(2 * math.pi))
 
 
 def _categories(subject: Subject, name: str, found: Distribution | None, model: NoiseModel) -> Picture:

@@ -7,7 +7,7 @@ What is shown is what the object itself gives, and nothing more.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import singledispatch
+from functools import partial, singledispatch
 from html import escape
 from itertools import pairwise
 from typing import Any
@@ -20,10 +20,11 @@ from ppdm_sql.methods.perturbation.distributions import Distribution, Reconstruc
 from ppdm_sql.methods.trees.storing import Model
 from ppdm_sql.release import Release
 from ppdm_sql.report.charts import AFTER, BEFORE, COLOURS, Drawing
-from ppdm_sql.report.cost import class_information, measure_table
+from ppdm_sql.report.cost import class_information, histogram, measure_table
 from ppdm_sql.report.page import Numbers, Picture, with_directions_shown
+from ppdm_sql.report.sides import Bar
 from ppdm_sql.report.trees import drawn_tree, model_facts
-from ppdm_sql.report.words import Cell, Number, count, measure, several, span
+from ppdm_sql.report.words import Cell, Number, count, measure, several
 
 STYLE = (
     "--ink:currentColor;--quiet:#7b8691;--line:#a9b3bc66;--accent:#2a86ad;--before:#8b949e;"
@@ -148,12 +149,11 @@ def bars(
 
 def class_sizes(drawing: Drawing, sizes: ClassSizes, counted: Counted) -> Picture:
     """Draw how many records or persons are in classes of which size."""
-    rows = [
-        {"label": span(low, high), "side": AFTER, "amount": records} for low, high, _, records in sizes.ranges
-    ]
-    look = {"title": f"{counted} in the class", "up": counted, "format": "~s", "angle": -40}
+    bars = [Bar(low, high + 1, records) for low, high, _, records in sizes.ranges]
+    draw = partial(drawing.draw, colours=[COLOURS[AFTER]], legend=None)
     title = f"Class sizes on {', '.join(sizes.quasi_identifier)}"
-    return Picture(title, drawing.draw("columns", rows, **look, **_sides([AFTER])), title, NONE)
+    svg = histogram(draw, f"{counted} in the class", {AFTER: bars}, sizes=counted)
+    return Picture(title, svg, title, NONE)
 
 
 def _distribution(drawing: Drawing, found: Distribution) -> Picture:

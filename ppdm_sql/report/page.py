@@ -48,6 +48,7 @@ class Picture:
         numbers: The same as a table.
         note: What else is to be said, such as what was left out.
         wide: Whether it takes the whole width of the page.
+        starts: Whether it starts a line, as the first of two that belong together does.
     """
 
     title: str
@@ -56,6 +57,7 @@ class Picture:
     numbers: Numbers
     note: str = ""
     wide: bool = False
+    starts: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ class Page:
         edition: Whom it is for, in a sentence.
         lead: What it is about, in sentences.
         verdict: The outcome in a few words, and whether it is good; None where there is none.
+        worth: What it is worth, in a sentence or two; empty where that is not known.
         facts: What is known of its subject, each with a name.
         chapters: Its chapters; empty ones are left out.
         made: When and by what it was made.
@@ -143,6 +146,7 @@ class Page:
     verdict: tuple[str, bool] | None
     facts: Sequence[tuple[str, str]]
     chapters: Sequence[Chapter] = field(default_factory=tuple)
+    worth: str = ""
     made: str = ""
 
 

@@ -8,16 +8,16 @@ from ppdm_sql.audit.model import ClassSizes, Finding
 from ppdm_sql.privacy import Requirement, requirement_of
 from ppdm_sql.privacy.requirement import Counts
 from ppdm_sql.report.charts import AFTER, BEFORE
+from ppdm_sql.report.cost import histogram
 from ppdm_sql.report.measuring import BARS, Measurements, Reached
 from ppdm_sql.report.page import Block, Chapter, Numbers, Picture
+from ppdm_sql.report.sides import Bar
 from ppdm_sql.report.subject import Subject
 from ppdm_sql.report.words import Cell, Number, beside, count, measure, share, span
 
 RISKS = (1.0, 1 / 2, 1 / 3, 1 / 5, 1 / 10, 1 / 20, 1 / 50, 1 / 100)
 """Risks of a record or person for which the share of those with at least as much is listed."""
 TICKS = (0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-CLASS_LABEL = 60
-"""Characters of a list of columns that a title can hold."""
 
 
 def promise(subject: Subject) -> Chapter:
@@ -70,11 +70,9 @@ def _sizes(subject: Subject, place: int) -> Picture:
     records = {
         side: {low: (classes, n) for low, _, classes, n in sizes.ranges} for side, sizes in found.items()
     }
-    rows = [
-        {"label": label[low], "side": side, "amount": records[side].get(low, (0, 0))[1]}
-        for low, _ in ranges
-        for side in found
-    ]
+    bars = {
+        side: [Bar(low, high + 1, n) for low, high, _, n in sizes.ranges] for side, sizes in found.items()
+    }
     cells = [
         [Number(label[low]), *(count(n) for side in found for n in records[side].get(low, (0, 0)))]
         for low, _ in ranges
@@ -83,8 +81,8 @@ def _sizes(subject: Subject, place: int) -> Picture:
     on, counted = ", ".join(found[AFTER].quasi_identifier), subject.counted
     smallest = beside({side: count(sizes.sizes[0][0]) for side, sizes in found.items()})
     return Picture(
-        f"Class sizes on {_short(on)}",
-        subject.draw("columns", rows, title=f"{counted} in the class", **_axes(counted, label.values())),
+        f"Class sizes on {on}",
+        histogram(subject.draw, f"{counted} in the class", bars, sizes=counted),
         f"{counted.capitalize()} by the size of their equivalence class on {on}. "
         f"The smallest class has: {smallest}.",
         Numbers(names, cells),
@@ -113,7 +111,7 @@ def _reached_by(subject: Subject, place: int, requirement: Requirement) -> Pictu
     names = [unit, *_heads(shown, "groups", subject.counted)]
     asked = subject.measured.findings[place]
     return Picture(
-        f"{unit.capitalize()}: {_short(str(requirement))}",
+        f"{unit.capitalize()}: {requirement}",
         subject.draw("columns", rows, title=f"{unit} of the group", **_axes(subject.counted, label)),
         f"{subject.counted.capitalize()} by the {unit} of their group under {requirement}. "
         f"The worst group of the release: {_amount(asked)}.",
@@ -135,7 +133,7 @@ def _bar_label(requirement: Requirement, reached: Reached, bar: int) -> str:
 
 def _axes(counted: str, labels: Iterable[str]) -> dict[str, object]:
     """Say what is counted upwards, and turn labels that do not fit beside each other."""
-    long = sum(len(label) + 2 for label in labels) > 44
+    long = sum(len(label) + 2 for label in labels) > 70
     return {"up": counted, "format": "~s", "angle": -40 if long else 0}
 
 
@@ -147,10 +145,6 @@ def _heads(sides: Collection[str], *what: str) -> list[str]:
 def _limit(requirement: Requirement) -> str:
     limit = float(requirement.limit)
     return share(limit) if requirement.counts is Counts.PROTECTED else measure(limit)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= CLASS_LABEL else text[: CLASS_LABEL - 1] + "…"
 
 
 # -- risk -------------------------------------------------------------------------------------
@@ -193,7 +187,7 @@ def _curve(subject: Subject, place: int) -> Picture:
     highest = beside({side: share(1 / sizes.sizes[0][0]) for side, sizes in found.items()})
     mean = beside({side: share(_mean(sizes)) for side, sizes in found.items()})
     return Picture(
-        f"Risk of a {each}, known by {_short(on)}",
+        f"Risk of a {each}, known by {on}",
         subject.draw(
             "curve",
             rows,

@@ -36,6 +36,7 @@ class Subject:
         measured: What the audit's steps say of these.
         before: The rows of the source, for the owner, where it is still there.
         measured_before: What the audit's steps say of the source.
+        left_out: Records of the source that the release does not have.
     """
 
     engine: Engine
@@ -48,6 +49,7 @@ class Subject:
     measured: Measurements
     before: CountedSide | None = None
     measured_before: Measurements | None = None
+    left_out: int = 0
 
     @property
     def counted(self) -> Counted:

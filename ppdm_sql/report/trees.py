@@ -104,7 +104,7 @@ def drawn_tree(drawing: Drawing, tree: DecisionTree, note: str = "") -> Picture:
         }
         for node in shown
     ]
-    room = 430 // (depth + 1)
+    room = 530 // (depth + 1)
     svg = drawing.draw_marks(
         "tree", rows, height=max(NODE_HEIGHT * leaves, 60), reach=room * depth, limit={"value": room}
     )

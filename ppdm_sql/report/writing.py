@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,28 +12,33 @@ from pathlib import Path
 from ppdm_sql.audit.noise import NoiseModel, noise_models
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, UnknownTable
+from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable
 from ppdm_sql.evaluation import EvaluateOptions, Evaluation, evaluate
+from ppdm_sql.evaluation.evaluating import BE, MAJORITY, SE, errors_of
+from ppdm_sql.methods.top_down.information_loss import DETAIL
 from ppdm_sql.privacy import parse_all
-from ppdm_sql.progress import Progress
-from ppdm_sql.release import Measured, Release, Treatment, Verification
+from ppdm_sql.progress import Progress, SilentProgress
+from ppdm_sql.release import Measured, Release, ReleasedColumn, Verification
 from ppdm_sql.release.catalogue import READ, CatalogueRow
+from ppdm_sql.release.cut_tree import Node, told
 from ppdm_sql.release.exporting import check_target, write_page
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.verification import verify
 from ppdm_sql.report import cost, course, crossing, noise, promise, swaps
 from ppdm_sql.report.associations import associations
 from ppdm_sql.report.charts import Drawing
-from ppdm_sql.report.limits import LIMITS
+from ppdm_sql.report.limits import limits
 from ppdm_sql.report.measuring import measured
 from ppdm_sql.report.page import Block, Chapter, Numbers, Page, html
 from ppdm_sql.report.sides import CountedSide, release_side, source_side
 from ppdm_sql.report.subject import Subject
-from ppdm_sql.report.words import Cell, count, made, several, share, written
+from ppdm_sql.report.words import Cell, Number, count, made, several, share, written
 from ppdm_sql.sources import read_again
 
 RISKIEST = 10
 """Combinations of the source that are named for each requirement."""
+QUICK = EvaluateOptions(folds=5, seeds=1, sample=20_000)
+"""How the error of the headline is measured, where no evaluation is asked for."""
 METHODS = {
     "PDA": "suppression (Progressive Disclosure Algorithm; Wang, Fung, Yu 2005)",
     "TDS": "generalization (Top-Down Specialization; Fung, Wang, Yu 2005)",
@@ -50,21 +55,6 @@ ENDED = {
     "max-steps": "at the number of steps that was asked for",
     "interrupted": "early, by Ctrl-C",
 }
-TREATMENTS: dict[Treatment, str] = {
-    "suppressed": "Suppressed",
-    "generalized": "Generalized",
-    "lower bound": "Lower bounds",
-    "upper bound": "Upper bounds",
-    "swapped": "Swapped",
-    "randomized": "Randomized",
-    "discretized": "Shown as cells",
-    "sensitive": "Sensitive, as it is",
-    "class": "Class, as it is",
-    "kept": "As it is",
-    "pseudonym": "Pseudonym",
-    "count": "Number of records",
-}
-"""What the columns of each treatment are called."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +85,7 @@ def write_report(
         EngineError: The rows of the release cannot be read.
 
     Cost: the verification; the audit of release and source; for each column some scans of it on either side,
-    and one for each pair of eight columns at most; at most a dozen audits of states on the way.
+    and one for each pair of eight columns at most.
     """
     check_target(engine, Path(path), force=options.force)
     if options.public and options.evaluate:
@@ -124,13 +114,14 @@ def report_page(engine: Engine, release: Release, options: ReportOptions, progre
             with suppress(InvalidSource):
                 stack.enter_context(read_again(engine, row.source, row.parameters.get(READ, {}), row.release))
         evaluation = evaluate(engine, release, EvaluateOptions(), progress) if options.evaluate else None
+        errors = {} if options.public else _errors(engine, row, shape, evaluation)
         progress.start(f"counting {release.name}")
         stack.enter_context(engine.workspace())
         digest = _digest(options.exported)
         subject = _published(engine, drawing, row, shape)
         if options.public:
             return _public_page(subject, verification, digest)
-        return _owners_page(subject, release, row, verification, digest, evaluation)
+        return _owners_page(subject, release, row, verification, digest, evaluation, errors)
 
 
 def _refuse_unreadable(name: str, verification: Verification) -> None:
@@ -139,6 +130,20 @@ def _refuse_unreadable(name: str, verification: Verification) -> None:
             f"The rows of {name!r} are not those that were published.",
             "Run ppdm verify to see what has changed.",
         )
+
+
+def _errors(
+    engine: Engine, row: CatalogueRow, shape: Shape, evaluation: Evaluation | None
+) -> Mapping[str, float]:
+    """Give the errors of a classifier: of an evaluation, or of a small one, where there can be one."""
+    if evaluation is not None:
+        return {rate.error: rate.mean for rate in evaluation.rates}
+    if not any(item.treatment == "class" for item in shape.columns):
+        return {}
+    try:
+        return errors_of(engine, row, shape, QUICK, (BE, SE, MAJORITY), SilentProgress())
+    except PpdmError:
+        return {}
 
 
 def _digest(exported: str | os.PathLike[str] | None) -> tuple[str, str] | None:
@@ -162,7 +167,15 @@ def _published(engine: Engine, drawing: Drawing, row: CatalogueRow, shape: Shape
     rows = engine.overlay(shape.owned_rows())
     found = measured(engine, rows, requirements, shape.count, shape.recorded, shape.people)
     return Subject(
-        engine, drawing, row.release, row.method, shape, requirements, release_side(engine, shape), found
+        engine,
+        drawing,
+        row.release,
+        row.method,
+        shape,
+        requirements,
+        release_side(engine, shape),
+        found,
+        left_out=row.left_out or 0,
     )
 
 
@@ -177,18 +190,20 @@ def _noises(subject: Subject) -> dict[str, NoiseModel]:
 def _public_page(subject: Subject, verification: Verification, digest: tuple[str, str] | None) -> Page:
     """Make the page that everybody may see; it is given nothing of the source."""
     chapters = [
+        _columns(subject),
         promise.promise(subject),
         promise.risk(subject, Block()),
         noise.noise(subject, _noises(subject)),
         Chapter("values", "What is in it", [cost.values(subject), associations(subject)]),
-        _limits(subject.method),
+        _limits(subject),
     ]
     return Page(
         title=subject.name,
         edition="Report on a release, made from what is released alone",
-        lead=[_first_sentence(subject, None), _requirements_sentence(subject)],
+        lead=[_first_sentence(subject, None), *_missing(subject), _requirements_sentence(subject)],
         verdict=_verdict(verification),
-        facts=[("Method", _method(subject)), *_columns(subject), *_file_facts(digest)],
+        worth=_worth(subject),
+        facts=[("Method", _method(subject)), *_file_facts(digest)],
         chapters=chapters,
         made=made(),
     )
@@ -223,20 +238,68 @@ def _method(subject: Subject) -> str:
     return METHODS.get(subject.method, subject.method)
 
 
-def _columns(subject: Subject) -> list[tuple[str, str]]:
-    """List the columns by what became of them."""
-    found: dict[Treatment, list[str]] = {}
-    for item in subject.shape.columns:
-        found.setdefault(item.treatment, []).append(item.name)
-    return [(TREATMENTS[treatment], ", ".join(names)) for treatment, names in found.items()]
+def _columns(subject: Subject, nodes: Sequence[Node] = (), measures: Sequence[Measured] = ()) -> Chapter:
+    """Say what became of each column, and what the symbol is; the cut and the measures are the owner's."""
+    shape = subject.shape
+    hidden = {item.name for item in subject.columns("suppressed", "generalized") if _is_hiding(subject, item)}
+
+    def counted(item: ReleasedColumn) -> tuple[set[str | None], int]:
+        found = subject.after.counts(item.name)
+        symbol = [shape.symbol] if item.name in hidden else []  # it may be rare
+        return {*symbol, *(one.value for one in found.listed)}, found.values
+
+    rows = [*told(shape.columns, shape.symbol, nodes, measures, counted)]
+    words = (
+        f"{shape.symbol} stands for a value that the release does not show; it may be any of its column's."
+    )
+    blocks = [Block(tables=[Numbers(["column", "the release shows"], rows)])]
+    return Chapter(
+        "columns", "What became of each column", [*blocks, Block(sentences=[words] if hidden else ())]
+    )
+
+
+def _is_hiding(subject: Subject, item: ReleasedColumn) -> bool:
+    return subject.shape.symbol in subject.after.records_of(item.name, [subject.shape.symbol])
+
+
+def _missing(subject: Subject) -> list[str]:
+    """Say how many records of the source are not in the release, where its method can tell."""
+    if subject.left_out:
+        left, whole = subject.left_out, subject.left_out + _records(subject.after)
+        verb, they = ("is", "it was") if left == 1 else ("are", "they were")
+        of_all = share(left / whole)
+        return [f"{several(left, 'record')}, {of_all} of the source's, {verb} missing: {they} left out."]
+    return ["No record of the source is missing."] if subject.method in ("PDA", "TDS", "HCE-TDR") else []
+
+
+def _worth(
+    subject: Subject, measures: Sequence[Measured] = (), errors: Mapping[str, float] | None = None
+) -> str:
+    """Say what the release is still worth; the detail and the errors are the owner's to know."""
+    said, masked = [], subject.columns("suppressed", "generalized")
+    if masked:
+        showing = sum(subject.after.counts(item.name).values > 1 for item in masked)
+        verb = "shows" if 1 in (showing, len(masked)) else "show"
+        kept = [one.after for one in measures if one.measure == DETAIL]
+        detail = f", and {share(kept[0])} of the detail of the masked cells is kept" if kept else ""
+        said.append(f"{showing} of {several(len(masked), 'masked column')} {verb} something{detail}.")
+    if errors:
+        (label,) = subject.columns("class")
+        was, now, blind = (Number(f"{errors[of]:.1f} %") for of in (BE, SE, MAJORITY))
+        said.append(
+            f"A decision tree that learns from the release is wrong about {label.name} in {now} of the "
+            f"records it has not seen; from the original in {was}, and without any column in {blind}."
+        )
+    return " ".join(said)
 
 
 def _file_facts(digest: tuple[str, str] | None) -> list[tuple[str, str]]:
     return [] if digest is None else [("File", digest[0]), ("SHA-256", digest[1])]
 
 
-def _limits(method: str) -> Chapter:
-    return Chapter("limits", "What is not promised", [Block(items=LIMITS.get(method, ()))])
+def _limits(subject: Subject) -> Chapter:
+    items = limits(subject.method, subject.requirements)
+    return Chapter("limits", "What is not promised", [Block(items=items)])
 
 
 def _records(side: CountedSide) -> int:
@@ -254,6 +317,7 @@ def _owners_page(
     verification: Verification,
     digest: tuple[str, str] | None,
     evaluation: Evaluation | None,
+    errors: Mapping[str, float],
 ) -> Page:
     subject, source, said = _with_source(subject, row)
     measures = release.measures()
@@ -266,10 +330,15 @@ def _owners_page(
     return Page(
         title=release.name,
         edition="Report on a release, for its owner: it tells of the source and must not be passed on",
-        lead=[_first_sentence(subject, row.source), _requirements_sentence(subject), *said],
+        lead=[
+            *(_first_sentence(subject, row.source), *_missing(subject)),
+            *(_requirements_sentence(subject), *said),
+        ],
         verdict=_verdict(verification),
+        worth=_worth(subject, measures, errors),
         facts=[*_owners_facts(subject, row), *_file_facts(digest)],
         chapters=[
+            _columns(subject, release.cut(), measures),
             promise.promise(subject),
             promise.risk(subject, _riskiest(subject)),
             swaps.swaps(subject, release, source),
@@ -278,7 +347,7 @@ def _owners_page(
             course.course(subject, release),
             crossing.crossed(subject.engine, row.release),
             Chapter("measures", "All measures", [_all_measures(measures)]),
-            _limits(row.method),
+            _limits(subject),
         ],
         made=made(),
     )
@@ -344,7 +413,7 @@ def _riskiest(subject: Subject) -> Block:
 
 def _owners_facts(subject: Subject, row: CatalogueRow) -> list[tuple[str, str]]:
     """List what the catalogue knows."""
-    facts = [("Source", row.source), ("Method", _method(subject)), *_columns(subject)]
+    facts = [("Source", row.source), ("Method", _method(subject))]
     facts.append(("Published", f"{written(row.created_at.date())}, by ppdm-sql {row.version}"))
     if row.left_out is not None:
         most = row.parameters.get("suppress_records", "")

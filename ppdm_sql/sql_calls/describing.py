@@ -14,6 +14,7 @@ from ppdm_sql.methods.trees.storing import KEPT, Model, ModelRow, accuracy
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release, ReleasedColumn
 from ppdm_sql.release.catalogue import LOCATION, NOTICES, SHAPE
+from ppdm_sql.release.cut_tree import told
 
 Description = list[tuple[str, object]]
 """Names and values, in the order in which they are shown."""
@@ -84,33 +85,37 @@ def right(row: ModelRow) -> float | None:
 
 
 def release_description(
-    row: CatalogueRow,
+    release: Release,
     named: Mapping[str, str],
     noise: Callable[[ReleasedColumn], str],
     *,
-    by_treatment: bool = False,
+    together: bool = False,
 ) -> Description:
     """Describe a release as the catalogue records it.
 
     Args:
-        row: Its row of the catalogue.
+        release: The release.
         named: What long requirements are called; others are called requirement.
         noise: Writes the option that describes a column's noise to others.
-        by_treatment: Whether columns are given by their treatment, not one by one.
+        together: Whether columns of which the same became are given together, not one by one.
     """
+    row = release.row()
     elsewhere = (SHAPE, NOTICES, LOCATION, "noise")
     options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
-    columns = [ReleasedColumn(*item) for item in row.parameters[SHAPE]["columns"]]
+    shape = row.parameters[SHAPE]
+    columns = [ReleasedColumn(*item) for item in shape["columns"]]
+    became = [*told(columns, shape["symbol"], release.cut(), release.measures())]
     return [
         ("release", row.release),
         ("method", f"{row.method} (ppdm-sql {row.version})"),
         ("source", row.source),
         *((named.get(text, "requirement"), text) for text in row.requirements),
         *options.items(),
-        *(_treatments(columns) if by_treatment else _columns(columns, noise)),
+        *(_together(became) if together else [(f"column {name}", said) for name, said in became]),
+        *(() if together else ((f"noise {item.name}", noise(item)) for item in columns if item.noise)),
         ("records", row.rows),
         *_location(row),
-        *([("persons", persons)] if (persons := row.parameters[SHAPE].get("persons")) else []),
+        *([("persons", persons)] if (persons := shape.get("persons")) else []),
         ("stopped", row.stopped),
         ("verified", row.verified),
         ("created at", row.created_at),
@@ -127,18 +132,12 @@ def _location(row: CatalogueRow) -> Description:
     return [("rows in", found["target"]), ("files", f"{len(found['files'])} of {size} bytes")]
 
 
-def _columns(columns: Sequence[ReleasedColumn], noise: Callable[[ReleasedColumn], str]) -> Description:
-    """Give each column with its treatment, then the noise of each that has some."""
-    noises = [(f"noise {item.name}", noise(item)) for item in columns if item.noise]
-    return [*((f"column {item.name}", item.treatment) for item in columns), *noises]
-
-
-def _treatments(columns: Sequence[ReleasedColumn]) -> Description:
-    """Give each treatment with its columns."""
+def _together(became: Sequence[tuple[str, str]]) -> Description:
+    """Give what became of columns with those of which it did."""
     found: dict[str, list[str]] = defaultdict(list)
-    for item in columns:
-        found[item.treatment].append(item.name)
-    return [(f"{len(names)} columns {treatment}", names) for treatment, names in found.items()]
+    for name, said in became:
+        found[said].append(name)
+    return [(f"{len(names)} columns: {said}", names) for said, names in found.items()]
 
 
 # -- models -----------------------------------------------------------------------------------

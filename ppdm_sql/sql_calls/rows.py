@@ -121,8 +121,8 @@ DROPPED = (("dropped", "VARCHAR"), ("kind", "VARCHAR"))
 MACROS = (("macro", "VARCHAR"), ("version", "VARCHAR"))
 
 _SUMMARY = (
-    "suppressed cells",
-    "generalized information loss",
+    "detail kept",
+    "columns that show something",
     "uniquely identifiable records",
     "collectively identifiable records",
     "uniquely identifiable records changed",
@@ -164,7 +164,7 @@ def shown(found: Release | Model) -> list[Row]:
     """Describe a release or a model, then give its measures."""
     if isinstance(found, Model):
         return [(what, _text(value)) for what, value in model_description(found.row(), found.tree())]
-    described = [(what, _text(value)) for what, value in release_description(found.row(), {}, _noise)]
+    described = [(what, _text(value)) for what, value in release_description(found, {}, _noise)]
     return described + [
         (f"measure {name}", f"{_text(before)} -> {_text(after)}") for name, before, after in found.measures()
     ]

@@ -160,6 +160,47 @@ class Taxonomy:
         """
         return cls(*tree_of_mapping(mapping))
 
+    def merged(self, records: Sequence[int], least: int) -> Taxonomy:
+        """Give the taxonomy in which rare siblings share a group, ``other X`` below ``X``.
+
+        One child of few records keeps its parent from being specialized. So children of fewer records than
+        ``least`` become one group; where together they are still fewer, the smallest siblings join them. A
+        parent of which nothing else would be left stays as it is.
+
+        Args:
+            records: Of each leaf; what stands at other nodes is not looked at.
+            least: How many records a group needs, from 1 on.
+
+        Example:
+            >>> jobs = Taxonomy.from_dict({"job": ["cook", "clerk", "judge", "pope"]})
+            >>> jobs.merged([0, 40, 30, 2, 1], 3).paths()[1:]
+            [('clerk', 'job'), ('judge', 'other job', 'job'), ('pope', 'other job', 'job')]
+        """
+        below = [0 if inner else int(records[node]) for node, inner in enumerate(self.children)]
+        for node in reversed(range(1, len(below))):
+            below[self.parents[node]] += below[node]
+        groups, taken = dict[int, str](), set(self.labels)
+        for node, children in enumerate(self.children):
+            held = sorted((child for child in children if below[child]), key=lambda child: below[child])
+            few = [child for child in held if below[child] < least]
+            while few and sum(below[child] for child in few) < least and len(few) < len(held):
+                few = held[: len(few) + 1]
+            if 1 < len(few) < len(held):
+                name = "other" if self.labels[node] == ROOT else f"other {self.labels[node]}"
+                while name in taken:
+                    name += "+"
+                taken.add(name)
+                groups |= dict.fromkeys(few, name)
+        if not groups:
+            return self
+        pairs = dict[str, str | None]()
+        for node, label in enumerate(self.labels):
+            parent = self.labels[self.parents[node]] if node else None
+            if node in groups:
+                pairs.setdefault(groups[node], parent)
+            pairs[label] = groups.get(node, parent)
+        return self.from_edges(pairs.items())
+
     # -- what it holds ------------------------------------------------------------------------
 
     @cached_property

@@ -80,7 +80,7 @@ def test_show_prints_the_options_that_a_recipient_needs(shop: Path) -> None:
     assert option == "--noise"
     assert noise.startswith("salary=gaussian 33163.87") and noise.endswith(" on 20000,150000 whole")
     assert '--noise \'"the ""age"""=cells 0,40,80\'' in shown.stdout
-    assert "randomized" in shown.stdout and "discretized" in shown.stdout
+    assert "values with noise" in shown.stdout and "cells in place of values" in shown.stdout
     assert ppdm("show", shop, "safe", "--format", "json").exit_code == 0
 
 

@@ -233,7 +233,7 @@ def test_a_frame_can_be_tried() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"age": range(12), "old": [i > 5 for i in range(12)]})
     db = ppdm_sql.open(":memory:")
-    found = db.compare(frame, quasi_identifier=["age"], k=[2], class_column="old", **QUIET)
+    found = db.compare(frame, quasi_identifier=["age"], k=[2], class_column="old", score="paper", **QUIET)
     assert found.rows[0].numbers.smallest_class == 6
 
 

@@ -211,7 +211,8 @@ def test_a_generalized_release_is_evaluated_by_its_labels(con: duckdb.DuckDBPyCo
     rows = [(jobs[i % 4], i % 50, i % 4 < 2, i % 50 >= 20) for i in range(200)]
     load(con, "job VARCHAR, x INTEGER, hand BOOLEAN, good BOOLEAN", rows)
     taxonomy = {"any": {"hand": ["cook", "baker"], "head": ["clerk", "lawyer"]}}
-    generalize(con, "k >= 10 on job, x", taxonomies={"job": taxonomy}, keep=["hand"], interval_columns=True)
+    options: dict[str, Any] = {"keep": ["hand"], "interval_columns": True, "score": "paper"}
+    generalize(con, "k >= 10 on job, x", taxonomies={"job": taxonomy}, **options)
     assert {x for (x,) in con.execute("SELECT DISTINCT x FROM safe").fetchall()} == {"[0, 20)", "[20, 49]"}
     found = means(evaluate(con))
     assert (found["BE"], found["SE"], found["RE"]) == (0, 0, 40)

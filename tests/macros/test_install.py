@@ -363,7 +363,9 @@ def report(db: ppdm_sql.Database) -> list[dict[str, Any]]:
 def test_the_report_has_a_row_a_release_with_its_measures(db: ppdm_sql.Database) -> None:
     first = released(db)
     template = "Job, Country -> Bankruptcy = Discharged <= 50%"
-    second = db.suppress("customers", [template], class_column="Rating", count_column="n", into="other")
+    second = db.suppress(
+        "customers", [template], class_column="Rating", count_column="n", into="other", score="paper"
+    )
     swapped = db.swap(
         "policies", confidential="Amount", by=["Age", "Gender"], proportion=0.5, into="swapped", seed=1
     )

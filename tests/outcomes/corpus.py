@@ -1,6 +1,7 @@
 """The cases: a name, what is typed or called, and the SQL that makes the tables.
 
-A command leaves out the database and, where a release is published, ``--into r``.
+A command leaves out the database and, where a release is published, ``--into r`` and ``--score paper``: the steps
+of these cases are the papers'.
 """
 
 # ruff: noqa: E501 (a case is a line)
@@ -130,7 +131,7 @@ def hostile(kind: str, name: str) -> Case:
     given = f"""{PICK} CREATE TABLE {quoted(name + " t")} AS SELECT {value} || pick(i, 'v', 5) AS {column}, pick(i, 'w', 30) AS
     {quoted(name + " 2")}, if(pick(i, 'w', 30) > pick(i, 'c', 30), {value}, 'no') AS {quoted(name + " class")} FROM range(150) AS r(i);"""
     require = [f"k >= 6 on {column}, {quoted(name + ' 2')}"]
-    asked = {"class_column": name + " class", "into": "r", "interval_columns": True}
+    asked = {"class_column": name + " class", "into": "r", "interval_columns": True, "score": "paper"}
     return Case(kind, (lambda db: len(db.generalize(quoted(name + " t"), require, **asked).steps()),), given)
 
 
@@ -470,10 +471,11 @@ GROUPS: dict[str, list[Case]] = {
          "sql --write \"UPDATE ppdm.release_r SET sex = 'F' WHERE age LIKE '[8%'\"", "verify r"),
         ("evaluate", f"generalize people --class class {K}", "evaluate r --folds 2 --seeds 1"),
         ("evaluate on a table", f"suppress people --class class {K}", "evaluate r --test new --seeds 1"),
-        ("compare", "compare people --class class --qi sex,age,zip --k 3,10,501 --method tds,hce-tdr,pda"),
-        ("compare, left out", "compare people --qi sex,age --k 5 --suppress-records 0,2% --require 'distinct l >= 2 of disease on sex, age'"),
+        ("compare", "compare people --class class --qi sex,age,zip --k 3,10,501 --method tds,hce-tdr,pda --score paper"),
+        ("compare, left out", "compare people --qi sex,age --k 5 --suppress-records 0,2% --score paper "
+         "--require 'distinct l >= 2 of disease on sex, age'"),
         ("compare releases", f"generalize people --class class {K}", f"suppress people --into s --class class {K}", "compare r s"),
-        ("compare, the best", "compare people --class class --qi sex,age --k 5,8 --keep-best loss --into r"),
+        ("compare, the best", "compare people --class class --qi sex,age --k 5,8 --keep-best loss --into r --score paper"),
         ("steps and states", f"generalize people --class class {K}", "show r --step 2 --partitions", "releases",
          'sql "SELECT count(*) AS n, count(DISTINCT age) AS ages FROM r_at(3)"'),
         ("drop", f"suppress people {K}", "drop r", "releases"),
@@ -494,13 +496,13 @@ GROUPS: dict[str, list[Case]] = {
     "sql_calls": cases(
         WORKERS,
         *((name, *(f'sql --write "{statement}"' for statement in statements)) for name, *statements in (
-            ("suppress", "CALL ppdm_suppress('people', into := 'r', require := 'k >= 5 on sex, job', class := 'class')",
+            ("suppress", "CALL ppdm_suppress('people', into := 'r', require := 'k >= 5 on sex, job', class := 'class', score := 'paper')",
              "CALL ppdm_verify('r')", "FROM ppdm_steps('r')"),
             ("generalize", "CALL ppdm_generalize('people', into := 'r', require := ['k >= 5 on sex, age'], class := 'class', "
-             "range := {'age': [0, 120]}, min_width := {'age': 5}, suppress_records := '1%')",
+             "range := {'age': [0, 120]}, min_width := {'age': 5}, suppress_records := '1%', score := 'paper')",
              "SELECT ppdm_generalize_value('r', 'age', 44) AS shown", "SELECT count(*) AS n FROM r_at(2)"),
             ("audit", "FROM ppdm_audit('people', by := ['sex', 'age'], sensitive := 'disease')"),
-            ("compare", "SELECT * EXCLUDE (seconds) FROM ppdm_compare('people', qi := ['sex', 'age'], k := [4, 8], class := 'class')"),
+            ("compare", "SELECT * EXCLUDE (seconds) FROM ppdm_compare('people', qi := ['sex', 'age'], k := [4, 8], class := 'class', score := 'paper')"),
             ("error", "CALL ppdm_generalize('people', into := 'r', require := 'k >= 5 on sexx')"),
         )),
         ("macros", "install", *(f'sql "FROM ppdm_{macro} ORDER BY ALL"' for macro in (
@@ -511,7 +513,7 @@ GROUPS: dict[str, list[Case]] = {
         WORKERS,
         ("generalize", lambda db: [list(step.children) for step in db.generalize(
             "people", ["k >= 5 on job, age"], class_column="class", into="r",
-            taxonomies={"job": Taxonomy.from_csv("trades.csv")}, ranges={"age": (0, 120)}, weights={"job": 2}).steps()]),
+            taxonomies={"job": Taxonomy.from_csv("trades.csv")}, ranges={"age": (0, 120)}, weights={"job": 2}, score="paper").steps()]),
         ("nested taxonomy", lambda db: db.generalize(
             "people", ["k >= 5 on job, age"], into="r", limits={"age": 5}, min_widths={"age": 2.5}, tops={"age": 88},
             taxonomies={"job": {"*": {"a": ["baker", "clerk", "cook"], "b": ["judge", "nurse"], "c": ["pilot", "tailor"]}}}).verify().holds),

@@ -36,6 +36,8 @@ FILE = "x.duckdb"
 RELEASE = "r"
 MAKES = {"suppress", "generalize", "swap", "randomize"}
 """Commands that publish, as ``r`` where they do not say otherwise."""
+SCORED = {"suppress", "generalize"}
+"""Commands whose steps are scored, as the papers do where they do not say otherwise."""
 PLAIN = {"demo", "drop", "export", "install", "integrate", "report", "taxonomy"}
 """Commands that do not print JSON."""
 STEP = ("attribute", "parent", "children", "score", "gain", "loss")
@@ -103,6 +105,8 @@ def typed(line: str) -> dict[str, Any]:
         words += ["--format", "json"]
     if words[0] in MAKES and "--into" not in words:
         words += ["--into", RELEASE]
+    if words[0] in SCORED and "--score" not in words:
+        words += ["--score", "paper"]
     if not any(word.endswith(".duckdb") or word == ":memory:" for word in words):
         words.insert(1, FILE)
     ended = ppdm(*words)
@@ -126,7 +130,11 @@ def read(text: str) -> Any:
 
 def lines(text: str) -> list[str]:
     """Give the lines but those of progress, of which long runs print one now and then."""
-    return [line for line in text.splitlines() if line.strip() and not re.match(r"[a-z ]+: \w+ \d", line)]
+    return [
+        line
+        for line in text.splitlines()
+        if line.strip() and not re.match(r"(setting .*|[a-z ]+): \w+ \d", line)
+    ]
 
 
 def called(deed: Callable[[Any], Any]) -> dict[str, Any]:

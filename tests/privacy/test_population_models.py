@@ -307,7 +307,7 @@ def test_pruning_is_exact(people: list[tuple[Any, Any, bool]], asked: str) -> No
             opened(table, population).suppress("t", [text], class_column="cls", into="r")
         return
     assume(not run.ambiguous)
-    release = opened(table, population).suppress("t", [text], class_column="cls", into="r")
+    release = opened(table, population).suppress("t", [text], class_column="cls", into="r", score="paper")
     wanted = [(step.attribute, list(step.values)) for step in run.steps]
     assert [(step.attribute, list(step.children)) for step in release.steps()] == wanted
     numbers = [(step.score, step.loss) for step in run.steps]

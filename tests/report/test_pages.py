@@ -17,7 +17,6 @@ from report_pages import EDITIONS, METHODS, QUIET, open_examples, page, release
 import ppdm_sql
 from ppdm_sql.report import cost
 from ppdm_sql.report.sides import Bar
-from ppdm_sql.report.subject import Subject
 
 TURNS = "\u061c\u200e\u200f\u202a\u202e\u2066\u2069"
 HOSTILE = "\"><script>alert(1)</script><img src=x onerror='alert(2)'>&{{ 7 * 7 }}@title"
@@ -94,7 +93,7 @@ def test_identifiers_are_unique_and_references_resolve(
 def test_every_picture_has_a_caption_words_and_a_table(
     pages: dict[tuple[str, str], str], method: str, edition: str
 ) -> None:
-    figures = re.findall(r"<figure>(.*?)</figure>", pages[method, edition], re.DOTALL)
+    figures = re.findall(r"<figure[^>]*>(.*?)</figure>", pages[method, edition], re.DOTALL)
     assert figures
     for figure in figures:
         assert re.search(r"<figcaption>[^<]+</figcaption>", figure)
@@ -253,7 +252,8 @@ UNUSUAL = "CASE i % 7 WHEN 0 THEN 'nan' WHEN 1 THEN 'inf' WHEN 2 THEN '-inf' ELS
         ("1700000000000000000 + i * 1000000007", True),
         ("make_timestamp_ns(1700000000000000000 + i)", False),
         (f"({UNUSUAL})::DOUBLE", True),
-        ("(4503599627370497 + i % 2)::DOUBLE", True),
+        ("(4503599627370497 + i)::DOUBLE", True),
+        ("(4503599627370497 + i % 2)::DOUBLE", False),
         ("['nan', 'inf', '-inf'][1 + i % 3]::DOUBLE", False),
         ("1.7e308 * (1 - i % 3)", False),
         ("if(i % 4 = 0, DATE '-infinity', DATE '2020-01-01' + i::INTEGER)", True),
@@ -265,9 +265,9 @@ def test_a_picture_is_to_scale_where_numbers_can_be_told_apart(
     drawn: list[list[Bar]] = []
     draw = cost.histogram
 
-    def histogram(subject: Subject, name: str, bars: dict[str, list[Bar]], **how: Any) -> str:
-        drawn.extend(bars.values())
-        return draw(subject, name, bars, **how)
+    def histogram(drawing: Any, name: str, bars: dict[str, list[Bar]], **how: Any) -> str:
+        drawn.extend([] if "sizes" in how else bars.values())
+        return draw(drawing, name, bars, **how)
 
     monkeypatch.setattr(cost, "histogram", histogram)
     connection = duckdb.connect()
@@ -276,7 +276,7 @@ def test_a_picture_is_to_scale_where_numbers_can_be_told_apart(
     made = db.generalize("t", ["k >= 5 on v"], class_column="c", into="safe", **QUIET)
     text = page(made, tmp_path, public=public)
     assert "NaN" not in text
-    assert len(drawn) == (2 - public) * to_scale
+    assert len(drawn) == 2 - public if to_scale else len(drawn) <= 1 - public
     for bars in drawn:
         assert all(bar.lower < bar.upper for bar in bars)
         assert all(left.upper <= right.lower for left, right in pairwise(bars))

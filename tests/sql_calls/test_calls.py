@@ -18,7 +18,7 @@ from ppdm_sql.sql_calls.calls import CALLS
 
 TEMPLATE = "Job, Country -> Bankruptcy = Discharged <= 50%"
 SUPPRESS = f"""CALL ppdm_suppress('customers', 'safe', require := ['{TEMPLATE}'], class := 'Rating',
-    count := 'n')"""
+    count := 'n', score := 'paper')"""
 WITHOUT_CALL = {"demo", "privacy", "integrate", "sql", "sql-path", "taxonomy", "generate"}
 """Commands for the terminal; two parties are two processes, and ``generate agrawal`` is a call of its own."""
 
@@ -135,7 +135,11 @@ def test_steps_are_those_of_the_catalogue(released: Con) -> None:
 def test_show_tells_facts_and_measures(released: Con) -> None:
     facts = {row["what"]: row["value"] for row in asked(released, "CALL ppdm_show('SAFE')")}
     assert facts["requirement"] == TEMPLATE
-    assert (facts["column Job"], facts["records"], facts["verified"]) == ("suppressed", "24", "true")
+    assert (facts["column Job"], facts["records"], facts["verified"]) == (
+        "3 of 5 values, * for the others",
+        "24",
+        "true",
+    )
     assert facts[f"measure confidence: {TEMPLATE}"] == "0.8 -> 0.5"
 
 

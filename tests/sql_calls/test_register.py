@@ -28,7 +28,8 @@ from ppdm_sql.sql_calls.calls import CALLS
 from ppdm_sql.sql_calls.transactions import SECONDS_TO_PLAN
 
 SUPPRESS = """ppdm_suppress('customers', 'safe',
-    require := ['Job, Country -> Bankruptcy = Discharged <= 50%'], class := 'Rating', count := 'n')"""
+    require := ['Job, Country -> Bankruptcy = Discharged <= 50%'], class := 'Rating', count := 'n',
+    score := 'paper')"""
 PEOPLE = "CALL ppdm_generate_agrawal('people', function := 2, rows := 400, seed := 1)"
 NOISY = """CALL ppdm_randomize('people', 'noisy', noise := {'salary': 'gaussian 50%'}, class := 'class',
     range := {'salary': [20000, 150000]}, seed := 1)"""
@@ -87,7 +88,8 @@ def test_suppress_returns_what_it_made_and_the_measures_that_matter(con: duckdb.
     assert list(made.values())[:4] == ["safe", "PDA", 24, "verified"]
     ((hidden,),) = rows(con, "SELECT after FROM ppdm.measures WHERE measure = 'suppressed cells'")
     confidence = "confidence: Job, Country -> Bankruptcy = Discharged <= 50%: 0.8 -> 0.5"
-    assert made["measures"] == [confidence, f"suppressed cells: 0 -> {hidden:.6g}"]
+    worth = [f"detail kept: 1 -> {1 - hidden:.6g}", "columns that show something: 2 -> 2"]
+    assert made["measures"] == [confidence, *worth]
 
 
 def test_a_call_says_that_a_run_was_stopped_early(con: duckdb.DuckDBPyConnection) -> None:

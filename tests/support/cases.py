@@ -130,7 +130,7 @@ def suppress(connection: duckdb.DuckDBPyConnection, case: Case, **options: Any) 
         count_column=case.count_column,
         keep=case.keep,
         allow_absent=True,
-        **options,
+        **({"score": "paper"} | options),
     )
 
 

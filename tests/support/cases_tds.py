@@ -113,6 +113,7 @@ def generalize(connection: duckdb.DuckDBPyConnection, case: TdsCase, **options: 
         "count_column": case.count_column,
         "keep": case.keep,
         "allow_absent": True,
+        "score": "paper",
     }
     return ppdm_sql.open(connection).generalize(case.table, **(asked | options))
 

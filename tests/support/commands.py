@@ -32,7 +32,18 @@ def spawn(*words: str | Path, **options: Any) -> subprocess.Popen[str]:
 
 def suppress(file: Path, *more: str) -> Any:
     """Publish ``safe``: the bank's customers under the templates of the paper's Example 2."""
-    required = ["--require", TEMPLATE, "--require", OTHER, "--class", "Rating", "--count", "n"]
+    required = [
+        "--require",
+        TEMPLATE,
+        "--require",
+        OTHER,
+        "--class",
+        "Rating",
+        "--count",
+        "n",
+        "--score",
+        "paper",
+    ]
     return ppdm("suppress", file, "customers", *required, "--into", "safe", *more)
 
 

@@ -61,7 +61,7 @@ def released(rows: Sequence[Row], requirement: str, method: str) -> ppdm_sql.Rel
     """Release rows of x, y, s with a class column that follows y: ``r``, of the columns x, y, s and cls."""
     db = opened([(*row, "yes" if row[1] == "x" else "no") for row in rows], ("x", "y", "s", "cls"))
     if method == "suppress":
-        return db.suppress("t", [requirement], class_column="cls", into="r")
+        return db.suppress("t", [requirement], class_column="cls", into="r", score="paper")
     return db.generalize(
         "t",
         [requirement],
@@ -70,6 +70,7 @@ def released(rows: Sequence[Row], requirement: str, method: str) -> ppdm_sql.Rel
         method=method,
         taxonomies={"x": {"ANY": {"ab": ["a", "b"], "c": []}}},
         suppress=["y"],
+        score="paper",
     )
 
 

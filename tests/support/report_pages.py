@@ -28,14 +28,19 @@ def release(db: Database, method: str) -> ppdm_sql.Release:
         "class_column": "Class",
         "count_column": "n",
         "taxonomies": {"Job": JOBS},
+        "score": "paper",
         **QUIET,
     }
     match method:
         case "PDA":
             require = ["Job, Country -> Bankruptcy = Discharged <= 50%", "k >= 2 on Job, Child"]
-            return db.suppress(
-                "customers", require, class_column="Rating", count_column="n", into="safe_pda", **QUIET
-            )
+            named: dict[str, Any] = {
+                "class_column": "Rating",
+                "count_column": "n",
+                "into": "safe_pda",
+                **QUIET,
+            }
+            return db.suppress("customers", require, score="paper", **named)
         case "TDS":
             require = ["k >= 4 on Sex, Job", "k >= 4 on Job, Salary"]
             return db.generalize("employees", require, ranges={"Salary": (1, 99)}, into="safe_tds", **staff)
@@ -44,8 +49,8 @@ def release(db: Database, method: str) -> ppdm_sql.Release:
             return db.generalize("employees", ["k >= 4 on Job, Salary"], into="safe_hce", **more)
         case "swap":
             by = ("Age", "Gender", "Location")
-            named: dict[str, Any] = {"confidential": "Amount", "by": by, "proportion": 0.5, "keep": ["No"]}
-            return db.swap("policies", **named, seed=1, into="safe_swap", **QUIET)
+            swap: dict[str, Any] = {"confidential": "Amount", "by": by, "proportion": 0.5, "keep": ["No"]}
+            return db.swap("policies", **swap, seed=1, into="safe_swap", **QUIET)
     db.engine.connection.execute(
         "CREATE OR REPLACE TABLE paid AS "
         "SELECT 20 + (i * 7919) % 61 AS age, 20000.5 + (i * 104729) % 130000 AS pay, "

@@ -20,13 +20,12 @@ from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary
 from ppdm_sql.privacy import Counts, Requirement, Value
 from ppdm_sql.privacy.absent import said_absent, unknown_value
+from ppdm_sql.privacy.formula import MOST_COLUMNS
 from ppdm_sql.privacy.quoting import of_persons
 from ppdm_sql.progress import Progress
 
 NEVER = -1
 """Code of a protected value that the column does not hold; its confidence is 0 throughout."""
-MOST_VALUES = 200
-"""Different sensitive values that can be counted in every class during a run."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +68,8 @@ class Constraints:
     """Whether a state that is not possible stays so, whatever it is refined to."""
     only_worse: bool = True
     """Whether no number is better in a state than in those before it."""
+    weighed: bool = False
+    """Whether a step pays for records that it leaves out, and the last number is what the others show."""
 
     def __init__(
         self, constraints: Sequence[Constraint], attribute_count: int, *, persons: bool = False
@@ -222,12 +223,6 @@ def _constraints(engine: Engine, atoms: Atoms, requirement: Requirement) -> Iter
         return
     dictionary = atoms.coded[sensitive]
     if requirement.counts is not Counts.PROTECTED:
-        if dictionary.size > MOST_VALUES:  # each of them is counted in every class
-            raise InvalidOption(
-                f"Column {dictionary.column.name!r} has {dictionary.size} different values, and "
-                f"{str(requirement)!r} can drive a run over at most {MOST_VALUES}.",
-                "Release it in coarser values; `ppdm audit` measures any number of them.",
-            )
         yield Constraint(requirement, grouping, limit, sensitive)
         return
     codes = _protected_codes(engine, dictionary, requirement.protected)
@@ -250,6 +245,26 @@ def _protected_codes(engine: Engine, dictionary: Dictionary, values: Sequence[Va
                 "Write it as the column holds it.",
             )
     return [code for code, _ in rows]
+
+
+def counted_codes(atoms: Atoms, constraint: Constraint) -> Sequence[int]:
+    """Give the codes of the sensitive values that are counted in a column each.
+
+    Raises:
+        InvalidOption: They are too many for that.
+    """
+    if constraint.sensitive is None:
+        return ()
+    if constraint.protected is not None:
+        return (constraint.protected,)
+    dictionary, requirement = atoms.coded[constraint.sensitive], constraint.requirement
+    if dictionary.size > MOST_COLUMNS:
+        raise InvalidOption(
+            f"Column {dictionary.column.name!r} has {dictionary.size} different values; where persons are "
+            f"counted, records left out or two parties at work {str(requirement)!r} takes {MOST_COLUMNS}.",
+            "Leave --person or --suppress-records out, or release the column in coarser values from a view.",
+        )
+    return range(dictionary.size)
 
 
 def check_absent(constraints: Sequence[Constraint], allowed: bool, progress: Progress) -> None:

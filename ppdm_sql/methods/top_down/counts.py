@@ -33,6 +33,8 @@ from ppdm_sql.privacy import Formula
 Counted = tuple[int, int]
 """Position of a coded column, and the code of the value whose records are counted."""
 Params = dict[str, object]
+SHOWN = "w"
+"""The column of what records show, where that is counted."""
 KEY_BITS = 62
 """A group's number is a BIGINT; attributes that do not fit into it make a second one."""
 SLACK = 1e-9
@@ -71,7 +73,7 @@ class CountTable:
     def state(self, cuts: Cuts, formulas: Sequence[Formula]) -> Floats:
         """Measure a state: the number of groups, then the formulas'."""
         keys, params = self._keys(cuts)
-        text = state_sql(self.rows, keys, formulas)
+        text = self._state_sql(keys, formulas)
         return np.array(self.engine.query(text, params, step="state")[0], dtype=np.float64)
 
     def after(self, cuts: Cuts, candidates: Sequence[Candidate], formulas: Sequence[Formula]) -> Floats:
@@ -86,7 +88,8 @@ class CountTable:
         text = after_sql(
             self.rows, keys, {i: (part, i in split.rests) for i, part in parts.items()}, formulas
         )
-        rows = self.engine.query(text, {**params, **own, "candidate": split.owner}, step="after")
+        params |= own | {"candidate": split.owner} | self._of_parts()
+        rows = self.engine.query(text, params, step="after")
         return by_candidate(rows, len(candidates), len(formulas))
 
     def path(
@@ -136,7 +139,15 @@ class CountTable:
         columns, own = coded(split, "place")
         params |= own | {"steps": len(disclosed)} | ({"candidate": beside.owner} if rivals else {})
         place, *part = columns.values()
-        return path_sql(self.rows, keys, place, formulas, *part), params
+        return self._path_sql(keys, place, formulas, *part), params
+
+    def _state_sql(self, keys: Sequence[str], formulas: Sequence[Formula]) -> str:
+        return state_sql(self.rows, keys, formulas)
+
+    def _path_sql(
+        self, keys: Sequence[str], place: str, formulas: Sequence[Formula], part: str | None = None
+    ) -> str:
+        return path_sql(self.rows, keys, place, formulas, part)
 
     def invalid(
         self,
@@ -157,20 +168,25 @@ class CountTable:
             known: Their numbers in the present state.
             limits: The worst numbers allowed.
         """
-        groups = self.by_value(cuts, attribute, part)
-        counted = needed(formulas)
         sums = any(formula.total == "sum" for formula in formulas)
-        params = dict(groups.params) | ({} if sums else {f"limit{j}": float(x) for j, x in enumerate(limits)})
-        text = (falls_sql if sums else breaks_sql)(groups, counted, formulas)
+        text, params = self._boundaries(cuts, attribute, part, formulas)
+        params |= {} if sums else {f"limit{j}": float(x) for j, x in enumerate(limits)}
         found = self.engine.arrays(text, params, step="boundaries")
         first, last = (found[end].astype(np.int64) + 1 for end in ("code", "next"))
         if not sums:
-            return _added_up(len(part), first, last, np.ones(len(first))) > 0
+            return added_up(len(part), first, last, np.ones(len(first))) > 0
         invalid = np.zeros(len(part), dtype=bool)
         for j, limit in enumerate(limits):
-            falls = _added_up(len(part), first, last, found[f"fall{j}"])
+            falls = added_up(len(part), first, last, found[f"fall{j}"])
             invalid |= known[j] - falls > limit * (1 + SLACK)
         return invalid
+
+    def _boundaries(
+        self, cuts: Cuts, attribute: int, part: Codes, formulas: Sequence[Formula]
+    ) -> tuple[str, Params]:
+        groups = self.by_value(cuts, attribute, part)
+        write = falls_sql if any(formula.total == "sum" for formula in formulas) else breaks_sql
+        return write(groups, needed(formulas), formulas), dict(groups.params)
 
     def by_value(self, cuts: Cuts, attribute: int, part: Codes) -> GroupsByValue:
         """Give the present groups by the values of an attribute too; ``part`` is as in :meth:`invalid`."""
@@ -181,6 +197,10 @@ class CountTable:
     def _by_value(self, keys: Sequence[str], part: str, value: str, params: Params) -> GroupsByValue:
         columns = ", ".join([*keys, f"{part} AS part", f"{value} AS code", *self.names])
         return GroupsByValue(f"SELECT {columns} FROM {self.rows}", group_names(keys), params)
+
+    def _of_parts(self) -> Params:
+        """Give what else formulas know of the parts that candidates make."""
+        return {}
 
     def _keys(self, cuts: Cuts, but: Iterable[int] = ()) -> tuple[list[str], Params]:
         """Write the keys of the present groups, by all but some attributes."""
@@ -236,7 +256,7 @@ def by_candidate(rows: Sequence[Sequence[float]], candidates: int, formulas: int
     return numbers
 
 
-def _added_up(size: int, first: Codes, last: Codes, numbers: Floats) -> Floats:
+def added_up(size: int, first: Codes, last: Codes, numbers: Floats) -> Floats:
     """Add up, for each boundary, the numbers of all stretches that it lies in."""
     change = np.zeros(size + 1)
     np.add.at(change, first, numbers)
@@ -309,7 +329,7 @@ def sums(counted: Iterable[str]) -> str:
 
 def totals(formulas: Sequence[Formula]) -> list[str]:
     """Write the number of a state for each formula, over its groups."""
-    names = {name: name for name in needed(formulas)}
+    names = {name: name for name in needed(formulas)} | {"value": "0"}
     return [f"{formula.total}({formula.of(names)})" for formula in formulas]
 
 
@@ -434,16 +454,17 @@ def after_sql(
 
 
 def _after_splits(part: str, groups: str, names: Sequence[str], formulas: Sequence[Formula]) -> str:
+    value = f", $value[{part} + 1] AS value" * (SHOWN in names)
     parts = (
-        f"SELECT {groups}, $candidate[{part} + 1] AS candidate, {sums(names)} "
+        f"SELECT {groups}, $candidate[{part} + 1] AS candidate, {sums(names)}{value} "
         f"FROM coded WHERE {part} >= 0 GROUP BY {groups}, {part}"
     )
     if all(formula.total != "sum" for formula in formulas):
         return f"SELECT candidate, {', '.join(totals(formulas))} FROM ({parts}) AS parts GROUP BY candidate"
-    own = {c: c for c in names}
+    own, whole_of = ({c: c for c in names} | {"value": v} for v in ("value", "0"))
     after = ", ".join(f"{f.total}({f.of(own)}) AS after_{j}" for j, f in enumerate(formulas))
     numbers = ", ".join(
-        f"sum({f.of(own)} - after_{j})" if f.total == "sum" else f"{f.total}(after_{j})"
+        f"sum({f.of(whole_of)} - after_{j})" if f.total == "sum" else f"{f.total}(after_{j})"
         for j, f in enumerate(formulas)
     )
     whole = f"SELECT candidate, {sums(names)}, {after} FROM ({parts}) AS parts GROUP BY {groups}, candidate"
@@ -468,10 +489,18 @@ def _after_disclosures(part: str, groups: str, names: Sequence[str], formulas: S
 
 def taken_out(names: Sequence[str], formula: Formula) -> str:
     """Write a state's number after a part, ``n``, is taken out of each group, ``total_n``; or its fall."""
-    whole, part = ({c: name.format(c) for c in names} for name in ("total_{}", "{}"))
-    each = [formula.of(part), formula.of({c: f"(total_{c} - {c})" for c in names})]
+    whole = {c: f"total_{c}" for c in names} | {"value": "0"}
+    taken = {c: c for c in names} | {"value": "$value[part + 1]"}
+    rest = {c: f"(total_{c} - {c})" for c in names} | {"value": "0"}
+    each = [formula.of(taken), formula.of(rest)]
     if formula.total == "sum":
-        return f"sum(CASE WHEN n < total_n THEN {formula.of(whole)} - ({' + '.join(each)}) ELSE 0 END)"
+        fall = f"{formula.of(whole)} - ({' + '.join(each)})"
+        # a group that is left whole stays what it is, but shows more
+        return (
+            f"sum({fall})"
+            if SHOWN in formula.columns
+            else f"sum(CASE WHEN n < total_n THEN {fall} ELSE 0 END)"
+        )
     return f"{formula.total}({'least' if formula.total == 'min' else 'greatest'}({', '.join(each)}))"
 
 
@@ -592,44 +621,45 @@ def breaks_sql(groups: GroupsByValue, counted: Sequence[str], formulas: Sequence
         >>> duckdb.execute(text, {"limit0": 0.5}).fetchall()
         [(0, 1)]
     """
-    left, right = _sides(counted, lasts=groups.lasts)
+    left, right = sides(counted, lasts=groups.lasts)
     broken = []
     for j, formula in enumerate(formulas):
         worst, beyond = ("least", "<") if formula.total == "min" else ("greatest", ">")
         broken.append(f"{worst}({formula.of(left)}, {formula.of(right)})::DOUBLE {beyond} $limit{j}")
     return (
-        f"SELECT code, max(next) AS next FROM ({_sides_sql(groups, counted)}) AS sides "
+        f"SELECT code, max(next) AS next FROM ({sides_sql(groups, counted)}) AS sides "
         f"WHERE next IS NOT NULL AND ({' OR '.join(broken)}) GROUP BY code"
     )
 
 
 def falls_sql(groups: GroupsByValue, counted: Sequence[str], formulas: Sequence[Formula]) -> str:
     """Write by what sums fall at the boundaries after ``code``, up to ``next``; a row each pair."""
-    left, right = _sides(counted, lasts=groups.lasts)
+    left, right = sides(counted, lasts=groups.lasts)
     whole = {name: f"total_{name}" for name in counted}
     falls = ", ".join(
         f"sum({formula.of(whole)} - ({formula.of(left)} + {formula.of(right)}))::DOUBLE AS fall{j}"
         for j, formula in enumerate(formulas)
     )
-    sides = _sides_sql(groups, counted)
-    return f"SELECT code, next, {falls} FROM ({sides}) AS sides WHERE next IS NOT NULL GROUP BY code, next"
+    both = sides_sql(groups, counted)
+    return f"SELECT code, next, {falls} FROM ({both}) AS sides WHERE next IS NOT NULL GROUP BY code, next"
 
 
-def _sides(counted: Sequence[str], *, lasts: bool) -> tuple[dict[str, str], dict[str, str]]:
+def sides(counted: Sequence[str], *, lasts: bool) -> tuple[dict[str, str], dict[str, str]]:
     """Name the counts on both sides of a boundary: to the right is what has its last value there."""
     last = "last_" if lasts else ""
     return {c: f"left_{c}" for c in counted}, {c: f"(total_{c} - left_{last}{c})" for c in counted}
 
 
-def _sides_sql(groups: GroupsByValue, counted: Sequence[str]) -> str:
+def sides_sql(groups: GroupsByValue, counted: Sequence[str]) -> str:
     """Write the counts up to each value of a group and those of all, with the next value of the group."""
     by = ", ".join([*groups.groups, "part"])
     lasts = [f"last_{c}" for c in counted if groups.lasts]
-    sides = [f"(sum({c}) OVER along)::BIGINT AS left_{c}" for c in [*counted, *lasts]]
-    sides += [f"(sum({c}) OVER whole)::BIGINT AS total_{c}" for c in counted]
+    found = [f"(sum({c}) OVER along)::BIGINT AS left_{c}" for c in [*counted, *lasts]]
+    found += [f"(sum({c}) OVER whole)::BIGINT AS total_{c}" for c in counted]
     by_value = f"SELECT {by}, code, {sums([*counted, *lasts])} FROM ({groups.query}) AS records "
     return (
-        f"SELECT code, lead(code) OVER along AS next, {', '.join(sides)} "
+        f"SELECT code, lead(code) OVER along AS next, lag(code) OVER along IS NULL AS begins, "
+        f"{', '.join(found)} "
         f"FROM ({by_value}WHERE part >= 0 GROUP BY {by}, code) AS by_value "
         f"WINDOW along AS (PARTITION BY {by} ORDER BY code "
         f"ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW), whole AS (PARTITION BY {by})"

@@ -3,11 +3,11 @@
 The loop knows an attribute only through :class:`Cut`. Suppression is one kind of cut; one through a taxonomy
 and one through grown intervals stand in modules of their own.
 
-A step gains information about the class or, in a run without one, certainty: by how much the normalized
-certainty penalty falls. The penalty of a cell is the share of its column's domain that its label leaves open:
+A step gains information about the class and certainty: by how much the normalized certainty penalty falls. By
+the papers' score it gains information alone, and is beneficial while a part holds more than one class; else
+if it gains anything. The penalty of a cell is the share of its column's domain that its label leaves open:
 (leaves below the node - 1) / (all leaves - 1) in a taxonomy, width / range for an interval, 1 for the
-suppressed symbol. That of a table is the mean over its records and masked columns, each column by its weight;
-so the gains of a run add up to all that it took, and a step is beneficial if it gains anything.
+suppressed symbol. That of a table is the mean over its records and masked columns, each by its weight.
 
 Sources: Wang, Fung, Yu 2005, section 4, for suppression; Xu, Wang, Pei, Wang, Shi, Fu 2006, "Utility-Based
 Anonymization Using Local Recoding", KDD, for the penalty; Ghinita, Karras, Kalnis, Mamoulis 2007, "Fast Data
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
-from ppdm_sql.methods.top_down.score import gain_of_halves
+from ppdm_sql.methods.top_down.score import LITERAL, Worth, by_chance, explained_by_halves
 
 CERTAINTY = "certainty"
 """What a run without a class gains, in one word."""
@@ -91,6 +91,30 @@ class Cut(ABC):
         """Give the node that a candidate specializes and the nodes that it makes of it."""
         raise ValueError(f"this attribute has no candidate {candidate}")
 
+    # -- what a candidate shows, to a run that counts it -------------------------------------------
+
+    worth: Worth = LITERAL
+
+    def falls(self, candidate: int) -> tuple[Floats, Codes]:
+        """Give by how much the penalty of a record falls in each part, the rest of a group last, and
+        how many records that are.
+        """  # noqa: D205
+        return np.empty(0), np.empty(0, dtype=np.int64)
+
+    @property
+    def certain(self) -> Floats:
+        """What of the gain of each open candidate is certainty."""
+        found = [np.dot(*self.falls(candidate)) for candidate in self.candidates.tolist()]
+        return np.array(found, dtype=np.float64) * self.worth.certainty / max(self.worth.records, 1)
+
+    def values(self, candidate: int, gain: float) -> tuple[Floats, float]:
+        """Give what a candidate shows each record of its parts, and of what it leaves of a group."""
+        falls, records = self.falls(candidate)
+        certain = self.worth.certainty * falls
+        told = (gain * self.worth.records - certain @ records) / max(records.sum(), 1)
+        parts = told + certain
+        return (parts, 0.0) if self.disjoint else (parts[:-1], float(parts[-1]))
+
 
 Cuts = tuple[Cut, ...]
 """A state of the descent: one cut an attribute, in the order of the run."""
@@ -136,15 +160,13 @@ class SuppressionCut(Cut):
     left: Counts  # of the suppressed values, by class
     order: Codes  # place of each value in the order of disclosure, from 1; 0 for a suppressed one
     disclosed: int = 0
-    drifts: bool = True
-    """Whether gains are those of information, which follow from ``left``; those of certainty never change, as
-    each disclosure takes the whole penalty off the value's records."""
+    worth: Worth = LITERAL
     disjoint = False
 
     @classmethod
-    def top(cls, counts: Counts, has_class: bool = True) -> SuppressionCut:
+    def top(cls, counts: Counts, worth: Worth = LITERAL) -> SuppressionCut:
         """Give the most general cut: every value is suppressed."""
-        return cls(counts, counts.sum(axis=0), np.zeros(len(counts), dtype=np.int64), drifts=has_class)
+        return cls(counts, counts.sum(axis=0), np.zeros(len(counts), dtype=np.int64), worth=worth)
 
     @property
     def parts(self) -> Codes:
@@ -159,50 +181,41 @@ class SuppressionCut(Cut):
         """Codes of the values that still share the suppressed symbol, in value order."""
         return np.flatnonzero(self.order == 0)
 
-    @property
-    def is_beneficial(self) -> bool:
-        """Whether any disclosure is worth it."""
-        return self.is_mixed(self.left)
-
     @cached_property
     def candidates(self) -> Codes:
-        return self.suppressed if self.is_beneficial else np.empty(0, dtype=np.int64)
+        return self.suppressed if self.is_beneficial(self.left) else np.empty(0, dtype=np.int64)
 
     @cached_property
     def gains(self) -> Floats:
-        return self.gains_of(self.candidates)
+        return self.gains_beside(self.left, self.counts[self.candidates])
 
     @cached_property
     def smallest(self) -> Codes:
-        return self.smallest_of(self.candidates)
+        part = self.counts[self.candidates].sum(axis=1)
+        rest = self.left.sum() - part
+        return np.asarray(np.where(rest > 0, np.minimum(part, rest), part))  # an empty rest is no part
 
-    def hides(self, codes: Codes) -> NDArray[np.bool_]:
-        """Tell for each of some codes whether its value is suppressed."""
-        return np.asarray(self.order[codes] == 0)
+    def falls(self, candidate: int) -> tuple[Floats, Codes]:
+        shown = self.counts[candidate].sum()
+        return np.array([1.0, 0.0]), np.array([shown, self.left.sum() - shown])
 
-    def gains_of(self, candidates: Codes) -> Floats:
-        """Give what some candidates gain."""
-        return self.gains_beside(self.left, self.counts[candidates])
+    @property
+    def certain(self) -> Floats:
+        shown = self.counts[self.candidates].sum(axis=1)
+        return np.asarray(shown * self.worth.certainty / max(self.worth.records, 1))
 
-    def is_mixed(self, left: Counts) -> bool:
-        """Whether suppressed records are of more than one class, so that a disclosure can gain anything."""
-        return not self.drifts or bool(np.count_nonzero(left) > 1)
+    def is_beneficial(self, left: Counts) -> bool:
+        """Whether it may gain anything to disclose some of what is suppressed then, by class."""
+        return not self.worth.literal or bool(np.count_nonzero(left) > 1)
 
     def gains_beside(self, left: Counts, parts: Counts) -> Floats:
         """Give what it gains to take some parts out of what is suppressed then; both by class."""
-        if self.drifts:
-            return gain_of_halves(left, parts)
-        return np.asarray(parts.sum(axis=1) / max(self._records, 1))
-
-    @cached_property
-    def _records(self) -> int:
-        return int(self.counts.sum())
-
-    def smallest_of(self, candidates: Codes) -> Codes:
-        """Give the records of the smallest part that each of some candidates makes."""
-        part = self.counts[candidates].sum(axis=1)
-        rest = self.left.sum() - part
-        return np.asarray(np.where(rest > 0, np.minimum(part, rest), part))  # an empty rest is no part
+        shown, records = parts.sum(axis=1), left.sum()
+        told = np.zeros(len(parts))
+        if self.worth.literal or self.worth.information:
+            told = explained_by_halves(left, parts)
+        chance = by_chance(np.where(shown < records, 2, 1), max(np.count_nonzero(left), 1))
+        return self.worth.gains(told, chance, records, shown)
 
     def refine(self, candidate: int) -> SuppressionCut:
         return self.disclose([candidate])

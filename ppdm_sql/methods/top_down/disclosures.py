@@ -15,7 +15,7 @@ import numpy as np
 
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.cuts import SuppressionCut
-from ppdm_sql.methods.top_down.score import LEAST_GAIN, Rounding, score
+from ppdm_sql.methods.top_down.score import LEAST_GAIN, PrivacyLoss, Rounding
 
 
 class Disclosure(NamedTuple):
@@ -34,7 +34,8 @@ def disclosures(
     numbers: Floats,
     before: Floats,
     *,
-    losses: Callable[[Floats, Floats], Floats],
+    attribute: int,
+    loss: PrivacyLoss,
     worse: Callable[[Floats, Floats], Floats],
     weight: float,
     rounding: Rounding,
@@ -48,7 +49,8 @@ def disclosures(
         ids: The open candidates, in value order.
         numbers: What is known of the state after each, shape (candidates, constraints).
         before: The numbers of the state from which it starts.
-        losses: Gives the losses of candidates, by the numbers before and after them.
+        attribute: Its position.
+        loss: What scores count beside gains.
         worse: Gives the worse of two states, number by number.
         weight: What gains are multiplied by before they are scored.
         rounding: When scores are equal.
@@ -65,12 +67,14 @@ def disclosures(
     end = np.append(following[1:], len(ids))
     counts, numbers = cut.counts[ids[order[following]]], numbers[order[following]]
     first, left = following.copy(), cut.left
-    lost, beside = losses(before, numbers), rivals(before)
+    lost, beside = loss.of(attribute, before, numbers), rivals(before)
     largest = counts.sum(axis=1)
-    while len(first) and cut.is_mixed(left) and left.sum() - largest.max() >= rest:
+    while len(first) and cut.is_beneficial(left) and left.sum() - largest.max() >= rest:
         gains = cut.gains_beside(left, counts)
         gains = np.where(gains < LEAST_GAIN, 0.0, gains) * weight
-        scores = score(gains, lost)
+        scores = loss.score(gains, lost)
+        if not cut.worth.literal and not scores.any():
+            return
         rounded = rounding(np.concatenate(([beside[0]], scores, [beside[1]])))
         tied = np.flatnonzero(rounded[:-1] == rounded.max())
         if not len(tied) or tied[0] == 0:
@@ -83,7 +87,7 @@ def disclosures(
         left = left - counts[kind]
         first[kind] += 1
         if not np.array_equal(known, before):
-            lost, beside = losses(before, numbers), rivals(before)
+            lost, beside = loss.of(attribute, before, numbers), rivals(before)
         if first[kind] == end[kind]:
             others = np.arange(len(first)) != kind
             first, end, counts = first[others], end[others], counts[others]

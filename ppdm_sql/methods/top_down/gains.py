@@ -8,6 +8,7 @@ the quasi-identifier Q at the present cut and the others, P, at full detail.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.top_down.counts import CountTable
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
+from ppdm_sql.methods.top_down.score import LITERAL, Worth, by_chance
 from ppdm_sql.privacy.formula import Columns, Formula, sum_of
 
 
@@ -31,10 +33,13 @@ class ConditionalEntropy:
         atoms: Atoms,
         attributes: Sequence[int],
         classes: int,
+        worth: Worth = LITERAL,
     ) -> None:
         counted = [(classes, code) for code in range(atoms.coded[classes].size - 1)]
-        self._records = atoms.records
-        self._formulas = [class_entropy([f"p{j}" for j in range(len(counted))])]
+        self._records, self.worth = atoms.records, worth
+        self._values = atoms.coded[classes].size
+        entropy = class_entropy([f"p{j}" for j in range(len(counted))])
+        self._formulas = [entropy, replace(entropy, formula=lambda _: "1")]
         self._table = CountTable(engine, atoms, attributes, counted)
         self._parts: list[Codes] = []
         self._known: dict[Candidate, float] = {}
@@ -52,16 +57,21 @@ class ConditionalEntropy:
         return np.array([self._known[candidate] for candidate in candidates], dtype=np.float64)
 
     def _falls(self, cuts: Cuts, candidates: Sequence[Candidate]) -> Floats:
-        """Measure by what the entropy falls after each of some candidates."""
-        return repeatable(self._table.after(cuts, candidates, self._formulas)[:, 0]) / self._records
+        """Measure by what the entropy falls after each of some candidates, and what that is worth."""
+        told, groups = self._table.after(cuts, candidates, self._formulas).T
+        told = repeatable(told)
+        if self.worth.literal:
+            return told / self._records
+        chance = by_chance(1 - np.nan_to_num(groups), self._values)  # in groups of more than one class
+        return self.worth.gains(told, chance, self._records, np.zeros(len(told)))
 
     def detail(self) -> float:
         """Give H(D | P u Q) of the source, in bits a record; ask before the first step."""
-        return float(repeatable(self._table.source(self._formulas))[1]) / self._records
+        return float(repeatable(self._table.source(self._formulas[:1]))[1]) / self._records
 
     def now(self, cuts: Cuts) -> float:
         """Give H(D | P u Q) of a state."""
-        return float(repeatable(self._table.state(cuts, self._formulas))[1]) / self._records
+        return float(repeatable(self._table.state(cuts, self._formulas[:1]))[1]) / self._records
 
 
 def repeatable(sums: Floats) -> Floats:

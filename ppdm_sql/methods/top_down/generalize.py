@@ -30,7 +30,6 @@ from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.methods.top_down.outcome import Outcome
 from ppdm_sql.methods.top_down.request import GeneralizeRequest, resolved
 from ppdm_sql.methods.top_down.run import RefinementRun
-from ppdm_sql.methods.top_down.score import nine_digits
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
 from ppdm_sql.taxonomy.derived import DerivedTaxonomy
@@ -39,6 +38,8 @@ from ppdm_sql.taxonomy.model import Taxonomy
 from ppdm_sql.taxonomy.reading import read_taxonomy_or_rule
 
 METHODS: Mapping[str, str] = {"tds": "TDS", "hce-tdr": "HCE-TDR"}
+RARE = ("merged", "apart")
+"""What becomes of children of a taxonomy's node that have too few records for any class."""
 BOUNDARIES = ("valid", "best")
 """Which boundary of a grown interval is tried: the best one that keeps the requirements, or the best one."""
 MOST_CLASSES = 200
@@ -56,15 +57,18 @@ def generalize(engine: Engine, source: str, request: GeneralizeRequest, progress
 class GeneralizationRun(RefinementRun):
     """A run in which attributes are generalized, grown into intervals, or suppressed."""
 
-    rounding = staticmethod(nine_digits)
     request: GeneralizeRequest
 
     def __init__(self, engine: Engine, source: str, request: GeneralizeRequest, progress: Progress) -> None:
-        chosen = {"method": (request.method, tuple(METHODS)), "boundary": (request.boundary, BOUNDARIES)}
-        for option, (given, known) in chosen.items():
+        self.rare = request.rare or ("apart" if request.score == "paper" else "merged")
+        for what, given, known in (
+            ("method {}", request.method, tuple(METHODS)),
+            ("rule {} for boundaries", request.boundary, BOUNDARIES),
+            ("way {} to treat rare siblings", self.rare, RARE),
+        ):
             if given not in known:
-                what = f"method {said(given)}" if option == "method" else f"rule {said(given)} for boundaries"
-                raise InvalidOption(f"There is no {what}.", f"Give one of: {', '.join(known)}.")
+                words = what.format(said(given))
+                raise InvalidOption(f"There is no {words}.", f"Give one of: {', '.join(known)}.")
         if request.condition and request.method != "hce-tdr":
             raise InvalidOption(
                 "--condition names columns whose values HCE-TDR takes into account; TDS does not.",
@@ -186,8 +190,11 @@ class GeneralizationRun(RefinementRun):
             if isinstance(taxonomy, DerivedTaxonomy):  # a rule makes it of the column's values
                 of_column = self.engine, dictionary.table, dictionary.column
                 taxonomy = taxonomy.of_values(*of_column, table=self.source, tails=bounds)
-            leaves, of = self._leaves(dictionary, taxonomy), (dictionary, counts, taxonomy)
-            return Generalization(*of, leaves, self._by_interval(name), self.has_class, bounds)
+            leaves = self._leaves(dictionary, taxonomy)
+            if self.rare == "merged":
+                taxonomy, leaves = _merged(taxonomy, leaves, counts, int(self.constraints.least[position]))
+            of = dictionary, counts, taxonomy
+            return Generalization(*of, leaves, self._by_interval(name), self.worth, bounds)
         if self._grows(name):
             ends, width = self._range(dictionary), self._given["min-width"].get(name)
             return Intervals(
@@ -197,15 +204,15 @@ class GeneralizationRun(RefinementRun):
                 ends,
                 least=int(self.constraints.least[position]) if self.request.boundary == "valid" else None,
                 rules=() if width is None else (wide_enough(self.engine, dictionary, ends, width),),
-                places=value_places(self.engine, dictionary, ends) if tails or not self.has_class else None,
-                has_class=self.has_class,
+                places=value_places(self.engine, dictionary, ends),
+                worth=self.worth,
                 tails=tails,
             )
         if name in self._given["range"]:
             raise InvalidOption(
                 f"Column {name!r} has no order, so it has no range.", "Give a range for numbers and dates."
             )
-        return Suppression(dictionary, counts, symbol, self.has_class)
+        return Suppression(dictionary, counts, symbol, self.worth)
 
     def _by_interval(self, name: str) -> bool:
         """Whether a column of other values than texts has a taxonomy whose leaves are intervals."""
@@ -287,12 +294,14 @@ class GeneralizationRun(RefinementRun):
     def _conditional_entropy(self, classes: int) -> ConditionalEntropy:
         """Measure H(D | P u Q): what is left out is one class where one state's classes tell what that is."""
         constraints, of = self.constraints, (self.engine, self.atoms)
-        if isinstance(constraints, AllowedConstraints) and not (
-            self.condition or constraints.compares_with_table
+        if (
+            self.literal
+            and isinstance(constraints, AllowedConstraints)
+            and not (self.condition or constraints.compares_with_table)
         ):
             return KeptEntropy(*of, constraints, classes)
         places = range(len(self.attributes))
-        return ConditionalEntropy(*of, places, classes)
+        return ConditionalEntropy(*of, places, classes, self.worth)
 
     @property
     def gain_name(self) -> str:
@@ -303,6 +312,7 @@ class GeneralizationRun(RefinementRun):
             "recoding": {name: self._masking_name(name) for name in self.roles.masking},
             "range": {name: [str(b) for b in bounds] for name, bounds in self._given["range"].items()},
             "boundary": self.request.boundary,
+            "rare": self.rare,
             "min_width": self._texts("min-width"),
             "bottom": self._texts("bottom"),
             "top": self._texts("top"),
@@ -328,7 +338,7 @@ class GeneralizationRun(RefinementRun):
             both = self._entropy_before, self._entropy_now(outcome).now(cuts)
             rows.append(("conditional entropy: all condition attributes", *both))
         rows += [*information.values_disclosed(outcome), *self.class_information(outcome)]
-        rows += information.generalized_information_loss(self.engine, outcome, records)
+        rows += information.generalized_information_loss(outcome, records)
         return rows
 
     def _now(self, outcome: Outcome) -> Measure:
@@ -344,6 +354,16 @@ class GeneralizationRun(RefinementRun):
         if outcome.atoms is self.atoms or self.classes is None:
             return self._entropy
         return ConditionalEntropy(self.engine, outcome.atoms, range(len(self.attributes)), self.classes)
+
+
+def _merged(taxonomy: Taxonomy, leaves: Codes, counts: Counts, least: int) -> tuple[Taxonomy, Codes]:
+    """Merge siblings of fewer records than a class needs, and give the leaves there."""
+    held, records = leaves >= 0, np.zeros(len(taxonomy.labels), dtype=np.int64)
+    np.add.at(records, leaves[held], counts[held].sum(axis=1))
+    merged = taxonomy.merged(records.tolist(), max(least, 1))
+    places = {label: node for node, label in enumerate(merged.labels)}
+    of_old = np.array([*(places[label] for label in taxonomy.labels), -1])
+    return merged, of_old[leaves]
 
 
 def _is_text(type_text: str) -> bool:

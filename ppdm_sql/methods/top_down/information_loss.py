@@ -1,11 +1,13 @@
 """What a release discloses and what it hides, before and after, for ``ppdm.measures``.
 
 Sources: discernibility and class sizes, Bayardo, Agrawal 2005; generalized information loss, Iyengar 2002;
-conditional entropy of the class over the equivalence classes, the HCE-TDR paper (2013).
+conditional entropy of the class over the equivalence classes, the HCE-TDR paper (2013); what a column tells
+of the class beyond chance, Miller 1955, "Note on the bias of information estimates".
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -13,18 +15,21 @@ import numpy as np
 from ppdm_sql.audit.linked import smallest_linked
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.types import is_number
-from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
+from ppdm_sql.methods.base.arrays import Counts, Floats
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.gains import repeatable
 from ppdm_sql.methods.top_down.maskings import Masking
 from ppdm_sql.methods.top_down.outcome import Outcome
-from ppdm_sql.methods.top_down.score import entropy, total_entropy
+from ppdm_sql.methods.top_down.score import LEAST_GAIN, entropy, total_entropy
 from ppdm_sql.privacy import Requirement
 
 Row = tuple[str, float | None, float | None]
 """A measure: its name, its number of the source, its number of the release."""
 LOSS = "generalized information loss"
+DETAIL = "detail kept"
+"""The share of the detail of the masked cells that is kept: 1 - what is hidden, 0 in a record left out."""
+SHOWING = "columns that show something"
+"""The masked columns that have two labels or more."""
 
 
 def equivalence_classes(
@@ -69,52 +74,61 @@ def values_disclosed(outcome: Outcome) -> Iterator[Row]:
 
 
 def class_information(outcome: Outcome) -> Iterator[Row]:
-    """Say what each masked attribute tells of the class, in bits a record."""
+    """Say what each masked attribute tells of the class, in bits a record, chance aside."""
     for name, masking, cut in masked_attributes(outcome):
-        counts, whole = masking.counts, float(entropy(masking.counts.sum(axis=0)))
-        groups = np.zeros((int(cut.parts.max()) + 1, counts.shape[1]), dtype=np.int64)
-        np.add.at(groups, cut.parts, counts)
-        before, after = (float(total_entropy(c).sum() / max(c.sum(), 1)) for c in (counts, groups))
-        yield f"class information: {name}", whole - before, whole - after
+        groups = np.zeros((int(cut.parts.max()) + 1, masking.counts.shape[1]), dtype=np.int64)
+        np.add.at(groups, cut.parts, masking.counts)
+        before, after = map(information_beyond_chance, (masking.counts, groups))
+        yield f"class information: {name}", before, after
+
+
+def information_beyond_chance(counts: Counts) -> float:
+    """Give the mutual information of labels and class in bits, counted by both, less its mean by chance.
+
+    Example:
+        >>> found = information_beyond_chance(np.array([[8, 0], [0, 8]]))
+        >>> round(found, 3), information_beyond_chance(np.array([[1, 1]]))
+        (0.955, 0.0)
+    """
+    records = max(int(counts.sum()), 1)
+    rows, columns = (max(int(counts.any(axis=axis).sum()), 1) for axis in (1, 0))
+    found = float(entropy(counts.sum(axis=0))) - float(total_entropy(counts).sum()) / records
+    return max(0.0, found - (rows - 1) * (columns - 1) / (2 * records * math.log(2)))
 
 
 def suppressed_cells(outcome: Outcome, records: int) -> Iterator[Row]:
-    """Give the share of masked cells that show the suppressed symbol."""
+    """Give the share of masked cells that show the suppressed symbol, and with it what is kept."""
     suppressed = [of for of in masked_attributes(outcome) if of[1].treatment == "suppressed"]
     hidden = sum(int(masking.counts[cut.nodes == 0].sum()) for _, masking, cut in suppressed)
     cells = sum(int(masking.counts.sum()) for _, masking, _ in suppressed)
-    yield from _with_left_out("suppressed cells", hidden / max(cells, 1), outcome, records)
+    yield from _worth("suppressed cells", hidden / max(cells, 1), outcome, records)
 
 
 def certainty_penalty(outcome: Outcome, weights: Sequence[float]) -> Row:
     """Give the normalized certainty penalty of the masked columns, in [0, 1], lowered without a class.
 
-    It is the mean of the columns' generalized information losses; the weights of masked columns add up to 1.
+    It is the mean of the columns' generalized information losses by their weights.
     """
-    found = 0.0
+    found = weighed = 0.0
     for masking, cut, weight in zip(outcome.maskings, outcome.cuts, weights, strict=True):
-        shares = masking.losses(cut.nodes)
-        assert shares is not None  # grown intervals know their places where there is no class
-        found += weight * _mean(masking, shares)
-    return "certainty penalty", 0.0, found
+        if masking.treatment is not None:
+            found += weight * _mean(masking, masking.losses(cut.nodes))
+            weighed += weight
+    return "certainty penalty", 0.0, found / max(weighed, LEAST_GAIN)
 
 
-def generalized_information_loss(engine: Engine, outcome: Outcome, records: int) -> Iterator[Row]:
-    """Give the generalized information loss of each masked attribute, in [0, 1], and their mean.
+def generalized_information_loss(outcome: Outcome, records: int) -> Iterator[Row]:
+    """Give the generalized information loss of each masked attribute, their mean, and what is kept.
 
     A value's loss is the share of its domain that its label spans: (leaves below the node - 1) / (all
     leaves - 1) in a taxonomy, width / range for a grown interval, 1 for the suppressed symbol.
     """
     each = []
     for name, masking, cut in masked_attributes(outcome):
-        nodes, place = np.unique(cut.nodes, return_inverse=True)
-        shares = masking.losses(nodes)
-        if shares is None:
-            shares = _widths(engine, outcome, outcome.names.index(name), nodes)
-        each.append(_mean(masking, shares[place.ravel()]))
+        each.append(_mean(masking, masking.losses(cut.nodes)))
         yield f"{LOSS}: {name}", 0.0, each[-1]
     if each:
-        yield from _with_left_out(LOSS, sum(each) / len(each), outcome, records)
+        yield from _worth(LOSS, sum(each) / len(each), outcome, records)
 
 
 def _mean(masking: Masking, shares: Floats) -> float:
@@ -123,27 +137,14 @@ def _mean(masking: Masking, shares: Floats) -> float:
     return float((shares * records).sum() / max(records.sum(), 1))
 
 
-def _with_left_out(measure: str, share: float, outcome: Outcome, records: int) -> Iterator[Row]:
-    """Give a share of what is hidden, and with the records left out as hidden whole, where there are any."""
-    yield measure, 0.0, share
-    kept = outcome.atoms.records
-    if kept < records:
-        yield f"{measure}, records left out included", 0.0, (share * kept + records - kept) / records
-
-
-def _widths(engine: Engine, outcome: Outcome, position: int, nodes: Codes) -> Floats:
-    """Give the width of each interval as a share of the widest; 1 for a label that is no interval."""
-    type_text = outcome.atoms.coded[position].column.type
-    number = "CAST(CAST({} AS {}) AS DOUBLE)" if is_number(type_text) else "epoch(CAST({} AS {}))"
-    lower, upper = (number.format(f"l.{bound}", type_text) for bound in ("lower", "upper"))
-    labels = f"{outcome.labels} AS l WHERE attribute = {position}"
-    rows = engine.query(f"SELECT node, label IS NULL, {upper} - {lower} FROM {labels}", step="widths")
-    widest = max((width for *_, width in rows if width), default=0.0)
-    shares = {
-        node: 0.0 if is_null or not widest else 1.0 if width is None else width / widest
-        for node, is_null, width in rows
-    }
-    return np.array([shares[int(node)] for node in nodes], dtype=np.float64)
+def _worth(measure: str, hidden: float, outcome: Outcome, records: int) -> Iterator[Row]:
+    """Give the share that is hidden, and what is kept of all cells; a record left out keeps nothing."""
+    yield measure, 0.0, hidden
+    yield DETAIL, 1.0, (1 - hidden) * outcome.atoms.records / max(records, 1)
+    columns = [(cut.nodes, masking.counts.any(axis=1)) for _, masking, cut in masked_attributes(outcome)]
+    before = sum(np.count_nonzero(there) > 1 for _, there in columns)
+    after = sum(len(np.unique(nodes[there])) > 1 for nodes, there in columns)
+    yield SHOWING, float(before), float(after)
 
 
 def linked_persons(

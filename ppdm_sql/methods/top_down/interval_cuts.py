@@ -30,7 +30,7 @@ from ppdm_sql.errors import InvalidOption, said
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.top_down.cuts import Cut
-from ppdm_sql.methods.top_down.score import gain_of_halves
+from ppdm_sql.methods.top_down.score import LITERAL, Worth, by_chance, explained_by_halves
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
 """Gains that differ by less are equal, and the smallest boundary wins."""
@@ -58,7 +58,8 @@ class ClassHistogram:
     has_null: bool  # then NULL is split from the numbers first
     least: int | None = None  # records of each half; None where the boundary of largest gain alone is tried
     rules: tuple[BoundaryRule, ...] = ()  # what boundaries must meet, but for the one before NULL
-    places: Floats | None = None  # from value_places, for gains of certainty; None for information
+    worth: Worth = LITERAL
+    places: Floats | None = None  # from value_places, for gains of certainty
     _splits: dict[tuple[int, int], IntervalSplit | None] = field(default_factory=dict, init=False)
 
     @property
@@ -80,15 +81,27 @@ class ClassHistogram:
 
     def gains(self, low: int, high: int, boundaries: Codes) -> Floats:
         """Give what is gained where an interval is split at each of some boundaries."""
+        whole, told, chance = self.classes(low, high), np.zeros(len(boundaries)), np.zeros(())
+        if self.worth.literal or self.worth.information:
+            choices = 1 if self._only_null(high) else high - low - 1
+            chance = by_chance(2, np.count_nonzero(whole)) + np.log2(max(choices, 1))
+            told = explained_by_halves(whole, self.classes(low, boundaries))
+        records = self.records(low, boundaries), self.records(boundaries, high)
+        fallen = sum(n * fall for n, fall in zip(records, self.fallen(low, high, boundaries), strict=True))
+        return self.worth.gains(told, chance, whole.sum(), np.asarray(fallen))
+
+    def fallen(self, low: int, high: int, boundaries: Codes) -> tuple[Floats, Floats]:
+        """Give by how much the certainty penalty of each half is below that of the interval."""
         if self.places is None:
-            return gain_of_halves(self.classes(low, high), self.classes(low, boundaries))
-        left, right = self.records(low, boundaries), self.records(boundaries, high)
-        fallen = self.places[boundaries] - self.places[low]  # what the right half loses of its width
+            return np.zeros(len(boundaries)), np.zeros(len(boundaries))
+        right = self.places[boundaries] - self.places[low]  # what it loses of its width
         if high == len(self.places):  # NULL, behind all values, is taken out of the symbol
-            gained = right + left * (1 - fallen)
-        else:
-            gained = left * (self.places[high] - self.places[boundaries]) + right * fallen
-        return np.asarray(gained / max(self.records(0, self.size), 1))
+            return 1 - right, np.ones(len(boundaries))
+        return self.places[high] - self.places[boundaries], right
+
+    def _only_null(self, high: int) -> bool:
+        """Whether an interval holds NULL, which is split from the numbers first."""
+        return self.has_null and high == self.size
 
     def split(self, low: int, high: int, alive: Alive = None) -> IntervalSplit | None:
         """Give the best split of the codes from low up to high; None where none is beneficial."""
@@ -103,20 +116,20 @@ class ClassHistogram:
         self._splits.clear()
 
     def _best(self, low: int, high: int, alive: Alive) -> IntervalSplit | None:
-        if self.places is None and np.count_nonzero(self.classes(low, high)) <= 1:
+        if self.worth.literal and np.count_nonzero(self.classes(low, high)) <= 1:
             return None
-        boundaries = self._boundaries(low, high, alive)
+        boundaries = self.boundaries(low, high, alive)
         if not len(boundaries):
             return None
         gains = self.gains(low, high, boundaries)
-        best = int((gains >= gains.max() * (1 - RELATIVE) - ABSOLUTE).argmax())
+        best = first_best(gains)
         boundary = int(boundaries[best])
         smallest = min(self.records(low, boundary), self.records(boundary, high))
         return IntervalSplit(boundary, float(gains[best]), int(smallest))
 
-    def _boundaries(self, low: int, high: int, alive: Alive) -> Codes:
+    def boundaries(self, low: int, high: int, alive: Alive) -> Codes:
         """List the boundaries inside an interval that may be chosen."""
-        only_null = self.has_null and high == self.size
+        only_null = self._only_null(high)
         boundaries = np.arange(low + 1, high)[-1 if only_null else 0 :]
         if self.least is not None:
             smaller = np.minimum(self.records(low, boundaries), self.records(boundaries, high))
@@ -222,10 +235,45 @@ class IntervalCut(Cut):
         low, high = self._around(candidate)
         return _halves(low, int(candidate), high)
 
+    @property
+    def worth(self) -> Worth:  # type: ignore[override]
+        return self.histogram.worth
+
+    def falls(self, candidate: int) -> tuple[Floats, Codes]:
+        (low, high), own = self._around(candidate), np.array([candidate])
+        falls = self.histogram.fallen(low, high, own)
+        records = self.histogram.records(low, own), self.histogram.records(own, high)
+        return np.concatenate(falls), np.concatenate(records)
+
+    def choices(self, boundary: int, alive: NDArray[np.bool_]) -> tuple[Codes, Floats, Floats]:
+        """Give the boundaries at which the interval around one may be split, their gains, and what each half
+        of each shows a record more, shape (2, boundaries).
+        """  # noqa: D205
+        low, high = self._around(boundary)
+        found = self.histogram.boundaries(low, high, alive)
+        gains = self.histogram.gains(low, high, found)
+        certain = self.worth.certainty * np.stack(self.histogram.fallen(low, high, found))
+        records = np.stack([self.histogram.records(low, found), self.histogram.records(found, high)])
+        told = (gains * self.worth.records - (certain * records).sum(axis=0)) / max(
+            self.histogram.records(low, high), 1
+        )
+        return found, gains, told + certain
+
+    def with_split(self, place: int, split: IntervalSplit | None, alive: NDArray[np.bool_]) -> IntervalCut:
+        """Give the same intervals where another boundary, or none, stands for one of them."""
+        splits = self.splits.copy()
+        splits[self._place(place)] = _row(split)
+        return replace(self, splits=splits, alive=alive)
+
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
         low, high = self._around(candidate)
         node = self.histogram.node
         return node(low, high), (node(low, int(candidate)), node(int(candidate), high))
+
+
+def first_best(gains: Floats) -> int:
+    """Give the place of the largest gain; of those that count as equal to it, the first."""
+    return int((gains >= gains.max() * (1 - RELATIVE) - ABSOLUTE).argmax())
 
 
 def _row(split: IntervalSplit | None) -> tuple[float, float, float]:

@@ -156,7 +156,7 @@ def _over_kept(
         return Fixed(dictionary, counts), cut
     if isinstance(masking, Suppression):
         disclosed = np.flatnonzero(cut.parts[held] > 0)
-        top = SuppressionCut.top(counts, masking.has_class)
+        top = SuppressionCut.top(counts, masking.worth)
         return replace(masking, dictionary=dictionary, counts=counts), top.disclose(disclosed)
     if isinstance(masking, Generalization) and isinstance(cut, TaxonomyCut):
         leaves = masking.leaves[held]

@@ -117,28 +117,42 @@ class LeftOutRecords(Constraint):
         return False
 
 
+@dataclass(frozen=True)
+class ShownByKept(LeftOutRecords):
+    """What the records that are kept show, as a mean over all; of a candidate, by how much it rises."""
+
+
 class AllowedConstraints(Constraints):
     """Constraints under an allowance: a state is valid where no more records are in bad classes than may be.
 
     The numbers of a state are those of the constraints over the classes that are kept, then the records left
-    out.
+    out, and where these are weighed, what those that are kept show.
 
     Args:
         constraints: What is asked of each class.
         attribute_count: Number of attributes of the run.
         allowance: What may be left out.
         records: Records of the source.
+        weighed: Whether a step pays for what the records that it leaves out would have shown.
     """
 
     only_worse = False
 
     def __init__(
-        self, constraints: Sequence[Constraint], attribute_count: int, allowance: Allowance, records: int
+        self,
+        constraints: Sequence[Constraint],
+        attribute_count: int,
+        allowance: Allowance,
+        records: int,
+        *,
+        weighed: bool = False,
     ) -> None:
         self.asked, self.records = tuple(constraints), records
         self.most, self.share = allowance.most(records), allowance.share
-        own = LeftOutRecords(self.asked[0].requirement, (), float(self.most))
-        super().__init__([*self.asked, own], attribute_count)
+        of = self.asked[0].requirement, (), float(self.most)
+        shown = [ShownByKept(*of)] if weighed else []
+        super().__init__([*self.asked, LeftOutRecords(*of), *shown], attribute_count)
+        self.weighed = weighed
         self.monotone = all(item.requirement.breaks_in_parts for item in self.asked)
         self._sizes[:, len(self.asked) :] = False
         self.least = np.zeros(attribute_count, dtype=np.int64)

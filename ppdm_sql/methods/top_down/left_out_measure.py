@@ -9,7 +9,7 @@ nothing is bad; where classes are held against the table, that is the one which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,8 +18,9 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, value_counts
-from ppdm_sql.methods.top_down.constraints import Constraint
+from ppdm_sql.methods.top_down.constraints import Constraint, counted_codes
 from ppdm_sql.methods.top_down.counts import (
+    SHOWN,
     Counted,
     CountTable,
     Params,
@@ -33,6 +34,7 @@ from ppdm_sql.methods.top_down.gains import ConditionalEntropy, class_entropy, r
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints, ClassRule, broken
 from ppdm_sql.methods.top_down.measuring import Measure, MeasuredTable, worst_after
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, total_entropy
+from ppdm_sql.methods.top_down.weighing import BoundaryWorth, PartValues, WeighedTable, raised, shown_by_kept
 from ppdm_sql.privacy import Counts, Formula, ValueCounts
 from ppdm_sql.privacy.formula import Columns
 
@@ -74,7 +76,7 @@ class Asked:
             records = sum(shares)
             limit = item.requirement.search_limit(max(records, 1))
         values = ValueCounts(
-            columns=[self.counted[item.sensitive, code] for code in _codes(atoms, item)],
+            columns=[self.counted[item.sensitive, code] for code in counted_codes(atoms, item)],
             totals=lambda: shares,
             type=atoms.coded[item.sensitive].column.type,
             records=records,
@@ -117,16 +119,12 @@ def all_asked(atoms: Atoms, constraints: Sequence[Constraint]) -> list[Asked]:
     asked = []
     for attributes, positions in found.items():
         here = [constraints[position] for position in positions]
-        counted = dict.fromkeys((item.sensitive, code) for item in here for code in _codes(atoms, item))
+        counted = dict.fromkeys(
+            (item.sensitive, code) for item in here for code in counted_codes(atoms, item)
+        )
         named = {(int(i or 0), code): f"p{j}" for j, (i, code) in enumerate(counted)}
         asked.append(Asked(tuple(sorted(attributes)), positions, here, named))
     return asked
-
-
-def _codes(atoms: Atoms, item: Constraint) -> Sequence[int]:
-    if item.sensitive is None:
-        return ()
-    return range(atoms.coded[item.sensitive].size) if item.protected is None else (item.protected,)
 
 
 # -- what is kept, by the classes of one set of columns -----------------------------------------------
@@ -172,10 +170,16 @@ class AllowedMeasure(Measure):
         self._allowed, self._constraints, self._source = constraints, constraints.all, {}
         self._asked, self._measured = all_asked(atoms, constraints.asked), []
         for asked in self._asked:
-            counted = dict(asked.counted)
-            information, formulas = self._information(counted), kept_formulas(asked.rules(engine, atoms))
-            table = CountTable(engine, atoms, asked.attributes, list(counted))
+            counted, rules = dict(asked.counted), asked.rules(engine, atoms)
+            information, formulas = self._information(counted), kept_formulas(rules)
+            if constraints.weighed:
+                formulas.append(shown_by_kept(rules))
+            table = (WeighedTable if constraints.weighed else CountTable)(
+                engine, atoms, asked.attributes, list(counted)
+            )
             self._measured.append(MeasuredTable(table, list(asked.positions), formulas, information))
+        groups = any(item.requirement.counts is Counts.GROUPS for item in constraints.asked)
+        self.weighs_boundaries = constraints.weighed and constraints.monotone and not groups
 
     def _whole(self, cuts: Cuts | None) -> Floats:
         numbers = np.zeros((1, len(self._constraints)))
@@ -205,11 +209,50 @@ class AllowedMeasure(Measure):
             if rows:
                 read = measured.table.after(cuts, [candidates[row] for row in rows], measured.formulas)
                 now = asked.taken(known, self._allowed)
+                if self._allowed.weighed:
+                    now = np.append(now, 0.0)
                 numbers[rows] = self._put(numbers[rows], asked, worst_after(now, read, measured.formulas))
         return numbers
 
+    @property
+    def unit(self) -> float:
+        """What one unit of what records show is."""
+        (table,) = self._weighed_tables()
+        return table.unit
+
+    def show(self, by_code: Sequence[Floats], more: float) -> None:
+        """Let values show as much as this, and the candidates that come as much more at most."""
+        for table in self._weighed_tables():
+            table.show(by_code, more)
+
+    def _weighed_tables(self) -> Iterable[WeighedTable]:
+        return (each.table for each in self._measured if isinstance(each.table, WeighedTable))
+
+    def weighed_after(
+        self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate], values: Sequence[PartValues]
+    ) -> Floats:
+        """Measure the state after each candidate, of which it is known what it shows."""
+        ((asked, table),) = zip(self._asked, self._weighed_tables(), strict=True)
+        table.values = np.concatenate([parts - rest for parts, rest in values])
+        numbers = self.after(cuts, known, candidates)
+        rests = np.array([rest for _, rest in values])
+        if rests.any():  # groups that hold nothing of what is disclosed show more, too
+            beside = sorted({attribute for attribute, _ in candidates if not cuts[attribute].disjoint})
+            kept = table.kept_beside(cuts, beside, asked.rules(self._engine, self._atoms))
+            newly = numbers[:, self._allowed.left_out] - known[self._allowed.left_out]
+            stay = np.array([kept.get(attribute, 0) for attribute, _ in candidates]) - newly
+            numbers[:, -1] += rests * stay / max(self._atoms.records, 1)
+        return numbers
+
+    def boundaries(self, cuts: Cuts, attribute: int, part: Codes) -> BoundaryWorth:
+        """Tell what splits at boundaries keep and lose; ``part`` is as in :meth:`CountTable.invalid`."""
+        ((asked, table),) = zip(self._asked, self._weighed_tables(), strict=True)
+        return table.boundaries(cuts, attribute, part, asked.rules(self._engine, self._atoms))
+
     def _put(self, numbers: Floats, asked: Asked, read: Floats) -> Floats:
         """Put the numbers of the one set of columns in."""
+        if self._allowed.weighed:
+            numbers[:, -1], read = read[:, -1] * (self.unit / max(self._atoms.records, 1)), read[:, :-1]
         numbers[:, self._allowed.left_out] = read[:, -2]
         asked.placed(numbers, self._allowed, read[:, -2], read[:, -1], read[:, :-2])
         return numbers
@@ -221,7 +264,8 @@ class AllowedMeasure(Measure):
         invalid, most = np.zeros(len(part), dtype=bool), np.array([float(self._allowed.most)])
         for table, _, formulas, _ in self._measured:
             if attribute in table.attributes:
-                left = formulas[-2:-1]
+                place = len(formulas) - 2 - self._allowed.weighed
+                left = formulas[place : place + 1]
                 now = table.state(cuts, left)[1:]
                 invalid |= table.invalid(cuts, attribute, part, left, now, most)
         return np.asarray(boundaries[invalid[boundaries]])
@@ -319,18 +363,42 @@ class SettledMeasure(AllowedMeasure):
         self._every = {key: f"p{j}" for j, key in enumerate(every)}
         union = sorted({i for asked in self._asked for i in asked.attributes})
         self._all = CellTable(engine, atoms, union, list(self._every))
+        self._by_code = [np.zeros(item.size) for item in atoms.coded]
+        self.weighs_boundaries = False
 
     def _whole(self, cuts: Cuts | None) -> Floats:
-        rows, keys = (
-            self._all.source_cells(self._asked) if cuts is None else self._all.cells([cuts], self._asked)
-        )
-        return np.asarray(self._of_cells(rows, keys, 1)[0])
+        if cuts is not None:
+            return np.asarray(self._of_states([cuts], [self._by_code])[0])
+        return np.asarray(self._of_cells(*self._all.source_cells(self._asked), 1)[0])
+
+    def show(self, by_code: Sequence[Floats], more: float) -> None:
+        self._by_code = list(by_code)
+        self._all.show(by_code, more)
+
+    def weighed_after(
+        self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate], values: Sequence[PartValues]
+    ) -> Floats:
+        shown = list[list[Floats]]()
+        for (attribute, candidate), own in zip(candidates, values, strict=True):
+            after = list(self._by_code)
+            after[attribute] = raised(after[attribute], cuts[attribute], candidate, own)
+            shown.append(after)
+        numbers = self._of_states([refined(cuts, candidate) for candidate in candidates], shown)
+        numbers[:, -1] -= known[-1]
+        return numbers
 
     def after(self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate]) -> Floats:
         states = [refined(cuts, candidate) for candidate in candidates]
+        return self._of_states(states, [self._by_code] * len(states))
+
+    def _of_states(self, states: Sequence[Cuts], shown: Sequence[Sequence[Floats]]) -> Floats:
         size = 1 if self._allowed.compares_with_table else int(self.most)
-        batches = [states[first : first + size] for first in range(0, len(states), size)]
-        return np.vstack([self._of_cells(*self._all.cells(some, self._asked), len(some)) for some in batches])
+        numbers = [np.empty((0, len(self._constraints)))]
+        for first in range(0, len(states), size):
+            some = states[first : first + size]
+            cells = self._all.cells(some, self._asked, shown[first : first + size])
+            numbers.append(self._of_cells(*cells, len(some)))
+        return np.vstack(numbers)
 
     def _of_cells(self, rows: Table, keys: Sequence[Sequence[str]], states: int) -> Floats:
         """Settle the states, and measure what is left of them."""
@@ -353,6 +421,11 @@ class SettledMeasure(AllowedMeasure):
                 some[:, limits.left_out] = left = limits.records - found[:, 1]
                 asked.placed(some, limits, left, found[:, 2], found[:, 3:])
                 numbers[there] = some
+        if limits.weighed:
+            text = f"SELECT state, sum({SHOWN}) FROM {rows} GROUP BY state"
+            numbers[:, -1] = 0.0
+            for state, shown in self._engine.query(text, step="settled classes"):
+                numbers[state, -1] = float(shown) * self._all.unit / max(self._atoms.records, 1)
         self._engine.discard(rows)
         return numbers
 
@@ -372,7 +445,7 @@ class SettledMeasure(AllowedMeasure):
         return made
 
 
-class CellTable(CountTable):
+class CellTable(WeighedTable):
     """The counts by the attributes of all sets of columns, of which states are tables of keyed cells."""
 
     def source_cells(self, asked: Sequence[Asked]) -> tuple[Table, Sequence[Sequence[str]]]:
@@ -381,10 +454,14 @@ class CellTable(CountTable):
         rows = f"SELECT 0 AS state, {columns}, {sums(self.names)} FROM {self.rows} GROUP BY {columns}"
         return self.engine.materialize("cells", rows), [[f"c{i}" for i in one.attributes] for one in asked]
 
-    def cells(self, states: Sequence[Cuts], asked: Sequence[Asked]) -> tuple[Table, Sequence[Sequence[str]]]:
+    def cells(
+        self, states: Sequence[Cuts], asked: Sequence[Asked], shown: Sequence[Sequence[Floats]]
+    ) -> tuple[Table, Sequence[Sequence[str]]]:
         """Give the cells of states, and for each set of columns those that tell its classes apart."""
         each, params, names = list[str](), Params(), list[list[str]]()
-        for state, cuts in enumerate(states):
+        for state, (cuts, by_code) in enumerate(zip(states, shown, strict=True)):
+            counts, own = self.with_shown(by_code, f"s{state}shown")
+            params |= own
             columns, names = [f"{state} AS state"], []
             for number, one in enumerate(asked):
                 parts = {i: cuts[i].parts for i in one.attributes}
@@ -392,7 +469,7 @@ class CellTable(CountTable):
                 columns += [key.replace(" AS group", f" AS g{number}_") for key in keys]
                 names.append([f"g{number}_{place}" for place in range(len(keys))])
                 params |= own
-            each.append(f"SELECT {', '.join(columns)}, {sums(self.names)} FROM {self.rows} GROUP BY ALL")
+            each.append(f"SELECT {', '.join(columns)}, {sums(self.names)} FROM {counts} GROUP BY ALL")
         return self.engine.materialize("cells", " UNION ALL ".join(each), params), names
 
 

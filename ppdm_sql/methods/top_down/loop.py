@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +27,16 @@ from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Candidate, ClosedCut, Cut, Cuts, SuppressionCut, refined
 from ppdm_sql.methods.top_down.disclosures import Disclosure, disclosures
 from ppdm_sql.methods.top_down.gains import ConditionalEntropy
-from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
+from ppdm_sql.methods.top_down.interval_cuts import IntervalCut, IntervalSplit, first_best
+from ppdm_sql.methods.top_down.left_out import AllowedConstraints
 from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.methods.top_down.request import ColumnWishes
-from ppdm_sql.methods.top_down.score import LEAST_GAIN, PrivacyLoss, Rounding, score
+from ppdm_sql.methods.top_down.score import LEAST_GAIN, LITERAL, PrivacyLoss, Rounding, Worth, nine_digits
+from ppdm_sql.methods.top_down.weighing import PartValues, ShownDetail
 from ppdm_sql.progress import Progress
+
+if TYPE_CHECKING:
+    from ppdm_sql.methods.top_down.left_out_measure import AllowedMeasure
 
 logger = logging.getLogger("ppdm_sql")
 Stopped = Literal["complete", "max-steps", "interrupted"]
@@ -114,8 +119,11 @@ class Refinement:
         constraints: The requirements, as numbers with limits.
         measure: Measures states in the database.
         gains: What candidates gain where that is measured, too; else each cut knows the InfoGain of its own.
+        wishes: What is wished of single attributes; nothing if None.
         rounding: When scores are equal.
-        wishes: What is wished of single attributes.
+        worth: What detail is worth to the cuts.
+        loses: Whether scores are less where more privacy is lost.
+        shown: What labels show, where records that are left out are weighed.
     """
 
     def __init__(
@@ -125,14 +133,25 @@ class Refinement:
         constraints: Constraints,
         measure: Measure,
         gains: ConditionalEntropy | None,
-        rounding: Rounding,
         wishes: ColumnWishes | None = None,
+        *,
+        rounding: Rounding = nine_digits,
+        worth: Worth = LITERAL,
+        loses: bool = True,
+        shown: ShownDetail | None = None,
     ) -> None:
         self._constraints, self._measure, self._gains = constraints, measure, gains
         self._rounding, self._wishes = rounding, wishes or ColumnWishes.none(len(cuts))
-        self.loss = PrivacyLoss(constraints.all, len(cuts))
+        self.loss = PrivacyLoss(constraints.all, len(cuts), counts=loses)
+        self._literal, self._loses = worth.literal, loses
         self._alive = [np.ones(size, dtype=bool) for size in sizes]
         self._refused = [~alive for alive in self._alive]  # not valid in this state, and yet not dead
+        self._shown = shown
+        if shown is not None:
+            cast("AllowedMeasure", measure).show(shown.by_code, shown.more)
+        self._weighs_boundaries = shown is not None and gains is None and measure.weighs_boundaries
+        self._weighed = [np.full(size, np.inf) for size in sizes]  # bounds of scores, less the next number
+        self._hidden = 0.0  # what records that are left out would show, as a mean over all
         root = measure.state(cuts)
         self.state = State(cuts, root, kept_from=self._kept_from(root, 0, 0))
         # Of what is not measured yet only this is known: no state is better than the most general one.
@@ -171,7 +190,8 @@ class Refinement:
         """Find the best valid candidate of the present state, measured in it; None if there is none."""
         if self._constraints.repairable:
             self._reopen()
-        if self._constraints.repairable or self._gains is not None:
+        eager = self._constraints.repairable or self._gains is not None
+        if eager or (self._shown is not None and not self._constraints.monotone):
             while self._measure_all():  # a boundary that fell may have others in its place
                 pass
         if self._constraints.repairable:
@@ -197,13 +217,31 @@ class Refinement:
         attribute, candidate = step.candidate
         measured, state = self._known[attribute][candidate].copy(), self.state
         cuts = refined(state.cuts, step.candidate)
-        measured = measured if self._measure.exact else self._measure.state(cuts)
+        if self._shown is not None:
+            self._show(attribute, candidate)
+        if self._shown is not None or not self._measure.exact:
+            measured = self._measure.state(cuts)
+        if self._shown is not None:
+            self._hidden = self._shown.total - float(measured[-1])
+            step = replace(step, loss=float(self.loss.of(attribute, state.measured, measured[None])[0]))
         state.steps.append(step)
         kept_from = self._kept_from(measured, len(state.steps), state.kept_from)
         self.state = State(cuts, measured, state.steps, kept_from=kept_from)
         self._broke &= cuts[attribute].disjoint
         self._carry(attribute)
         self._reopen()
+
+    def _show(self, attribute: int, candidate: int) -> None:
+        """Let the labels of a candidate's parts show more."""
+        cut, measure = self.state.cuts[attribute], cast("AllowedMeasure", self._measure)
+        assert self._shown is not None
+        gain = float(self._own_gains(attribute, np.array([candidate]))[0])
+        self._shown.perform(attribute, cut, candidate, gain)
+        measure.show(self._shown.by_code, self._shown.more)
+        if isinstance(cut, IntervalCut):
+            self._weighed[attribute][np.concatenate(cut.split(candidate))] = np.inf
+        elif not cut.disjoint:
+            self._weighed[attribute][:] = np.inf
 
     def _perform_decided(self, most: int | None) -> None:
         """Perform disclosures that are decided; all their states keep all limits."""
@@ -256,6 +294,11 @@ class Refinement:
         every = [(a, int(candidate)) for a, (ids, *_) in enumerate(opened) for candidate in ids]
         ends = np.cumsum([len(ids) for ids, *_ in opened])[:-1]
         gains = np.split(self._gains.of(cuts, every), ends)
+        if not self._literal:
+            gains = [
+                told + self._certain(a, ids)
+                for a, (told, (ids, *_)) in enumerate(zip(gains, opened, strict=True))
+            ]
         told = [of > self._gains.least for of in gains]
         return Ranking(
             [
@@ -276,12 +319,21 @@ class Refinement:
         possible = self._open_now(attribute)[ids] & (smallest >= self._constraints.least[attribute])
         room = self._wishes.have_room(attribute, cut)
         possible = possible if room is None else possible & room
-        return ids[possible], smallest[possible], cut.gains[possible]
+        gains = cut.gains
+        if not self._loses and self._gains is None:
+            possible = possible & (gains >= LEAST_GAIN)
+        return ids[possible], smallest[possible], gains[possible]
 
     def _scores(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats, before: Floats) -> Scored:
         gains = self._wishes.weigh(attribute, np.where(gains < LEAST_GAIN, 0.0, gains))
+        if self._shown is not None:
+            bounds = self._weighed[attribute][ids] + self._hidden
+            bounds = np.where(np.isinf(bounds), gains, bounds)
+            scores = np.where(self._fresh[attribute][ids], self._known[attribute][ids, -1], bounds)
+            told = scores >= LEAST_GAIN
+            return Scored(ids[told], gains[told], np.zeros(told.sum()), scores[told])
         losses = self.loss.of(attribute, before, self._known_after(attribute, ids, smallest, before))
-        return Scored(ids, gains, losses, score(gains, losses))
+        return Scored(ids, gains, losses, self.loss.score(gains, losses))
 
     def _known_after(self, attribute: int, ids: Codes, smallest: Codes, before: Floats) -> Floats:
         """Give the numbers after candidates, or bounds: what is too good makes the loss too small."""
@@ -299,6 +351,19 @@ class Refinement:
         """For each candidate id of an attribute, whether it may be performed in the present state."""
         return np.asarray(self._alive[attribute] & ~self._refused[attribute])
 
+    def _own_gains(self, attribute: int, ids: Codes) -> Floats:
+        """Give what candidates gain, before weights."""
+        cuts = self.state.cuts
+        if self._gains is None:
+            return cuts[attribute].gains[_places(cuts[attribute], ids)]
+        told = self._gains.of(cuts, [(attribute, candidate) for candidate in ids.tolist()])
+        return self._certain(attribute, ids) + told
+
+    def _certain(self, attribute: int, ids: Codes) -> Floats:
+        """Give what of the gain of candidates is certainty."""
+        cut = self.state.cuts[attribute]
+        return cut.certain[_places(cut, ids)]
+
     # -- what is known ----------------------------------------------------------------------------
 
     def _learn(self, candidates: Sequence[Candidate], numbers: Floats) -> None:
@@ -308,6 +373,8 @@ class Refinement:
         for (attribute, candidate), row, holds in zip(candidates, numbers, possible, strict=True):
             self._known[attribute][candidate] = row
             self._fresh[attribute][candidate] = True
+            if self._shown is not None and self._constraints.monotone and self._gains is None:
+                self._weighed[attribute][candidate] = row[-1] - self._hidden
             if not holds:
                 fallen.setdefault(attribute, []).append(candidate)
         for attribute, some in fallen.items():
@@ -384,8 +451,52 @@ class Refinement:
         return [(a, int(c)) for a, ids in opened for c in ids[~self._fresh[a][ids]]]
 
     def _measure_some(self, candidates: Sequence[Candidate]) -> None:
-        numbers = self._measure.after(self.state.cuts, self.state.measured, candidates)
+        of = self.state.cuts, self.state.measured, candidates
+        if self._shown is None:
+            numbers = self._measure.after(*of)
+        else:
+            numbers = cast("AllowedMeasure", self._measure).weighed_after(*of, self._values(candidates))
         self._learn(candidates, numbers)
+
+    def _values(self, candidates: Sequence[Candidate]) -> list[PartValues]:
+        """Give what candidates show the records of their parts."""
+        values, cuts = dict[Candidate, PartValues](), self.state.cuts
+        for attribute in dict.fromkeys(a for a, _ in candidates):
+            ids = np.array([candidate for a, candidate in candidates if a == attribute])
+            for candidate, gain in zip(ids.tolist(), self._own_gains(attribute, ids).tolist(), strict=True):
+                assert self._shown is not None
+                own = self._shown.values(attribute, cuts[attribute], candidate, gain)
+                values[attribute, candidate] = own
+        return [values[candidate] for candidate in candidates]
+
+    def _weigh_boundaries(self, attribute: int, cut: IntervalCut, ids: Codes) -> None:
+        """Let the boundary of the best score stand for each interval that some boundaries stand for now."""
+        assert self._shown is not None
+        measure, limits = cast("AllowedMeasure", self._measure), cast(AllowedConstraints, self._constraints)
+        state, alive = self.state, self._open_now(attribute)
+        part = np.where(np.isin(cut.parts, cut.parts[ids]), cut.parts, -1)
+        worth = measure.boundaries(state.cuts, attribute, part)
+        left_out = state.measured[limits.left_out] + worth.newly
+        weight = self._wishes.weights[attribute]
+        for place in ids.tolist():
+            found, gains, (left, right) = cut.choices(place, alive)
+            good = left_out[found] <= limits.most
+            self._fell(attribute, found[~good].tolist())
+            found, gains, left, right = found[good], gains[good], left[good], right[good]
+            split = None
+            if len(found):
+                shown = weight * (left * worth.left[found] + right * worth.right[found])
+                scores = (shown - worth.lost[found] * measure.unit) / limits.records
+                row = state.measured.copy()
+                row[-1] = scores.max()
+                # in a later state another one may be worth something, if any
+                best = first_best(scores if row[-1] >= LEAST_GAIN else gains)
+                boundary = int(found[best])
+                split = IntervalSplit(boundary, float(gains[best]), 0)
+                self._known[attribute][boundary], self._fresh[attribute][boundary] = row, True
+                self._weighed[attribute][boundary] = row[-1] - self._hidden
+            cut = cut.with_split(place, split, self._open_now(attribute))
+        self.state = replace(state, cuts=(*state.cuts[:attribute], cut, *state.cuts[attribute + 1 :]))
 
     def _measure_all(self) -> bool:
         """Measure every candidate, and tell whether there were any to measure."""
@@ -411,6 +522,9 @@ class Refinement:
             return
         alike = [attribute] if cut.disjoint else [a for a, other in enumerate(cuts) if not other.disjoint]
         some = self._unknown(alike)
+        if self._weighs_boundaries and isinstance(cut, IntervalCut) and self._tries_others(attribute):
+            self._weigh_boundaries(attribute, cut, np.array([candidate for _, candidate in some]))
+            return
         if len(some) > self._measure.most:
             wanted = set(some)
             some = [c for c in ranking.ordered() if c in wanted][: self._measure.most]
@@ -450,7 +564,8 @@ class Refinement:
             ids,
             self._known_after(attribute, ids, smallest, before),
             before,
-            losses=partial(self.loss.of, attribute),
+            attribute=attribute,
+            loss=self.loss,
             worse=self._constraints.worse,
             weight=self._wishes.weights[attribute],
             rounding=self._rounding,
@@ -488,10 +603,16 @@ class Refinement:
         for ((attribute, candidate), _), after in zip(rivals, beside, strict=True):
             cut = self.state.cuts[attribute]
             gain = self._wishes.weigh(attribute, cut.gains[cut.candidates == candidate])
-            scores = score(gain, self.loss.of(attribute, numbers, after))[:-1]
+            scores = self.loss.score(gain, self.loss.of(attribute, numbers, after))[:-1]
             better = (scores >= wins[1:] * (1 - TIED)) | ~self._constraints.valid(after[:-1])
             first = min(first, 1 + _first(better))
         return first
+
+
+def _places(cut: Cut, ids: Codes) -> list[int]:
+    """Find candidates among those of a cut."""
+    places = {candidate: row for row, candidate in enumerate(cut.candidates.tolist())}
+    return [places[candidate] for candidate in ids.tolist()]
 
 
 def _first(which: NDArray[np.bool_]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -18,6 +18,7 @@ from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.top_down.cuts import Cut, FixedCut, SuppressionCut
 from ppdm_sql.methods.top_down.interval_cuts import BoundaryRule, ClassHistogram, IntervalCut, Tails
+from ppdm_sql.methods.top_down.score import LITERAL, Worth
 from ppdm_sql.methods.top_down.taxonomy_cuts import TaxonomyCut, TaxonomyTree
 from ppdm_sql.release import Treatment
 from ppdm_sql.taxonomy.model import Taxonomy
@@ -73,8 +74,8 @@ class Masking(ABC):
         return [(self.root, None), *made]
 
     @abstractmethod
-    def losses(self, nodes: Codes) -> Floats | None:
-        """Share of a value's detail that each node hides, in [0, 1]; None where only the data can tell."""
+    def losses(self, nodes: Codes) -> Floats:
+        """Share of a value's detail that each node hides, in [0, 1]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +95,7 @@ class Fixed(Masking):
     def nodes(self, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
         return []  # there is no tree
 
-    def losses(self, nodes: Codes) -> Floats | None:
+    def losses(self, nodes: Codes) -> Floats:
         return np.zeros(len(nodes))
 
 
@@ -105,12 +106,12 @@ class Suppression(Masking):
     dictionary: Dictionary
     counts: Counts
     symbol: str
-    has_class: bool = True  # else gains are of certainty
+    worth: Worth = LITERAL
     treatment: ClassVar[Treatment] = "suppressed"
 
     @cached_property
     def top(self) -> Cut:
-        return SuppressionCut.top(self.counts, self.has_class)
+        return SuppressionCut.top(self.counts, self.worth)
 
     @property
     def labels(self) -> Sequence[Label]:
@@ -119,7 +120,7 @@ class Suppression(Masking):
     def is_whole(self, cut: Cut) -> bool:
         return bool((cut.nodes > 0).all())
 
-    def losses(self, nodes: Codes) -> Floats | None:
+    def losses(self, nodes: Codes) -> Floats:
         return np.asarray((nodes == 0) * 1.0)
 
 
@@ -132,7 +133,7 @@ class Generalization(Masking):
     taxonomy: Taxonomy
     leaves: Codes  # of each value code; NULL, which no taxonomy has, is -1
     by_interval: bool = False  # whether the leaves are intervals of an ordered column, not values
-    has_class: bool = True
+    worth: Worth = LITERAL
     tail_bounds: tuple[str | None, str | None] = (None, None)  # of the lower and upper tail, which are leaves
     treatment: ClassVar[Treatment] = "generalized"
 
@@ -153,7 +154,7 @@ class Generalization(Masking):
         ranks = np.full(len(children), len(children), dtype=np.int64)
         ranks[order] = np.arange(len(order))
         leaves = np.where(self.leaves < 0, len(labels), self.leaves)
-        return TaxonomyTree(tuple(map(tuple, children)), ranks, leaves, self.counts, self.has_class)
+        return TaxonomyTree(tuple(map(tuple, children)), ranks, leaves, self.counts, self.worth)
 
     @cached_property
     def top(self) -> Cut:
@@ -181,7 +182,7 @@ class Generalization(Masking):
         # The whole taxonomy, so that new records can be generalized too.
         return [(node, None if parent < 0 else parent) for node, parent in enumerate(self._parents)]
 
-    def losses(self, nodes: Codes) -> Floats | None:
+    def losses(self, nodes: Codes) -> Floats:
         """(leaves below a node - 1) / (all leaves - 1), as Iyengar 2002 does."""
         return np.asarray(self.tree.penalties[nodes])
 
@@ -196,8 +197,8 @@ class Intervals(Masking):
     range: tuple[str, str] | None = None  # texts of the bounds of the column; None for the observed ones
     least: int | None = None  # as in ClassHistogram, and so are the rules
     rules: tuple[BoundaryRule, ...] = ()
-    places: Floats | None = None  # for gains of certainty, and for the widths of tails
-    has_class: bool = True
+    places: Floats = field(default_factory=lambda: np.zeros(1))  # from value_places
+    worth: Worth = LITERAL
     tails: Tails | None = None
     treatment: ClassVar[Treatment] = "generalized"
 
@@ -205,8 +206,8 @@ class Intervals(Masking):
     def histogram(self) -> ClassHistogram:
         """The column's values by class; candidate ids are their boundaries."""
         tails: list[BoundaryRule] = [] if self.tails is None else [self.tails]
-        rules, places = (*self.rules, *tails), None if self.has_class else self.places
-        return ClassHistogram(self.counts, self.dictionary.has_null, self.least, rules, places)
+        rules, has_null = (*self.rules, *tails), self.dictionary.has_null
+        return ClassHistogram(self.counts, has_null, self.least, rules, self.worth, self.places)
 
     @cached_property
     def top(self) -> Cut:
@@ -233,11 +234,9 @@ class Intervals(Masking):
         low, high = self.histogram.bounds(node)
         return low, -high  # by the lower bound, the longer first
 
-    def losses(self, nodes: Codes) -> Floats | None:
+    def losses(self, nodes: Codes) -> Floats:
         """Width / range; of an interval with NULL 1, of NULL alone 0."""
         places = self.places
-        if places is None:
-            return None  # the width of an interval depends on the values
         low, high = np.divmod(nodes, self.histogram.size + 1)
         width = places[np.minimum(high, len(places) - 1)] - places[low]
         return np.asarray(np.where(high < len(places), width, (low == 0) & (high > 1)), dtype=np.float64)

@@ -11,13 +11,18 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, person_counts, value_counts
-from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
+from ppdm_sql.methods.top_down.constraints import (
+    Constraint,
+    Constraints,
+    counted_codes,
+)
 from ppdm_sql.methods.top_down.counts import Counted, CountTable
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.methods.top_down.gains import class_entropy
 from ppdm_sql.methods.top_down.maskings import Masking
+from ppdm_sql.methods.top_down.value_lists import HELD, ValueTable
 from ppdm_sql.privacy import Counts, Formula, PopulationTable, ValueCounts
-from ppdm_sql.privacy.formula import sum_of
+from ppdm_sql.privacy.formula import MOST_COLUMNS, sum_of
 
 MOST_CLASSES = 64
 """Values of the class attribute above which the entropy of the class is not measured."""
@@ -51,6 +56,10 @@ class Measure:
     """Whether states along a path of disclosures can be measured, not only those after one candidate."""
     exact = True
     """Whether the numbers after a candidate are those of the state then, or tell only what it loses."""
+    lists = True
+    """Whether the counts of many sensitive values can be a list."""
+    weighs_boundaries = False
+    """Whether all boundaries of an interval can be weighed at once."""
     most: int = 1 << 31
     """How many candidates are worth measuring at once."""
 
@@ -76,9 +85,19 @@ class Measure:
 
     def _add(self, constraints: Sequence[Constraint], positions: list[int]) -> None:
         counted: dict[Counted, str] = {}
-        formulas = [formula_of(self._engine, self._atoms, constraint, counted) for constraint in constraints]
+        attributes, sensitive = sorted(constraints[0].attributes), constraints[0].sensitive
+        listed = self.lists and _listed(self._atoms, constraints[0])
+        formulas = [
+            formula_of(self._engine, self._atoms, constraint, counted, listed=listed)
+            for constraint in constraints
+        ]
+        if sensitive is not None and listed:
+            lists = ValueTable(self._engine, self._atoms, attributes, sensitive)
+            self._measured.append(MeasuredTable(lists, positions, formulas, []))
+            self._add_information(attributes)
+            return
         information = self._information(counted)
-        table = self.table(sorted(constraints[0].attributes), list(counted))
+        table = self.table(attributes, list(counted))
         self._measured.append(MeasuredTable(table, positions, formulas, information))
 
     def _add_population(
@@ -282,19 +301,36 @@ def _groups(constraints: Sequence[Constraint]) -> Iterable[list[int]]:
     return [group for groups in found.values() for group in groups]
 
 
-def formula_of(engine: Engine, atoms: Atoms, constraint: Constraint, counted: dict[Counted, str]) -> Formula:
-    """Give the formula of a constraint, and add what it counts."""
+def _listed(atoms: Atoms, constraint: Constraint) -> bool:
+    """Whether the sensitive values are too many for a column each."""
+    if constraint.sensitive is None or constraint.protected is not None:
+        return False
+    return atoms.coded[constraint.sensitive].size > MOST_COLUMNS
+
+
+def formula_of(
+    engine: Engine, atoms: Atoms, constraint: Constraint, counted: dict[Counted, str], *, listed: bool = False
+) -> Formula:
+    """Give the formula of a constraint, and add what it counts unless that is a list."""
     sensitive = constraint.sensitive
     if sensitive is None:
         return constraint.requirement.formula(ValueCounts(records=atoms.counted))
     counts = value_counts if atoms.persons is None else person_counts
     dictionary = atoms.coded[sensitive]
-    codes = range(dictionary.size) if constraint.protected is None else (constraint.protected,)
+    columns = (
+        [HELD]
+        if listed
+        else [
+            counted.setdefault((sensitive, code), f"p{len(counted)}")
+            for code in counted_codes(atoms, constraint)
+        ]
+    )
     values = ValueCounts(
-        columns=[counted.setdefault((sensitive, code), f"p{len(counted)}") for code in codes],
+        columns=columns,
         totals=lambda: counts(engine, atoms, sensitive).tolist(),
         type=dictionary.column.type,
         records=atoms.counted,
+        listed=listed,
     )
     formula = constraint.requirement.formula(values)
     if atoms.persons is None or not constraint.requirement.counts_values:

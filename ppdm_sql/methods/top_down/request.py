@@ -20,8 +20,12 @@ from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.request import Request
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.top_down.cuts import Cut
+from ppdm_sql.methods.top_down.score import DETAIL
 from ppdm_sql.privacy import Requirement
 from ppdm_sql.taxonomy.model import Taxonomy
+
+SCORES = ("default", "paper")
+"""How steps are scored: by what the whole table gains, or as the papers print it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +37,8 @@ class RefinementRequest(Request):
     symbol: str = "*"
     allow_absent: bool = False
     suppress_records: int | float | str | Fraction = 0
+    score: str = "default"
+    detail: float | None = None
     limits: Mapping[str, object] = field(default_factory=dict)
     weights: Mapping[str, object] = field(default_factory=dict)
 
@@ -45,6 +51,7 @@ class GeneralizeRequest(RefinementRequest):
     taxonomies: Mapping[str, Taxonomy | Mapping[str, object] | str | Path] = field(default_factory=dict)
     ranges: Mapping[str, tuple[object, object]] = field(default_factory=dict)
     boundary: str = "valid"
+    rare: str | None = None
     condition: Sequence[str] = ()
     suppress: Sequence[str] = ()
     min_widths: Mapping[str, object] = field(default_factory=dict)
@@ -82,8 +89,9 @@ def assign_roles(
     """Give every named column its role and refuse roles that exclude each other; conditions are kept."""
     names, label = [column.name for column in columns], request.class_column
     sensitive = tuple(dict.fromkeys(name for r in requirements for name in r.sensitive_columns))
-    kept = resolve_all(request.keep, names, table=table)
-    kept = tuple(dict.fromkeys((*kept, *(name for name in condition if name not in sensitive))))
+    # a sensitive column is released as it is, so to keep it too asks for no more
+    named = (*resolve_all(request.keep, names, table=table), *condition)
+    kept = tuple(dict.fromkeys(name for name in named if name not in sensitive))
     grouping = tuple(dict.fromkeys(name for r in requirements for name in r.attributes))
     pseudonyms, dropped = treated_identifiers(request.identifiers, names, table=table)
     roles = RefinementRoles(
@@ -123,6 +131,20 @@ def resolved(
                 "Name it in a requirement, or leave the option out.",
             )
     return dict(zip(names, given.values(), strict=True))
+
+
+def detail_of(given: float | None, *, weighed: bool) -> float:
+    """Read what detail is worth beside a class; ``weighed`` is whether anything is weighed against it."""
+    if given is None:
+        return DETAIL
+    if not weighed:
+        raise InvalidOption(
+            "--detail weighs detail against what is told of a class, and this run does not.",
+            "Leave it out, or give --class COLUMN and no --score paper.",
+        )
+    if not 0 <= given < math.inf:
+        raise InvalidOption(f"--detail {given} is no number from 0 on.", "Write it as --detail 0.3.")
+    return float(given)
 
 
 def weight_of(name: str, given: object) -> float:

@@ -52,15 +52,18 @@ from ppdm_sql.methods.top_down.outcome import (
     tree_rows,
 )
 from ppdm_sql.methods.top_down.request import (
+    SCORES,
     ColumnWishes,
     RefinementRequest,
     RefinementRoles,
     assign_roles,
+    detail_of,
     limit_of,
     resolved,
     weight_of,
 )
-from ppdm_sql.methods.top_down.score import Rounding, nine_digits
+from ppdm_sql.methods.top_down.score import LEAST_GAIN, LITERAL, Rounding, Worth, entropy, nine_digits
+from ppdm_sql.methods.top_down.weighing import ShownDetail
 from ppdm_sql.privacy import Requirement, parse_all, redundancies, resolve
 from ppdm_sql.privacy.resolving import refuse_populations
 from ppdm_sql.progress import Progress
@@ -75,7 +78,6 @@ class RefinementRun(Run[State]):
     """A run that descends from the most general table: collapsed, refined and drafted."""
 
     method: str
-    rounding: Rounding
     request: RefinementRequest
     roles: RefinementRoles
     condition: Sequence[str] = ()
@@ -117,11 +119,21 @@ class RefinementRun(Run[State]):
             refuse_populations(self.requirements)
         limits = resolved(request.limits, "limit", names, roles.masking, table=self.source)
         weights = resolved(request.weights, "weight", names, roles.masking, table=self.source)
+        if request.score not in SCORES:
+            known = ", ".join(SCORES)
+            raise InvalidOption(f"There is no score {said(request.score)}.", f"Give one of: {known}.")
+        weighed = roles.class_column is not None and not self.literal
+        self.detail_worth = detail_of(request.detail, weighed=weighed)
         self._limits = {name: limit_of(name, given) for name, given in limits.items()}
         self._weights = {name: weight_of(name, given) for name, given in weights.items()}
         return roles
 
     # -- what methods differ in -----------------------------------------------------------------
+
+    @property
+    def rounding(self) -> Rounding:
+        """When scores are equal."""
+        return nine_digits
 
     @abstractmethod
     def mask(self, position: int, name: str, counts: Counts) -> Masking:
@@ -151,12 +163,31 @@ class RefinementRun(Run[State]):
 
     @cached_property
     def wishes(self) -> ColumnWishes:
-        """What is wished of the attributes; certainty is a mean over the masked ones, by their weights."""
-        weighed, limited = self._weights, self._limits
-        weights = [weighed.get(name, 1.0) for name in self.attributes]
-        masked = sum(w for n, w in zip(self.attributes, weights, strict=True) if n in self.roles.masking)
-        share = 1.0 if self.has_class or not masked else 1 / masked
-        return ColumnWishes([weight * share for weight in weights], list(map(limited.get, self.attributes)))
+        """What is wished of the attributes."""
+        weights = [self._weights.get(name, 1.0) for name in self.attributes]
+        return ColumnWishes(weights, list(map(self._limits.get, self.attributes)))
+
+    @property
+    def literal(self) -> bool:
+        """Whether steps are scored as the papers print it."""
+        return self.request.score == "paper"
+
+    @cached_property
+    def worth(self) -> Worth:
+        """What detail is worth; certainty is a mean over the masked attributes, by their weights."""
+        if self.literal and self.has_class:
+            return LITERAL
+        masked = sum(self._weights.get(name, 1.0) for name in self.roles.masking)
+        certainty = (self.detail_worth if self.has_class else 1.0) / max(masked, LEAST_GAIN)
+        return Worth(self.worth_of_class, certainty, self.atoms.records)
+
+    @property
+    def worth_of_class(self) -> float:
+        """What a bit about the class is worth, where each attribute tells of it by itself."""
+        if self.classes is None or not len(self._counts):
+            return 0.0
+        bits = float(entropy(self._counts[0].sum(axis=0)))
+        return 1 / bits if bits > 0 else 0.0
 
     def completed(self, state: State, cuts: Sequence[Cut]) -> tuple[Sequence[Move], Sequence[Cut]]:
         """Give moves to make after the descent, which cost no requirement anything, and the cuts then."""
@@ -242,7 +273,8 @@ class RefinementRun(Run[State]):
         self.atoms, size = atoms, len(self.attributes)
         found = constraints_of(self.engine, atoms, self.requirements)
         if self.allowance.most(atoms.records):
-            self.constraints = AllowedConstraints(found, size, self.allowance, atoms.records)
+            weighed = not self.literal
+            self.constraints = AllowedConstraints(found, size, self.allowance, atoms.records, weighed=weighed)
         else:
             self.constraints = Constraints(found, size, persons=self.counts_persons)
         held = [place for place in range(size) if atoms.coded[place].size]
@@ -298,14 +330,21 @@ class RefinementRun(Run[State]):
         return self.loop().run(max_steps=steps, interrupted=interrupted, progress=self.progress)
 
     def loop(self) -> Refinement:
+        shown, gains = None, self.gains()
+        if self.constraints.weighed:
+            worth = self.worth if gains is None else gains.worth
+            shown = ShownDetail([masking.counts for masking in self.maskings], self.wishes.weights, worth)
         return Refinement(
             tuple(masking.top for masking in self.maskings),
             [masking.ids for masking in self.maskings],
             self.constraints,
             self.measure,
-            self.gains(),
-            self.rounding if self.has_class else nine_digits,
+            gains,
             self.wishes,
+            rounding=self.rounding,
+            worth=self.worth,
+            loses=self.literal or not (self.has_class or self.constraints.weighed),
+            shown=shown,
         )
 
     def draft(self, transformed: State) -> Draft:

@@ -17,7 +17,7 @@ from ppdm_sql.methods.top_down.maskings import Masking, Suppression
 from ppdm_sql.methods.top_down.outcome import Move, Outcome
 from ppdm_sql.methods.top_down.request import RefinementRequest
 from ppdm_sql.methods.top_down.run import RefinementRun
-from ppdm_sql.methods.top_down.score import twelve_decimals
+from ppdm_sql.methods.top_down.score import Rounding, nine_digits, twelve_decimals
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
 
@@ -30,10 +30,13 @@ class SuppressionRun(RefinementRun):
     """A run in which every attribute of a requirement is suppressed."""
 
     method = "PDA"
-    rounding = staticmethod(twelve_decimals)
+
+    @property
+    def rounding(self) -> Rounding:
+        return twelve_decimals if self.literal and self.has_class else nine_digits
 
     def mask(self, position: int, name: str, counts: Counts) -> Masking:
-        return Suppression(self.atoms.coded[position], counts, self.request.symbol, has_class=self.has_class)
+        return Suppression(self.atoms.coded[position], counts, self.request.symbol, self.worth)
 
     def completed(self, state: State, cuts: Sequence[Cut]) -> tuple[Sequence[Move], Sequence[Cut]]:
         """Disclose what is left where the source needs no protection: the table is released whole.

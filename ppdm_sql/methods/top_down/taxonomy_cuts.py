@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.top_down.cuts import Cut
-from ppdm_sql.methods.top_down.score import total_entropy
+from ppdm_sql.methods.top_down.score import LITERAL, Worth, by_chance, total_entropy
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class TaxonomyTree:
     ranks: Codes  # of each node, its place in the order of labels, by code point
     leaf_of_code: Codes
     counts: Counts  # records by value code and class
-    has_class: bool = True  # else gains are of certainty
+    worth: Worth = LITERAL
 
     @cached_property
     def groups(self) -> Sequence[int]:
@@ -59,23 +59,25 @@ class TaxonomyTree:
 
     @cached_property
     def beneficial(self) -> NDArray[np.bool_]:
-        """Inner nodes whose records are of more than one class; of certainty, those that gain any."""
-        if not self.has_class:
+        """Nodes that gain anything; in the papers, inner ones whose records are of more than one class."""
+        if not self.worth.literal:
             return np.asarray(self.gains > 0)
         inner = np.array([bool(children) for children in self.children])
         return np.asarray(inner & (np.count_nonzero(self.classes, axis=1) > 1))
 
     @cached_property
     def gains(self) -> Floats:
-        """What it gains to specialize each node: InfoGain (slide 14), or by how much the penalty falls."""
-        before = total_entropy(self.classes) if self.has_class else self.records * self.penalties
-        gained = np.zeros(len(self.children))
+        """What it gains to specialize each node."""
+        before = np.stack([total_entropy(self.classes), self.records * self.penalties, self.records > 0])
+        gained, parts = np.zeros((2, len(self.children))), np.ones(len(self.children))
         for node in self.groups:
-            gained[node] = before[node] - before[list(self.children[node])].sum()
-        if not self.has_class:
-            return np.asarray(gained / max(self.records[0], 1))
-        each = np.maximum(gained, 0.0) / np.maximum(self.records, 1)
-        return np.asarray(np.where(self.beneficial, each, 0.0))
+            below = before[:, list(self.children[node])].sum(axis=1)
+            gained[:, node] = (before[:, node] - below)[:2]
+            parts[node] = max(below[2], 1)
+        told, fallen = np.maximum(gained, 0.0)
+        chance = by_chance(parts, np.maximum(np.count_nonzero(self.classes, axis=1), 1))
+        gains = self.worth.gains(told, chance, self.records, fallen)
+        return np.asarray(np.where(self.beneficial, gains, 0.0)) if self.worth.literal else gains
 
     @cached_property
     def penalties(self) -> Floats:
@@ -101,6 +103,10 @@ class TaxonomyCut(Cut):
 
     tree: TaxonomyTree
     shown: Codes
+
+    @property
+    def worth(self) -> Worth:  # type: ignore[override]
+        return self.tree.worth
 
     @property
     def nodes(self) -> Codes:
@@ -141,6 +147,10 @@ class TaxonomyCut(Cut):
     def split(self, candidate: int) -> Sequence[Codes]:
         parts = [self.tree.codes[child] for child in self.tree.children[candidate]]
         return [codes for codes in parts if len(codes)]
+
+    def falls(self, candidate: int) -> tuple[Floats, Codes]:
+        held = [child for child in self.tree.children[candidate] if len(self.tree.codes[child])]
+        return self.tree.penalties[candidate] - self.tree.penalties[held], self.tree.records[held]
 
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
         return candidate, self.tree.children[candidate]

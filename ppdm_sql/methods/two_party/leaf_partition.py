@@ -165,6 +165,7 @@ class LeafMeasure(Measure):
     """Measures the present state, and those after one candidate, over the records of one party."""
 
     ahead = False  # the partner has a say in what follows
+    lists = False  # what the parties share of a leaf are counts
 
     def __init__(self, engine: Engine, records: Atoms, constraints: Constraints, classes: int) -> None:
         self._leaves: dict[tuple[int, ...], Leaves] = {}

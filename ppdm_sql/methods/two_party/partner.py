@@ -167,7 +167,7 @@ class Partner(Masking):
         made = [(child, step.value) for step in self.specializations for child in step.children]
         return [(0, None), *made]
 
-    def losses(self, nodes: Codes) -> Floats | None:
+    def losses(self, nodes: Codes) -> Floats:
         return np.full(len(nodes), np.nan)  # nobody here can tell
 
 

@@ -96,6 +96,7 @@ class IntegrateRequest:
             require=self.require,
             class_column=self.class_column,
             into=self.into,
+            score="paper",
             identifiers=dict.fromkeys(self.key, "drop"),
             taxonomies=self.taxonomies,
             ranges=self.ranges,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -104,19 +103,17 @@ class BetaLikeness(DistributionRequirement):
         totals, records = values.totals(), values.records
 
         def of_class(c: Columns) -> str:
-            held = [(c[v], total) for v, total in zip(values.columns, totals, strict=True) if total]
-            gains = ", ".join(self._gain(value, c["n"], total, records) for value, total in held)
-            return f"greatest({gains})" if held else "NULL::DOUBLE"
+            return values.most(c, lambda n, q: self._gain(n, c["n"], q, records), totals)
 
         return Formula(self.worst, ("n", *values.columns), of_class)
 
-    def _gain(self, held: str, size: str, total: int, records: int) -> str:
+    def _gain(self, held: str, size: str, total: str, records: int) -> str:
         """Give the SQL of one value's gain; one division of whole numbers, so that it is rounded once."""
         gain = f"({held} * {records} - {total} * {size}) / nullif({size} * {total}, 0)"
         if self.kind == "basic":
             return gain
-        own_limit = math.log(records / total) * (1 - _SLACK)
-        return f"CASE WHEN {gain} > {own_limit!r}::DOUBLE THEN {records} ELSE {gain} END"
+        own_limit = f"ln({records} / {total}) * {1 - _SLACK!r}::DOUBLE"
+        return f"CASE WHEN {gain} > {own_limit} THEN {records} ELSE {gain} END"
 
     def search_limit(self, records: int) -> float:
         # No gain is above records - 1, and what breaks its own limit counts as the records.

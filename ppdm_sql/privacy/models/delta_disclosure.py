@@ -92,14 +92,12 @@ class DeltaDisclosure(DistributionRequirement):
         totals, records = values.totals(), values.records
 
         def of_class(c: Columns) -> str:
-            held = [(c[v], total) for v, total in zip(values.columns, totals, strict=True) if total]
-            if not held:
-                return "NULL::DOUBLE"
-            pairs = [(f"({value} * {records})", f"({c['n']} * {total})") for value, total in held]
-            changes = [f"{a} / nullif({b}, 0)" for p, q in pairs for a, b in ((p, q), (q, p))]
-            fewest = f"least({', '.join(value for value, _ in held)})"
-            change = f"log2(greatest(1.0::DOUBLE, {', '.join(changes)}))"
-            whole = f"CASE WHEN {fewest} = 0 THEN 'inf'::DOUBLE ELSE {change} END"
+            def change(n: str, q: str) -> str:
+                p, q = f"({n} * {records})", f"({c['n']} * {q})"
+                return f"greatest(1.0::DOUBLE, {p} / nullif({q}, 0), {q} / nullif({p}, 0))"
+
+            lacking = f"{values.different(c)} < {sum(total > 0 for total in totals)}"
+            whole = f"CASE WHEN {lacking} THEN 'inf'::DOUBLE ELSE log2({values.most(c, change, totals)}) END"
             return f"CASE WHEN {c['n']} > 0 THEN {whole} END"
 
         return Formula(self.worst, ("n", *values.columns), of_class)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy import grammar
-from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts, sum_of
+from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts
 from ppdm_sql.privacy.limits import MOST_RECORDS, entropy_limit
 from ppdm_sql.privacy.quoting import number_text
 from ppdm_sql.privacy.requirement import (
@@ -126,10 +126,10 @@ class LDiversity(DistributionRequirement):
         """The fewest different values of a class, or the smallest exp(entropy) of them."""
 
         def distinct(c: Columns) -> str:
-            return f"nullif({sum_of(f'({c[v]} > 0)::INTEGER' for v in values.columns)}, 0)"
+            return f"nullif({values.different(c)}, 0)"
 
         def entropy(c: Columns) -> str:
-            weighted = sum_of(f"{c[v]} * ln(greatest({c[v]}, 1))" for v in values.columns)
+            weighted = values.sum(c, lambda n, _: f"{n} * ln(greatest({n}, 1))")
             return f"exp(ln(nullif({c['n']}, 0)) - ({weighted}) / nullif({c['n']}, 0))"
 
         of_class = distinct if self.kind == "distinct" else entropy

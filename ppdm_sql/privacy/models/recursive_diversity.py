@@ -110,11 +110,9 @@ class RecursiveDiversity(DistributionRequirement):
         """The largest ratio of a class, from the counts of its values."""
 
         def of_class(c: Columns) -> str:
-            held = [c[v] for v in values.columns]
-            most = f"greatest({', '.join(held)})"
+            most = values.most(c, lambda n, _: n)
             # The l - 1 most frequent values are no part of the rest; sorting is dear, so l = 2 does without.
-            before = f"list_sum(list_reverse_sort([{', '.join(held)}])[1:{self.l - 1}])"
-            rest = f"({c['n']} - {most if self.l == 2 else before})"
+            rest = f"({c['n']} - {most if self.l == 2 else values.frequent(c, self.l - 1)})"
             return f"CASE WHEN {c['n']} > 0 THEN coalesce({most} / nullif({rest}, 0), 'inf'::DOUBLE) END"
 
         return Formula(self.worst, ("n", *values.columns), of_class)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ppdm_sql.engine.types import is_ordered
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy import grammar
-from ppdm_sql.privacy.formula import Columns, Formula, ValueCounts, sum_of
+from ppdm_sql.privacy.formula import MOST_COLUMNS, Columns, Formula, ValueCounts, sum_of
 from ppdm_sql.privacy.limits import DISTANCES, LARGEST, at_most, rounded_up
 from ppdm_sql.privacy.quoting import number_text
 from ppdm_sql.privacy.requirement import Audited, AuditStep, DistributionRequirement, check_columns
@@ -84,7 +84,15 @@ class TCloseness(DistributionRequirement):
 
     def formula(self, values: ValueCounts) -> Formula:
         """The largest distance: the ordered one for numbers and dates, else all values equally far apart."""
-        return (_ordered_distance if is_ordered(values.type) else _equal_distance)(values)
+        if not is_ordered(values.type):
+            return _equal_distance(values)
+        if values.listed:
+            raise InvalidOption(
+                f"Column {self.sensitive!r} holds more than {MOST_COLUMNS} different numbers or dates, and a "
+                f"run by {str(self)!r} would compare every class with the table at each of them.",
+                "Round them in a view, or ask for distinct l, entropy l or beta; `ppdm audit` measures it.",
+            )
+        return _ordered_distance(values)
 
     def search_limit(self, records: int) -> float:
         return float(at_most(self.t, DISTANCES))
@@ -116,9 +124,9 @@ def _equal_distance(values: ValueCounts) -> Formula:
     records = sum(totals)
 
     def formula(c: Columns) -> str:
-        pairs = zip(values.columns, totals, strict=True)
-        moved = sum_of(f"abs({c[v]} * {records} - {total} * {c['n']})" for v, total in pairs)
-        return f"({moved}) / nullif({c['n']} * {2 * records}, 0)"
+        # what values have more than in the table is what others have less, those that the class lacks too
+        more = values.sum(c, lambda n, q: f"greatest({n} * {records} - {q} * {c['n']}, 0)", totals)
+        return f"({more}) / nullif({c['n']} * {records}, 0)"
 
     return Formula("max", ("n", *values.columns), formula)
 

@@ -88,7 +88,6 @@ def test_a_kept_attribute_of_a_channel_stays_in_the_clear_and_still_groups(db: p
         {"class_column": "health"},
         {"class_column": "job"},
         {"keep": ["rating"]},
-        {"keep": ["health"]},
         {"identifiers": {"job": "drop"}},
         {"identifiers": {"rating": "pseudonym"}},
         {"count_column": "age", "keep": ["age"]},
@@ -99,6 +98,14 @@ def test_a_column_in_two_roles_is_refused(db: ppdm_sql.Database, options: dict[s
     with pytest.raises(ppdm_sql.ColumnRoleError, match="cannot be both"):
         db.suppress("people", ["job -> health = ill <= 60%"], **asked)  # type: ignore[arg-type]
     assert db.releases() == []
+
+
+def test_a_sensitive_column_that_is_kept_is_released_once(db: ppdm_sql.Database) -> None:
+    asked = {"class_column": "rating", "require": ["job -> health = ill <= 60%"]}
+    alone = db.suppress("people", into="alone", **asked)  # type: ignore[arg-type]
+    kept = db.suppress("people", into="kept", keep=["health"], **asked)  # type: ignore[arg-type]
+    assert kept.relation().columns == alone.relation().columns
+    assert kept.verify().holds
 
 
 def test_an_unknown_treatment_of_an_identifier_is_refused(db: ppdm_sql.Database) -> None:

@@ -20,6 +20,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.collapse import collapse, counts_by_class
 from ppdm_sql.methods.top_down.constraints import Constraints, constraints_of
 from ppdm_sql.methods.top_down.cuts import Cuts
+from ppdm_sql.methods.top_down.interval_cuts import value_places
 from ppdm_sql.methods.top_down.maskings import Intervals
 from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.privacy import parse
@@ -46,7 +47,7 @@ def test_the_best_boundary_that_keeps_k_is_taken_where_the_best_one_does_not(
     outliers: Any, method: str
 ) -> None:
     release = ppdm_sql.open(outliers).generalize(
-        "t", ["k >= 5 on x"], class_column="c", into="safe", method=method
+        "t", ["k >= 5 on x"], class_column="c", into="safe", method=method, score="paper"
     )
     assert release.steps()[0].children == ("[1, 11)", "[11, 29]")
     assert ("[11, 22)", "[22, 29]") in [step.children for step in release.steps()]
@@ -59,7 +60,13 @@ def test_the_printed_rule_leaves_an_interval_whose_best_boundary_is_invalid(
     outliers: Any, method: str
 ) -> None:
     release = ppdm_sql.open(outliers).generalize(
-        "t", ["k >= 5 on x"], class_column="c", into="safe", method=method, boundary="best"
+        "t",
+        ["k >= 5 on x"],
+        class_column="c",
+        into="safe",
+        method=method,
+        boundary="best",
+        score="paper",
     )
     assert release.steps() == []
     assert release.row().parameters["boundary"] == "best"
@@ -153,7 +160,8 @@ def test_boundaries_found_invalid_together_are_those_found_so_one_by_one(demand:
         coded = [named[name] for name in ("x", "y", "d", "c")]
         atoms = collapse(engine, table, coded, [], None, masked=(), symbol="*")
         counts = counts_by_class(engine, atoms, range(2), 3)
-        tops = [Intervals(atoms.coded[i], counts[i], "*", least=0).top for i in range(2)]
+        places = [value_places(engine, item, None) for item in atoms.coded]
+        tops = [Intervals(atoms.coded[i], counts[i], "*", least=0, places=places[i]).top for i in range(2)]
         constraints = Constraints(constraints_of(engine, atoms, [parse(demand)]), 2)
         measure = Measure(engine, atoms, constraints, 3)
         null = len(counts[0]) - 1

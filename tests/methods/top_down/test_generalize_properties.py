@@ -290,9 +290,8 @@ def moves(
         connection.execute(f"CREATE TABLE t ({columns}, C VARCHAR, n BIGINT)")
         marks = ", ".join("?" for _ in rows[0])
         connection.executemany(f"INSERT INTO t VALUES ({marks})", rows)
-        release = ppdm_sql.open(connection).generalize(
-            "t", [require], class_column="C", count_column="n", into="safe", method=method, **options
-        )
+        asked = {"class_column": "C", "count_column": "n", "into": "safe", "score": "paper"} | options
+        release = ppdm_sql.open(connection).generalize("t", [require], method=method, **asked)
         steps = release.steps()
         return [(step.attribute, tuple(step.children)) for step in steps], [step.gain for step in steps]
 

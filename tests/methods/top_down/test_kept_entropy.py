@@ -50,6 +50,7 @@ def test_every_gain_is_the_fall_of_the_entropy_with_what_is_left_out_as_one_clas
         into="safe",
         method="hce-tdr",
         suppress_records=SHARE,
+        score="paper",
     )
     rows = connection.execute(f"SELECT {', '.join(COLUMNS)}, label FROM people").fetchall()
     disclosed: Disclosed = {name: set() for name in COLUMNS}
@@ -81,6 +82,7 @@ def test_conditions_and_distances_are_told_by_all_records(connection: duckdb.Duc
         method="hce-tdr",
         condition=["town"],
         suppress_records=SHARE,
+        score="paper",
     )
     assert release.verify().holds
     assert release.steps()

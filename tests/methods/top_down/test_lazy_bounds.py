@@ -32,7 +32,7 @@ WORSE = {217: "two sets"}
 """Tables on which an old score of an interval that bounds a new one leads to worse steps."""
 
 
-def steps(seed: int, asked: dict[str, Any]) -> list[ppdm.Step]:
+def steps(seed: int, asked: dict[str, Any], score: str) -> list[ppdm.Step]:
     numbers = [
         NUMBERS.format(seed=seed, place=place, values=(9, 17, 40)[(seed + place) % 3]) for place in range(3)
     ]
@@ -45,7 +45,7 @@ def steps(seed: int, asked: dict[str, Any]) -> list[ppdm.Step]:
             f"chr(97 + (hash(i, {seed}, 8) % 3)::INTEGER) AS ill FROM range({60 + seed % 90}) AS r(i))"
         )
         made = ppdm.Database(Engine(connection)).generalize(
-            "t", into="r", progress=SilentProgress(), **{"class_column": "class", **asked}
+            "t", into="r", progress=SilentProgress(), score=score, **{"class_column": "class", **asked}
         )
         return made.steps()
 
@@ -61,13 +61,14 @@ def eagerly(best: Callable[..., RefinementStep | None]) -> Callable[..., Refinem
     return measured
 
 
+@pytest.mark.parametrize("score", ["paper", "default"])
 @pytest.mark.parametrize("name", ASKED)
-def test_a_run_takes_the_steps_of_one_that_measures_everything(name: str) -> None:
+def test_a_run_takes_the_steps_of_one_that_measures_everything(name: str, score: str) -> None:
     seeds = [*range(6), *(seed for seed, asked in WORSE.items() if asked == name)]
     for seed in seeds:
-        lazy = steps(seed, ASKED[name])
+        lazy = steps(seed, ASKED[name], score)
         with (
             mock.patch.object(Refinement, "best", eagerly(Refinement.best)),
             mock.patch.object(Measure, "ahead", new=False),
         ):
-            assert lazy == steps(seed, ASKED[name]), seed
+            assert lazy == steps(seed, ASKED[name], score), seed

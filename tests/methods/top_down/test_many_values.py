@@ -69,8 +69,9 @@ def test_disclosures_decided_together_are_the_oracles_one_by_one(rules: tuple[Ru
     case = drawn(seed, rules)
     history = case.oracle().run()
     assert not history.ambiguous
-    for paths in (nullcontext(), large_tables_begin_at_one_row()):
-        with loaded(case) as connection, paths:
+    lists = mock.patch("ppdm_sql.methods.top_down.measuring.MOST_COLUMNS", 0)
+    for counted in (nullcontext(), large_tables_begin_at_one_row(), lists):
+        with loaded(case) as connection, counted:
             release = generalize(connection, case)
             found = [(step.attribute, tuple(step.children), step.score) for step in release.steps()]
             assert [move[:2] for move in found] == [(step.attribute, step.children) for step in history.steps]
@@ -118,6 +119,67 @@ def test_disclosures_decided_together_are_those_decided_one_by_one(asked: dict[s
         with mock.patch.object(Refinement, "_perform_decided", perform):
             assert run(seed) == one_by_one
     assert sum(decided) > 5
+
+
+VALUE_MODELS = [
+    "distinct l >= 2",
+    "entropy l >= 1.5",
+    "recursive c = 4, l = 2",
+    "recursive c = 9, l = 3",
+    "t <= 0.4",
+    "beta <= 2",
+    "enhanced beta <= 3",
+    "delta <= 3",
+]
+
+
+@pytest.mark.parametrize("asked", VALUE_MODELS)
+def test_values_counted_in_lists_give_the_run_that_columns_of_them_give(asked: str) -> None:
+    def run(**options: Any) -> list[object]:
+        con = duckdb.connect()
+        con.execute("CREATE TABLE t (z VARCHAR, s VARCHAR, d VARCHAR, c VARCHAR, a INTEGER)")
+        con.executemany(
+            "INSERT INTO t VALUES (?, ?, ?, ?, ?)",
+            [(*row, place * 7 % 40) for place, row in enumerate(tied(2))],
+        )
+        con.execute("INSERT INTO t SELECT z, s, NULL, c, a FROM t USING SAMPLE 9 ROWS (reservoir, 1)")
+        with ppdm_sql.open(con) as db:
+            ruled = {"require": [f"{asked} of d on z, s, a"], "class_column": "c", "into": "r"}
+            release = db.generalize("t", **ruled, **options)
+            assert release.verify().holds
+            steps = [
+                (s.attribute, s.children, *(round(number, 9) for number in (s.score, s.gain, s.loss)))
+                for s in release.steps()
+            ]
+            return [steps, sorted(map(str, release.relation().fetchall()))]
+
+    for options in (
+        {"suppress": ["z"]},
+        {"taxonomies": {"z": "prefixes 1"}},
+        {"suppress": ["z", "a"]},
+    ):
+        columns = run(**options)
+        with mock.patch("ppdm_sql.methods.top_down.measuring.MOST_COLUMNS", 0):
+            assert run(**options) == columns
+
+
+def test_a_sensitive_column_of_thousands_of_codes_drives_a_run() -> None:
+    con = duckdb.connect()
+    con.execute(
+        "CREATE TABLE t AS SELECT i % 7 AS a, i % 5 AS b, 'C' || (i * 31 % 3000) AS d FROM range(9000) r(i)"
+    )
+    with ppdm_sql.open(con) as db:
+        release = db.generalize("t", require=["entropy l >= 200 of d on a, b"], into="r")
+        assert release.verify().holds
+        assert len(release.steps()) > 1
+        with pytest.raises(ppdm_sql.InvalidOption, match="3000 different values; where persons are"):
+            db.generalize("t", require=["entropy l >= 200 of d on a, b"], into="s", suppress_records="1%")
+        con.execute("CREATE TABLE w AS SELECT 'z' || i AS z, i AS d FROM range(9000) r(i), range(2) s")
+        with pytest.raises(ppdm_sql.InvalidOption, match="'z' and 'd' have 9000 and 9000 values"):
+            db.suppress("w", require=["entropy l >= 2 of d on z"], into="s")
+        con.execute("CREATE TABLE n AS SELECT a, d[2:]::INT AS e FROM t")
+        with pytest.raises(ppdm_sql.InvalidOption, match="more than 200 different numbers or dates"):
+            db.generalize("n", require=["t <= 0.2 of e on a"], into="s")
 
 
 def test_a_grown_column_of_very_many_values_is_published_without_a_row_for_each() -> None:

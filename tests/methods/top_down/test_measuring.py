@@ -13,6 +13,7 @@ from ppdm_sql.examples import creation
 from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class
 from ppdm_sql.methods.top_down.constraints import Constraints, constraints_of
 from ppdm_sql.methods.top_down.cuts import Cuts
+from ppdm_sql.methods.top_down.interval_cuts import value_places
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.privacy import parse
@@ -60,7 +61,7 @@ def recodings_of(engine: Engine, atoms: Atoms) -> list[Masking]:
     return [
         Suppression(sex, counts[0], "*"),
         Generalization(job, counts[1], JOBS, leaves),
-        Intervals(salary, counts[2], "*"),
+        Intervals(salary, counts[2], "*", places=value_places(engine, salary, None)),
     ]
 
 

@@ -111,7 +111,7 @@ def test_table_1_lets_infer_discharged_with_80_percent(bank: duckdb.DuckDBPyConn
 
 def test_example_2_ends_at_table_2(bank: duckdb.DuckDBPyConnection) -> None:
     release = ppdm_sql.open(bank).suppress(
-        "bank", require=EXAMPLE_2, class_column="Rating", count_column="n", into="safe"
+        "bank", require=EXAMPLE_2, class_column="Rating", count_column="n", into="safe", score="paper"
     )
     assert set(bank.sql(f"SELECT {COLUMNS} FROM safe").fetchall()) == TABLE_2
     assert len(bank.sql("FROM safe").fetchall()) == len(TABLE_2)
@@ -129,7 +129,7 @@ def test_example_2_ends_at_table_2(bank: duckdb.DuckDBPyConnection) -> None:
 
 def test_example_2_starts_at_the_most_suppressed_table(bank: duckdb.DuckDBPyConnection) -> None:
     release = ppdm_sql.open(bank).suppress(
-        "bank", require=EXAMPLE_2, class_column="Rating", count_column="n", into="safe"
+        "bank", require=EXAMPLE_2, class_column="Rating", count_column="n", into="safe", score="paper"
     )
     rows = release.at(0).fetchall()
     assert sum(row[-1] for row in rows) == 24
@@ -154,7 +154,7 @@ def test_example_2_ends_at_table_2_under_any_setting_of_the_connection(
     bank.execute(f"SET {setting}")
     assert reached(bank, "bank", IC1) == [80.0]
     release = ppdm_sql.open(bank).suppress(
-        "bank", require=EXAMPLE_2, class_column="Rating", count_column="n", into="safe"
+        "bank", require=EXAMPLE_2, class_column="Rating", count_column="n", into="safe", score="paper"
     )
     assert set(plain.sql(f"SELECT {COLUMNS} FROM safe").fetchall()) == TABLE_2
     assert [s.children[0] for s in release.steps()][:4] == ["Cook", "Artist", "Doctor", "US"]
@@ -211,7 +211,11 @@ def top(connection: duckdb.DuckDBPyConnection, count: int, percent: int) -> list
 
 def suppress_adult(connection: duckdb.DuckDBPyConnection, count: int, percent: int) -> Any:
     return ppdm_sql.open(connection).suppress(
-        "adult", require=top(connection, count, percent), class_column="income", into="adult_safe"
+        "adult",
+        require=top(connection, count, percent),
+        class_column="income",
+        into="adult_safe",
+        score="paper",
     )
 
 

@@ -60,7 +60,8 @@ def employees() -> Iterator[duckdb.DuckDBPyConnection]:
 def generalized(
     connection: duckdb.DuckDBPyConnection, require: list[str], taxonomies: Taxonomies, **more: Any
 ) -> Any:
-    asked: dict[str, Any] = {"class_column": "Class", "count_column": "n", "into": "safe"} | more
+    asked: dict[str, Any] = {"class_column": "Class", "count_column": "n", "into": "safe", "score": "paper"}
+    asked |= more
     return ppdm_sql.open(connection).generalize("employees", require, taxonomies=taxonomies, **asked)
 
 
@@ -267,6 +268,7 @@ def test_figure_1_of_hce_tdr_two_groups_of_at_least_3(method: str) -> None:
             into="safe",
             method=method,
             taxonomies=HCE_TREES,
+            score="paper",
         )
         found = connection.execute("SELECT Job, Age, Sex, count(*) FROM safe GROUP BY ALL").fetchall()
         assert set(found) == {

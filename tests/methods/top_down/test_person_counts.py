@@ -15,6 +15,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class
 from ppdm_sql.methods.top_down.constraints import Constraints, constraints_of
 from ppdm_sql.methods.top_down.cuts import Cuts, refined
+from ppdm_sql.methods.top_down.interval_cuts import value_places
 from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Masking, Suppression
 from ppdm_sql.methods.top_down.persons import PersonMeasure
 from ppdm_sql.privacy import parse
@@ -70,7 +71,7 @@ def maskings_of(engine: Engine, atoms: Atoms) -> list[Masking]:
     return [
         Suppression(sex, counts[0], "*"),
         Generalization(place, counts[1], PLACES, leaves),
-        Intervals(age, counts[2], "*"),
+        Intervals(age, counts[2], "*", places=value_places(engine, age, None)),
     ]
 
 

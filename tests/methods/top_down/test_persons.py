@@ -50,7 +50,8 @@ def opened(rows: list[Row]) -> ppdm_sql.Database:
 
 
 def run(db: ppdm_sql.Database, method: str, require: list[str], **options: Any) -> ppdm_sql.Release:
-    asked: dict[str, Any] = {"class_column": "good", "into": "safe", "person": "patient", **options}
+    asked: dict[str, Any] = {"class_column": "good", "into": "safe", "person": "patient", "score": "paper"}
+    asked |= options
     if method == "generalize":
         asked["taxonomies"] = {"zip": TAXONOMY}
     return getattr(db, method)("visits", require, **asked)
@@ -133,7 +134,7 @@ def test_a_violation_that_a_refinement_repairs_is_released(method: str) -> None:
         run(db, "suppress", asked, max_steps=0)
     options = {} if method == "suppress" else {"suppress": ["zip"]}
     release = getattr(db, method)(
-        "visits", asked, class_column="good", into="safe", person="patient", **options
+        "visits", asked, class_column="good", into="safe", person="patient", score="paper", **options
     )
     assert len(release.steps()) == (2 if method == "suppress" else 1)
     (measure,) = [m for m in release.measures() if m.measure.startswith("confidence")]

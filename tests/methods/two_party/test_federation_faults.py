@@ -140,6 +140,7 @@ def test_both_files_end_with_the_release_that_one_party_would_make(
             taxonomies=b.options["taxonomies"],
             ranges=b.options["ranges"],
             into="alone",
+            score="paper",
         )
         assert sorted(alone.relation().fetchall()) == sorted(whole.rows)
         assert len(alone.steps()) == whole.steps

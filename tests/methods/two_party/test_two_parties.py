@@ -298,7 +298,12 @@ class Employees:
 
     def single(self, **more: Any) -> Any:
         """The run of one party over the joined table."""
-        asked: dict[str, Any] = {"class_column": "Class", "into": "safe", "taxonomies": TREES}
+        asked: dict[str, Any] = {
+            "class_column": "Class",
+            "into": "safe",
+            "taxonomies": TREES,
+            "score": "paper",
+        }
         return ppdm_sql.open(self.whole).generalize("people", REQUIRE, **(asked | more))
 
 
@@ -414,7 +419,7 @@ def test_max_steps_and_requirements_of_other_kinds_work_as_with_one_party(employ
         first, second = employees.run(require=require, **more)
         finished(first, second)
         single = ppdm_sql.open(employees.whole).generalize(
-            "people", require, class_column="Class", taxonomies=TREES, **more
+            "people", require, class_column="Class", taxonomies=TREES, score="paper", **more
         )
         assert single.row().stopped == first.release.row().stopped == stopped
         assert_the_same(single, first.release, employees.of_one)

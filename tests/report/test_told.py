@@ -1,0 +1,203 @@
+"""What a page says of columns, of missing records, and of what the release is worth."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import duckdb
+import pytest
+from report_pages import QUIET, page
+
+import ppdm_sql
+from ppdm_sql.report import cost
+
+
+def told(text: str) -> str:
+    """The words of a page, without its pictures."""
+    bare = re.sub(r"<style>.*?</style>|<svg.*?</svg>", "", text, flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", bare)).split())
+
+
+def titles(text: str) -> list[str]:
+    return re.findall(r"<figcaption>([^<]*)</figcaption>", text)
+
+
+@pytest.fixture(scope="module")
+def connection() -> duckdb.DuckDBPyConnection:
+    """People whose job follows a tree, one of whom is alone; codes that are numbers, dates, and a class."""
+    con = duckdb.connect()
+    con.execute(
+        "CREATE TABLE people AS SELECT ['cook', 'baker', 'judge', 'notary'][1 + i % 4] AS job, "
+        "if(i < 3, 'rare', ['red', 'blue', 'green'][1 + i % 3]) AS hue, 'one' AS same, i % 5 AS zip_code, "
+        "DATE '1950-01-01' + (i * 37 % 9000)::INTEGER AS born, i % 4 < 2 AND i % 7 > 0 AS good "
+        "FROM range(600) AS r (i)"
+    )
+    return con
+
+
+JOBS = {"any": {"food": ["cook", "baker"], "law": ["judge", "notary"]}}
+
+
+@pytest.fixture(scope="module")
+def whole(connection: duckdb.DuckDBPyConnection) -> ppdm_sql.Release:
+    return ppdm_sql.open(connection).generalize(
+        "people",
+        ["k >= 3 on job, hue, same"],
+        class_column="good",
+        taxonomies={"job": JOBS},
+        into="whole",
+        **QUIET,
+    )
+
+
+@pytest.fixture(scope="module")
+def partial(connection: duckdb.DuckDBPyConnection) -> ppdm_sql.Release:
+    return ppdm_sql.open(connection).generalize(
+        "people",
+        ["k >= 20 on job, hue, born"],
+        class_column="good",
+        taxonomies={"job": JOBS, "born": "dates"},
+        suppress_records="2%",
+        into="partial",
+        **QUIET,
+    )
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_every_column_is_told_by_what_the_release_shows(
+    whole: ppdm_sql.Release, tmp_path: Path, public: bool
+) -> None:
+    rows = whole.relation().fetchall()
+    hues = {row[1] for row in rows}
+    words = told(page(whole, tmp_path, public=public))
+    assert "suppressed" not in words.lower().split("not promised")[0].split("all measures")[0].replace(
+        "suppressed cells", ""
+    )
+    if "*" not in hues:
+        assert "hue as it is" in words
+    elif hues == {"*"}:
+        assert "hue * in every record" in words
+    else:
+        assert f"hue {len(hues) - 1}{'' if public else ' of 4'} values, * for the others" in words
+    assert "good as it is (the class)" in words
+    assert ("below the top of its hierarchy" in words) <= (not public)
+    assert ("* stands for a value that the release does not show" in words) == any("*" in row for row in rows)
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_missing_records_are_told_in_both_editions(
+    partial: ppdm_sql.Release, whole: ppdm_sql.Release, tmp_path: Path, public: bool
+) -> None:
+    left = partial.row().left_out
+    assert left
+    words = told(page(partial, tmp_path, public=public))
+    assert re.search(rf"{left} records?, [\d.]+ % of the source's, (is|are) missing: ", words)
+    assert "No record of the source is missing." in told(page(whole, tmp_path, public=public))
+
+
+def test_the_second_headline_tells_the_detail_and_the_error_to_the_owner_alone(
+    partial: ppdm_sql.Release, tmp_path: Path
+) -> None:
+    measures = {one.measure: one.after or 0.0 for one in partial.measures()}
+    owners, public = (told(page(partial, tmp_path, public=edition)) for edition in (False, True))
+    showing = measures["columns that show something"]
+    assert re.search(rf"\b{showing:.0f} of 3 masked columns shows? something, and ", owners)
+    assert f"{100 * measures['detail kept']:.1f}".removesuffix(".0") + " % of the detail" in owners
+    assert re.search(r"wrong about good in [\d.]+ % .*; from the original in [\d.]+ %", owners)
+    assert re.search(rf"\b{showing:.0f} of 3 masked columns shows? something\.", public)
+    for telling in ("of the detail", "decision tree", "the original"):
+        assert telling not in public
+
+
+def test_without_scikit_learn_or_a_class_there_is_no_error_to_tell(
+    partial: ppdm_sql.Release,
+    connection: duckdb.DuckDBPyConnection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = ppdm_sql.open(connection).suppress("people", ["k >= 3 on job"], into="classless", **QUIET)
+    assert "decision tree" not in told(page(plain, tmp_path))
+    monkeypatch.setitem(__import__("sys").modules, "sklearn.tree", None)
+    assert "decision tree" not in told(page(partial, tmp_path))
+
+
+def test_a_column_that_shows_one_label_is_drawn_as_it_was_and_not_to_the_public(
+    connection: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    made = ppdm_sql.open(connection).suppress("people", ["k >= 500 on hue, job"], into="hidden", **QUIET)
+    owners, public = page(made, tmp_path), page(made, tmp_path, public=True)
+    assert "hue, before" in titles(owners)
+    assert "Every record of the release shows *." in told(owners)
+    assert not {"hue", "hue, before", "hue, after"} & {*titles(public)}
+    assert "hue * in every record" in told(public)
+
+
+def test_codes_in_intervals_are_no_densities(
+    connection: duckdb.DuckDBPyConnection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = []
+    draw = cost.histogram
+    monkeypatch.setattr(
+        cost,
+        "histogram",
+        lambda *of, **how: drawn.append(of[1]) if not how.get("sizes") else draw(*of, **how),
+    )
+    con = connection.cursor()
+    con.execute("CREATE TABLE coded AS SELECT i * 37 % 900 AS zip_code, i % 50 AS age FROM range(900) r (i)")
+    made = ppdm_sql.open(con).generalize("coded", ["k >= 9 on zip_code", "k >= 9 on age"], into="c", **QUIET)
+    shown = titles(page(made, tmp_path))
+    assert drawn == ["age"]
+    assert "zip_code, before" in shown
+
+
+def test_titles_and_notes_are_whole(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    names = [f"a_column_with_a_long_name_{number}" for number in range(6)]
+    con = connection.cursor()
+    con.execute(
+        f"CREATE TABLE wide AS SELECT {', '.join(f'i % 2 AS {name}' for name in names)} FROM range(99) r (i)"
+    )
+    made = ppdm_sql.open(con).suppress("wide", [f"k >= 4 on {', '.join(names)}"], into="wide_safe", **QUIET)
+    text = page(made, tmp_path)
+    assert f"Class sizes on {', '.join(names)}" in titles(text)
+    assert "…" not in told(text)
+
+
+def test_class_sizes_stand_on_an_axis_that_begins_at_one(whole: ppdm_sql.Release, tmp_path: Path) -> None:
+    figure = page(whole, tmp_path, public=True).partition("<figcaption>Class sizes")[2].partition("</svg>")[0]
+    ticks = re.findall(r">(\d+)</text>", figure)
+    assert ticks[0] == "1"
+    left = [float(x) for x in re.findall(r'd="M([\d.]+),', figure)]
+    assert max(left) > 0  # the smallest class is larger than one, and its bar stands to the right of it
+
+
+@pytest.mark.parametrize(
+    ("labels", "ordered"),
+    [
+        (["2003-Q2", "*", "2001-Q4", "2003-Q1"], ["2001-Q4", "2003-Q1", "2003-Q2", "*"]),
+        (["2004-02-29", "1999", "1990s", None], ["1990s", "1999", "2004-02-29", None]),
+        (["[1e3, 2e3)", "[20, 1e3)", "[-5, 20)"], ["[-5, 20)", "[20, 1e3)", "[1e3, 2e3)"]),
+        (["10", "9", "100 or more", "3 or less"], ["3 or less", "9", "10", "100 or more"]),
+        (["nan", "x", "7"], ["nan", "x", "7"]),
+        ([], []),
+    ],
+)
+def test_times_and_numbers_are_in_their_order(labels: list[str | None], ordered: list[str | None]) -> None:
+    assert cost.in_order(labels) == ordered
+
+
+def test_a_tree_of_hundreds_of_levels_is_listed_in_part(tmp_path: Path) -> None:
+    """Where intervals lose their values one by one, each is a level of its own."""
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT i AS n, i % 2 = 0 AS c FROM range(900) AS r (i)")
+        made = ppdm_sql.open(con).generalize("t", ["k >= 2 on n"], class_column="c", into="deep", **QUIET)
+        con.execute("DELETE FROM ppdm.taxonomies")
+        con.execute(
+            "INSERT INTO ppdm.taxonomies BY NAME SELECT 'deep' AS release, 'n' AS attribute, i AS node, "
+            "if(i = 0, NULL, i - 1) AS parent, 'level ' || i AS label, i = 1999 AS shown "
+            "FROM range(2000) AS r (i)"
+        )
+        words = told(page(made, tmp_path))
+    assert "level 60 and what is below it" in words
+    assert "level 61" not in words
