@@ -104,6 +104,7 @@ def test_a_call_makes_what_the_method_of_python_makes(con: duckdb.DuckDBPyConnec
         ["Job, Country -> Bankruptcy = Discharged <= 50%"],
         class_column="Rating",
         count_column="n",
+        score="paper",
         into="other",
     )
     assert rows(con, "FROM safe") == rows(con, "FROM other")

@@ -77,6 +77,10 @@ class Masking(ABC):
     def losses(self, nodes: Codes) -> Floats:
         """Share of a value's detail that each node hides, in [0, 1]."""
 
+    def too_few(self, least: int) -> str | None:
+        """Say what of the first step has fewer records than any class may; None where nothing has."""
+        return None
+
 
 @dataclass(frozen=True, eq=False)
 class Fixed(Masking):
@@ -122,6 +126,10 @@ class Suppression(Masking):
 
     def losses(self, nodes: Codes) -> Floats:
         return np.asarray((nodes == 0) * 1.0)
+
+    def too_few(self, least: int) -> str | None:
+        most = self.counts.sum(axis=1).max(initial=0)
+        return f"none of its values has {least} records" if most < least else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +194,12 @@ class Generalization(Masking):
         """(leaves below a node - 1) / (all leaves - 1), as Iyengar 2002 does."""
         return np.asarray(self.tree.penalties[nodes])
 
+    def too_few(self, least: int) -> str | None:
+        records = self.tree.records[list(self.tree.children[0])]
+        held, few = np.count_nonzero(records), np.count_nonzero((records > 0) & (records < least))
+        of, have = f"of the {held} groups below {self.taxonomy.labels[0]!r}", "has" if few == 1 else "have"
+        return f"{few} {of} {have} fewer than {least} records" if few else None
+
 
 @dataclass(frozen=True, eq=False)
 class Intervals(Masking):
@@ -224,6 +238,9 @@ class Intervals(Masking):
     def tail_bounds(self) -> tuple[str | None, str | None]:
         """The bounds of the lower and the upper tail; None where there is none."""
         return (None, None) if self.tails is None else self.tails.bounds
+
+    def too_few(self, least: int) -> str | None:
+        return None if len(self.top.candidates) else f"no boundary leaves {least} records on both sides"
 
     def label_of_all(self, cut: Cut) -> str:
         """Give what stands for all values without bounds: the symbol, until NULL has left."""

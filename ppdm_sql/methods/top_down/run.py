@@ -23,7 +23,7 @@ from ppdm_sql.audit.labels import MaskedColumn
 from ppdm_sql.audit.left_out import LeftOut
 from ppdm_sql.audit.masking import MaskingPromise, PersonCode, accept_masked
 from ppdm_sql.engine import Column
-from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.names import Table, option_for
 from ppdm_sql.engine.types import Kind, kind_of, type_title
 from ppdm_sql.engine.watching import SignalHandler, catch_up
 from ppdm_sql.errors import InvalidOption, said
@@ -357,6 +357,7 @@ class RefinementRun(Run[State]):
         if (kept := kept_records(*of, cuts, moves, self.classes)) is not None:
             moves = list(kept.moves)
             outcome = outcome_of(engine, kept.atoms, kept.maskings, kept.cuts, moves)
+        self._notice_whole(state, outcome)
         masked, outputs, tops = outcome.masked, self.outputs(outcome.atoms), top_labels(engine, outcome)
         columns = tuple(self._released(masked, tops, output) for output in outputs)
         person = None if self.atoms.persons is None else person_column(item.name for item in columns)
@@ -384,6 +385,32 @@ class RefinementRun(Run[State]):
             first=self.first_kept(state, cuts, more),
             unfolded=self.unfolded,
         )
+
+    def _notice_whole(self, state: State, outcome: Outcome) -> None:
+        """Tell of columns that show one label in every row, what stopped them, and what would help."""
+        of = zip(outcome.names, outcome.maskings, outcome.cuts, strict=False)
+        for place, (name, masking, cut) in enumerate(of):
+            room = self.wishes.have_room(place, cut)
+            several = masking.treatment is not None and len(cut.nodes) > 1 == len(np.unique(cut.nodes))
+            if state.stopped != "complete" or not several or not (room is None or room.any()):
+                continue
+            why, helps = self._stopped_by(masking, int(self.constraints.least[place]))
+            weight = option_for("--weight", name, "3")
+            self.progress.notice(
+                f"Column {name!r} shows the same in every row: {why}. To show more, {helps.format(weight)}."
+            )
+
+    def _stopped_by(self, masking: Masking, least: int) -> tuple[str, str]:
+        """Say what stopped the first step of a column, and what would help."""
+        if (few := masking.too_few(least)) is not None:
+            return few, "let --suppress-records leave a few out, or give values and groups of more records"
+        if masking.top.gains.max(initial=0.0) < LEAST_GAIN:
+            return "its first step gains nothing", "add --detail 1" if self.has_class else "add {}"
+        if self.allowance.share:
+            why = "its first step would leave out more records than may be, or than it is worth"
+            return why, "raise --suppress-records, or add {}"
+        why = "its first step would break a requirement beside what the other columns show"
+        return why, "add {}, let --suppress-records leave a few out, or name fewer columns in the requirement"
 
     def _accepted(
         self,
