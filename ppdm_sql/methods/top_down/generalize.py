@@ -312,7 +312,7 @@ class GeneralizationRun(RefinementRun):
             "recoding": {name: self._masking_name(name) for name in self.roles.masking},
             "range": {name: [str(b) for b in bounds] for name, bounds in self._given["range"].items()},
             "boundary": self.request.boundary,
-            "rare": self.rare,
+            **({"rare": self.rare} if self._taxonomies else {}),
             "min_width": self._texts("min-width"),
             "bottom": self._texts("bottom"),
             "top": self._texts("top"),

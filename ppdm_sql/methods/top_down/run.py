@@ -498,6 +498,8 @@ class RefinementRun(Run[State]):
         return {
             "class": roles.class_column,
             "gain": self.gain_name,
+            "score": request.score,
+            **({"detail": self.detail_worth} if self.has_class and not self.literal else {}),
             "count": roles.count,
             "masking": list(roles.masking),
             "keep": list(roles.kept),
