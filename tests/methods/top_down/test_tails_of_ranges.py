@@ -94,6 +94,7 @@ def test_a_release_shows_what_brute_force_finds(seed: int) -> None:
         bottoms={} if tails[0] is None else {"age": tails[0]},
         tops={} if tails[1] is None else {"age": tails[1]},
         interval_columns=True,
+        rare="apart",
     )
     assert release.verify().holds
     connection = db.engine.connection
