@@ -53,6 +53,7 @@ def play(page: str, folder: Path) -> list[Played]:
             text=True,
             check=False,
         )
+        assert "did not foresee" not in run.stdout, f"$ {command}{run.stdout}"
         done.append(Played(command, expected, run.stdout))
     return done
 

@@ -172,7 +172,7 @@ class PrivacyLoss:
 
     def score(self, gains: Floats, losses: Floats) -> Floats:
         """Give the scores of candidates: PDA's equation (1), or what they gain."""
-        return gains / (losses + 1) if self._counts else gains
+        return np.asarray(gains / (np.where(self._counts, losses, 0.0) + 1))
 
 
 def _weights(constraints: Sequence[Constraint], attribute_count: int) -> Floats:

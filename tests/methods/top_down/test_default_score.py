@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import duckdb
 import pytest
 from cases import expected, quote, released
 from cases_tds import TdsCase, generalize
@@ -16,6 +17,8 @@ from oracle_tds import History
 from oracle_worth import Worth, of_k, worth
 from runs import loaded
 from strategies_tds import tds_cases
+
+import ppdm_sql
 
 SHARES = st.sampled_from([Fraction(0), Fraction(1, 20), Fraction(1, 5), Fraction(1, 3), Fraction(1, 2)])
 
@@ -54,4 +57,18 @@ def test_a_run_takes_the_steps_of_an_eager_one(
         view = connection.sql(f"FROM {quote(case.release)}")
         assert released(view, case, history.columns) == expected(found.records)
         assert release.row().parameters.get("records_left_out", 0) == found.left_out
+        assert release.verify().holds
+
+
+def test_values_are_disclosed_beside_an_interval_that_was_measured() -> None:
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE visits AS SELECT (i % 6)::VARCHAR AS ward, i * 7 % 10 AS age, "
+            "CASE WHEN i * i % 10 < age THEN 'yes' ELSE 'no' END AS back "
+            "FROM range(200) r(i)"
+        )
+        release = ppdm_sql.open(connection).generalize(
+            "visits", ["k >= 5 on ward, age"], class_column="back", into="safe"
+        )
+        assert {step.attribute for step in release.steps()} == {"ward", "age"}
         assert release.verify().holds
