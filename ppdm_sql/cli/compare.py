@@ -37,7 +37,7 @@ def run(database: DatabasePath, given: Given, common: Common) -> None:
     """Put settings of a method, or releases, side by side.
 
     Tries every combination of --k and --method on a table and publishes nothing, unless --keep-best says by
-    what the best is chosen; or measures releases that exist. Ctrl-C gives what was done so far.
+    what the best is chosen; or measures releases that exist. Ctrl-C prints what is done so far.
     """
     tables = given["tables"]
     given["tables"] = tables if len(tables) > 1 else tables[0]

@@ -24,7 +24,7 @@ def run(
 ) -> None:
     """Remove a release or a model, with all that belongs to it.
 
-    So go the rows that were written to Spark with --to.
+    Rows that were written to Spark with --to are removed, too.
     """
     with ppdm_sql.open(database, read_only=sql, spark=spark) as db, traced(db, on=sql):
         found = published(db, given["name"])

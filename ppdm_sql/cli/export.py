@@ -27,7 +27,7 @@ def run(
 ) -> None:
     """Write a release into a fresh Parquet, CSV or DuckDB file.
 
-    A table of ppdm apply is written, too, where all requirements of the release hold on it.
+    A table that ppdm apply made can be exported, too, if all requirements of the release hold on it.
     """
     with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
         release = exportable(db.engine, given.pop("release"))

@@ -37,7 +37,8 @@ def run(
     """Generalize values until all requirements hold (TDS, HCE-TDR).
 
     The columns of the requirements are masked: by their taxonomy; numbers, dates and times without one by
-    intervals that are grown during the run; all others by suppression. A column that no option names is not
-    released. Ctrl-C stops the run and publishes the state reached.
+    intervals that are grown during the run; all others by suppression. Sensitive columns, which a template,
+    l or t names, are released as they are, without --keep, and so is the class. A column that no option
+    names is not released. Ctrl-C stops the run and publishes the state reached.
     """
     publish("generalize", database, given, common, exported, accept_partial=accept_partial)

@@ -33,8 +33,8 @@ def common() -> None:
 def agrawal(database: DatabasePath, given: Given, common: Common) -> None:
     """Make a table of persons with nine attributes and a class that a function of them decides.
 
-    The generator of Agrawal, Imielinski and Swami, as Agrawal and Srikant (2000) use it. The file is made
-    where it does not exist.
+    The generator of Agrawal, Imielinski and Swami, as Agrawal and Srikant (2000) use it. The file is created
+    if it does not exist.
     """
     path = ":memory:" if common.sql and not database.exists() else database
     with common.opened(path, create=True) as db:

@@ -170,8 +170,8 @@ def keygen(
 ) -> None:
     """Make an authority and a certificate with its key for each party, for a trial.
 
-    For a trial only: all keys are made in one place, so whoever runs this could speak for both parties. In
-    earnest each party makes its own key and has an authority of your choice sign it.
+    For a trial only: all keys are made in one place, so whoever runs this could speak for both parties. For
+    real use, each party makes its own key and has it signed by an authority that both trust.
     """
     for file in make_keys(folder, name, days=days, force=force):
         typer.echo(str(file))
@@ -195,7 +195,7 @@ def transcript(
     form: OutputFormat = Format.table,
     debug: options.Debug = False,
 ) -> None:
-    """List the messages that made a release; or prove from both files that nothing else was told."""
+    """List the messages that made a release; or prove from both files that nothing else was sent."""
     with ppdm_sql.open(database, read_only=True) as db:
         if other is None:
             print_tables([("", *_listed(db, release))], form)

@@ -49,14 +49,14 @@ Types = Annotated[
 ]
 Export = Annotated[
     Path | None,
-    typer.Option("--export", metavar="FILE", help="Write the release there, too: .parquet, .csv or .duckdb."),
+    typer.Option("--export", metavar="FILE", help="Also write the release there: .parquet, .csv or .duckdb."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file of --export.")]
 OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How tables are printed.")]
 Sql = Annotated[bool, typer.Option("--sql", help="Print the statements; change nothing.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes; warnings stay.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes, only warnings.")]
 Debug = Annotated[
-    bool, typer.Option("--debug", help="Print the traceback and the engine's message with an error.")
+    bool, typer.Option("--debug", help="With an error, print the traceback and the engine's message.")
 ]
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Number of threads; by default the engine decides.")

@@ -17,8 +17,8 @@ EXAMPLES = (
 def run(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
     """Copy a table and add the class that a model predicts.
 
-    All columns are taken over, or those of --keep. Give records as they are: a model that was trained on
-    randomized values predicts for true ones.
+    All columns are copied, or those of --keep. Give true values: a model that was trained on randomized
+    values predicts for true ones.
     """
     with common.opened(database) as db:
         made = db.predict(**given)

@@ -57,8 +57,8 @@ def run(
 ) -> None:
     """Compute the privacy level of noise, or the noise for a level.
 
-    If a value can be told with a confidence to lie in an interval, the width of this interval is the privacy
-    at that confidence; the level is its share of the range.
+    If one can say with some confidence that a value lies in an interval, the width of that interval is the
+    privacy at that confidence; the level is its share of the range.
     """
     if kind is None:
         if scale is not None or level is not None or range_ is not None:

@@ -20,7 +20,7 @@ EXAMPLES = (
 def run(database: DatabasePath, given: Given, common: CommonOfSpark, exported: Exported) -> None:
     """Add noise to values before anyone mines them.
 
-    The release tells what the noise is, so that distributions and classifiers can be had from it; see
+    The release tells what the noise is, so that distributions and classifiers can be recovered from it; see
     ppdm reconstruct and ppdm train. NULL stays NULL. A column that no option names is not released.
     """
     publish("randomize", database, given, common, exported)

@@ -28,7 +28,7 @@ def run(
 ) -> None:
     """Write a page on a release, for its owner or for everybody, or on a model.
 
-    One HTML file without scripts, which needs no network. Without --public it tells of the source; a
+    One HTML file without scripts, which needs no network. Without --public it shows values of the source; a
     model's page always does. Needs the extra ppdm-sql[report].
     """
     with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:

@@ -28,6 +28,8 @@ def run(
 ) -> None:
     """Suppress values until all requirements hold (PDA).
 
-    A column that no option names is not released. Ctrl-C stops the run and publishes the state reached.
+    Sensitive columns, which a template, l or t names, are released as they are, without --keep, and so is
+    the class. A column that no option names is not released. Ctrl-C stops the run and publishes the state
+    reached.
     """
     publish("suppress", database, given, common, exported, accept_partial=accept_partial)

@@ -77,13 +77,11 @@ COMPARE = (
     *(TAXONOMIES, GROWN_RANGES),
     replace(CONDITION, help="Further columns that tell of the class: for hce-tdr conditions, else kept."),
     *(SUPPRESS, COUNT, KEEP, IDENTIFIERS, MAX_STEPS, SYMBOL, ALLOW_ABSENT),
-    Option(
-        "evaluate", Form.flag, "Measure the error of a classifier, too (scikit-learn).", "true", default=False
-    ),
+    Option("evaluate", Form.flag, "Also measure a classifier's error (scikit-learn).", "true", default=False),
     Option(
         "page",
         Form.path,
-        "Write a page with pictures there, such as compared.html.",
+        "Also write a page with pictures, such as compared.html.",
         "'compared.html'",
         metavar="FILE",
     ),
@@ -91,7 +89,7 @@ COMPARE = (
     Option(
         "keep_best",
         Form.text,
-        "Publish the setting with the least of it under --into.",
+        "Publish the setting in which this is least, under the name --into.",
         "'loss'",
         metavar="loss|risk|average-risk|entropy|error|left-out",
     ),

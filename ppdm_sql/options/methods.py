@@ -88,7 +88,7 @@ _AUDIT = (
     Option(
         "sensitive",
         Form.names,
-        "Measure how much --by tells of these; no requirement is needed.",
+        "Measure how much --by tells about these; no requirement is needed.",
         "['Bankruptcy']",
         metavar="A,B",
         default=(),
@@ -156,7 +156,7 @@ _SWAP = (
     Option(
         "share",
         Form.bounds,
-        "Bounds on the changed share of every value; 0,1: none.",
+        "Bounds on the changed share of every value; 0,1 sets none.",
         "[0.4, 0.6]",
         metavar="LOW,HIGH",
     ),
@@ -210,10 +210,8 @@ _RANDOMIZE = (
         "'customers.key'",
         metavar="FILE",
     ),
-    replace(SEED, help="For tests only: a seed makes the noise removable."),
-    Option(
-        "correlated", Form.flag, "Give Gaussian noise the correlations of the columns.", "true", default=False
-    ),
+    replace(SEED, help="For tests only: whoever has the seed can remove the noise."),
+    Option("correlated", Form.flag, "Correlate Gaussian noise as the columns are.", "true", default=False),
     replace(COUNT, hidden=True),
     replace(PERSON, help="Column that says whose record a row is: one draw for a person."),
     *(TYPES, TO),
@@ -295,7 +293,7 @@ _TRAIN = (
         default=True,
     ),
     *(NOISE, RANGES),
-    *(replace(TEST, help="A table of true values, to count right predictions."), TYPES),
+    *(replace(TEST, help="A table of true values, on which right predictions are counted."), TYPES),
 )
 _PREDICT = (
     replace(
@@ -369,9 +367,7 @@ _REPORT = (
     ),
     Option("public", Form.flag, "Make the page for others, from the release alone.", "true", default=False),
     Option("force", Form.flag, "Replace the file if it exists (regular files only).", "true", default=False),
-    Option(
-        "evaluate", Form.flag, "Measure the error of a classifier, too (scikit-learn).", "true", default=False
-    ),
+    Option("evaluate", Form.flag, "Also measure a classifier's error (scikit-learn).", "true", default=False),
     Option(
         "exported",
         Form.path,
@@ -391,7 +387,7 @@ _GENERATE_AGRAWAL = (
         default=REQUIRED,
     ),
     Option("rows", Form.whole, "Number of records.", "10000", metavar="N", default=REQUIRED),
-    replace(SEED, help="Reproduces a table; without it a seed is drawn."),
+    replace(SEED, help="Make the same table again; without it, a seed is drawn."),
     Option(
         "balanced",
         Form.flag,

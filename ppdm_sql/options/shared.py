@@ -35,7 +35,7 @@ INTO = Option("into", Form.text, "Name of the release.", "'customers_safe'", met
 TO = Option(
     "to",
     Form.text,
-    "Folder or table of Spark where the rows are written, too, one a record.",
+    "Also write the rows to a folder or table of Spark, one per record.",
     "'/data/customers_safe'",
     metavar="PATH|TABLE",
 )
@@ -59,7 +59,7 @@ CLASS = Option(
     default=REQUIRED,
 )
 OPTIONAL_CLASS = replace(
-    CLASS, help="What the recipient wants to predict; without it, detail counts.", default=None
+    CLASS, help="What the recipient wants to predict; without it, all detail counts alike.", default=None
 )
 COUNT = Option(
     "count_column",
@@ -100,7 +100,7 @@ ALLOW_ABSENT = Option(
 SUPPRESS_RECORDS = Option(
     "suppress_records",
     Form.share,
-    "Largest share of the records to leave out: those in classes that break a requirement.",
+    "Leave out at most this share of the records: those in classes that break a requirement.",
     "'1%'",
     metavar="SHARE",
     default=0,
@@ -121,14 +121,14 @@ NOISE = Option(
     metavar="A=TEXT",
     default=(),
 )
-SEED = Option("seed", Form.whole, "Makes the run repeatable; keep it secret.", "1", metavar="N")
+SEED = Option("seed", Form.whole, "Make the run repeatable; keep the seed secret.", "1", metavar="N")
 METHOD = Option(
     "method", Form.text, "How the next step is chosen.", "'tds'", metavar="tds|hce-tdr", default="tds"
 )
 SCORE = Option(
     "score",
     Form.text,
-    "How steps are weighed: by what the whole table gains, or as the papers print it.",
+    "How steps are scored: by what the whole table gains, or as in the papers.",
     "'paper'",
     metavar="default|paper",
     default="default",
@@ -136,21 +136,21 @@ SCORE = Option(
 DETAIL = Option(
     "detail",
     Form.number,
-    "What all detail is worth, where to know the class for sure is worth 1; 0.3 unless you say otherwise.",
+    "How much detail counts beside information about the class, which counts 1; by default 0.3.",
     "1",
     metavar="LAMBDA",
 )
 RARE = Option(
     "rare",
     Form.text,
-    "Children of a hierarchy's node that are too few to be shown: merged into 'other X', or apart.",
+    "Merge groups of a hierarchy that are too small to be shown into 'other X', or keep them apart.",
     "'apart'",
     metavar="merged|apart",
 )
 BOUNDARY = Option(
     "boundary",
     Form.text,
-    "Split a grown interval at its best valid boundary, or as printed: at the best one or nowhere.",
+    "Split a grown interval at its best valid boundary, or as in the paper: at the best one or nowhere.",
     "'best'",
     metavar="valid|best",
     default="valid",
@@ -221,7 +221,7 @@ TYPES = Option(
 LIMITS = Option(
     "limits",
     Form.values,
-    "At most so many different labels in a column.",
+    "Show at most N different labels in a column.",
     "{'birth_date': 40}",
     sql="limit",
     metavar="A=N",
@@ -229,7 +229,7 @@ LIMITS = Option(
 WEIGHTS = Option(
     "weights",
     Form.values,
-    "Count what a column gains so many times.",
+    "Count what a column gains X times, so that it keeps more detail.",
     "{'zip': 3}",
     sql="weight",
     metavar="A=X",
@@ -237,7 +237,7 @@ WEIGHTS = Option(
 MIN_WIDTHS = Option(
     "min_widths",
     Form.values,
-    "Grow no narrower intervals in a column; for dates days, or such as 1 month.",
+    "Grow no intervals narrower than WIDTH: a number, days for dates, or a text such as 1 month.",
     "{'age': 5}",
     sql="min_width",
     metavar="A=WIDTH",
@@ -245,7 +245,7 @@ MIN_WIDTHS = Option(
 TOPS = Option(
     "tops",
     Form.values,
-    "One label for all values from here up, such as 90 or more.",
+    "Show one label for all values from here up: 90 or more.",
     "{'age': 90}",
     sql="top",
     metavar="A=90",
@@ -253,7 +253,7 @@ TOPS = Option(
 BOTTOMS = Option(
     "bottoms",
     Form.values,
-    "One label for all values from here down, such as 18 or less.",
+    "Show one label for all values from here down: 18 or less.",
     "{'age': 18}",
     sql="bottom",
     metavar="A=18",

@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, column, resolve
+from ppdm_sql.engine.names import Table, alias, column, option_for, resolve
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, kind_of
 
@@ -257,7 +257,7 @@ def kept_as_text(engine: Engine, table: Table, names: Sequence[str], shown: str)
             kind = "BIGINT" if whole == values else "DOUBLE"
             notices.append(
                 f"Column {name!r} of {shown} is read as text, since as a number it would lose leading zeros, "
-                f"plus signs or digits. The type {name}={kind} makes a number of it."
+                f"plus signs or digits. Give {option_for('--types', name, kind)} to read it as a number."
             )
         elif values and numbers >= values / 2:
             notices.append(

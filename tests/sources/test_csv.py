@@ -304,7 +304,7 @@ def test_the_type_that_is_told_of_digits_kept_as_text_can_be_said(
     db: Database, folder: Path, cells: list[str], type_said: str
 ) -> None:
     name = write(folder, "a\n" + "".join(f"{cell}\n" for cell in cells))
-    with pytest.warns(PpdmWarning, match=f"The type a={type_said} makes a number of it"):
+    with pytest.warns(PpdmWarning, match=f"Give --types a={type_said} to read it as a number"):
         db.audit(name)
     (found,) = db.audit(name, types={"a": type_said}).profile.columns
     assert found.type == type_said
