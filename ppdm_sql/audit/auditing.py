@@ -26,6 +26,7 @@ from ppdm_sql.engine.source import source_of
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy import Asked, Counts, Requirement, requirement_of, resolve_measure
 from ppdm_sql.privacy.absent import unknown_value
+from ppdm_sql.privacy.level import with_labels
 
 if TYPE_CHECKING:
     from ppdm_sql.audit.report import Audit
@@ -249,7 +250,7 @@ class _AuditRun:
         for columns_together in self.groupings:
             self.collapsed.class_count(columns_together)
         self.templates = template_groups(self.collapsed, asked, dict(columns))
-        self._types = dict(columns)
+        self._types = dict(with_labels(together, columns))
         self.judged = _judged(self.collapsed, asked, self.templates, self._types)
 
     @cached_property

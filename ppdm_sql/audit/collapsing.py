@@ -25,6 +25,7 @@ from ppdm_sql.engine.person_columns import check_persons
 from ppdm_sql.engine.source import source_of
 from ppdm_sql.engine.statements import Scalar, bind, render
 from ppdm_sql.errors import ColumnRoleError, no_records
+from ppdm_sql.privacy.level import labelled, sources
 
 
 class Collapsed:
@@ -33,7 +34,7 @@ class Collapsed:
     Args:
         engine: Where the working tables are made.
         source: The table or view to read; it is never written.
-        columns: The columns in question, spelled as in the table, each once.
+        columns: The columns in question, spelled as in the table, each once; a column of labels is made.
         count: Column with the number of records of a row, or None where a row is a record.
         person: Columns that say whose record a row is; none where records are counted.
         cut: For the rows of a release, the cut that it records, by which populations are mapped; None where
@@ -64,13 +65,15 @@ class Collapsed:
         self._made: dict[tuple[str, ...], Table] = {}
         if count is not None:
             _check_counts(engine, source, count, columns)
-        rows = source_of(engine, source).counted(engine, (*columns, *person), count)
+        names = sources((*columns, *person))
+        rows = source_of(engine, source).counted(engine, names, count)
         read = rows.table
         if person:
             _check_persons(engine, read, person, columns)
         types = dict(engine.columns(read))
-        values = exact_values(engine, read, [Column(name, types[name]) for name in (*columns, *person)])
-        coded = [alias(values[name], code) for name, code in self._codes.items()]
+        values = exact_values(engine, read, [Column(name, types[name]) for name in names])
+        made = labelled(values, columns, types)
+        coded = [alias(made[name], code) for name, code in self._codes.items()]
         people = _People.of(engine, read, [values[name] for name in person]) if person else None
         self.atoms = engine.materialize("atoms", _atoms(read, coded, rows.count, people))
 

@@ -22,6 +22,7 @@ from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.privacy import Counts, Requirement
+from ppdm_sql.privacy.level import labelled, over_labels, sources
 
 RECORDS = "records"
 
@@ -80,7 +81,8 @@ def kept_rows(
     Cost: two scans of the source, and the audit of its labelled combinations for each round.
     """
     # no class breaks by itself what counts classes; who is left out is told by the columns of all others
-    asked = [item for item in promise.requirements if item.counts is not Counts.GROUPS]
+    named = [item.name for item in engine.columns(source)]
+    asked = [over_labels(item, named) for item in promise.requirements if item.counts is not Counts.GROUPS]
     columns = list(dict.fromkeys(n for r in asked for n in (*r.attributes, *r.sensitive_columns)))
     labelled, values = _labelled(engine, source, promise, columns)
     rows = labelled.select(*(column(name, "s") for name in dict.fromkeys(needed)))
@@ -117,7 +119,9 @@ def _labelled(
     labels = engine.materialize("cut_labels", trees.where(column("shown", "t")))
     found = {item.name: item for item in labelled_columns(engine, source, labels, promise.masked)}
     types = {item.name: item for item in engine.columns(source)}
-    plain = exact_values(engine, source, [types[name] for name in columns if name not in found])
+    names = [name for name in columns if name not in found]
+    exact = exact_values(engine, source, [types[name] for name in sources(names)])
+    plain = labelled(exact, names, {name: item.type for name, item in types.items()})
     query = exp.select().from_(exp.alias_(source.expression(), "s", table=True))
     values = []
     for place, name in enumerate(columns):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy import Asked, Requirement, Value, requirement_of, resolve
+from ppdm_sql.privacy.level import over_labels
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,8 @@ class Question:
     Args:
         number: Its position among the requirements, from 0.
         asked: The requirement as it was given, perhaps without a limit.
-        requirement: The same, with a limit and with names spelled as in the table.
+        requirement: The same, with a limit and with names spelled as in the table; over the column of labels
+            where it counts those of a level.
     """
 
     number: int
@@ -60,7 +62,7 @@ def questions(requirements: Sequence[Asked], columns: Sequence[str], *, table: s
         InvalidOption: A requirement groups by no column.
     """
     return [
-        Question(number, asked, resolve(requirement_of(asked), columns, table=table))
+        Question(number, asked, over_labels(resolve(requirement_of(asked), columns, table=table), columns))
         for number, asked in enumerate(requirements)
     ]
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ppdm_sql.privacy.level import read_level
 from ppdm_sql.privacy.limits import MOST_ASKED
 
 if TYPE_CHECKING:
@@ -42,10 +43,11 @@ def limit(reader: Reader) -> Fraction:
     return asked if asked < UNLIMITED else UNLIMITED + 1
 
 
-def sensitive(reader: Reader) -> str:
-    """Read ``of`` and the sensitive column."""
+def distribution(reader: Reader) -> dict[str, Any]:
+    """Read ``of`` and the sensitive column, perhaps its level, and the quasi-identifier, up to the end."""
     reader.expect(OF, "'of'")
-    return reader.name()
+    sensitive, level = reader.name(), read_level(reader)
+    return {"sensitive": sensitive, "level": level, "quasi_identifier": quasi_identifier(reader)}
 
 
 def quasi_identifier(reader: Reader) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from ppdm_sql.privacy.quoting import Value, name_list, number_text, quote_name
 if TYPE_CHECKING:
     from ppdm_sql.errors import InvalidSource
     from ppdm_sql.privacy.formula import Formula, ValueCounts
+    from ppdm_sql.privacy.level import Level
     from ppdm_sql.privacy.population import PopulationTable
     from ppdm_sql.privacy.reader import Reader
 
@@ -222,8 +223,18 @@ class ClassRequirement(Requirement):
         return self.quasi_identifier
 
 
-class DistributionRequirement(ClassRequirement):
-    """A demand on how the values of a sensitive column are distributed in every equivalence class."""
+@dataclass(frozen=True, kw_only=True)
+class _OfLevel:
+    """What may be counted in the place of single values."""
+
+    level: Level | None = None
+
+
+class DistributionRequirement(_OfLevel, ClassRequirement):
+    """A demand on how the values of a sensitive column are distributed in every equivalence class.
+
+    With a ``level`` its groups are counted in their place.
+    """
 
     counts = Counts.VALUES
     sensitive: str
@@ -241,7 +252,8 @@ class DistributionRequirement(ClassRequirement):
     def written(self, *, limit: bool = True) -> str:
         """Write it down, with its limit or without."""
         demand = self.limited() if limit else self.form
-        return f"{demand} of {quote_name(self.sensitive)} on {name_list(self.quasi_identifier)}"
+        level = "" if self.level is None else f" by {self.level}"
+        return f"{demand} of {quote_name(self.sensitive)}{level} on {name_list(self.quasi_identifier)}"
 
     def limited(self) -> str:
         """Write the form with its limit, such as ``entropy l >= 3``."""

@@ -19,6 +19,7 @@ from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import Scalar, bind
 from ppdm_sql.privacy import Counts, KAnonymity, Requirement
+from ppdm_sql.privacy.level import with_labels
 
 BARS = 20
 
@@ -79,9 +80,9 @@ def measured(
     if not asked:
         return Measurements((), (), ())
     columns = exact_columns(engine.columns(table))
-    types = dict(columns)
     found = questions(asked, [item.name for item in columns], table=table.name)
     used = list(dict.fromkeys(chain(*(item.columns for item in found))))
+    types = dict(with_labels(used, columns))
     collapsed = Collapsed(engine, table, used, count, person, cut=cut)
     for item in found:
         collapsed.class_count(item.requirement.attributes)

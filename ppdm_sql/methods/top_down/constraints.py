@@ -21,6 +21,7 @@ from ppdm_sql.methods.base.collapse import Atoms, Dictionary
 from ppdm_sql.privacy import Counts, Requirement, Value
 from ppdm_sql.privacy.absent import said_absent, unknown_value
 from ppdm_sql.privacy.formula import MOST_COLUMNS
+from ppdm_sql.privacy.level import over_labels
 from ppdm_sql.privacy.quoting import of_persons
 from ppdm_sql.progress import Progress
 
@@ -189,15 +190,16 @@ class Constraints:
 
 
 def constraints_of(
-    engine: Engine, atoms: Atoms, requirements: Sequence[Requirement]
+    engine: Engine, atoms: Atoms, requirements: Sequence[Requirement], columns: Sequence[str]
 ) -> tuple[Constraint, ...]:
     """Make one constraint per template and protected value, and one per other requirement.
 
-    Where several demand the same of the same attributes, the hardest limit holds and counts once.
+    Where several demand the same of the same attributes, the hardest limit holds and counts once. ``columns``
+    are those of the source, which labels stand beside.
     """
     hardest: dict[object, Constraint] = {}
     for requirement in (side for whole in requirements for side in whole.sides()):
-        for found in _constraints(engine, atoms, requirement):
+        for found in _constraints(engine, atoms, requirement, columns):
             kind = requirement.form, requirement.worst, requirement.population
             # values that the column does not hold have no codes of their own
             absent = found.requirement.protected if found.protected == NEVER else None
@@ -208,7 +210,9 @@ def constraints_of(
     return tuple(hardest.values())
 
 
-def _constraints(engine: Engine, atoms: Atoms, requirement: Requirement) -> Iterable[Constraint]:
+def _constraints(
+    engine: Engine, atoms: Atoms, requirement: Requirement, columns: Sequence[str]
+) -> Iterable[Constraint]:
     # a descent drops what breaks a limit for good, which is right only where refinement cannot mend it
     if not requirement.monotone:
         raise InvalidOption(
@@ -217,7 +221,8 @@ def _constraints(engine: Engine, atoms: Atoms, requirement: Requirement) -> Iter
         )
     grouping = tuple(atoms.position(name) for name in requirement.attributes)
     limit = requirement.search_limit(atoms.counted)
-    sensitive = next((atoms.position(name) for name in requirement.sensitive_columns), None)
+    counted = over_labels(requirement, columns).sensitive_columns
+    sensitive = next((atoms.position(name) for name in counted), None)
     if sensitive is None:
         yield Constraint(requirement, grouping, limit)
         return

@@ -23,7 +23,7 @@ from ppdm_sql.audit.labels import MaskedColumn
 from ppdm_sql.audit.left_out import LeftOut
 from ppdm_sql.audit.masking import MaskingPromise, PersonCode, accept_masked
 from ppdm_sql.engine import Column
-from ppdm_sql.engine.names import Table, option_for
+from ppdm_sql.engine.names import Table, alias, aliased, column, option_for
 from ppdm_sql.engine.types import Kind, kind_of, type_title
 from ppdm_sql.engine.watching import SignalHandler, catch_up
 from ppdm_sql.errors import InvalidOption, said
@@ -65,6 +65,7 @@ from ppdm_sql.methods.top_down.request import (
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, LITERAL, Rounding, Worth, entropy, nine_digits
 from ppdm_sql.methods.top_down.weighing import ShownDetail
 from ppdm_sql.privacy import Requirement, parse_all, redundancies, resolve
+from ppdm_sql.privacy.level import labelled, over_labels, sources, with_labels
 from ppdm_sql.privacy.resolving import refuse_populations
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release, ReleasedColumn
@@ -239,7 +240,13 @@ class RefinementRun(Run[State]):
     @property
     def coded(self) -> list[Column]:
         names = dict.fromkeys((*self.attributes, *self.roles.sensitive, *self.roles.classes))
-        return [self.columns[name] for name in names]
+        return with_labels(self._labels, [self.columns[name] for name in names])
+
+    @cached_property
+    def _labels(self) -> list[str]:
+        """Columns of labels that requirements count in the place of the values of sensitive ones."""
+        asked = [over_labels(requirement, list(self.columns)) for requirement in self.requirements]
+        return [name for item in asked for name in item.sensitive_columns if name not in self.columns]
 
     @property
     def audited(self) -> Sequence[str]:
@@ -265,13 +272,23 @@ class RefinementRun(Run[State]):
         count = self.collapsed_elsewhere(needed, roles.count)
         columns = [item for item in self.engine.columns(self.table) if item.name in {*needed, count}]
         self.rows = read_source(self.engine, self.table, columns)
-        of, person = (self.engine, self.rows, self.coded, self.kept, count), roles.person
+        of, person = (self.engine, self._with_labels(), self.coded, self.kept, count), roles.person
         return collapse(*of, masked=self.beside_symbol, symbol=symbol, person=person, shown=self.source)
+
+    def _with_labels(self) -> Table:
+        """Put the labels beside the values that they are made of."""
+        if not self._labels:
+            return self.rows
+        types = {item.name: item.type for item in self.columns.values()}
+        values = {name: column(name, "s") for name in sources(self._labels)}
+        made = labelled(values, dict.fromkeys(self._labels), types)
+        labels = [alias(value, name) for name, value in made.items()]
+        return self.engine.overlay(exp.select(exp.Star(), *labels).from_(aliased(self.rows, "s")))
 
     def prepare(self, atoms: Atoms) -> None:
         """Make everything on which the descent works, of the collapsed source."""
         self.atoms, size = atoms, len(self.attributes)
-        found = constraints_of(self.engine, atoms, self.requirements)
+        found = constraints_of(self.engine, atoms, self.requirements, list(self.columns))
         if self.allowance.most(atoms.records):
             weighed = not self.literal
             self.constraints = AllowedConstraints(found, size, self.allowance, atoms.records, weighed=weighed)

@@ -88,7 +88,7 @@ class BetaLikeness(DistributionRequirement):
         else:
             limited = grammar.bounded(reader, grammar.AT_MOST, "'<='", grammar.OF)
             most = grammar.limit(reader) if limited else grammar.UNLIMITED
-        return cls(kind, most, grammar.sensitive(reader), grammar.quasi_identifier(reader))
+        return cls(kind, most, **grammar.distribution(reader))
 
     @property
     def form(self) -> str:

@@ -81,7 +81,7 @@ class DeltaDisclosure(DistributionRequirement):
         most = grammar.UNLIMITED
         if grammar.bounded(reader, grammar.AT_MOST, "'<='", grammar.OF):
             most = grammar.limit(reader)
-        return cls(most, grammar.sensitive(reader), grammar.quasi_identifier(reader))
+        return cls(most, **grammar.distribution(reader))
 
     @property
     def limit(self) -> Fraction:

@@ -90,7 +90,7 @@ class LDiversity(DistributionRequirement):
         reader.expect(_LETTER, "'l'")
         limited = grammar.bounded(reader, grammar.AT_LEAST, "'>='", grammar.OF)
         least = reader.fraction() if limited else Fraction(1)
-        return cls(kind, least, grammar.sensitive(reader), grammar.quasi_identifier(reader))
+        return cls(kind, least, **grammar.distribution(reader))
 
     @classmethod
     def _refused_without_kind(cls, reader: Reader) -> None:

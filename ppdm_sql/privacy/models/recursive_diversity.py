@@ -92,7 +92,7 @@ class RecursiveDiversity(DistributionRequirement):
         reader.expect(_L, "'l'")
         reader.expect(_EQUALS, "'='")
         least = reader.whole()
-        return cls(c, least, grammar.sensitive(reader), grammar.quasi_identifier(reader))
+        return cls(c, least, **grammar.distribution(reader))
 
     @property
     def form(self) -> str:

@@ -76,7 +76,7 @@ class TCloseness(DistributionRequirement):
         reader.example = cls.example
         limited = grammar.bounded(reader, grammar.AT_MOST, "'<='", grammar.OF)
         most = reader.share() if limited else Fraction(1)
-        return cls(most, grammar.sensitive(reader), grammar.quasi_identifier(reader))
+        return cls(most, **grammar.distribution(reader))
 
     @property
     def limit(self) -> Fraction:
