@@ -39,12 +39,12 @@ class Level:
         size: How many characters, which of month, quarter, year and decade, or how wide.
 
     Example:
-        >>> str(Level("prefixes", "3"))
+        >>> str(Level("prefixes", 3))
         'prefixes 3'
     """
 
     rule: str
-    size: str
+    size: int | str
 
     def __str__(self) -> str:
         return f"{self.rule} {self.size}"
@@ -62,7 +62,7 @@ class Level:
         """
         kind = kind_of(of.type)
         if self.rule == "prefixes":
-            return exp.Left(this=exp.cast(value, "TEXT"), expression=exp.Literal.number(self.size))
+            return exp.Left(this=exp.cast(value, "TEXT"), expression=literal(self.size))
         if self.rule == "dates":
             if kind not in MOMENTS:
                 raise self._unfit(of, "dates or timestamps")
@@ -72,7 +72,7 @@ class Level:
             raise self._unfit(of, "numbers")
         below = value if kind is Kind.WHOLE else exp.Anonymous(this="floor", expressions=[value])
         # whole numbers are divided exactly; what is no number of at most 38 digits is an error
-        whole, width = exp.cast(below, "HUGEINT"), exp.Literal.number(self.size)
+        whole, width = exp.cast(below, "HUGEINT"), literal(self.size)
         rest = exp.Anonymous(this="mod", expressions=[whole, width])
         above = exp.Anonymous(this="mod", expressions=[rest + width, width])
         return exp.Sub(this=whole.copy(), expression=above)
@@ -141,4 +141,4 @@ def read_level(reader: Reader) -> Level | None:
     rule = reader.expect(_RULE, "'prefixes', 'dates' or 'ranges'").lower()
     if rule == "dates":
         return Level(rule, reader.expect(_GROUP, "'month', 'quarter', 'year' or 'decade'").lower())
-    return Level(rule, reader.expect(_SIZE, "one whole number above 0, of at most 9 digits"))
+    return Level(rule, int(reader.expect(_SIZE, "one whole number above 0, of at most 9 digits")))

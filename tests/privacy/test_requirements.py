@@ -28,6 +28,7 @@ from ppdm_sql.privacy import (
     redundancies,
     resolve,
 )
+from ppdm_sql.privacy.level import Level
 
 HALF, THREE_QUARTERS = Fraction(1, 2), Fraction(3, 4)
 
@@ -67,6 +68,10 @@ def template(text: str) -> Template:
         ("ENTROPY L ≥ 2.5 OF Disease ON Sex", LDiversity("entropy", Fraction(5, 2), "Disease", ("Sex",))),
         ("t <= 0.2 of Disease on Sex, Job", TCloseness(Fraction(1, 5), "Disease", ("Sex", "Job"))),
         ("T<=20%of Disease on Sex", TCloseness(Fraction(1, 5), "Disease", ("Sex",))),
+        (
+            "T<=20%of by BY Prefixes 2 on prefixes",
+            TCloseness(Fraction(1, 5), "by", ("prefixes",), level=Level("prefixes", 2)),
+        ),
         ("  Job\n\t-> B\n\t<= 50%\n", Template(("Job",), "B", None, HALF)),
     ],
 )
@@ -196,6 +201,8 @@ def test_a_single_requirement_counts_as_a_list_of_one() -> None:
 TEMPLATE = "Job, Country -> Bankruptcy = Discharged <= 75%"
 K, L = "k >= 4 on Sex, Job", "distinct l >= 3 of Disease on Sex, Job"
 T = "t <= 0.2 of Disease on Sex, Job"
+LEVEL = "distinct l >= 3 of icd10 by prefixes 1 on sex, age"
+SIZE = "one whole number above 0, of at most 9 digits"
 NAME = "a column name, in double quotes unless it is one plain word"
 VALUE = "a value, in single quotes unless it is one plain word"
 QUOTE = "; a value that is not one plain word stands in single quotes"
@@ -254,6 +261,12 @@ QUOTE = "; a value that is not one plain word stands in single quotes"
         ("t ^>= 0.2 of Disease on Sex", "'<='", T),
         ("t <= 0.2 ^Disease on Sex", "'of'", T),
         ("t <= 0.2 of Disease on Sex^; DROP TABLE x", "',' or the end", T),
+        ("t <= 0.2 of icd ^code by dates year on Sex", f"'on'{one_name('icd code')}", T),
+        ("t <= 0.2 of icd by ^chapter on Sex", "'prefixes', 'dates' or 'ranges'", LEVEL),
+        ("t <= 0.2 of icd by dates ^day on Sex", "'month', 'quarter', 'year' or 'decade'", LEVEL),
+        ("t <= 0.2 of icd by prefixes ^0 on Sex", SIZE, LEVEL),
+        ("t <= 0.2 of icd by ranges ^2.5 on Sex", SIZE, LEVEL),
+        ("t <= 0.2 of icd by prefixes 1^, 3 on Sex", "'on'", LEVEL),
     ],
 )
 def test_syntax_error_points_at_the_place_and_shows_an_example(
@@ -292,7 +305,7 @@ def test_l_without_its_kind_and_a_limit_counts_distinct_values() -> None:
     assert str(parse_measure("l of D on Sex")) == "distinct l of D on Sex"
 
 
-@pytest.mark.parametrize("example", [TEMPLATE, K, L, T])
+@pytest.mark.parametrize("example", [TEMPLATE, K, L, T, LEVEL])
 def test_examples_of_errors_are_correct(example: str) -> None:
     assert str(parse(example)) == example
 
@@ -493,7 +506,7 @@ def test_lemma_31_finds_redundant_templates(texts: list[str], pairs: list[tuple[
 # --- properties
 
 HOSTILE = [
-    *("", "k", "t", "l", "on", "of", "in", "IN", "distinct", "entropy", "null", "NULL", "NUL"),
+    *("", "k", "t", "l", "on", "of", "in", "by", "IN", "distinct", "entropy", "null", "NULL", "NUL"),
     *("->", "→", "<=", "≤", "x<", "x<=y", "a=b", "a b", "a.b", "a,b", "(", "75%", "0", "-"),
     *('a"b', '"', "it's", "''", "‘x’", "; DROP TABLE x; --", "\n", "a\tb", "\xa0", "\u200b"),
     *("Größe", "職業", "e\u0301"),
@@ -511,12 +524,15 @@ def requirements(draw: st.DrawFn) -> Requirement:
     columns = tuple(grouping)
     protected = draw(st.none() | st.lists(values, min_size=1, max_size=4).map(tuple))
     whole = draw(st.integers(1, 10**20))
+    level = draw(
+        st.none() | st.sampled_from([Level("prefixes", 3), Level("dates", "year"), Level("ranges", 10)])
+    )
     forms: list[Requirement] = [
         Template(columns, sensitive, protected, draw(shares)),
         KAnonymity(whole, columns),
-        LDiversity("distinct", Fraction(whole), sensitive, columns),
-        LDiversity("entropy", 1 + draw(shares), sensitive, columns),
-        TCloseness(draw(shares), sensitive, columns),
+        LDiversity("distinct", Fraction(whole), sensitive, columns, level=level),
+        LDiversity("entropy", 1 + draw(shares), sensitive, columns, level=level),
+        TCloseness(draw(shares), sensitive, columns, level=level),
     ]
     return draw(st.sampled_from(forms))
 

@@ -1,0 +1,135 @@
+"""Levels: labels of a sensitive column counted as if a view had made a column of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from commands import assert_explained, execute, ppdm
+from hypothesis import given
+from hypothesis import strategies as st
+from privacy_models import HALF
+
+import ppdm_sql
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.errors import GuaranteeNotMet, InvalidSource
+from ppdm_sql.taxonomy.derived import DerivedTaxonomy
+
+CODES = ["A00", "A00.1", "A01", "B2", "B", "b2", "", "Ä01", None]
+DAYS = [date(2019, 12, 31), date(2020, 1, 1), date(2020, 4, 1), date(2031, 2, 3), None]
+AMOUNTS = [-21, -20, -1, 0, 19, 20, 10**17 + 19, 10**17 + 20, None]
+LEVELS: dict[str, tuple[str, list[Any], Any]] = {
+    "prefixes 1": ("VARCHAR", CODES, lambda code: code[:1]),
+    "prefixes 3": ("VARCHAR", CODES, lambda code: code[:3]),
+    "dates quarter": ("DATE", DAYS, lambda day: date(day.year, (day.month - 1) // 3 * 3 + 1, 1)),
+    "dates decade": ("DATE", DAYS, lambda day: date(day.year // 10 * 10, 1, 1)),
+    "ranges 20": ("BIGINT", AMOUNTS, lambda amount: amount // 20 * 20),
+}
+"""The type of a column, values, and what each becomes, in Python."""
+DEMANDS = (
+    "distinct l >= 2",
+    "entropy l >= 1.5",
+    "recursive c = 4, l = 2",
+    "t <= 0.4",
+    "beta <= 2",
+    "enhanced beta <= 3",
+    "delta <= 3",
+)
+HOSTILE = 'it\'s "by" prefixes 1; --'
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[str, str, list[list[Any]]]:
+    """Draw a demand, a level and rows of x, y, s, its label, a class and a person."""
+    level = draw(st.sampled_from(list(LEVELS)))
+    _, values, label = LEVELS[level]
+    row = st.tuples(st.sampled_from("abc"), st.integers(0, 3), st.sampled_from(values), st.booleans())
+    drawn = draw(st.lists(row, min_size=1, max_size=40))
+    rows = [
+        [x, y, s, None if s is None else label(s), c, place * 2 // 3]
+        for place, (x, y, s, c) in enumerate(drawn)
+    ]
+    return draw(st.sampled_from(DEMANDS)), level, rows
+
+
+def opened(level: str, rows: Sequence[Sequence[Any]], s: str = "s") -> ppdm_sql.Database:
+    """Open a database with the rows in the table t, which has the labels beside the values."""
+    kind, con = LEVELS[level][0], duckdb.connect()
+    sensitive = '"' + s.replace('"', '""') + '"'
+    con.execute(f"CREATE TABLE t (x VARCHAR, y INTEGER, {sensitive} {kind}, m {kind}, c BOOLEAN, p INTEGER)")
+    con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", list(map(list, rows)))
+    return ppdm_sql.open(con)
+
+
+def run(db: ppdm_sql.Database, asked: str, **options: Any) -> tuple[list[Any], list[Any]] | str:
+    """Release the table; give the steps and the masked columns, or say that nothing can be."""
+    generalize = db.suppress if options.pop("suppression", False) else db.generalize
+    try:
+        release = generalize("t", [asked], class_column="c", into="r", **options)
+    except GuaranteeNotMet as error:
+        return str(error).partition(": ")[2]
+    verified = release.verify()
+    assert verified.holds
+    assert str(verified.findings[0].requirement).endswith(asked.partition(" of ")[2])
+    steps = [(step.attribute, step.parent, step.children, step.score, step.loss) for step in release.steps()]
+    rows = release.relation().project("x, y, c").fetchall()
+    release.drop()
+    return steps, sorted(map(str, rows))
+
+
+@given(
+    case=cases(),
+    options=st.sampled_from(
+        [
+            {},
+            {"suppression": True},
+            {"method": "hce-tdr", "suppress": ["x"]},
+            {"suppress_records": "20%"},
+            {"person": "p"},
+        ]
+    ),
+)
+@HALF
+def test_a_run_over_a_level_is_that_over_a_column_of_its_labels(
+    case: tuple[str, str, list[list[Any]]], options: dict[str, Any]
+) -> None:
+    demand, level, rows = case
+    with opened(level, rows) as db:
+        over_level = run(db, f"{demand} of s by {level} on x, y", **options)
+        assert over_level == run(db, f"{demand} of m on x, y", **options)
+
+
+@given(case=cases(), person=st.sampled_from([(), ("p",)]))
+@HALF
+def test_the_audit_of_a_level_is_that_of_a_column_of_its_labels(
+    case: tuple[str, str, list[list[Any]]], person: tuple[str, ...]
+) -> None:
+    demand, level, rows = case
+    with opened(level, rows, HOSTILE) as db:
+        quoted = HOSTILE.replace('"', '""')
+        texts = [f'{demand} of "{quoted}" by {level} on x, y', f"{demand} of m on x, y"]
+        found = db.audit("t", texts, person=person, groups=9)
+        told = [
+            (one.holds, one.reached, one.classes, one.violating_classes, one.violating_records)
+            for one in found.findings
+        ]
+        assert told[0] == told[1]
+        worst = [[g.values for g in found.worst if str(g.requirement) == text] for text in texts]
+        assert worst[0] == worst[1]
+
+
+@pytest.mark.parametrize("level", ["prefixes 1", "prefixes 3", "dates quarter", "dates decade"])
+def test_labels_part_values_as_the_taxonomy_of_the_rule_does(level: str) -> None:
+    kind, values, label = LEVELS[level]
+    engine = Engine(duckdb.connect())
+    held = engine.materialize("v", f"SELECT unnest($v::{kind}[]) AS value", {"v": values})
+    taxonomy = DerivedTaxonomy.named(level).of_values(engine, held, Column("s", kind), table="t")
+    group = {leaf: rest[0] if rest[1:] else leaf for leaf, *rest in taxonomy.paths()}
+    some = [value for value in values if value is not None]
+    assert [[group[str(a)] == group[str(b)] for a in some] for b in some] == [
+        [label(a) == label(b) for a in some] for b in some
+    ]
