@@ -71,8 +71,9 @@ class Level:
         if not is_number(of.type):
             raise self._unfit(of, "numbers")
         below = value if kind is Kind.WHOLE else exp.Anonymous(this="floor", expressions=[value])
-        # whole numbers are divided exactly; what is no number of at most 38 digits is an error
-        whole, width = exp.cast(below, "HUGEINT"), literal(self.size)
+        # whole numbers are divided exactly; NaN, and what has more than 38 digits, is nothing as NULL is
+        whole = exp.TryCast(this=below, to=exp.DataType.build("HUGEINT", dialect="duckdb"))
+        width = literal(self.size)
         rest = exp.Anonymous(this="mod", expressions=[whole, width])
         above = exp.Anonymous(this="mod", expressions=[rest + width, width])
         return exp.Sub(this=whole.copy(), expression=above)
@@ -91,6 +92,11 @@ class LabelColumn(str):
     level: Level
 
 
+def level_of(requirement: Requirement) -> Level | None:
+    """Give the level that a requirement counts by, if it does."""
+    return requirement.level if isinstance(requirement, DistributionRequirement) else None
+
+
 def over_labels(requirement: Requirement, columns: Sequence[str]) -> Requirement:
     """Give what a requirement asks of a table that has the labels of its level in a column.
 
@@ -103,10 +109,11 @@ def over_labels(requirement: Requirement, columns: Sequence[str]) -> Requirement
         >>> str(over_labels(parse("distinct l >= 3 of icd by prefixes 1 on sex"), ["icd", "sex"]))
         'distinct l >= 3 of "icd by prefixes 1" on sex'
     """
-    if not isinstance(requirement, DistributionRequirement) or requirement.level is None:
+    if (level := level_of(requirement)) is None:
         return requirement
-    name = LabelColumn(free_name(f"{requirement.sensitive} by {requirement.level}", columns))
-    name.source, name.level = requirement.sensitive, requirement.level
+    (source,) = requirement.sensitive_columns
+    name = LabelColumn(free_name(f"{source} by {level}", columns))
+    name.source, name.level = source, level
     return cast(Requirement, replace(cast(Any, requirement), sensitive=name, level=None))
 
 

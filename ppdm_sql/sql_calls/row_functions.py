@@ -15,6 +15,7 @@ from typing import Any
 from ppdm_sql.methods.perturbation.noise_draws import NoiseDrawer, Stream
 from ppdm_sql.methods.perturbation.noise_key import Key
 from ppdm_sql.privacy import Requirement, parse
+from ppdm_sql.privacy.level import level_of
 from ppdm_sql.sql_calls.arrow import Columns
 
 PARTS = (
@@ -24,6 +25,7 @@ PARTS = (
     ("protected", "VARCHAR[]"),
     ("threshold", "DOUBLE"),
     ("text", "VARCHAR"),
+    ("level", "VARCHAR"),
 )
 """What a requirement consists of, as a struct."""
 
@@ -131,7 +133,8 @@ def _parts(requirement: Requirement) -> dict[str, Any]:
     sensitive = next(iter(requirement.sensitive_columns), None)
     protected = None if requirement.protected is None else list(requirement.protected)
     grouping, limit = list(requirement.attributes), float(requirement.limit)
-    read = (requirement.form, grouping, sensitive, protected, limit, str(requirement))
+    level = None if (found := level_of(requirement)) is None else str(found)
+    read = (requirement.form, grouping, sensitive, protected, limit, str(requirement), level)
     return dict(zip((name for name, _ in PARTS), read, strict=True))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ from privacy_models import HALF
 
 import ppdm_sql
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.errors import GuaranteeNotMet, InvalidSource
+from ppdm_sql.errors import GuaranteeNotMet, InvalidOption
+from ppdm_sql.methods.two_party.ownership import Ownership
+from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.taxonomy.derived import DerivedTaxonomy
 
 CODES = ["A00", "A00.1", "A01", "B2", "B", "b2", "", "Ä01", None]
@@ -133,3 +135,52 @@ def test_labels_part_values_as_the_taxonomy_of_the_rule_does(level: str) -> None
     assert [[group[str(a)] == group[str(b)] for a in some] for b in some] == [
         [label(a) == label(b) for a in some] for b in some
     ]
+
+
+def test_a_file_becomes_a_release_that_every_door_holds_to_its_level(tmp_path: Path) -> None:
+    """Columns that are called like the labels, and like SQL, stay what they are."""
+    file, made = tmp_path / "v.csv", f"{HOSTILE} by prefixes 1"
+    quoted = '"' + HOSTILE.replace('"', '""') + '"'
+    with duckdb.connect() as con:
+        con.execute(
+            f"""COPY (SELECT i % 2 AS sex, i % 9 AS age, chr((65 + i % 5 // 2)::INT) || i % 7 AS {quoted},
+            i % 3 AS cls, 'u' || i % 4 AS "{made.upper().replace('"', '""')}" FROM range(180) AS r (i))
+            TO '{file}' (HEADER)"""
+        )
+    db, asked = tmp_path / "b.duckdb", f"distinct l >= 3 of {quoted} by prefixes 1 on sex, age"
+    ran = ppdm("generalize", db, file, "--require", asked, "--class", "cls", "--into", "safe")
+    assert ran.exit_code == 0, ran.stderr
+    assert asked in ppdm("show", db, "safe").stdout
+    assert ppdm("verify", db, "safe").exit_code == 0
+    ((least,),) = execute(
+        db, f"SELECT min(l) FROM (SELECT count(DISTINCT left({quoted}, 1)) AS l FROM safe GROUP BY sex, age)"
+    )
+    assert least == 3
+    assert ppdm("report", db, "safe", tmp_path / "r.html").exit_code == 0
+    assert "by prefixes 1 on sex, age" in (tmp_path / "r.html").read_text()
+    assert ppdm("audit", db, "safe", "--require", asked.replace(">= 3", ">= 4")).exit_code == 1
+    ran = ppdm("audit", db, "safe", "--require", asked.replace("prefixes 1 on", "dates year on"))
+    assert_explained(
+        ran, code=2, problem="holds VARCHAR, not dates or timestamps, which 'by dates year' is for"
+    )
+
+
+def test_calls_in_sql_take_a_level_and_two_parties_are_told_that_they_do_not() -> None:
+    con, asked = duckdb.connect(), "distinct l >= 2 of s by prefixes 1 on x"
+    ppdm_sql.register(con)
+    con.execute(
+        "CREATE TABLE t AS SELECT i % 3 AS x, (i % 2) || 'A' || i AS s, i % 2 AS c FROM range(90) r(i)"
+    )
+    con.execute("CALL ppdm_suppress('t', 'r', require := [$asked], class := 'c')", {"asked": asked})
+    assert ppdm_sql.open(con).release("r").verify().holds
+    asks = IntegrateRequest(require=[asked], class_column="c", into="r", key=["id"], owns=["x"])
+    with pytest.raises(InvalidOption, match=r"no run of two parties.*leave 'by prefixes 1' out"):
+        Ownership.of(asks, [Column(name, "VARCHAR") for name in ("id", "x", "s", "c")], "t")
+
+
+def test_numbers_without_a_multiple_below_them_count_as_null() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t (x INTEGER DEFAULT 1, s DOUBLE)")
+    con.execute("INSERT INTO t (s) VALUES ('nan'), ('inf'), (1e300), (NULL), (-0.5), (0.5)")
+    (found,) = ppdm_sql.open(con).audit("t", ["distinct l of s by ranges 10 on x"]).findings
+    assert found.reached == 3

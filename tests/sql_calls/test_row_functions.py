@@ -254,7 +254,7 @@ def test_a_release_that_was_published_anew_shows_its_new_cut(con: duckdb.DuckDBP
 
 def test_a_requirement_is_taken_apart(con: duckdb.DuckDBPyConnection) -> None:
     text = "Job, \"a \"\"b\" -> Ill IN ('it''s', NULL) <= 30%"
-    ((kind, columns, sensitive, protected, threshold, shown),) = rows(
+    ((kind, columns, sensitive, protected, threshold, shown, _),) = rows(
         con, f"SELECT unnest(ppdm_parse_requirement({render(literal(text))}))"
     )
     assert (kind, columns, sensitive, protected, threshold) == (
@@ -270,6 +270,7 @@ def test_a_requirement_is_taken_apart(con: duckdb.DuckDBPyConnection) -> None:
         ("entropy l >= 2.5 of b on a", "entropy l", 2.5),
         ("distinct l >= 3 of b on a", "distinct l", 3),
         ("t <= 20% of b on a", "t", 0.2),
+        ("t <= 20% of b by dates year on a", "t", 0.2),
         ("a -> b <= 75%", "template", 0.75),
     ],
 )
@@ -278,6 +279,7 @@ def test_each_form_has_a_kind_and_a_threshold(
 ) -> None:
     found = value(con, "ppdm_parse_requirement(?)", text)
     assert (found["kind"], found["threshold"], found["columns"]) == (kind, threshold, ["a"])
+    assert found["level"] == ("dates year" if "by" in text else None)
 
 
 def test_a_requirement_that_cannot_be_read_has_a_caret(con: duckdb.DuckDBPyConnection) -> None:

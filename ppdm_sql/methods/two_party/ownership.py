@@ -10,7 +10,7 @@ from ppdm_sql.engine.names import resolve, resolve_all
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, UnknownColumn
 from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.privacy import Counts, Requirement, parse_all
-from ppdm_sql.privacy.requirement import DistributionRequirement
+from ppdm_sql.privacy.level import level_of
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,10 @@ def _refuse_models(asked: Sequence[Requirement]) -> None:
                 f"{str(requirement)!r} drives no run of two parties.",
                 "Ask for k here, and let `ppdm audit` measure the average risk of the release.",
             )
-        if isinstance(requirement, DistributionRequirement) and requirement.level is not None:
+        if (level := level_of(requirement)) is not None:
             raise InvalidOption(
                 f"{str(requirement)!r} drives no run of two parties, which count no levels.",
-                f"Give the table a column of its labels, or leave 'by {requirement.level}' out.",
+                f"Give the table a column of its labels, or leave 'by {level}' out.",
             )
         if requirement.population is not None:
             raise InvalidOption(

@@ -90,7 +90,8 @@ class TCloseness(DistributionRequirement):
             raise InvalidOption(
                 f"Column {self.sensitive!r} holds more than {MOST_COLUMNS} different numbers or dates, and a "
                 f"run by {str(self)!r} would compare every class with the table at each of them.",
-                "Round them in a view, or ask for distinct l, entropy l or beta; `ppdm audit` measures it.",
+                "Write `by ranges 10` or `by dates year` behind the column to count a level of it, or ask for "
+                "distinct l, entropy l or beta; `ppdm audit` measures it.",
             )
         return _ordered_distance(values)
 
