@@ -791,7 +791,7 @@ class Database:
         bottoms: Mapping[str, object] | None = None,
         progress: Progress | None = None,
     ) -> Comparison:
-        """Put settings, or releases, side by side: risk, loss, what is left of the class.
+        """Put settings, or releases, side by side: risk, detail lost, the error of a classifier.
 
         Settings are all combinations of ``k``, ``method`` and ``suppress_records``. Nothing is published,
         unless ``keep_best`` says by what the best is chosen. One that cannot be met says why in its row.
@@ -817,7 +817,7 @@ class Database:
             evaluate: Measure the error of a classifier, too, with one seed; needs scikit-learn.
             page: A file to write with pictures, such as ``compared.html``; it is the owner's.
             force: Replace the file of ``page`` if it exists.
-            keep_best: Publish the setting with the least ``loss``, ``risk``, ``average-risk``, ``entropy``,
+            keep_best: Publish the setting with the least ``loss`` of detail, ``risk``, ``average-risk``,
                 ``error`` or ``left-out``.
             into: Name of the release that is published so.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
@@ -834,7 +834,7 @@ class Database:
             progress: Told what is tried.
 
         Returns:
-            A row a setting or release. Ctrl-C ends with those that were done.
+            A row a release, or for settings of the same numbers. Ctrl-C ends with those that were done.
 
         Raises:
             PpdmError: An option, a column or the table cannot be used.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ppdm_sql.comparison.model import BEST, Comparison, with_frontier
+from ppdm_sql.comparison.model import BEST, Comparison, ranked
 from ppdm_sql.comparison.published import compared_releases
 from ppdm_sql.comparison.settings import CompareOptions, TriedSetting, settings
 from ppdm_sql.comparison.trying import GridRun
@@ -38,7 +38,7 @@ def compare(
         if found is None:
             return _finished(engine, _tried(engine, named, options, types, progress), options)
         measured = engine.alone(lambda: compared_releases(engine, found, options, progress))
-        return _finished(engine, with_frontier(measured), options)
+        return _finished(engine, ranked(measured), options)
     finally:
         progress.stop()
 
@@ -89,33 +89,34 @@ def _tried(
 
     def run() -> Comparison:
         with given(engine, named[0], types, progress=progress) as table:
-            found = with_frontier(engine.alone(lambda: GridRun(engine, table, options, progress).compared()))
+            found = engine.alone(lambda: GridRun(engine, table, options, progress).compared())
             if options.keep_best is None:
-                return found
+                return ranked(found)
             if found.interrupted:
                 progress.warn("Not all settings were tried, so none is published.")
-                return found
+                return ranked(found)
             best = _best(found, options)
-            return replace(found, best=engine.alone(lambda: _published(engine, table, best, progress)))
+            release = engine.alone(lambda: _published(engine, table, best, progress))
+            return replace(ranked(found), best=release)
 
     return engine.unblocked(run)
 
 
 def _best(found: Comparison, options: CompareOptions) -> TriedSetting:
-    """Choose the setting with the least of what was asked; of equals that of least loss, then the first."""
+    """Choose the setting with the least of what was asked; of equals that of most detail, then the first."""
     number = BEST[options.keep_best or ""]
     tried = settings(options, options.into or "")
-    ranked = [
-        (getattr(row.numbers, number), row.numbers.loss or 0.0, place)
+    least = [
+        (getattr(row.numbers, number), row.numbers.detail_lost or 0.0, place)
         for place, row in enumerate(found.rows)
         if getattr(row.numbers, number) is not None
     ]
-    if not ranked:
+    if not least:
         raise InvalidOption(
             f"No setting has a number for {said(options.keep_best)}, so none is published.",
             "See the table, without --keep-best.",
         )
-    return tried[min(ranked)[2]]
+    return tried[min(least)[2]]
 
 
 def _published(engine: Engine, table: str, best: TriedSetting, progress: Progress) -> Release:

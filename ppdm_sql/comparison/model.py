@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from typing import Any
 
 from ppdm_sql.audit.model import Titled
@@ -16,43 +16,41 @@ class ReleaseNumbers:
 
     Args:
         records: Records in it.
-        left_out: Records of the source that are not.
         smallest_class: Records of the smallest class of any quasi-identifier.
         highest_risk: Risk of the records most at risk, in (0, 1]: one over the smallest class.
         average_risk: Expected share of the records that are found, in (0, 1]; the worst quasi-identifier.
         confidence: Highest confidence of a template, in [0, 1].
-        loss: Generalized information loss of the masked columns, in [0, 1]; 1 shows nothing of them.
-        entropy: Bits of the class left open for who sees the columns of the requirements.
+        detail_lost: Share of the detail of the masked columns that is gone, all of it in records left out.
         error: Error of a classifier, in per cent.
+        left_out: Records of the source that are not in it.
     """
 
     records: int | None = None
-    left_out: int | None = None
     smallest_class: int | None = None
     highest_risk: float | None = None
     average_risk: float | None = None
     confidence: float | None = None
-    loss: float | None = None
-    entropy: float | None = None
+    detail_lost: float | None = None
     error: float | None = None
+    left_out: int | None = None
 
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """One setting, or one release.
+    """One release, or the settings that come to the same numbers; what they differ in is joined by commas.
 
     Args:
-        name: The release, or what sets the setting apart from the others, such as ``k = 5, tds``.
+        names: The release, or what sets each of the settings apart from the others, such as ``k = 5, tds``.
         method: Such as ``tds``, or ``PDA``.
-        choices: The options that were tried, with the values of this setting.
-        requirements: What it keeps, as text.
-        numbers: What was measured; all of it None where the setting cannot be met.
-        seconds: What the search and its measuring took, reading the source apart; None for a release.
-        problem: Why the setting cannot be met; empty where it can.
-        at_frontier: Whether no other row has less risk and no more loss, or less loss and no more risk.
+        choices: The options that were tried, with the values of these settings.
+        requirements: What they keep, as text.
+        numbers: What was measured; all of it None where the settings cannot be met.
+        seconds: What searches and measuring took, reading the source apart; None for a release.
+        problem: Why the settings cannot be met; empty where they can.
+        at_frontier: Whether no other row is better in risk, detail or error, and in none of them worse.
     """
 
-    name: str
+    names: tuple[str, ...]
     method: str
     choices: Mapping[str, object] = field(default_factory=dict)
     requirements: tuple[str, ...] = ()
@@ -61,26 +59,21 @@ class ComparedRow:
     problem: str = ""
     at_frontier: bool = False
 
+    @property
+    def name(self) -> str:
+        """The release, or all settings."""
+        return "; ".join(self.names)
+
 
 BEST: Mapping[str, str] = {
-    "loss": "loss",
+    "loss": "detail_lost",
     "risk": "highest_risk",
     "average-risk": "average_risk",
-    "entropy": "entropy",
     "error": "error",
     "left-out": "left_out",
 }
 """What the best can be chosen by, each with the number that is to be least."""
-NUMBERS = (
-    "smallest_class",
-    "highest_risk",
-    "average_risk",
-    "confidence",
-    "loss",
-    "entropy",
-    "error",
-    "left_out",
-)
+NUMBERS = tuple(number.name for number in fields(ReleaseNumbers) if number.name != "records")
 """The numbers in the order of the table."""
 
 
@@ -90,7 +83,7 @@ class Comparison:
 
     Args:
         of: The table whose settings were tried; empty where releases were compared.
-        rows: One for each, in the order of the grid or of the names.
+        rows: One a release, or one for all settings of the same numbers, in the order of names or grid.
         interrupted: Whether Ctrl-C ended it before all settings were tried.
         best: The release of the best setting, where it was asked for.
         baseline: Errors of a classifier on the source and without any column, in per cent, where measured.
@@ -108,7 +101,7 @@ class Comparison:
 
     @property
     def frontier(self) -> tuple[ComparedRow, ...]:
-        """The rows that nothing else beats in risk and loss together, least risk first."""
+        """The rows that nothing else beats in risk, detail and error together, least risk first."""
         found = [row for row in self.rows if row.at_frontier]
         return tuple(sorted(found, key=lambda row: getattr(row.numbers, self.risk) or 0.0))
 
@@ -152,25 +145,47 @@ def _rounded(number: float | None) -> float | None:
     return round(number, 6) if isinstance(number, float) else number
 
 
-def with_frontier(comparison: Comparison) -> Comparison:
-    """Mark the rows that nothing else beats in risk and loss together.
+def ranked(comparison: Comparison) -> Comparison:
+    """Put settings of the same numbers into one row, and mark the rows that nothing else beats.
 
     Example:
-        >>> made = [(0.5, 0.1), (0.2, 0.3), (0.2, 0.4)]
-        >>> rows = tuple(ComparedRow(str(place), "tds", numbers=ReleaseNumbers(highest_risk=risk, loss=loss))
-        ...     for place, (risk, loss) in enumerate(made))
-        >>> [row.name for row in with_frontier(Comparison("t", rows)).frontier]
-        ['1', '0']
+        >>> made = [("a", 0.5, 0.1), ("b", 0.2, 0.3), ("c", 0.2, 0.4), ("d", 0.5, 0.1)]
+        >>> rows = [ComparedRow((name,), "tds", numbers=ReleaseNumbers(highest_risk=risk, detail_lost=lost))
+        ...     for name, risk, lost in made]
+        >>> [row.name for row in ranked(Comparison("t", tuple(rows))).frontier]
+        ['b', 'a; d']
     """
-    risk = comparison.risk
-    places = [(getattr(row.numbers, risk), row.numbers.loss) for row in comparison.rows]
-    rows = tuple(
+    alike = dict[object, list[ComparedRow]]()
+    for row in comparison.rows:
+        release = "" if comparison.of else row.name
+        alike.setdefault((release, *map(_rounded, astuple(row.numbers)), row.problem), []).append(row)
+    rows = [_together(some) for some in alike.values()]
+    measured = (comparison.risk, "detail_lost", "error")
+    wanted = [name for name in measured if name != "error" or name in comparison.measured]
+    places = [tuple(getattr(row.numbers, name) for name in wanted) for row in rows]
+    marked = tuple(
         replace(row, at_frontier=None not in here and not any(_beats(other, here) for other in places))
-        for row, here in zip(comparison.rows, places, strict=True)
+        for row, here in zip(rows, places, strict=True)
     )
-    return replace(comparison, rows=rows)
+    return replace(comparison, rows=marked)
 
 
-def _beats(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
-    """Tell whether a pair of risk and loss is nowhere worse than another, and somewhere better."""
-    return None not in one and one != other and one[0] <= other[0] and one[1] <= other[1]
+def _together(rows: Sequence[ComparedRow]) -> ComparedRow:
+    """Make one row of settings that come to the same numbers."""
+    first, seconds = rows[0], [row.seconds for row in rows if row.seconds is not None]
+    if len(rows) == 1:
+        return first
+    every = {name: dict.fromkeys(str(row.choices.get(name)) for row in rows) for name in first.choices}
+    return replace(
+        first,
+        names=tuple(name for row in rows for name in row.names),
+        method=", ".join(dict.fromkeys(row.method for row in rows)),
+        choices={n: first.choices[n] if len(some) == 1 else ", ".join(some) for n, some in every.items()},
+        requirements=tuple(dict.fromkeys(text for row in rows for text in row.requirements)),
+        seconds=sum(seconds) if seconds else None,
+    )
+
+
+def _beats(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Tell whether a row is nowhere worse than another, and somewhere better; less is better."""
+    return None not in one and one != other and all(a <= b for a, b in zip(one, other, strict=True))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import product
+from math import log
 from pathlib import Path
+from typing import Any
 
 from ppdm_sql.comparison.model import ComparedRow, Comparison
 from ppdm_sql.engine import Engine
@@ -12,7 +15,9 @@ from ppdm_sql.report.charts import Drawing
 from ppdm_sql.report.page import Block, Chapter, Numbers, Page, Picture, html
 from ppdm_sql.report.words import Cell, Number, count, made, measure, several, share
 
-FRONTIER, OTHER = "at the frontier", "beaten by another"
+FRONTIER, OTHER = "beaten by no other", "beaten by another"
+WIDTH, HEIGHT, LETTER, LINE, SPOT = 480, 300, 6.5, 14, 5
+"""Of the space for points, a letter and a line of names, and half a point, in the picture's own unit."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 TICKS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 RISKS = {
@@ -24,8 +29,7 @@ MEANINGS = {
     "highest_risk": "How likely somebody who knows the columns finds the right record: one over the class.",
     "average_risk": "The share of the records that such a person is expected to find.",
     "confidence": "The highest confidence of a template: how sure anybody can be of a protected value.",
-    "loss": "How much of the detail of the masked columns is gone: 0 shows all of it, 1 nothing.",
-    "entropy": "Bits of the class that remain open for who sees the columns of the requirements.",
+    "detail_lost": "How much of the detail of the masked columns is gone; a record left out shows none.",
     "error": "Records in a hundred whose class a decision tree mistakes, tested on what it has not seen.",
     "left_out": "Records of the source that are not in the release.",
 }
@@ -48,7 +52,7 @@ def comparison_page(comparison: Comparison) -> Page:
     every = "All settings" if comparison.of else "All releases"
     words = [(f"{_head(name).capitalize()}.", MEANINGS[name]) for name in comparison.measured]
     chapters = [
-        Chapter("frontier", "Risk against loss", [Block(pictures=pictures(comparison, Drawing()))]),
+        Chapter("frontier", "Risk against what is lost", [Block(pictures=pictures(comparison, Drawing()))]),
         Chapter("rows", every, [Block(tables=[table(comparison)])]),
         Chapter("unmet", "What cannot be met", [Block(items=_unmet(comparison))]),
         Chapter("words", "What the numbers say", [Block(items=words)]),
@@ -71,7 +75,8 @@ def _lead(comparison: Comparison) -> list[str]:
         f"{tried} on {comparison.of}." if comparison.of else f"{several(len(rows), 'release')}, side by side."
     )
     best = [row.name for row in comparison.frontier]
-    beaten = f"No other one has less risk and no more loss than: {'; '.join(best)}." if best else ""
+    wanted = "risk, detail and error" if "error" in comparison.measured else "risk and detail"
+    beaten = f"Taking {wanted} together, no other one beats: {'; '.join(best)}." if best else ""
     stopped = "Ctrl-C ended it before all were tried." if comparison.interrupted else ""
     kept = "" if comparison.best is None else f"The release {comparison.best.name} was published."
     none = "Nothing was published." if comparison.of and comparison.best is None else ""
@@ -112,7 +117,7 @@ def _head(name: str) -> str:
 
 
 def _written(name: str, number: float | None) -> Number:
-    if name in ("highest_risk", "average_risk", "confidence"):
+    if name in ("highest_risk", "average_risk", "confidence", "detail_lost"):
         return share(number)
     if name == "error":
         return share(None if number is None else number / 100)
@@ -120,35 +125,36 @@ def _written(name: str, number: float | None) -> Number:
 
 
 def pictures(comparison: Comparison, drawing: Drawing) -> list[Picture]:
-    """Draw risk against loss and, where it was measured, against the error of a classifier."""
-    axes = {"loss": ("information loss", ".0%"), "error": ("error of a classifier, in %", "~g")}
+    """Draw risk against the detail lost and, where it was measured, against the error of a classifier."""
+    axes = {"detail_lost": ("detail lost", ".0%"), "error": ("error of a classifier, in %", "~g")}
     drawn = []
     for name, (title, form) in axes.items():
-        rows = [
-            row
-            for row in comparison.rows
-            if getattr(row.numbers, name) is not None and getattr(row.numbers, comparison.risk)
-        ]
+        rows = [row for row in comparison.rows if None not in _place(comparison, row, name)]
         if rows:
             drawn.append(_scatter(comparison, drawing, rows, name, title, form))
     return drawn
+
+
+def _place(comparison: Comparison, row: ComparedRow, name: str) -> tuple[float | None, float | None]:
+    """Give where a row is drawn; a risk of 0 is nowhere on a logarithmic scale."""
+    return getattr(row.numbers, comparison.risk) or None, getattr(row.numbers, name)
 
 
 def _scatter(
     comparison: Comparison, drawing: Drawing, rows: Sequence[ComparedRow], name: str, title: str, form: str
 ) -> Picture:
     """Draw one number against the risk; rows at the same place are one point."""
-    risk, marked = RISKS[comparison.risk], name == "loss"
-    places: dict[tuple[object, ...], list[ComparedRow]] = {}
+    risk = RISKS[comparison.risk]
+    places: dict[tuple[Any, ...], list[str]] = {}
     for row in rows:
-        at = getattr(row.numbers, comparison.risk), getattr(row.numbers, name)
-        places.setdefault((*at, row.at_frontier and marked, row.method), []).append(row)
+        key = (*_place(comparison, row, name), row.at_frontier, row.method)
+        places.setdefault(key, []).extend(row.names)
     points = [
         {
             "at": at,
             "amount": amount,
             "side": FRONTIER if best else OTHER,
-            "label": here[0].name + (f" and {len(here) - 1} more" if len(here) > 1 else ""),
+            "label": here[0] + (f" and {len(here) - 1} more" if len(here) > 1 else ""),
             "method": method,
         }
         for (at, amount, best, method), here in places.items()
@@ -157,7 +163,7 @@ def _scatter(
     cells: list[list[Cell]] = [
         [row.name, *(_written(one, getattr(row.numbers, one)) for one in wanted)] for row in rows
     ]
-    note = "The line joins what nothing else beats. " if marked else ""
+    note = "In colour is what no other beats in everything that is drawn here. "
     return Picture(
         f"{risk.capitalize()} against {title.removesuffix(', in %')}",
         drawing.draw("scatter", points, across=risk, up=title, format=form, **_scales(points)),
@@ -168,21 +174,40 @@ def _scatter(
     )
 
 
-def _scales(points: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """Choose the scales: risks on a logarithmic one, with room on the right for names."""
-    risks = [float(str(point["at"])) for point in points]
-    low, high = min(risks) / 1.15, max(risks) * 1.15
+def _scales(points: Sequence[dict[str, Any]]) -> dict[str, object]:
+    """Choose the scales, risks on a logarithmic one, and let points be named where that hides nothing."""
+    low, high = (pick(point["at"] for point in points) for pick in (min, max))
+    least, most = (pick(point["amount"] for point in points) for pick in (min, max))
+    low, high, room = low / 1.15, high * 1.15, max(most - least, 1e-3) / 10
+    least, most = least - room, most + room
+    places = [
+        (WIDTH * log(p["at"] / low) / log(high / low), HEIGHT * (p["amount"] - least) / (most - least))
+        for p in points
+    ]
+    taken = [(x - SPOT, x + SPOT, y) for x, y in places]
+    for point, (x, y) in zip(points, places, strict=True):
+        long = LETTER * len(point["label"])
+        sides_of = (True, False) if x > WIDTH / 2 else (False, True)
+        for rise, left in product((LINE + 1, -LINE - 1, 0), sides_of):
+            start = x - SPOT - long if left else x + SPOT
+            name = start, start + long, y + rise
+            free = all(abs(name[2] - z) > LINE or end < name[0] or name[1] < first for first, end, z in taken)
+            if point["side"] == FRONTIER and 0 <= start <= WIDTH - long and free:
+                point |= {"named": True, "left": left, "rise": rise}
+                taken.append(name)
+                break
     sides = [side for side in (FRONTIER, OTHER) if any(point["side"] == side for point in points)]
     methods = list(dict.fromkeys(str(point["method"]) for point in points))
     return {
-        "domain": [low, high * (high / low) ** 0.4],
+        "domain": [low, high],
         "ticks": [tick for tick in TICKS if low <= tick <= high],
+        "amounts": [least, most],
         "sides": sides,
         "colours": ["var(--accent)" if side == FRONTIER else "var(--before)" for side in sides],
         "legend": {"symbolType": "circle"} if len(sides) > 1 else None,
         "methods": methods,
         "shapes": [SHAPES[place % len(SHAPES)] for place in range(len(methods))],
-        "shapelegend": {"symbolFillColor": "var(--quiet)"} if len(methods) > 1 else None,
+        "shapelegend": {"symbolFillColor": "var(--quiet)", "orient": "bottom"} if len(methods) > 1 else None,
     }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ppdm_sql.comparison.model import ComparedRow, Comparison
-from ppdm_sql.comparison.numbers import class_of, classifier_error, grouped_by, loss_in, measured_rows
+from ppdm_sql.comparison.numbers import classifier_error, detail_lost, grouped_by, measured_rows
 from ppdm_sql.comparison.settings import CompareOptions
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import resolve_all
@@ -59,15 +59,14 @@ def _row(
             engine.overlay(shape.owned_rows()),
             requirements=requirements,
             quasi_identifiers=_known(row, shape, requirements, options),
-            class_column=class_of(shape.columns),
             count=shape.count,
             person=shape.people,
         )
     found = ComparedRow(
-        release.name,
+        (release.name,),
         row.method,
         requirements=row.requirements,
-        numbers=replace(numbers, loss=loss_in(release.measures())),
+        numbers=replace(numbers, detail_lost=detail_lost(release.measures())),
     )
     if not options.evaluate:
         return found

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ppdm_sql.comparison.model import ComparedRow, Comparison, ReleaseNumbers
-from ppdm_sql.comparison.numbers import class_of, classifier_error, grouped_by, loss_in, measured_rows
+from ppdm_sql.comparison.numbers import classifier_error, detail_lost, grouped_by, measured_rows
 from ppdm_sql.comparison.settings import CompareOptions, TriedSetting, settings
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, free_name
@@ -136,7 +136,7 @@ class GridRun:
 
     def _row(self, setting: TriedSetting, run: RefinementRun | PpdmError) -> ComparedRow:
         asked = tuple(map(str, setting.request.require))
-        row = ComparedRow(setting.name, setting.method, setting.choices, asked)
+        row = ComparedRow((setting.name,), setting.method, setting.choices, asked)
         if isinstance(run, PpdmError):
             return replace(row, problem=run.problem)
         atoms = self._collapsed(run)
@@ -170,12 +170,11 @@ class GridRun:
             rows,
             requirements=draft.requirements,
             quasi_identifiers=grouped_by(draft.requirements),
-            class_column=class_of(draft.columns),
             count=draft.count,
             person=() if draft.person is None else (draft.person,),
         )
         left_out = records - (found.records or 0)
-        return replace(found, left_out=left_out, loss=loss_in(draft.measures))
+        return replace(found, left_out=left_out, detail_lost=detail_lost(draft.measures))
 
     def _error(self, draft: Draft, rows: Table) -> float:
         """Measure the error of a classifier on rows that are not published."""

@@ -91,7 +91,7 @@ COMPARE = (
         Form.text,
         "Publish the setting in which this is least, under the name --into.",
         "'loss'",
-        metavar="loss|risk|average-risk|entropy|error|left-out",
+        metavar="loss|risk|average-risk|error|left-out",
     ),
     replace(INTO, help="Name of the release that --keep-best publishes.", default=None),
     TYPES,
