@@ -183,6 +183,7 @@ class Database:
         into: str,
         count_column: str | None = None,
         keep: Sequence[str] = (),
+        allow_identifiers: Sequence[str] = (),
         identifiers: Mapping[str, str] | None = None,
         suppress_records: Number = 0,
         max_steps: int | None = None,
@@ -209,6 +210,8 @@ class Database:
                 the release is collapsed too.
             keep: Further columns to release as they are. A column of a requirement that is kept stays in
                 the clear and still groups. Columns that nobody names are not released.
+            allow_identifiers: Kept columns to release although they look like direct identifiers, or
+                nearly every record has a value of its own there; without it they are refused.
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
             suppress_records: The largest share of the records that may be left out, such as ``"1%"`` or 0.01:
                 those in classes that break a requirement. They are not in the release in any form.
@@ -252,6 +255,7 @@ class Database:
             into=into,
             count_column=count_column,
             keep=listed(keep),
+            allow_identifiers=listed(allow_identifiers),
             identifiers=by_name(identifiers, "identifiers"),
             suppress_records=suppress_records,
             max_steps=max_steps,
@@ -283,6 +287,7 @@ class Database:
         suppress: Sequence[str] = (),
         count_column: str | None = None,
         keep: Sequence[str] = (),
+        allow_identifiers: Sequence[str] = (),
         identifiers: Mapping[str, str] | None = None,
         interval_columns: bool = False,
         show_values: bool = False,
@@ -323,6 +328,7 @@ class Database:
             suppress: Columns to suppress although they have an order.
             count_column: Column that says how many records a row stands for; the release is collapsed too.
             keep: Further columns to release as they are. Columns that nobody names are not released.
+            allow_identifiers: As of :meth:`suppress`.
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
             interval_columns: Put columns ``A_lower`` and ``A_upper`` beside each column of intervals.
             show_values: List values that a taxonomy lacks in the error that says how many there are.
@@ -383,6 +389,7 @@ class Database:
             suppress=listed(suppress),
             count_column=count_column,
             keep=listed(keep),
+            allow_identifiers=listed(allow_identifiers),
             identifiers=by_name(identifiers, "identifiers"),
             interval_columns=interval_columns,
             show_values=show_values,
@@ -424,6 +431,7 @@ class Database:
         class_column: str | None = None,
         count_column: str | None = None,
         keep: Sequence[str] = (),
+        allow_identifiers: Sequence[str] = (),
         identifiers: Mapping[str, str] | None = None,
         person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
@@ -461,6 +469,7 @@ class Database:
             count_column: Where rows are collapsed, the column that says how many records each stands for;
                 the release is collapsed too.
             keep: Further columns to release as they are. Columns that nobody names are not released.
+            allow_identifiers: As of :meth:`suppress`.
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
             person: Columns that say whose record a row is. Then persons are identified, by the set of what
                 their rows show in ``by``, and all rows of a person change alike; a person must have one
@@ -510,6 +519,7 @@ class Database:
             class_column=class_column,
             count_column=count_column,
             keep=listed(keep),
+            allow_identifiers=listed(allow_identifiers),
             identifiers=by_name(identifiers, "identifiers"),
             person=listed(person),
             to=to,
@@ -527,6 +537,7 @@ class Database:
         ranges: Mapping[str, tuple[object, object]] | None = None,
         class_column: str | None = None,
         keep: Sequence[str] = (),
+        allow_identifiers: Sequence[str] = (),
         identifiers: Mapping[str, str] | None = None,
         record: str | None = None,
         key_file: str | os.PathLike[str] | None = None,
@@ -556,6 +567,7 @@ class Database:
                 which are released with the noise.
             class_column: The column that a miner is to predict, released as it is.
             keep: Further columns to release as they are. Columns that nobody names are not released.
+            allow_identifiers: As of :meth:`suppress`.
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
             record: A column with another value in each record, by which a record always gets the same noise;
                 by default the row of the table.
@@ -601,6 +613,7 @@ class Database:
             ranges=by_name(ranges, "ranges"),
             class_column=class_column,
             keep=listed(keep),
+            allow_identifiers=listed(allow_identifiers),
             identifiers=by_name(identifiers, "identifiers"),
             record=record,
             key_file=key_file,
@@ -769,6 +782,7 @@ class Database:
         suppress: Sequence[str] = (),
         count_column: str | None = None,
         keep: Sequence[str] = (),
+        allow_identifiers: Sequence[str] = (),
         identifiers: Mapping[str, str] | None = None,
         max_steps: int | None = None,
         symbol: str = "*",
@@ -810,6 +824,7 @@ class Database:
             suppress: Columns to suppress although they have an order.
             count_column: Where rows are collapsed, the column that says how many records each stands for.
             keep: Further columns to release as they are.
+            allow_identifiers: As of :meth:`suppress`.
             identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
             max_steps: Stop each after this many steps, at least 0.
             symbol: What a suppressed value becomes.
@@ -867,6 +882,7 @@ class Database:
             suppress=listed(suppress),
             count_column=count_column,
             keep=listed(keep),
+            allow_identifiers=listed(allow_identifiers),
             identifiers=by_name(identifiers, "identifiers"),
             max_steps=max_steps,
             symbol=symbol,

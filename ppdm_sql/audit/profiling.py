@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -135,10 +135,23 @@ def profile(engine: Engine, table: Table, count: str | None = None) -> Profile:
         return _Profiling(engine, table, count).profile()
 
 
-class _Profiling:
-    """One first look: the rows to read, and what to read of each column."""
+def column_profiles(
+    engine: Engine, table: Table, names: Collection[str], count: str | None = None
+) -> tuple[int, list[ColumnProfile]]:
+    """Look at some columns as :func:`profile` does; give the number of records too.
 
-    def __init__(self, engine: Engine, table: Table, count: str | None) -> None:
+    Cost: one GROUP BY of each of them; what is no table is copied first, as far as they go.
+    """
+    with engine.workspace():
+        return _Profiling(engine, table, count, names).looked()
+
+
+class _Profiling:
+    """One first look: the rows to read, and what to read of each column, or of some."""
+
+    def __init__(
+        self, engine: Engine, table: Table, count: str | None, names: Collection[str] | None = None
+    ) -> None:
         self._engine, self._table = engine, table
         self._source, self._rows = table, source_of(engine, table)
         unreadable = self._rows.unreadable()
@@ -146,7 +159,8 @@ class _Profiling:
         self._count = count_column(count, everything, table=table.name)
         if self._count is not None:
             check_counts(engine, table, self._count)
-        self._columns = [item for item in everything if item.name != self._count]
+        wanted = [item for item in everything if names is None or item.name in names]
+        self._columns = [item for item in wanted if item.name != self._count]
         self._values = exact_values(engine, table, self._columns)
         if not is_stand_in(engine, table) and not self._is_stored():
             self._copy()
@@ -172,12 +186,15 @@ class _Profiling:
 
     def profile(self) -> Profile:
         """Look at the columns, then at the pairs of those that matter."""
-        found = [self._column(item) for item in self._columns]
-        records = max((records for records, _ in found), default=0)
+        records, columns = self.looked()
         if not records:
             raise no_records(self._table.name)
-        columns = tuple(item for _, item in found)
-        return Profile(records, columns, tuple(self._pairs(_paired(columns), records)))
+        return Profile(records, tuple(columns), tuple(self._pairs(_paired(columns), records)))
+
+    def looked(self) -> tuple[int, list[ColumnProfile]]:
+        """Look at the columns; give the number of records too."""
+        found = [self._column(item) for item in self._columns]
+        return max((records for records, _ in found), default=0), [item for _, item in found]
 
     def _column(self, item: Column) -> tuple[int, ColumnProfile]:
         """Look at one column; give the number of records too."""

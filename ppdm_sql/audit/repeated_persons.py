@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, column, person_option
+from ppdm_sql.engine.names import Table, column, names_option
 from ppdm_sql.engine.source import source_of
 from ppdm_sql.engine.types import Kind, kind_of
 
@@ -89,7 +89,7 @@ def repeated_persons(
     values, rows = few[name]
     return [
         f"{name} has about {_rounded(values)} values in {rows:,} rows, and {otherwise}. If it says whose "
-        f"record a row is, give {person_option(name)}{beside}."
+        f"record a row is, give {names_option('--person', [name])}{beside}."
     ]
 
 

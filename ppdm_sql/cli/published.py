@@ -155,7 +155,9 @@ def print_release(
     short = short_names(row.requirements) if form is Format.table else {}
     numbered = list(enumerate(row.requirements, start=1)) if short else []
     listed = [("requirements", ("number", "requirement"), numbered)] if short else []
-    print_tables([*listed, measures_table(measures, short)], form)
+    told = [("notices", ("notice",), [(text,) for text in row.notices])] if row.notices else []
+    as_data = told if form in (Format.json, Format.jsonl) else []  # stderr has them for whoever reads
+    print_tables([*listed, measures_table(measures, short), *as_data], form)
     _announce(row, database, steps, quiet=quiet)
     if export is not None:
         export()

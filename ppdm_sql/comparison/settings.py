@@ -20,7 +20,7 @@ GRID = ("k", "method", "suppress_records")
 """The options that may have several values, the outermost first."""
 OF_ALL = (
     *("class_column", "count_column", "identifiers", "max_steps", "symbol", "allow_absent", "person"),
-    *("score", "detail", "limits", "weights"),
+    *("score", "detail", "limits", "weights", "allow_identifiers"),
 )
 """The options that are passed on to every run as they are."""
 OF_GENERALIZATION = (
@@ -45,6 +45,7 @@ class CompareOptions:
     suppress: Sequence[str] = ()
     count_column: str | None = None
     keep: Sequence[str] = ()
+    allow_identifiers: Sequence[str] = ()
     identifiers: Mapping[str, str] = field(default_factory=dict)
     max_steps: int | None = None
     symbol: str = "*"

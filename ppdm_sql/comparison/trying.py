@@ -124,6 +124,7 @@ class GridRun:
         interrupted = False
         try:
             with self._engine.workspace(), self._engine.snapshot():
+                next(run for run in self._made if not isinstance(run, PpdmError)).check_kept()
                 pairs = zip(self._settings, self._made, strict=True)
                 for number, (setting, run) in enumerate(pairs, start=1):
                     self._progress.of(f"setting {number} of {len(self._made)}, {setting.name}")

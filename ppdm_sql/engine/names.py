@@ -44,15 +44,15 @@ def option_for(option: str, name: str, value: str) -> str:
     return f"{option} {shlex.quote(f'{name if plain else quoted(name)}={value}')}"
 
 
-def person_option(name: str) -> str:
-    r"""Write the option that says whose a record is, so that a shell gives it on as it stands.
+def names_option(option: str, names: Iterable[str]) -> str:
+    r"""Write an option that takes names of columns, so that a shell gives it on as it stands.
 
     Example:
-        >>> person_option("patient"), person_option("Patient ID")
-        ('--person patient', '--person \'"Patient ID"\'')
+        >>> names_option("--person", ["patient"]), names_option("--keep", ["Patient ID", "zip"])
+        ('--person patient', '--keep \'"Patient ID",zip\'')
     """
-    plain = re.fullmatch(r"[^\W\d]\w*", name) is not None
-    return f"--person {name if plain else shlex.quote(quoted(name))}"
+    written = (name if re.fullmatch(r"[^\W\d]\w*", name) else quoted(name) for name in names)
+    return f"{option} {shlex.quote(','.join(written))}"
 
 
 def column(name: str, table: str | None = None) -> exp.Column:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from ppdm_sql.options.option import REQUIRED, Form, Option
 from ppdm_sql.options.shared import (
     ALLOW_ABSENT,
+    ALLOW_IDENTIFIERS,
     BOTTOMS,
     BOUNDARY,
     CONDITION,
@@ -76,7 +77,7 @@ COMPARE = (
     OPTIONAL_CLASS,
     *(TAXONOMIES, GROWN_RANGES),
     replace(CONDITION, help="Further columns that tell of the class: for hce-tdr conditions, else kept."),
-    *(SUPPRESS, COUNT, KEEP, IDENTIFIERS, MAX_STEPS, SYMBOL, ALLOW_ABSENT),
+    *(SUPPRESS, COUNT, KEEP, ALLOW_IDENTIFIERS, IDENTIFIERS, MAX_STEPS, SYMBOL, ALLOW_ABSENT),
     Option("evaluate", Form.flag, "Also measure a classifier's error (scikit-learn).", "true", default=False),
     Option(
         "page",

@@ -9,6 +9,7 @@ from ppdm_sql.options.comparison import COMPARE
 from ppdm_sql.options.option import REQUIRED, Form, Option
 from ppdm_sql.options.shared import (
     ALLOW_ABSENT,
+    ALLOW_IDENTIFIERS,
     BOTTOMS,
     BOUNDARY,
     BY,
@@ -97,7 +98,7 @@ _AUDIT = (
     *(ALLOW_ABSENT, PERSON, TYPES),
 )
 _SUPPRESS = (
-    *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, COUNT, KEEP, IDENTIFIERS),
+    *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, COUNT, KEEP, ALLOW_IDENTIFIERS, IDENTIFIERS),
     replace(MAX_STEPS, help="Stop after this many disclosures."),
     *(SUPPRESS_RECORDS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES, SCORE, DETAIL, LIMITS, WEIGHTS, TO),
 )
@@ -108,7 +109,7 @@ _GENERALIZE = (
     BOUNDARY,
     CONDITION,
     SUPPRESS,
-    *(COUNT, KEEP, IDENTIFIERS),
+    *(COUNT, KEEP, ALLOW_IDENTIFIERS, IDENTIFIERS),
     Option(
         "interval_columns",
         Form.flag,
@@ -185,7 +186,7 @@ _SWAP = (
     ),
     SEED,
     replace(CLASS, help="What ppdm evaluate predicts, if not the first one.", default=None),
-    *(COUNT, KEEP, IDENTIFIERS),
+    *(COUNT, KEEP, ALLOW_IDENTIFIERS, IDENTIFIERS),
     replace(PERSON, help="Column that says whose record a row is: all rows of a person change alike."),
     *(TYPES, TO),
 )
@@ -199,7 +200,7 @@ _RANDOMIZE = (
     ),
     replace(RANGES, help="The range of all possible values of a column."),
     replace(CLASS, help="What the recipient wants to predict; released unchanged.", default=None),
-    *(KEEP, IDENTIFIERS),
+    *(KEEP, ALLOW_IDENTIFIERS, IDENTIFIERS),
     Option(
         "record", Form.text, "Column that identifies records, instead of row numbers.", "'id'", metavar="ID"
     ),

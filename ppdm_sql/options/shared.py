@@ -80,6 +80,15 @@ PERSON = Option(
 KEEP = Option(
     "keep", Form.names, "Further columns to release unchanged.", "['Child']", metavar="A,B", default=()
 )
+ALLOW_IDENTIFIERS = Option(
+    "allow_identifiers",
+    Form.names,
+    "Kept columns to release although they look like identifiers.",
+    "['visit_time']",
+    sql="allow_identifier",
+    metavar="A,B",
+    default=(),
+)
 IDENTIFIERS = Option(
     "identifiers",
     Form.identifiers,

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ppdm_sql.audit.column_kinds import Look, ValueShape, looks_like
+from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import MOMENTS, kind_of
 from ppdm_sql.evaluation.error_rates import Evaluation
 from ppdm_sql.release import Measured, ReleasedColumn
@@ -22,6 +23,8 @@ from ppdm_sql.report.words import NONE, Cell, Number, beside, count, listed, mea
 MOST_COLUMNS = 24
 """Columns whose values are drawn at most."""
 HISTOGRAM_BARS = 40
+MOST_HIT = 10
+"""Values and labels that are shown at most of those that lose most records."""
 DAY, YEAR = 86_400_000.0, 31_556_952_000.0
 """In milliseconds; the year is the mean one."""
 CHANGED = ("suppressed", "generalized", "swapped")
@@ -271,6 +274,38 @@ def _drawn(place: float, dates: bool) -> float | str:
     if not dates:
         return place
     return datetime.fromtimestamp(place / 1000, UTC).replace(tzinfo=None).isoformat()
+
+
+# -- what is left out -------------------------------------------------------------------------
+
+
+def left_out(subject: Subject) -> Block:
+    """Show which values and labels lose most of their records where some are left out; the owner's."""
+    source, release = subject.before, subject.after
+    named = [item.name for item in subject.columns("suppressed", "generalized", *KEPT)]
+    if source is None or not subject.left_out or not named:
+        return Block()
+    missing = subject.left_out / (subject.left_out + release.counts(named[0]).records)
+    found = []
+    for name in named:
+        text = bind(
+            "report/left_out_values",
+            tables={"source_side": source.rows, "release_side": release.rows},
+            columns={"value": [f"c{source.codes[name]}"], "shown": [f"c{release.codes[name]}"]},
+            values={"share": missing, "most": MOST_HIT},
+        )
+        params = {"release": subject.name, "attribute": name}
+        hit = subject.engine.query(text, params, step="left_out_values")
+        found += [(lost - before * missing, name, label, before, lost) for label, before, lost in hit]
+    found.sort(key=lambda one: -one[0])
+    rows: list[list[Cell]] = [
+        [name, Number(_label(label)), count(before), count(lost), share(lost / before)]
+        for _, name, label, before, lost in found[:MOST_HIT]
+    ]
+    said = f"{share(missing)} of the source's records are left out; of these values and labels more are."
+    heading = ["column", "value or label", "records of the source", "left out", "share"]
+    tables = [Numbers(heading, rows)]
+    return Block("Whom the records left out are", [said], tables=tables) if rows else Block()
 
 
 # -- what the columns tell of the class -----------------------------------------------------

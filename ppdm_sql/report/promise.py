@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
+from ppdm_sql.audit.before_publishing import ReleasedRows
 from ppdm_sql.audit.model import ClassSizes, Finding
 from ppdm_sql.privacy import Requirement, requirement_of
 from ppdm_sql.privacy.requirement import Counts
@@ -161,8 +162,19 @@ def risk(subject: Subject, riskiest: Block) -> Chapter:
     return Chapter(
         "risk",
         "Who could be found",
-        [Block(sentences=[words] if pictures else (), pictures=pictures), riskiest],
+        [Block(sentences=[*([words] if pictures else []), *_alone(subject)], pictures=pictures), riskiest],
     )
+
+
+def _alone(subject: Subject) -> list[str]:
+    """Say who is alone by what is released as it is beside the labels; it takes nothing but the release."""
+    shape, treatments = subject.shape, {item.name: item.treatment for item in subject.columns()}
+    if not subject.requirements:  # who swaps or adds noise takes others to know what is released as it is
+        return []
+    person = next(iter(shape.people), None)
+    of = subject.engine, shape.owned_rows(), treatments
+    found = ReleasedRows(*of, count=shape.count, person=person).singled_out()
+    return [] if found is None else [str(found)]
 
 
 def _finds(subject: Subject) -> str:

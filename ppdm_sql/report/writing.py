@@ -14,7 +14,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable
 from ppdm_sql.evaluation import EvaluateOptions, Evaluation, evaluate
-from ppdm_sql.evaluation.evaluating import BE, MAJORITY, SE, errors_of
+from ppdm_sql.evaluation.evaluating import BE, MAJORITY, RE, SE, errors_of
 from ppdm_sql.methods.top_down.information_loss import DETAIL
 from ppdm_sql.privacy import parse_all
 from ppdm_sql.progress import Progress, SilentProgress
@@ -141,7 +141,7 @@ def _errors(
     if not any(item.treatment == "class" for item in shape.columns):
         return {}
     try:
-        return errors_of(engine, row, shape, QUICK, (BE, SE, MAJORITY), SilentProgress())
+        return errors_of(engine, row, shape, QUICK, (BE, SE, RE, MAJORITY), SilentProgress())
     except PpdmError:
         return {}
 
@@ -290,6 +290,11 @@ def _worth(
             f"A decision tree that learns from the release is wrong about {label.name} in {now} of the "
             f"records it has not seen; from the original in {was}, and without any column in {blind}."
         )
+        if RE in errors and round(errors[RE], 1) < round(errors[SE], 1):
+            without = Number(f"{errors[RE]:.1f} %")
+            said.append(
+                f"Without its masked columns it would be wrong in {without}: they do more harm than good."
+            )
     return " ".join(said)
 
 
@@ -322,6 +327,7 @@ def _owners_page(
     subject, source, said = _with_source(subject, row)
     measures = release.measures()
     costs = [
+        cost.left_out(subject),
         cost.values(subject),
         cost.information(subject, measures),
         cost.classifier(evaluation),

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from sqlglot import exp
 
+from ppdm_sql.audit.before_publishing import ReleasedRows, refuse_identifiers
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_columns
-from ppdm_sql.engine.names import Table, aliased, column
+from ppdm_sql.engine.names import Table, aliased, column, resolve_all
 from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.types import without_enum
+from ppdm_sql.errors import ColumnRoleError
 from ppdm_sql.methods.base.collapse import Atoms, Kept
 from ppdm_sql.methods.base.pseudonyms import pseudonym
 from ppdm_sql.methods.base.released_rows import Output
@@ -23,6 +25,7 @@ from ppdm_sql.methods.base.request import Request
 from ppdm_sql.methods.base.roles import Roles
 from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.release import Draft, Release, check_free, check_writable, publish
+from ppdm_sql.release.draft import MeasureRow
 
 if TYPE_CHECKING:
     from ppdm_sql.release.placing import Placing
@@ -61,6 +64,7 @@ class Run(ABC, Generic[Transformed]):
         self.table: Table = engine.find(source)
         self.columns = self.described()
         self.roles = self.assign_roles()
+        self._kept_by_name = self._named_as_kept()
         check_free(engine, request.into, writes=False)
 
     def described(self) -> dict[str, Column]:
@@ -133,9 +137,10 @@ class Run(ABC, Generic[Transformed]):
             with self.engine.workspace(), self._placing() as placed, self.reading():
                 self.placed = placed
                 self._notice_persons()
+                self.check_kept()
                 transformed = self.transform()
                 progress.start(f"publishing {self.request.into}")
-                return publish(self.engine, self.draft(transformed), progress.notices, placed)
+                return publish(self.engine, self._told(self.draft(transformed)), progress.notices, placed)
         finally:
             progress.stop()
 
@@ -160,6 +165,62 @@ class Run(ABC, Generic[Transformed]):
             self.engine, self.table, columns, identifiers, otherwise=self.counts_rows
         ):
             self.progress.notice(text)
+
+    def _named_as_kept(self) -> tuple[str, ...]:
+        """Give the columns that the user asked to keep, and refuse others to be allowed as identifiers."""
+        names, request = list(self.columns), self.request
+        kept = resolve_all(request.keep, names, table=self.source)
+        self._allowed = resolve_all(request.allow_identifiers, names, table=self.source)
+        for name in self._allowed:
+            if name not in kept:
+                raise ColumnRoleError(
+                    f"Column {name!r} is named by --allow-identifier, but is not to be kept.",
+                    "Name it in --keep, too, or leave the option out.",
+                )
+        return tuple(name for name in kept if name in self.roles.kept)
+
+    def check_kept(self) -> None:
+        """Refuse kept columns that say who a person is.
+
+        Raises:
+            ColumnRoleError: A kept column looks like an identifier, and is not allowed to.
+        """
+        if self._kept_by_name:
+            of, count = (self.engine, self.table), self.request.count_column
+            refuse_identifiers(*of, self._kept_by_name, self._allowed, count)
+
+    @property
+    def known(self) -> Sequence[str]:
+        """Columns released as they are that the method takes to be known to others."""
+        return ()
+
+    def _told(self, draft: Draft) -> Draft:
+        """Let the rows be looked at as a steward would, once the audit has accepted them."""
+
+        def accept(rows: exp.Select) -> Sequence[MeasureRow]:
+            measures = () if draft.accept is None else draft.accept(rows)
+            with self.engine.workspace():
+                self._notice_rows(draft, rows)
+            return measures
+
+        allowed = {"allow_identifiers": list(self._allowed)} if self._allowed else {}
+        return replace(draft, accept=accept, parameters={**draft.parameters, **allowed})
+
+    def _notice_rows(self, draft: Draft, rows: exp.Select) -> None:
+        """Tell what shows nothing, and who is alone by what is released as it is."""
+        treatments = {item.name: item.treatment for item in draft.columns}
+        of, count = (self.engine, rows, treatments), draft.count
+        found = ReleasedRows(*of, known=self.known, count=count, person=draft.person)
+        if (nothing := found.showing_nothing()) is not None:
+            self.progress.notice(
+                f"{nothing} Ask for less, name fewer columns in a requirement, give a taxonomy, or let "
+                "records be left out with --suppress-records 1%."
+            )
+        if (alone := found.singled_out()) is not None:
+            self.progress.notice(
+                f"{alone} Where others may know such values, name the columns in a requirement, "
+                "bin them in a view, or leave them out."
+            )
 
     # -- the columns of the release -------------------------------------------------------------
 

@@ -127,6 +127,11 @@ class SwapRun(Run[Swaps]):
         self.labels: dict[str, tuple[str, ...]] = {}
         return roles
 
+    @property
+    def known(self) -> Sequence[str]:
+        """Those by which records are singled out."""
+        return self.roles.by
+
     def _resolved(self, request: SwapRequest) -> SwapRequest:
         """Spell the columns that options are given for as the source does; they must be confidential."""
         changed: dict[str, object] = {}

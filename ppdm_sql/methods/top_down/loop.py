@@ -602,7 +602,7 @@ class Refinement:
         first, wins = len(way), np.array([disclosure.score for disclosure in way])
         for ((attribute, candidate), _), after in zip(rivals, beside, strict=True):
             cut = self.state.cuts[attribute]
-            gain = self._wishes.weigh(attribute, cut.gains[cut.candidates == candidate].repeat(len(way)))
+            gain = self._wishes.weigh(attribute, cut.gains[cut.candidates == candidate])
             scores = self.loss.score(gain, self.loss.of(attribute, numbers, after))[:-1]
             better = (scores >= wins[1:] * (1 - TIED)) | ~self._constraints.valid(after[:-1])
             first = min(first, 1 + _first(better))

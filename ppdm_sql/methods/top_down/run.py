@@ -19,6 +19,7 @@ from types import FrameType
 import numpy as np
 from sqlglot import exp
 
+from ppdm_sql.audit.before_publishing import left_out_of, too_small
 from ppdm_sql.audit.labels import MaskedColumn
 from ppdm_sql.audit.left_out import LeftOut
 from ppdm_sql.audit.masking import MaskingPromise, PersonCode, accept_masked
@@ -64,7 +65,7 @@ from ppdm_sql.methods.top_down.request import (
 )
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, LITERAL, Rounding, Worth, entropy, nine_digits
 from ppdm_sql.methods.top_down.weighing import ShownDetail
-from ppdm_sql.privacy import Requirement, parse_all, redundancies, resolve
+from ppdm_sql.privacy import KAnonymity, Requirement, parse_all, redundancies, resolve
 from ppdm_sql.privacy.level import labelled, over_labels, sources, with_labels
 from ppdm_sql.privacy.resolving import refuse_populations
 from ppdm_sql.progress import Progress
@@ -212,6 +213,7 @@ class RefinementRun(Run[State]):
         progress.start(f"collapsing {self.source}")
         self.prepare(self.read())
         self._notice_class()
+        self._notice_too_small()
         progress.start("refining")
         with stop_on_interrupt(progress.listener) as interrupt:
             return self.descend(lambda: interrupt.requested)
@@ -226,6 +228,18 @@ class RefinementRun(Run[State]):
                 f"The class {of.column.name!r} is {type_title(of.column.type)} and has {of.size:,} values, "
                 "each a class of its own to the gains: bin it in a view, or leave --class out."
             )
+
+    def _notice_too_small(self) -> None:
+        """Tell of a table with fewer classes than there are combinations of two labels a column."""
+        of = "records" if self.atoms.persons is None else "persons"
+        for asked in self.requirements:
+            masked = sum(name in self.roles.masking for name in asked.attributes)
+            if not isinstance(asked, KAnonymity) or asked.k == 1:
+                continue
+            if (said := too_small(self.atoms.counted, of, asked.k, masked)) is not None:
+                self.progress.notice(
+                    f"{said} Little can be shown: ask for a smaller k, or name fewer columns."
+                )
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -457,6 +471,11 @@ class RefinementRun(Run[State]):
             person=None if person is None else PersonCode(person, roles.person),
         )
         accept_masked(self.engine, self.rows, rows, promise)
+        if missing := whole.atoms.records - outcome.atoms.records:
+            self.progress.notice(
+                f"{left_out_of(missing, whole.atoms.records)} The owner's page of `ppdm report` shows "
+                "which values they hit most."
+            )
         if person is None or not roles.pseudonyms:
             return ()
         with self.engine.workspace():

@@ -121,6 +121,7 @@ NOISE: dict[str, Any] = {
     "record": "id",
     "seed": 7,
     "keep": ["id"],
+    "allow_identifiers": ["id"],
 }
 
 

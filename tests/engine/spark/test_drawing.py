@@ -229,6 +229,7 @@ def test_pseudonyms_are_worked_out_where_the_records_are(
     """Neither they, nor identifiers, nor a kept column that is another in each record come to the ledger."""
     noise, ranges = {"pay": "gaussian 5000"}, {"pay": (0, 90_000)}
     asked: dict[str, Any] = {"noise": noise, "ranges": ranges, "record": "code", "seed": 1, "keep": ["id"]}
+    asked["allow_identifiers"] = ["id"]
     identifiers = dict.fromkeys(("code", "seen", "job", ODD, "void"), "pseudonym")
     made = ledger.randomize(folder, into="r", identifiers=identifiers, to=str(tmp_path / "noisy"), **asked)
     assert max(handed) < 200 and not stored(ledger)
@@ -274,7 +275,7 @@ def test_pseudonyms_that_are_not_what_was_promised_are_refused(
     monkeypatch.setattr(FolderOfRows, "write_drawn", other_rows)
     asked: dict[str, Any] = {"noise": {"pay": "gaussian 5000"}, "ranges": {"pay": (0, 90_000)}, "seed": 1}
     who = "job" if "job" in words else "code"
-    asked |= {"record": "id", "keep": ["id"], "identifiers": {who: "pseudonym"}}
+    asked |= {"record": "id", "keep": ["id"], "allow_identifiers": ["id"], "identifiers": {who: "pseudonym"}}
     with pytest.raises(GuaranteeNotMet, match=words):
         ledger.randomize(folder, into="r", to=str(tmp_path / "noisy"), **asked)
     assert not (tmp_path / "noisy").exists() and not list(tmp_path.glob(".ppdm*"))
