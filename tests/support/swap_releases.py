@@ -42,6 +42,7 @@ class Heard:
 def swap(connection: duckdb.DuckDBPyConnection, table: str = "t", **options: Any) -> ppdm_sql.Release:
     """Swap ``ill`` by ``age`` and ``sex`` unless told otherwise."""
     chosen = {"confidential": "ill", "by": ["age", "sex"], "proportion": 0.5, "into": "safe"} | options
+    chosen.setdefault("allow_identifiers", chosen.get("keep", ()))
     return ppdm_sql.open(connection).swap(table, **chosen)
 
 

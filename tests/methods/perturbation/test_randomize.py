@@ -58,7 +58,7 @@ def randomize(
     con: duckdb.DuckDBPyConnection, noise: Any, table: str = "t", **options: Any
 ) -> ppdm_sql.Release:
     """Publish ``safe``, from a fixed seed unless told otherwise."""
-    chosen = {"into": "safe"} | options
+    chosen = {"into": "safe", "allow_identifiers": options.get("keep", ())} | options
     if "key_file" not in chosen:
         chosen.setdefault("seed", 1)
     return ppdm_sql.open(con).randomize(table, noise=noise, **chosen)
@@ -82,22 +82,13 @@ def noise_in(con: duckdb.DuckDBPyConnection, name: str, release: str = "safe") -
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_gaussian_noise_is_normal(con: duckdb.DuckDBPyConnection, seed: int) -> None:
-    randomize(
-        con,
-        ["salary=gaussian 2500"],
-        ranges={"salary": (0, 150001)},
-        keep=["id"],
-        allow_identifiers=["id"],
-        seed=seed,
-    )
+    randomize(con, ["salary=gaussian 2500"], ranges={"salary": (0, 150001)}, keep=["id"], seed=seed)
     assert stats.kstest(noise_in(con, "salary"), "norm", args=(0, 2500)).pvalue > 0.01
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_uniform_noise_is_uniform(con: duckdb.DuckDBPyConnection, seed: int) -> None:
-    randomize(
-        con, ["unit=uniform 0.5"], ranges={"unit": (0, 1)}, keep=["id"], allow_identifiers=["id"], seed=seed
-    )
+    randomize(con, ["unit=uniform 0.5"], ranges={"unit": (0, 1)}, keep=["id"], seed=seed)
     found = noise_in(con, "unit")
     assert abs(found).max() <= 0.5 + 2**-21
     assert stats.kstest(found, "uniform", args=(-0.5, 1)).pvalue > 0.01
@@ -105,15 +96,13 @@ def test_uniform_noise_is_uniform(con: duckdb.DuckDBPyConnection, seed: int) -> 
 
 @pytest.mark.parametrize("kind", ["gaussian", "uniform"])
 def test_a_level_holds_with_its_confidence(con: duckdb.DuckDBPyConnection, kind: str) -> None:
-    randomize(
-        con, [f"salary={kind} 50%"], ranges={"salary": (0, 200_000)}, keep=["id"], allow_identifiers=["id"]
-    )
+    randomize(con, [f"salary={kind} 50%"], ranges={"salary": (0, 200_000)}, keep=["id"])
     inside = np.abs(noise_in(con, "salary")) <= 50_000
     assert inside.mean() == pytest.approx(0.95, abs=6 * math.sqrt(0.95 * 0.05 / PEOPLE))
 
 
 def test_categories_are_retained_as_often_as_asked(con: duckdb.DuckDBPyConnection) -> None:
-    randomize(con, ["job=retain 0.4"], keep=["id"], allow_identifiers=["id"])
+    randomize(con, ["job=retain 0.4"], keep=["id"])
     changed = [y for x, y in pairs(con, "job") if x == "clerk"]
     found = Counter(changed)
     assert found["clerk"] / len(changed) == pytest.approx(0.6, abs=0.06)
@@ -123,14 +112,14 @@ def test_categories_are_retained_as_often_as_asked(con: duckdb.DuckDBPyConnectio
 
 def test_noise_of_one_column_says_nothing_of_another(con: duckdb.DuckDBPyConnection) -> None:
     noise = ["salary=gaussian 2500", "age=gaussian 25", "unit=gaussian 25"]
-    randomize(con, noise, keep=["id"], allow_identifiers=["id"])
+    randomize(con, noise, keep=["id"])
     found = np.corrcoef([noise_in(con, name) for name in ("salary", "age", "unit")])
     assert np.abs(found - np.eye(3)).max() < 6 / math.sqrt(PEOPLE)
 
 
 @pytest.mark.parametrize("cells", ["cells 5", "cells 5 equal-frequency", "cells 0,20,17.5e1"])
 def test_cells_hold_the_originals(con: duckdb.DuckDBPyConnection, cells: str) -> None:
-    release = randomize(con, {"age": cells}, keep=["id"], allow_identifiers=["id"])
+    release = randomize(con, {"age": cells}, keep=["id"])
     noise = noise_of(ppdm_sql.open(con).engine, "safe")["age"]
     assert isinstance(noise, Cells)
     for age, label in pairs(con, "age"):
@@ -150,9 +139,7 @@ def test_cells_of_equal_frequency_are_about_equally_frequent(con: duckdb.DuckDBP
 def test_rounded_noise_keeps_whole_numbers_whole_and_decimals_as_they_are(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
-    randomize(
-        con, ["age=gaussian 25 rounded", "share=uniform 5 rounded"], keep=["id"], allow_identifiers=["id"]
-    )
+    randomize(con, ["age=gaussian 25 rounded", "share=uniform 5 rounded"], keep=["id"])
     types = dict(row[:2] for row in con.execute("DESCRIBE safe").fetchall())
     assert types["age"] == "BIGINT"
     shares = [y for _, y in pairs(con, "share")]
@@ -161,7 +148,7 @@ def test_rounded_noise_keeps_whole_numbers_whole_and_decimals_as_they_are(
 
 
 def test_whole_numbers_get_fractions_unless_they_are_to_stay_whole(con: duckdb.DuckDBPyConnection) -> None:
-    randomize(con, ["age=gaussian 25"], keep=["id"], allow_identifiers=["id"])
+    randomize(con, ["age=gaussian 25"], keep=["id"])
     assert all(y != int(y) for _, y in pairs(con, "age"))
 
 
@@ -175,7 +162,7 @@ def test_correlated_noise_of_their_own_strength_is_correlated_as_the_columns_are
     con: duckdb.DuckDBPyConnection,
 ) -> None:
     con.execute("ALTER TABLE t ADD twin DOUBLE; UPDATE t SET twin = 3 * salary + 4000 * age")
-    options: dict[str, Any] = {"keep": ["id"], "allow_identifiers": ["id"], "correlated": True}
+    options: dict[str, Any] = {"keep": ["id"], "correlated": True}
     query = "SELECT stddev(salary), stddev(twin), corr(salary, twin) FROM t"
     ((salary, twin, wanted),) = con.execute(query).fetchall()
     randomize(con, [f"salary=gaussian {salary}", "age=cells 5", f"twin=gaussian {twin}"], **options)
@@ -192,7 +179,7 @@ SHUFFLED = "CREATE TABLE other AS FROM t ORDER BY hash(id)"
 
 
 def released(con: duckdb.DuckDBPyConnection, table: str, into: str, **options: Any) -> set[Any]:
-    randomize(con, NOISE, table, ranges=RANGES, keep=["id"], allow_identifiers=["id"], into=into, **options)
+    randomize(con, NOISE, table, ranges=RANGES, keep=["id"], into=into, **options)
     return set(con.execute(f"FROM {quoted(into)}").fetchall())
 
 
@@ -240,8 +227,8 @@ def test_another_key_scale_or_record_gives_unrelated_noise(
     con: duckdb.DuckDBPyConnection, other: dict[str, Any]
 ) -> None:
     first = {"noise": ["salary=gaussian 1000"], "seed": 1, "record": "id"}
-    randomize(con, **first, keep=["id"], allow_identifiers=["id"], into="one")
-    randomize(con, **(first | other), keep=["id"], allow_identifiers=["id"], into="two")
+    randomize(con, **first, keep=["id"], into="one")
+    randomize(con, **(first | other), keep=["id"], into="two")
     found = np.corrcoef(noise_in(con, "salary", "one"), noise_in(con, "salary", "two"))[0, 1]
     assert abs(found) < 6 / math.sqrt(PEOPLE)
 
@@ -265,7 +252,7 @@ def test_only_named_columns_are_released_in_the_order_of_the_source(con: duckdb.
 
 
 def test_class_and_kept_columns_stay_with_their_record(con: duckdb.DuckDBPyConnection) -> None:
-    randomize(con, NOISE, class_column="class", keep=["id", "ill"], allow_identifiers=["id"])
+    randomize(con, NOISE, class_column="class", keep=["id", "ill"])
     columns = "id, ill, class"
     assert con.execute(f"SELECT {columns} FROM safe EXCEPT ALL SELECT {columns} FROM t").fetchall() == []
 
@@ -281,7 +268,7 @@ def test_null_stays_null_and_this_is_said(con: duckdb.DuckDBPyConnection) -> Non
     heard = Heard()
     con.execute("UPDATE t SET job = NULL WHERE id < 7")
     noise = ["gap=gaussian 50%", "job=retain 0.5"]
-    assert randomize(con, noise, keep=["id"], allow_identifiers=["id"], progress=heard).verify().holds
+    assert randomize(con, noise, keep=["id"], progress=heard).verify().holds
     for name in ("gap", "job"):
         assert all((x is None) == (y is None) for x, y in pairs(con, name))
     assert any(
@@ -305,7 +292,7 @@ def test_an_enum_is_released_as_text(con: duckdb.DuckDBPyConnection) -> None:
 @pytest.mark.parametrize("name", ["ill", "class", "share"])
 def test_categories_keep_their_type(con: duckdb.DuckDBPyConnection, name: str) -> None:
     con.execute("UPDATE t SET share = 0.5 WHERE share > 3")
-    randomize(con, [f"{name}=retain 50%"], keep=["id"], allow_identifiers=["id"])
+    randomize(con, [f"{name}=retain 50%"], keep=["id"])
     assert (
         con.execute(f"SELECT typeof({name}) FROM safe EXCEPT SELECT typeof({name}) FROM t").fetchall() == []
     )
@@ -342,13 +329,7 @@ def test_hostile_names_and_values(con: duckdb.DuckDBPyConnection, tmp_path: Path
         {"v": name},
     )
     noise = {name: "gaussian 50%", f"{name} job": "retain 0.5", f"{name} age": "cells 5"}
-    kept = f"{name} kept"
-    options: dict[str, Any] = {
-        "keep": [kept],
-        "allow_identifiers": [kept],
-        "record": kept,
-        "into": f"r {name}",
-    }
+    options: dict[str, Any] = {"keep": [f"{name} kept"], "record": f"{name} kept", "into": f"r {name}"}
     release = randomize(con, noise, "hostile", **options)
     assert release.verify().holds
     engine = Engine(con)
@@ -727,8 +708,7 @@ def test_text_is_carried_as_numbers_in_large_tables_and_reads_the_same(
         'CREATE TABLE w AS SELECT id, age, if(id % 9 = 0, NULL, job) AS "a ""b", NULL::VARCHAR AS none, '
         "if(id % 2 = 0, 'B', 'a') AS \"case\", name FROM t"
     )
-    named = {"keep": ["id", 'a "b', "none", "case", "name"], "allow_identifiers": ["id", "name"]}
-    carried = {**named, "class_column": None}
+    carried = {"keep": ["id", 'a "b', "none", "case", "name"], "class_column": None}
     randomize(con, {"age": "gaussian 5"}, "w", into="plain", **carried)
     with mock.patch.multiple("ppdm_sql.methods.base.released_rows", WORTH_PACKING=0, MOST_PACKED=100):
         release = randomize(con, {"age": "gaussian 5"}, "w", into="packed", **carried)

@@ -53,11 +53,11 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
 
 def randomize(con: duckdb.DuckDBPyConnection, **options: Any) -> ppdm_sql.Release:
     chosen: dict[str, Any] = {
-        "table": "t", "noise": NOISE, "into": "safe", "person": "patient", "keep": ["visit"],
-        "allow_identifiers": ["visit"], "seed": 1,
+        "table": "t", "noise": NOISE, "into": "safe", "person": "patient", "keep": ["visit"], "seed": 1,
         "identifiers": {"patient": "pseudonym"}, "progress": Heard(),
     }  # fmt: skip
-    return ppdm_sql.open(con).randomize(**(chosen | options))
+    chosen |= options
+    return ppdm_sql.open(con).randomize(**chosen, allow_identifiers=chosen["keep"])
 
 
 def most_values(con: duckdb.DuckDBPyConnection, column: str, where: str = "true") -> tuple[int, int]:
@@ -92,7 +92,7 @@ def test_without_persons_the_mean_of_their_rows_is_close_to_the_truth(con: duckd
     )
     errors = []
     for person in ((), "patient"):
-        randomize(con, person=person, keep=["id"], allow_identifiers=["id"], identifiers={})
+        randomize(con, person=person, keep=["id"], identifiers={})
         errors.append(con.execute(query).fetchone()[0])
         ppdm_sql.open(con).release("safe").drop()
     assert errors[0] < 8 < 13 < errors[1]
@@ -102,9 +102,7 @@ def test_where_rows_of_a_person_differ_each_gets_its_own_draw_with_a_notice(
     con: duckdb.DuckDBPyConnection,
 ) -> None:
     heard = Heard()
-    release = randomize(
-        con, noise=VARYING, keep=["visit", "id"], allow_identifiers=["visit", "id"], progress=heard
-    )
+    release = randomize(con, noise=VARYING, keep=["visit", "id"], progress=heard)
     assert [most_values(con, name) for name in NOISE] == [(1, 1)] * 3
     assert most_values(con, "weight", "id % 3 <> 0") == (1, 1)
     least, most = most_values(con, "weight", "id % 3 = 0")
@@ -128,9 +126,7 @@ def test_a_person_keeps_the_noise_whatever_rows_are_added(
     con: duckdb.DuckDBPyConnection, tmp_path: Path
 ) -> None:
     def released() -> list[Any]:
-        randomize(
-            con, seed=None, key_file=tmp_path / "key", identifiers={}, keep=["id"], allow_identifiers=["id"]
-        )
+        randomize(con, seed=None, key_file=tmp_path / "key", identifiers={}, keep=["id"])
         found = con.execute("SELECT DISTINCT id, age, pay, ill FROM safe ORDER BY id").fetchall()
         ppdm_sql.open(con).release("safe").drop()
         return found
@@ -174,7 +170,6 @@ def test_hostile_names_and_several_columns_say_who_the_person_is(con: duckdb.Duc
         person=["who", "id"],
         identifiers={"who": "drop"},
         keep=["visit"],
-        allow_identifiers=["visit"],
     )
     assert release.relation().columns == ["p\"'; --", "visit"]
     assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE temporary").fetchone() == (0,)

@@ -83,7 +83,7 @@ def test_half_of_the_unique_policies_and_one_of_each_group_change(con: duckdb.Du
 
 
 def test_columns_keep_their_order_names_and_values(con: duckdb.DuckDBPyConnection) -> None:
-    release = swap(con, keep=["id"], allow_identifiers=["id"])
+    release = swap(con, keep=["id"])
     assert release.relation().columns == ["id", "age", "sex", "ill"]
     others = ["id", "age", "sex"]
     assert sorted(rows_of(con, "t", others)) == sorted(rows_of(con, "safe", others))
@@ -216,7 +216,7 @@ def test_a_seed_repeats_a_run_whatever_the_threads_and_the_order_of_rows() -> No
                 f"ORDER BY {order}"
             )
             con.execute("INSERT INTO t SELECT 9000 + id, 9000 + id, 'm', ill FROM t")
-            swap(con, seed=7, keep=["id"], allow_identifiers=["id"], blur=0.25)
+            swap(con, seed=7, keep=["id"], blur=0.25)
             contents.add(tuple(con.execute("FROM safe").fetchall()))
     assert len(contents) == 1
 
@@ -224,7 +224,7 @@ def test_a_seed_repeats_a_run_whatever_the_threads_and_the_order_of_rows() -> No
 def test_which_member_of_a_group_changes_is_left_to_chance(con: duckdb.DuckDBPyConnection) -> None:
     chosen: Counter[int] = Counter()
     for seed in range(5):
-        swap(con, keep=["id"], allow_identifiers=["id"], seed=seed, into=f"safe{seed}")
+        swap(con, keep=["id"], seed=seed, into=f"safe{seed}")
         changed = con.execute(
             f"SELECT (id - 300) // 60 FROM safe{seed} AS s JOIN t USING (id) "
             "WHERE s.ill <> t.ill AND id >= 300"
@@ -235,8 +235,8 @@ def test_which_member_of_a_group_changes_is_left_to_chance(con: duckdb.DuckDBPyC
 
 
 def test_without_a_seed_two_runs_differ(con: duckdb.DuckDBPyConnection) -> None:
-    swap(con, keep=["id"], allow_identifiers=["id"])
-    swap(con, keep=["id"], allow_identifiers=["id"], into="safe2")
+    swap(con, keep=["id"])
+    swap(con, keep=["id"], into="safe2")
     assert con.execute("FROM safe").fetchall() != con.execute("FROM safe2").fetchall()
 
 
@@ -439,7 +439,7 @@ def test_the_audit_refuses_rows_that_are_not_what_was_promised(
     before = catalogue(con)
     monkeypatch.setattr(run, "swapped", _tampered(change))
     with pytest.raises(GuaranteeNotMet, match=words):
-        swap(con, keep=["id"], allow_identifiers=["id"])
+        swap(con, keep=["id"])
     assert catalogue(con) == before
 
 
@@ -450,7 +450,7 @@ def test_the_audit_finds_values_exchanged_behind_unchanged_counts(
     exchanged = "CASE k0 WHEN 1000 THEN 1001 WHEN 1001 THEN 1000 ELSE k0 END AS k0"
     monkeypatch.setattr(run, "swapped", _tampered(exchanged))
     with pytest.raises(GuaranteeNotMet, match="1 other patterns have changed"):
-        swap(con, keep=["id"], allow_identifiers=["id"])
+        swap(con, keep=["id"])
 
 
 @pytest.mark.parametrize(("confidential", "proportion"), [("ill", 0.001), ("good", 0.999)])
@@ -605,6 +605,6 @@ def test_shuffled_sources_give_the_same_release(con: duckdb.DuckDBPyConnection) 
     random.Random(1).shuffle(rows)
     con.execute("CREATE TABLE shuffled AS FROM t LIMIT 0")
     con.executemany("INSERT INTO shuffled VALUES (?, ?, ?, ?, ?, ?)", rows)
-    swap(con, seed=2, keep=["id"], allow_identifiers=["id"])
-    swap(con, "shuffled", seed=2, keep=["id"], allow_identifiers=["id"], into="safe2")
+    swap(con, seed=2, keep=["id"])
+    swap(con, "shuffled", seed=2, keep=["id"], into="safe2")
     assert con.execute("FROM safe").fetchall() == con.execute("FROM safe2").fetchall()

@@ -53,7 +53,7 @@ def swap(con: duckdb.DuckDBPyConnection, **options: Any) -> ppdm_sql.Release:
         "confidential": "ill", "by": ["age", "sex"], "proportion": 0.5, "into": "safe",
         "person": WHO, "seed": 1, "progress": Heard(),
     }  # fmt: skip
-    return ppdm_sql.open(con).swap("t", **(chosen | options))
+    return ppdm_sql.open(con).swap("t", allow_identifiers=options.get("keep", ()), **(chosen | options))
 
 
 def persons(rows: list[Row]) -> list[Row]:
@@ -110,7 +110,7 @@ def test_frequencies_of_persons_are_kept(con: duckdb.DuckDBPyConnection) -> None
 
 def test_who_the_person_is_is_nowhere_in_the_release(con: duckdb.DuckDBPyConnection) -> None:
     con.execute('ALTER TABLE t RENAME patient TO "o\'dd ""name"')
-    release = swap(con, person="o'dd \"name", keep=["visit"], allow_identifiers=["visit"])
+    release = swap(con, person="o'dd \"name", keep=["visit"])
     assert release.relation().columns == ["age", "sex", "ill", "visit"]
     (frozen,) = con.execute("SELECT count(*) FROM duckdb_columns() WHERE column_name LIKE '%dd%'").fetchone()
     assert frozen == 1  # the source's own
@@ -265,6 +265,6 @@ def test_a_planted_fault_is_refused(
     place, plant, words = FAULTS[name]
     monkeypatch.setattr(run, place, plant(getattr(run, place)))
     with pytest.raises(GuaranteeNotMet, match=words):
-        swap(con, keep=["visit"], allow_identifiers=["visit"])
+        swap(con, keep=["visit"])
     assert ppdm_sql.open(con).releases() == []
     assert con.execute("SELECT count(*) FROM duckdb_views() WHERE view_name = 'safe'").fetchone() == (0,)
