@@ -78,7 +78,12 @@ PERSON = Option(
     default=(),
 )
 KEEP = Option(
-    "keep", Form.names, "Further columns to release unchanged.", "['Child']", metavar="A,B", default=()
+    "keep",
+    Form.names,
+    "Further columns to release unchanged, unless they look like identifiers.",
+    "['Child']",
+    metavar="A,B",
+    default=(),
 )
 ALLOW_IDENTIFIERS = Option(
     "allow_identifiers",

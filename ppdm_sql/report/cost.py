@@ -302,10 +302,10 @@ def left_out(subject: Subject) -> Block:
         [name, Number(_label(label)), count(before), count(lost), share(lost / before)]
         for _, name, label, before, lost in found[:MOST_HIT]
     ]
-    said = f"{share(missing)} of the source's records are left out; of these values and labels more are."
+    said = f"{share(missing)} of the source's records are left out; of these values twice that share or more."
     heading = ["column", "value or label", "records of the source", "left out", "share"]
     tables = [Numbers(heading, rows)]
-    return Block("Whom the records left out are", [said], tables=tables) if rows else Block()
+    return Block("Records left out, by value", [said], tables=tables) if rows else Block()
 
 
 # -- what the columns tell of the class -----------------------------------------------------

@@ -1,7 +1,7 @@
 -- left_out_values | in: source_side, release_side, ppdm.cuts | out: left_out_values | grain: one row per label | params: value COLUMNS, shown COLUMNS, release, attribute, share DOUBLE, most INTEGER
--- The labels of a column that lose most records beyond the share that is left out of the whole table, with their
--- records in the source. A value that the cut does not know is shown by no record that is kept. Nothing is given
--- where the cut does not tell what became of the values.
+-- The labels of a column that lose twice the share of the whole table or more, those that lose most beyond it first.
+-- A value that the cut does not know is shown by no record that is kept. Nothing is given where the cut does not tell
+-- what became of the values.
 WITH labels AS (
     SELECT
         CASE
@@ -37,6 +37,6 @@ SELECT
     o.left_out
 FROM losses AS o
 WHERE NOT o.untold
-    AND o.left_out > o.before * param('share')
+    AND o.left_out >= 2 * o.before * param('share')
 ORDER BY o.left_out - o.before * param('share') DESC, o.label ASC
 LIMIT param('most');

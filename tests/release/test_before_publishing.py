@@ -188,7 +188,7 @@ def test_whom_left_out_records_are_is_for_the_owner_alone(db: Database, tmp_path
         page = (tmp_path / f"{public}.html").read_text("utf-8")
         assert "of the records can be singled out" in page and "value of &#39;pay&#39;" in page
         assert ("Hidden &lt;b&gt;" in page) == (not public)
-        assert ("Whom the records left out are" in page) == (not public)
+        assert ("Records left out, by value" in page) == (not public)
     release.export(tmp_path / "safe.csv")
     assert "Hidden" not in (tmp_path / "safe.csv").read_text("utf-8")
 
