@@ -148,21 +148,14 @@ class ReleasedRows:
         count: str | None = None,
         person: str | None = None,
     ) -> None:
-        self._engine, self._known, self._counted = engine, known, "record" if person is None else "person"
+        self._engine, self._known, self._count, self._person = engine, known, count, person
         self._masked = [name for name, how in treatments.items() if how in MASKED]
         self._clear = [name for name, how in treatments.items() if how in CLEAR and name not in known]
-        every = (*self._masked, *known, *self._clear)
-        self._codes = {name: f"c{place}" for place, name in enumerate(every)}
-        self._counted_alone = dict[frozenset[str], tuple[int, ...]]()
-        shown = [alias(column(name, "r"), code) for name, code in self._codes.items()]
-        records: exp.Expression = exp.Literal.number(1) if count is None else column(count, "r")
-        who = exp.cast(exp.null(), "BIGINT") if person is None else column(person, "r")
-        query = exp.select(*shown, alias(records, "records"), alias(who, "person"))
-        self._rows = engine.overlay(query.from_(aliased(engine.overlay(rows), "r")))
+        self._rows = engine.overlay(rows)
 
     def showing_nothing(self) -> str | None:
         """Name the masked columns with one label in every row; one scan of each."""
-        found = [repr(name) for name in self._masked if not self._ask("labels_differ", [name])[0]]
+        found = [repr(name) for name in self._masked if not self._labels_differ(name)]
         if not found:
             return None
         one, verb = ("Column", "shows") if len(found) == 1 else ("Columns", "show")
@@ -177,32 +170,46 @@ class ReleasedRows:
         """
         if not self._clear:
             return None
-        without = (*self._masked, *self._known)
-        alone, records = self._alone(self._codes)
+        rows = self._hashed()
+        alone, records = self._alone(rows, self._clear)
         least = max(CONSIDERABLE * records, FEWEST_ALONE)
         if alone < least:
             return None
-        least += self._alone(without)[0] if without else 0
+        least += self._alone(rows, ())[0]
         if alone < least:
             return None
-        each = [name for name in self._clear if self._alone((*without, name))[0] >= least]
-        columns = tuple(each or self._clear)
-        alone = self._alone((*without, *columns))[0]
-        return SingledOut(alone / records, (*self._known, *columns), bool(self._masked), self._counted)
+        each = [name for name in self._clear if self._alone(rows, [name])[0] >= least]
+        named = each if 0 < len(each) < len(self._clear) else self._clear
+        alone = alone if named is self._clear else self._alone(rows, named)[0]
+        counted = "record" if self._person is None else "person"
+        return SingledOut(alone / records, (*self._known, *named), bool(self._masked), counted)
 
-    def _alone(self, names: Collection[str]) -> tuple[int, int]:
-        """Count the records that are alone by some columns, and all; once for each set of columns."""
-        asked = frozenset(names)
-        if asked not in self._counted_alone:
-            self._counted_alone[asked] = tuple(map(int, self._ask("records_alone", names)))
-        alone, records = self._counted_alone[asked]
-        return alone, records
+    def _hashed(self) -> Table:
+        """Write a number for what stands beside the clear columns, and one for each of their values."""
+        beside: list[exp.Expression] = [column(name, "r") for name in (*self._masked, *self._known)]
+        beside = beside or [exp.Literal.number(0)]
+        wanted = [alias(exp.Anonymous(this="hash", expressions=beside), "beside")]
+        for place, name in enumerate(self._clear):
+            value = exp.Anonymous(this="hash", expressions=[column(name, "r")])
+            wanted.append(alias(value, f"c{place}"))
+        wanted.append(
+            alias(exp.Literal.number(1) if self._count is None else column(self._count, "r"), "records")
+        )
+        wanted.append(alias(exp.null() if self._person is None else column(self._person, "r"), "person"))
+        return self._engine.materialize("hashed", exp.select(*wanted).from_(aliased(self._rows, "r")))
 
-    def _ask(self, step: str, names: Collection[str]) -> Sequence[int]:
-        columns = {"shown": [self._codes[name] for name in names]}
-        text = bind(f"audit/{step}", tables={"released": self._rows}, columns=columns)
-        (row,) = self._engine.query(text, step=step)
-        return row
+    def _alone(self, rows: Table, names: Collection[str]) -> tuple[int, int]:
+        """Count the records that are alone by what is beside and some clear columns, and all."""
+        columns = {"shown": ["beside", *(f"c{self._clear.index(name)}" for name in names)]}
+        values = {"persons": self._person is not None}
+        text = bind("audit/records_alone", tables={"hashed": rows}, columns=columns, values=values)
+        ((alone, records),) = self._engine.query(text, step="records_alone")
+        return int(alone), int(records)
+
+    def _labels_differ(self, name: str) -> bool:
+        text = bind("audit/labels_differ", tables={"released": self._rows}, columns={"shown": [name]})
+        ((differ,),) = self._engine.query(text, step="labels_differ")
+        return bool(differ)
 
 
 def too_small(number: int, of: str, k: int, columns: int) -> str | None:
