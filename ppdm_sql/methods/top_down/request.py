@@ -192,6 +192,11 @@ class ColumnWishes:
         most = self.most[attribute]
         return None if most is None else labels_after(cut) <= most
 
+    def least_asked(self, attribute: int, cut: Cut) -> int | None:
+        """Give how many labels a column shows after its smallest first step, where no first step has room."""
+        room = self.have_room(attribute, cut)
+        return None if room is None or room.any() or not len(room) else int(labels_after(cut).min())
+
     def room(self, attribute: int, cut: Cut) -> int | None:
         """Give how many labels more than now a column may show; None where it may show any number."""
         most = self.most[attribute]

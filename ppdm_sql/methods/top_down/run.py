@@ -214,6 +214,7 @@ class RefinementRun(Run[State]):
         self.prepare(self.read())
         self._notice_class()
         self._notice_too_small()
+        self._warn_of_limits()
         progress.start("refining")
         with stop_on_interrupt(progress.listener) as interrupt:
             return self.descend(lambda: interrupt.requested)
@@ -239,6 +240,18 @@ class RefinementRun(Run[State]):
             if (said := too_small(self.atoms.counted, of, asked.k, masked)) is not None:
                 self.progress.notice(
                     f"{said} Little can be shown: ask for a smaller k, or name fewer columns."
+                )
+
+    def _warn_of_limits(self) -> None:
+        """Tell of columns that stay whole since even their first step shows more labels than wished."""
+        for name, most in self._limits.items():
+            place = self.attributes.index(name)
+            asked = self.wishes.least_asked(place, self.maskings[place].top)
+            if asked is not None and most > 1:
+                self.progress.warn(
+                    f"Column {name!r} shows one label for all values: its first step would show {asked}, and "
+                    f"--limit allows {most}. Give {option_for('--limit', name, str(asked))} or more, or a "
+                    "taxonomy with coarser levels, such as dates year,decade for days."
                 )
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -273,3 +274,21 @@ def test_a_category_holds_its_codes_though_they_are_longer() -> None:
     assert {row[0] for row in release.relation().fetchall()} <= {"*", "A*", "A00*", "A01*", "B*"}
     found = connection.execute("SELECT value, generalized FROM ppdm.cuts WHERE value LIKE 'A00%'").fetchall()
     assert len({label for _, label in found}) == 1
+
+
+@pytest.mark.parametrize(("rule", "limit", "told"), [("year", 20, True), ("year,decade", 20, False)])
+def test_a_limit_that_no_first_step_can_keep_is_told_with_what_helps(
+    rule: str, limit: int, told: bool
+) -> None:
+    connection = duckdb.connect()
+    connection.execute(
+        "CREATE TABLE t AS SELECT DATE '1930-06-15' + to_years((i % 79)::INTEGER) AS \"the day\" "
+        "FROM range(790) r(i)"
+    )
+    of = {"taxonomies": {"the day": f"dates {rule}"}, "limits": {"the day": limit}}
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        release = ppdm_sql.open(connection).generalize("t", ['k >= 5 on "the day"'], into="safe", **of)
+    said = [str(one.message) for one in caught if "--limit" in str(one.message)]
+    assert len(said) == told
+    assert all("would show 79, and --limit allows 20. Give --limit 'the day=79'" in text for text in said)
+    assert (len(set(release.relation().fetchall())) == 1) == told
