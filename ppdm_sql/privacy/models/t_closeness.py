@@ -90,7 +90,7 @@ class TCloseness(DistributionRequirement):
             raise InvalidOption(
                 f"Column {self.sensitive!r} holds more than {MOST_COLUMNS} different numbers or dates, and a "
                 f"run by {str(self)!r} would compare every class with the table at each of them.",
-                "Write `by ranges 10` or `by dates year` behind the column to count a level, or ask for "
+                "Write `by ranges 10` or `by dates year` behind the column to count those, or ask for "
                 "distinct l, entropy l or beta; `ppdm audit` measures it.",
             )
         return _ordered_distance(values)
