@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ppdm_sql.engine.types import MOMENTS, Kind, kind_of
+from ppdm_sql.engine.types import MOMENTS, NUMBERS, Kind, kind_of
 
 
 def _listed(words: str) -> frozenset[str]:
@@ -14,15 +15,35 @@ def _listed(words: str) -> frozenset[str]:
 
 
 _IDENTIFYING_WORDS = _listed(
-    "name firstname lastname surname forename fullname username login email mail phone telephone mobile fax "
-    "ssn iban passport street address ip mac url licence license plate"
+    "firstname lastname surname forename fullname fname lname username vorname nachname familienname "
+    "prenom apellido login email mail phone telephone mobile fax ssn iban passport street address ip mac "
+    "url licence license plate"
 )
+_NAMES = _listed("name names")
+_NAMED_THINGS = _listed(
+    "product item article brand drug medication substance city town country state region province county "
+    "district hospital clinic department dept ward unit company employer school college team station shop "
+    "store plan category group type class event course test lab disease diagnosis procedure species file "
+    "table column"
+)
+"""What is named in columns such as ``drug_name``: no persons."""
+_LOCATION_WORDS = _listed("lon lng longitude lat latitude gps coordinate coordinates geolocation")
+_MEASURE_WORDS = _listed(
+    "amount amounts charge charges price cost costs salary income wage wages pay payment payments balance "
+    "total sum fee fees revenue budget premium loan debt gain loss value age ages day days hour hours "
+    "minute minutes second seconds week weeks month months year years time times timestamp epoch duration "
+    "length height weight width size distance area count counts quantity qty visits children persons "
+    "rooms score rate percent"
+)
+"""Whole numbers that are called so measure or count something: they are neither codes nor identifiers."""
 _PERSON_WORDS = _listed(
     "patient person customer client employee member user student citizen subject account policy card "
     "insurance tax record mrn"
 )
-_NUMBERING_WORDS = _listed("id nr no number num key uid uuid guid")
-_CODED_WORDS = _NUMBERING_WORDS | _listed("zip zipcode postcode postal plz code icd icd9 icd10 sku ean isbn")
+_NUMBERING_WORDS = _listed("id key uid uuid guid")
+_LAST_NUMBERING_WORDS = _listed("nr no num number")
+"""Those number something as the last word only: ``num_visits`` and ``number_of_rooms`` count."""
+_CODED_WORDS = _listed("zip zipcode postcode postal plz code icd icd9 icd10 sku ean isbn")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 
 _NEARLY_ALL = 0.95
@@ -30,6 +51,10 @@ _MOST = 0.9
 _HALF = 0.5
 _FEW_NUMBERS, _FEW_TEXTS = 10, 20
 """Whole numbers, and texts, of at most so many values are categories."""
+_TIMES = 10
+"""Few whole numbers are categories where each comes so many times, on average; else there are few records."""
+_FLAGS = 3
+"""Texts of at most so many values are about a telephone or the like, and none themselves."""
 _FEWEST_RECORDS = 20
 """Below so many records, that all values differ says nothing of a column."""
 
@@ -57,6 +82,7 @@ class ValueShape:
         identifying: E-mail and IP addresses, UUIDs, IBANs, social security and telephone numbers, links.
         dates: Dates and time stamps.
         numbers: Numbers without leading zeros.
+        whole: Whole numbers, of any type: pandas has those beside a NULL as floating-point numbers.
         leading_zeros: Digits with a leading zero.
         codes: Up to 20 letters, digits and marks, without blanks and with a digit.
         sentences: Four words or more.
@@ -66,6 +92,7 @@ class ValueShape:
     identifying: float = 0.0
     dates: float = 0.0
     numbers: float = 0.0
+    whole: float = 0.0
     leading_zeros: float = 0.0
     codes: float = 0.0
     sentences: float = 0.0
@@ -93,39 +120,45 @@ def looks_like(
     if values <= 1 and not (values and nulls):
         return Look.constant if values else Look.empty
     kind, words = kind_of(type_text), _words(name)
-    is_text = kind is Kind.TEXT or type_text == "UUID"
-    if is_text and (words & _IDENTIFYING_WORDS or shape.identifying >= _MOST):
+    is_text = kind in (Kind.TEXT, Kind.ENUM) or type_text == "UUID"
+    is_number = kind in NUMBERS or (is_text and shape.numbers >= _MOST and not shape.leading_zeros)
+    flags = values <= _FLAGS and records >= _FEWEST_RECORDS
+    if (is_number or is_text) and _LOCATION_WORDS.intersection(words):
+        return Look.identifier
+    if is_text and not flags and (_identifies(words) or shape.identifying >= _MOST):
         return Look.identifier
     if kind in (Kind.BOOLEAN, Kind.ENUM):
         return Look.category
     if kind in (*MOMENTS, Kind.TIME) or (is_text and shape.dates >= _MOST):
         return Look.date
-    if kind in (Kind.DECIMAL, Kind.REAL):
-        return Look.number
     singles_out = records >= _FEWEST_RECORDS and alone >= _NEARLY_ALL * (records - nulls)
-    if kind is Kind.WHOLE:
-        return _of_whole_numbers(words, values, shape, singles_out=singles_out)
+    if is_number:
+        whole = kind is Kind.WHOLE or shape.whole >= 1
+        return _of_whole_numbers(words, records, values, singles_out=singles_out) if whole else Look.number
     return _of_texts(words, records, values, shape, singles_out=singles_out) if is_text else Look.other
 
 
-def _of_whole_numbers(words: set[str], values: int, shape: ValueShape, *, singles_out: bool) -> Look:
-    numbering = words & _NUMBERING_WORDS or shape.of_one_length >= _MOST
-    if _numbers_persons(words) or (singles_out and numbering):
+def _of_whole_numbers(words: Sequence[str], records: int, values: int, *, singles_out: bool) -> Look:
+    if _numbers_persons(words):
         return Look.identifier
-    if words & _CODED_WORDS:
+    if _MEASURE_WORDS.intersection(words) or (len(words) > 1 and words[0] in ("num", "number")):
+        return Look.number
+    if singles_out:
+        return Look.identifier
+    if _is_coded(words):
         return Look.code
-    return Look.category if values <= _FEW_NUMBERS else Look.number
+    return Look.category if values <= _FEW_NUMBERS and records >= _TIMES * values else Look.number
 
 
-def _of_texts(words: set[str], records: int, values: int, shape: ValueShape, *, singles_out: bool) -> Look:
+def _of_texts(
+    words: Sequence[str], records: int, values: int, shape: ValueShape, *, singles_out: bool
+) -> Look:
     if shape.sentences >= _HALF:
         return Look.text
     if singles_out or _numbers_persons(words):
         return Look.identifier
-    if words & _CODED_WORDS:
+    if _is_coded(words):
         return Look.code
-    if shape.numbers >= _MOST and not shape.leading_zeros:
-        return Look.number
     if values <= _FEW_TEXTS:
         return Look.category
     if shape.codes >= _MOST and (shape.of_one_length >= _HALF or shape.leading_zeros):
@@ -133,16 +166,32 @@ def _of_texts(words: set[str], records: int, values: int, shape: ValueShape, *, 
     return Look.category if values <= max(100, records / 10) else Look.text
 
 
-def _numbers_persons(words: set[str]) -> bool:
+def _identifies(words: Sequence[str]) -> bool:
+    """Tell whether a name is like ``email`` or ``last_name``, and not like ``drug_name``."""
+    named = bool(_NAMES.intersection(words)) and not _NAMED_THINGS.intersection(words)
+    return named or bool(_IDENTIFYING_WORDS.intersection(words))
+
+
+def _numbers(words: Sequence[str]) -> bool:
+    return bool(_NUMBERING_WORDS.intersection(words) or _LAST_NUMBERING_WORDS.intersection(words[-1:]))
+
+
+def _numbers_persons(words: Sequence[str]) -> bool:
     """Tell whether a name is like ``patient_id``: it numbers persons, however often each of them comes."""
-    return bool(words & _NUMBERING_WORDS and words & _PERSON_WORDS) or bool(words & {"ssn", "mrn", "iban"})
+    numbers = _numbers(words) and not _PERSON_WORDS.isdisjoint(words)
+    return numbers or not {"ssn", "mrn", "iban"}.isdisjoint(words)
 
 
-def _words(name: str) -> set[str]:
+def _is_coded(words: Sequence[str]) -> bool:
+    """Tell whether a name is like ``zip`` or ``product_id``; ``education_num`` may be a rank as well."""
+    return bool(_CODED_WORDS.intersection(words)) or (_numbers(words) and words[-1] != "num")
+
+
+def _words(name: str) -> list[str]:
     """Take a name apart.
 
     Example:
-        >>> sorted(_words("PatientID_2")), sorted(_words("e-mail"))
-        (['2', 'id', 'patient'], ['e', 'mail'])
+        >>> _words("PatientID_2"), _words("e-mail")
+        (['patient', 'id'], ['e', 'mail'])
     """
-    return {word.lower() for word in _WORD.findall(name)}
+    return [word.lower() for word in _WORD.findall(name) if not word.isdecimal()]

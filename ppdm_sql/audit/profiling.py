@@ -89,12 +89,19 @@ class Profile:
     columns: tuple[ColumnProfile, ...]
     pairs: tuple[ColumnPair, ...]
 
+    @property
+    def alone(self) -> list[ColumnProfile]:
+        """The columns that single out more than half of the records by themselves, most first."""
+        found = [item for item in self.columns if item.share_alone > MOST_ALONE]
+        return sorted(found, key=lambda item: -item.alone)
+
     def tables(self) -> list[Titled]:
         """Give title, column names and rows of the tables to print."""
         heading = ("column", "type", "values", "NULLs", "unique records", "share", "looks like")
         rows: list[tuple[object, ...]] = [
             (c.column, c.type, c.values, c.nulls, c.alone, c.share_alone, c.looks_like) for c in self.columns
         ]
+        alone: list[tuple[object, ...]] = [(c.column, c.alone, c.share_alone) for c in self.alone]
         pairs: list[tuple[object, ...]] = [
             (*p.columns, p.classes, p.alone, p.share_alone) for p in self.pairs
         ]
@@ -102,6 +109,7 @@ class Profile:
         return [
             ("Table", ("records", "columns"), [(self.records, len(self.columns))]),
             ("Columns", heading, rows),
+            *([("Columns that identify alone", ("column", "unique records", "share"), alone)] * bool(alone)),
             ("Pairs of columns that single out most records", together, pairs),
         ]
 
@@ -129,7 +137,7 @@ def profile(engine: Engine, table: Table, count: str | None = None) -> Profile:
         >>> engine = Engine(con)
         >>> found = profile(engine, engine.find("t"))
         >>> [item.looks_like for item in found.columns], found.pairs[0].alone
-        (['category', 'category', 'constant'], 20)
+        (['number', 'number', 'constant'], 20)
     """
     with engine.workspace():
         return _Profiling(engine, table, count).profile()

@@ -40,6 +40,7 @@ CROSS JOIN (
             OR regexp_full_match(t.text, '[0-9]{1,2}([./-])[0-9]{1,2}[./-]([0-9]{2}|[0-9]{4})')
         AS INTEGER)) AS dates,
         avg(CAST(regexp_full_match(t.text, '[+-]?(0|[1-9][0-9]*)([.,][0-9]+)?') AS INTEGER)) AS numbers,
+        avg(CAST(regexp_full_match(t.text, '[+-]?[0-9]+([.]0+)?') AS INTEGER)) AS whole,
         avg(CAST(regexp_full_match(t.text, '0[0-9]+') AS INTEGER)) AS leading_zeros,
         avg(CAST(
             regexp_full_match(t.text, '[A-Za-z0-9][A-Za-z0-9._/-]{0,19}') AND regexp_matches(t.text, '[0-9]')

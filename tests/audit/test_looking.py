@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import ppdm_sql
 from ppdm_sql.audit import Exposure, Profile
 from ppdm_sql.audit.column_kinds import ValueShape, looks_like
+from ppdm_sql.engine import statements
 from ppdm_sql.engine.names import quoted
 from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn
 
@@ -179,7 +180,13 @@ def test_pairs_leave_out_what_singles_out_by_itself() -> None:
         "CREATE TABLE t AS SELECT i AS id, 'p' || i AS name, i / 7.0 AS pay, 'DE' AS land, NULL AS gone, "
         "i % 7 AS a, i % 11 AS b FROM range(100) r (i)"
     )
-    assert [pair.columns for pair in seen(con).pairs] == [("a", "b")]
+    found = seen(con)
+    assert [pair.columns for pair in found.pairs] == [("a", "b")]
+    assert [item.column for item in found.alone] == ["id", "name", "pay"]
+    titles = [title for title, _, _ in found.tables()]
+    assert titles.index("Columns that identify alone") < titles.index(
+        "Pairs of columns that single out most records"
+    )
 
 
 # -- what a column looks like ----------------------------------------------------------------
@@ -211,7 +218,30 @@ def test_pairs_leave_out_what_singles_out_by_itself() -> None:
         ("pay", "(i * 3.5)::DECIMAL(9, 2)", "number"),
         ("age", "i % 80", "number"),
         ("pay", "(i % 90 * 13)::VARCHAR", "number"),
-        ("rooms", "i % 6", "category"),
+        ("region", "i % 6", "category"),
+        ("region", "(i % 6)::DOUBLE", "category"),
+        ("region", "(i % 6)::VARCHAR", "category"),
+        ("region", "i % 6 + 0.5::DOUBLE", "number"),
+        ("region", "i % 60", "number"),
+        ("days", "i % 7", "number"),
+        ("num_procedures", "i % 6", "number"),
+        ("education_num", "i % 9", "category"),
+        ("admission_type_id", "i % 9", "code"),
+        ("zip", "if(i % 9 = 0, NULL, 10000 + i % 50)::DOUBLE", "code"),
+        ("ref", "i * i", "direct identifier"),
+        ("ref", "(i * i)::VARCHAR", "direct identifier"),
+        ("salary", "i * 7 + 20000", "number"),
+        ("Total Charge", "i * 7", "number"),
+        ("charge", "(i * 1.25)::VARCHAR", "number"),
+        ("lon", "(13 + i / 7000)::DECIMAL(9, 5)", "direct identifier"),
+        ("pickup_latitude", "52.5 + i % 30 / 97", "direct identifier"),
+        ("GPS", "'52.5,13.' || i % 50", "direct identifier"),
+        ("long_stay", "i / 7", "number"),
+        ("Vorname", "'Ann ' || i % 60", "direct identifier"),
+        ("given-name", "'Ann ' || i % 60", "direct identifier"),
+        ("name", "('Ann ' || i % 4)::ENUM('Ann 0', 'Ann 1', 'Ann 2', 'Ann 3')", "direct identifier"),
+        ("drug_name", "'asp ' || i % 60", "category"),
+        ("phone", "['yes', 'no'][1 + i % 2]", "category"),
         ("sex", "['f', 'm'][1 + i % 2]", "category"),
         ("sex", "['f', 'm'][1 + i % 2]::ENUM('f', 'm')", "category"),
         ("ill", "i % 2 = 0", "category"),
@@ -224,7 +254,7 @@ def test_pairs_leave_out_what_singles_out_by_itself() -> None:
 )
 def test_a_column_looks_like(name: str, value: str, look: str) -> None:
     con = duckdb.connect()
-    con.execute(f"CREATE TABLE t AS SELECT {value} AS {name} FROM range(300) r (i)")
+    con.execute(f"CREATE TABLE t AS SELECT {value} AS {quoted(name)} FROM range(300) r (i)")
     assert seen(con).columns[0].looks_like == look
 
 
@@ -233,6 +263,30 @@ def test_a_few_records_that_differ_are_no_identifiers() -> None:
     few = looks_like("job", "VARCHAR", records=5, values=5, nulls=0, alone=5, shape=shape)
     many = looks_like("job", "VARCHAR", records=50, values=50, nulls=0, alone=50, shape=shape)
     assert (few.value, many.value) == ("category", "direct identifier")
+
+
+SEEN = {
+    "visits": {"patient"},
+    "policies": set(),
+    "customers": set(),
+    "employees": set(),
+    "adult": set(),
+    "people": set(),
+}
+"""The direct identifiers of tables that are at hand: a wrong one would cost somebody a run."""
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_direct_identifiers_of_known_tables(name: str, adult_csv: list[str]) -> None:
+    con = duckdb.connect()
+    if name == "people":
+        ppdm_sql.open(con).generate_agrawal(name, function=2, rows=500, seed=1)
+    elif name == "adult":
+        con.execute("CREATE TABLE adult AS FROM read_csv($files)", {"files": adult_csv})
+    else:
+        con.execute(f"CREATE TABLE {name} AS {statements.text(f'examples/{name}')}")
+    found = {item.column for item in seen(con, name).columns if item.looks_like == "direct identifier"}
+    assert found == SEEN[name]
 
 
 # -- edges -----------------------------------------------------------------------------------
