@@ -123,6 +123,7 @@ class Database:
         allow_absent: bool = False,
         person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
+        nulls: str | Sequence[str] = (),
     ) -> Audit:
         """Measure any table or view: requirements, class sizes, risk, what columns give away of others.
 
@@ -140,6 +141,7 @@ class Database:
             allow_absent: Whether a template may protect values that its column does not hold.
             person: Columns that say whose record a row is: then persons are counted, not records.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
 
         Raises:
             PpdmError: A name or protected value is unknown, a text cannot be read, the table is empty.
@@ -191,6 +193,7 @@ class Database:
         allow_absent: bool = False,
         person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
+        nulls: str | Sequence[str] = (),
         score: str = "default",
         detail: float | None = None,
         limits: Mapping[str, object] | None = None,
@@ -220,6 +223,7 @@ class Database:
             allow_absent: Whether a template may protect values that its column does not hold.
             person: Columns that say whose record a row is: then every requirement counts persons.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
             score: ``"default"`` counts what a step tells of the class, corrected for chance, and the detail
                 that it shows, over the whole table, less what records that it leaves out would have shown;
                 ``"paper"`` is information gained per privacy lost.
@@ -285,6 +289,7 @@ class Database:
         boundary: str = "valid",
         condition: Sequence[str] = (),
         suppress: Sequence[str] = (),
+        categories: str | Sequence[str] = (),
         count_column: str | None = None,
         keep: Sequence[str] = (),
         allow_identifiers: Sequence[str] = (),
@@ -297,6 +302,7 @@ class Database:
         allow_absent: bool = False,
         person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
+        nulls: str | Sequence[str] = (),
         score: str = "default",
         detail: float | None = None,
         rare: str | None = None,
@@ -311,7 +317,8 @@ class Database:
         """Generalize (TDS, HCE-TDR) as little as the requirements allow, and publish the verified release.
 
         The columns of the requirements are masked: by their taxonomy where one is given; numbers, dates and
-        times without one by intervals that are grown during the run; all others by suppression.
+        times without one by intervals that are grown during the run; all others by suppression, as are
+        whole numbers that look like codes, unless ``ranges`` or the like say that they are numbers.
 
         Args:
             table: Table or view, file or frame to release.
@@ -326,6 +333,7 @@ class Database:
             boundary: Where a grown interval is split: at its best ``valid`` boundary, or ``best`` or nowhere.
             condition: For ``hce-tdr``, the other columns that tell of the class; released as they are.
             suppress: Columns to suppress although they have an order.
+            categories: Columns of numbers that are codes, whatever they look like; suppressed likewise.
             count_column: Column that says how many records a row stands for; the release is collapsed too.
             keep: Further columns to release as they are. Columns that nobody names are not released.
             allow_identifiers: As of :meth:`suppress`.
@@ -339,6 +347,7 @@ class Database:
             allow_absent: Whether a template may protect values that its column does not hold.
             person: Columns that say whose record a row is: then every requirement counts persons.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
             score: ``"default"`` counts what a step tells of the class, corrected for chance, and the detail
                 that it shows, over the whole table, less what records that it leaves out would have shown;
                 ``"paper"`` is information gained per privacy lost.
@@ -387,6 +396,7 @@ class Database:
             boundary=boundary,
             condition=listed(condition),
             suppress=listed(suppress),
+            categories=listed(categories),
             count_column=count_column,
             keep=listed(keep),
             allow_identifiers=listed(allow_identifiers),
@@ -435,6 +445,7 @@ class Database:
         identifiers: Mapping[str, str] | None = None,
         person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
+        nulls: str | Sequence[str] = (),
         to: str | None = None,
         progress: Progress | None = None,
     ) -> Release:
@@ -475,6 +486,7 @@ class Database:
                 their rows show in ``by``, and all rows of a person change alike; a person must have one
                 confidential value. They are not released, but may be identifiers.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
             to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
             progress: Told what the run is doing.
 
@@ -546,6 +558,7 @@ class Database:
         count_column: str | None = None,
         person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
+        nulls: str | Sequence[str] = (),
         to: str | None = None,
         progress: Progress | None = None,
     ) -> Release:
@@ -581,6 +594,7 @@ class Database:
                 person gets one draw for the person, since the mean of many noisy rows would be close to the
                 truth; other columns get a draw for each row. They are not released, but may be identifiers.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
             to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
             progress: Told what the run is doing.
 
@@ -642,6 +656,7 @@ class Database:
         fraction: float = 0.01,
         max_iterations: int = 10_000,
         types: Mapping[str, str] | None = None,
+        nulls: str | Sequence[str] = (),
         progress: Progress | None = None,
     ) -> Reconstruction:
         """Estimate the distributions behind randomized columns, and write them into an ordinary table.
@@ -668,6 +683,7 @@ class Database:
                 chi-square; at least 0. Less follows the sample more closely than its size warrants.
             max_iterations: It stops after this many steps in any case, at least 1.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
             progress: Told what the run is doing.
 
         Returns:
@@ -717,6 +733,7 @@ class Database:
         seeds: int = 5,
         sample: int = 200_000,
         types: Mapping[str, str] | None = None,
+        nulls: str | Sequence[str] = (),
         progress: Progress | None = None,
     ) -> Evaluation:
         """Measure what a release is still worth for classification, in errors of a decision tree.
@@ -734,6 +751,7 @@ class Database:
                 that are equally good.
             sample: How many records each repetition draws at most, of each table.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
             progress: Told what the run is doing.
 
         Returns:
@@ -780,6 +798,7 @@ class Database:
         ranges: Mapping[str, tuple[object, object]] | None = None,
         condition: Sequence[str] = (),
         suppress: Sequence[str] = (),
+        categories: str | Sequence[str] = (),
         count_column: str | None = None,
         keep: Sequence[str] = (),
         allow_identifiers: Sequence[str] = (),
@@ -793,6 +812,7 @@ class Database:
         keep_best: str | None = None,
         into: str | None = None,
         types: Mapping[str, str] | None = None,
+        nulls: str | Sequence[str] = (),
         boundary: str = "valid",
         person: str | Sequence[str] = (),
         score: str = "default",
@@ -822,6 +842,7 @@ class Database:
             ranges: For a grown column its lower bound, and its upper bound, which is outside.
             condition: For ``hce-tdr``, the other columns that tell of the class; the others keep them.
             suppress: Columns to suppress although they have an order.
+            categories: Columns of numbers that are codes, whatever they look like; suppressed likewise.
             count_column: Where rows are collapsed, the column that says how many records each stands for.
             keep: Further columns to release as they are.
             allow_identifiers: As of :meth:`suppress`.
@@ -836,6 +857,7 @@ class Database:
                 ``error`` or ``left-out``.
             into: Name of the release that is published so.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
             boundary: As for :meth:`generalize`, for all settings alike, as are those below.
             person: Columns that say whose record a row is: requirements, classes and risks count persons.
             score: As of :meth:`suppress`, of every setting.
@@ -880,6 +902,7 @@ class Database:
             ranges=by_name(ranges, "ranges"),
             condition=listed(condition),
             suppress=listed(suppress),
+            categories=listed(categories),
             count_column=count_column,
             keep=listed(keep),
             allow_identifiers=listed(allow_identifiers),
@@ -903,7 +926,8 @@ class Database:
             tops=by_name(tops, "tops"),
             bottoms=by_name(bottoms, "bottoms"),
         )
-        return compare(self.engine, tables, options, types, progress or self.progress or WarningProgress())
+        listener = progress or self.progress or WarningProgress()
+        return compare(self.engine, tables, options, types, nulls, listener)
 
     @takes_sources("table", elsewhere=True)
     @alone
@@ -915,6 +939,7 @@ class Database:
         into: str,
         unseen: str = "nearest",
         types: Mapping[str, str] | None = None,
+        nulls: str | Sequence[str] = (),
         to: str | None = None,
     ) -> Applied:
         """Apply the cut of a release to the records of another table, such as new or test records.
@@ -927,6 +952,7 @@ class Database:
             unseen: ``nearest`` shows the most general label for values that the release does not know;
                 ``refuse`` makes nothing if there are any.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
             to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
 
         Returns:
@@ -1031,6 +1057,7 @@ class Database:
         ranges: Mapping[str, tuple[object, object]] | None = None,
         test: Source | None = None,
         types: Mapping[str, str] | None = None,
+        nulls: str | Sequence[str] = (),
         progress: Progress | None = None,
     ) -> Model:
         """Grow a decision tree from original or randomized values, and store it with a macro that predicts.
@@ -1063,6 +1090,7 @@ class Database:
                 no noise.
             test: Table to count right and wrong predictions on; it holds values as they are.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
             progress: Told what the run is doing.
 
         Returns:
@@ -1112,6 +1140,7 @@ class Database:
         keep: Sequence[str] | None = None,
         column: str = "predicted",
         types: Mapping[str, str] | None = None,
+        nulls: str | Sequence[str] = (),
         to: str | None = None,
     ) -> Predicted:
         """Make a table of the records of another with the class that a model predicts for each.
@@ -1126,6 +1155,7 @@ class Database:
             keep: The columns to take over; by default all.
             column: The column with the predicted class, in the type of the training table's.
             types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
+            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
             to: Folder of Spark where the rows are written; of a table there, ``into`` is a view of them.
 
         Returns:

@@ -107,8 +107,8 @@ def evaluate(
     like(frame)
     with open_database() as db:
         release = _released(db, frame, require, class_column, method, options, again=True)
-        types = options.get("types")
-        return db.evaluate(release, test=test, folds=folds, seeds=seeds, sample=sample, types=types)
+        read = {name: options[name] for name in ("types", "nulls") if name in options}
+        return db.evaluate(release, test=test, folds=folds, seeds=seeds, sample=sample, **read)
 
 
 def _kept(db: Database, frame: Any) -> str:

@@ -61,6 +61,7 @@ class Party:
         allow_absent: Whether a template may protect values that its column does not hold; both say so.
         person: Always refused: a key stands for one record on each side.
         types: Types of columns of this side's file or table, by their names, such as ``{"ssn": "VARCHAR"}``.
+        nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
         progress: Told what the run is doing.
 
     Example:
@@ -97,9 +98,11 @@ class Party:
         allow_absent: bool = False,
         person: str | Sequence[str] = (),
         types: Mapping[str, str] | None = None,
+        nulls: str | Sequence[str] = (),
         progress: Progress | None = None,
     ) -> None:
         self.database, self.table, self.types = database, table_name(table), types
+        self.nulls = nulls
         self._progress = progress or WarningProgress()
         self._listens = (progress or SilentProgress()).notice
         self._request = IntegrateRequest(
@@ -217,7 +220,7 @@ class Party:
 
         file = None if transcript is None else Path(transcript)
         engine = self.database.engine
-        with given(engine, self.table, self.types, progress=self._progress) as table:
+        with given(engine, self.table, self.types, self.nulls, progress=self._progress) as table:
             session = Session(engine, table, self._request, self._progress, file)
             return session.run(opened, resume=resume)
 

@@ -15,8 +15,8 @@ from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.source import is_stand_in, source_of
-from ppdm_sql.engine.statements import bind, text
+from ppdm_sql.engine.source import is_stable, is_stand_in, source_of
+from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import no_records
 
 SAMPLE = 1000
@@ -170,15 +170,8 @@ class _Profiling:
         wanted = [item for item in everything if names is None or item.name in names]
         self._columns = [item for item in wanted if item.name != self._count]
         self._values = exact_values(engine, table, self._columns)
-        if not is_stand_in(engine, table) and not self._is_stored():
+        if not is_stand_in(engine, table) and not is_stable(engine, table):
             self._copy()
-
-    def _is_stored(self) -> bool:
-        """Tell whether reading the source again costs no more than reading a copy of it."""
-        table = self._table
-        where = {"name": table.name, "schema": table.schema, "catalog": table.catalog}
-        ((stored,),) = self._engine.look_up(text("engine/stable_tables"), where, step="stable_tables")
-        return bool(stored)
 
     def _copy(self) -> None:
         """Read a source once that may be slow, or different, the next time."""

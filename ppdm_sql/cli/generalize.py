@@ -37,8 +37,9 @@ def run(
     """Generalize values until all requirements hold (TDS, HCE-TDR).
 
     The columns of the requirements are masked: by their taxonomy; numbers, dates and times without one by
-    intervals that are grown during the run; all others by suppression. Sensitive columns, which a template,
-    l or t names, are released as they are, without --keep, and so is the class. A column that no option
-    names is not released. Ctrl-C stops the run and publishes the state reached.
+    intervals that are grown during the run; all others by suppression, as are whole numbers that look like
+    codes, unless --range or --min-width says that they are numbers. Sensitive columns, which a template, l or
+    t names, are released as they are, without --keep, and so is the class. A column that no option names is
+    not released. Ctrl-C stops the run and publishes the state reached.
     """
     publish("generalize", database, given, common, exported, accept_partial=accept_partial)

@@ -47,6 +47,10 @@ Types = Annotated[
     list[str] | None,
     typer.Option("--types", metavar="A=TYPE,...", help="Types of columns, as for codes in a CSV file."),
 ]
+Nulls = Annotated[
+    str | None,
+    typer.Option("--null", metavar="N/A,...", help="Texts that stand for a missing value, read as NULL."),
+]
 Export = Annotated[
     Path | None,
     typer.Option("--export", metavar="FILE", help="Also write the release there: .parquet, .csv or .duckdb."),

@@ -17,8 +17,9 @@ from ppdm_sql.cli.options import Count, DatabasePath, OutputFormat, TableName
 from ppdm_sql.cli.output import Format, notice, print_tables, shown
 from ppdm_sql.cli.parameters import attached
 from ppdm_sql.cli.progress import progress
-from ppdm_sql.cli.reading import types as read_types
+from ppdm_sql.cli.reading import value
 from ppdm_sql.cli.trace import traced
+from ppdm_sql.options import Form
 from ppdm_sql.sources import given
 from ppdm_sql.taxonomy import read_taxonomy, write_taxonomy
 from ppdm_sql.taxonomy.suggesting import FANOUT
@@ -102,6 +103,7 @@ def suggest(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
     types: options.Types = None,
+    null: options.Nulls = None,
     attach: options.Attach = None,
     threads: options.Threads = None,
     memory_limit: options.MemoryLimit = None,
@@ -116,7 +118,13 @@ def suggest(
     limits = {"threads": threads, "memory_limit": memory_limit}
     with (
         ppdm_sql.open(database, read_only=True, attach=attached(attach), **limits) as db,  # type: ignore[arg-type]
-        given(db.engine, table, read_types("--types", types or ()), progress=progress(quiet=quiet)) as name,
+        given(
+            db.engine,
+            table,
+            value(Form.types, "--types", types or ()),
+            value(Form.choices, "--null", null or ""),
+            progress=progress(quiet=quiet),
+        ) as name,
     ):
         found = suggested(
             db.engine, name, column, levels=levels, fanout=fanout, count_column=count, rule=rule

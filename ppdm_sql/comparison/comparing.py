@@ -28,6 +28,7 @@ def compare(
     tables: Source | Sequence[str],
     options: CompareOptions,
     types: Mapping[str, str] | None,
+    nulls: str | Sequence[str],
     progress: Progress,
 ) -> Comparison:
     """Try settings on a table, or put releases side by side; see :meth:`ppdm_sql.Database.compare`."""
@@ -36,7 +37,7 @@ def compare(
     try:
         found = _releases(engine, named, options)
         if found is None:
-            return _finished(engine, _tried(engine, named, options, types, progress), options)
+            return _finished(engine, _tried(engine, named, options, types, nulls, progress), options)
         measured = engine.alone(lambda: compared_releases(engine, found, options, progress))
         return _finished(engine, ranked(measured), options)
     finally:
@@ -83,12 +84,13 @@ def _tried(
     named: Sequence[Source],
     options: CompareOptions,
     types: Mapping[str, str] | None,
+    nulls: str | Sequence[str],
     progress: Progress,
 ) -> Comparison:
     """Try the settings, and publish the best one where that is asked for."""
 
     def run() -> Comparison:
-        with given(engine, named[0], types, progress=progress) as table:
+        with given(engine, named[0], types, nulls, progress=progress) as table:
             found = engine.alone(lambda: GridRun(engine, table, options, progress).compared())
             if options.keep_best is None:
                 return ranked(found)

@@ -24,7 +24,7 @@ OF_ALL = (
 )
 """The options that are passed on to every run as they are."""
 OF_GENERALIZATION = (
-    *("taxonomies", "ranges", "suppress", "boundary", "rare", "min_widths", "tops", "bottoms"),
+    *("taxonomies", "ranges", "suppress", "categories", "boundary", "rare", "min_widths", "tops", "bottoms"),
 )
 """Further ones that suppression does not know."""
 
@@ -43,6 +43,7 @@ class CompareOptions:
     ranges: Mapping[str, tuple[object, object]] = field(default_factory=dict)
     condition: Sequence[str] = ()
     suppress: Sequence[str] = ()
+    categories: Sequence[str] = ()
     count_column: str | None = None
     keep: Sequence[str] = ()
     allow_identifiers: Sequence[str] = ()

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, aliased, free_name
-from ppdm_sql.engine.statements import Statement, bind, render
+from ppdm_sql.engine.statements import Statement, bind, render, text
 from ppdm_sql.errors import PpdmError, UnknownTable
 from ppdm_sql.progress import Progress
 
@@ -157,6 +157,13 @@ def counts_checked(table: Table, count: str) -> str:
 def source_of(engine: Engine, table: Table) -> Source:
     """Give the source behind a table: the table itself, or what it stands in for."""
     return engine.sources.get(table) or TableSource(engine, table)
+
+
+def is_stable(engine: Engine, table: Table) -> bool:
+    """Tell whether a source is the same at each look within a transaction: a table of a DuckDB database."""
+    where = {"name": table.name, "schema": table.schema, "catalog": table.catalog}
+    ((stable,),) = engine.look_up(text("engine/stable_tables"), where, step="stable_tables")
+    return bool(stable)
 
 
 def is_stand_in(engine: Engine, table: Table) -> bool:

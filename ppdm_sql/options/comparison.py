@@ -10,6 +10,7 @@ from ppdm_sql.options.shared import (
     ALLOW_IDENTIFIERS,
     BOTTOMS,
     BOUNDARY,
+    CATEGORIES,
     CONDITION,
     COUNT,
     DETAIL,
@@ -21,6 +22,7 @@ from ppdm_sql.options.shared import (
     MAX_STEPS,
     METHOD,
     MIN_WIDTHS,
+    NULLS,
     OPTIONAL_CLASS,
     PERSON,
     RARE,
@@ -77,7 +79,7 @@ COMPARE = (
     OPTIONAL_CLASS,
     *(TAXONOMIES, GROWN_RANGES),
     replace(CONDITION, help="Further columns that tell of the class: for hce-tdr conditions, else kept."),
-    *(SUPPRESS, COUNT, KEEP, ALLOW_IDENTIFIERS, IDENTIFIERS, MAX_STEPS, SYMBOL, ALLOW_ABSENT),
+    *(SUPPRESS, CATEGORIES, COUNT, KEEP, ALLOW_IDENTIFIERS, IDENTIFIERS, MAX_STEPS, SYMBOL, ALLOW_ABSENT),
     Option("evaluate", Form.flag, "Also measure a classifier's error (scikit-learn).", "true", default=False),
     Option(
         "page",
@@ -96,5 +98,6 @@ COMPARE = (
     ),
     replace(INTO, help="Name of the release that --keep-best publishes.", default=None),
     TYPES,
+    NULLS,
     *(BOUNDARY, PERSON, SCORE, DETAIL, RARE, LIMITS, WEIGHTS, MIN_WIDTHS, TOPS, BOTTOMS),
 )

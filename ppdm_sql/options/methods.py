@@ -13,6 +13,7 @@ from ppdm_sql.options.shared import (
     BOTTOMS,
     BOUNDARY,
     BY,
+    CATEGORIES,
     CLASS,
     CONDITION,
     CONFIDENTIAL,
@@ -29,6 +30,7 @@ from ppdm_sql.options.shared import (
     MIN_WIDTHS,
     NEW_TABLE,
     NOISE,
+    NULLS,
     OPTIONAL_CLASS,
     PERSON,
     PUBLISHED,
@@ -95,12 +97,12 @@ _AUDIT = (
         default=(),
     ),
     replace(BY, metavar="X,Y", help="Columns that others may know.", default=()),
-    *(ALLOW_ABSENT, PERSON, TYPES),
+    *(ALLOW_ABSENT, PERSON, TYPES, NULLS),
 )
 _SUPPRESS = (
     *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, COUNT, KEEP, ALLOW_IDENTIFIERS, IDENTIFIERS),
     replace(MAX_STEPS, help="Stop after this many disclosures."),
-    *(SUPPRESS_RECORDS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES, SCORE, DETAIL, LIMITS, WEIGHTS, TO),
+    *(SUPPRESS_RECORDS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES, NULLS, SCORE, DETAIL, LIMITS, WEIGHTS, TO),
 )
 _GENERALIZE = (
     *(TABLE, INTO, REQUIRE, OPTIONAL_CLASS, METHOD),
@@ -108,7 +110,7 @@ _GENERALIZE = (
     GROWN_RANGES,
     BOUNDARY,
     CONDITION,
-    SUPPRESS,
+    *(SUPPRESS, CATEGORIES),
     *(COUNT, KEEP, ALLOW_IDENTIFIERS, IDENTIFIERS),
     Option(
         "interval_columns",
@@ -118,7 +120,7 @@ _GENERALIZE = (
         default=False,
     ),
     SHOW_VALUES,
-    *(SUPPRESS_RECORDS, MAX_STEPS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES),
+    *(SUPPRESS_RECORDS, MAX_STEPS, SYMBOL, ALLOW_ABSENT, PERSON, TYPES, NULLS),
     *(SCORE, DETAIL, RARE, LIMITS, WEIGHTS, MIN_WIDTHS, TOPS, BOTTOMS, TO),
 )
 _SWAP = (
@@ -188,7 +190,7 @@ _SWAP = (
     replace(CLASS, help="What ppdm evaluate predicts, if not the first one.", default=None),
     *(COUNT, KEEP, ALLOW_IDENTIFIERS, IDENTIFIERS),
     replace(PERSON, help="Column that says whose record a row is: all rows of a person change alike."),
-    *(TYPES, TO),
+    *(TYPES, NULLS, TO),
 )
 _RANDOMIZE = (
     *(TABLE, INTO),
@@ -215,7 +217,7 @@ _RANDOMIZE = (
     Option("correlated", Form.flag, "Correlate Gaussian noise as the columns are.", "true", default=False),
     replace(COUNT, hidden=True),
     replace(PERSON, help="Column that says whose record a row is: one draw for a person."),
-    *(TYPES, TO),
+    *(TYPES, NULLS, TO),
 )
 _RECONSTRUCT = (
     *(TABLE, NEW_TABLE),
@@ -257,6 +259,7 @@ _RECONSTRUCT = (
         "max_iterations", Form.whole, "Stop after this many iterations.", "10000", metavar="N", default=10_000
     ),
     TYPES,
+    NULLS,
 )
 _TRAIN = (
     *(TABLE, replace(INTO, help="Name of the model."), replace(CLASS, help="What to predict.")),
@@ -294,7 +297,7 @@ _TRAIN = (
         default=True,
     ),
     *(NOISE, RANGES),
-    *(replace(TEST, help="A table of true values, on which right predictions are counted."), TYPES),
+    *(replace(TEST, help="A table of true values, on which right predictions are counted."), TYPES, NULLS),
 )
 _PREDICT = (
     replace(
@@ -310,7 +313,7 @@ _PREDICT = (
         metavar="NAME",
         default="predicted",
     ),
-    *(TYPES, TO),
+    *(TYPES, NULLS, TO),
 )
 _APPLY = (
     *(RELEASE, TABLE, NEW_TABLE),
@@ -322,7 +325,7 @@ _APPLY = (
         metavar="nearest|refuse",
         default="nearest",
     ),
-    *(TYPES, TO),
+    *(TYPES, NULLS, TO),
 )
 _EVALUATE = (
     *(RELEASE, TEST),
@@ -331,6 +334,7 @@ _EVALUATE = (
     Option("seeds", Form.whole, "Repeat with this many seeds.", "5", metavar="N", default=5),
     Option("sample", Form.whole, "Draw at most this many records.", "200000", metavar="N", default=200_000),
     TYPES,
+    NULLS,
 )
 _EXPORT = (
     RELEASE,
@@ -456,7 +460,7 @@ _INTEGRATE = (
     BOUNDARY,
     MAX_STEPS,
     replace(SHOW_VALUES, help="Print this side's values that a taxonomy lacks."),
-    *(ALLOW_ABSENT, replace(PERSON, hidden=True), TYPES),
+    *(ALLOW_ABSENT, replace(PERSON, hidden=True), TYPES, NULLS),
 )
 _INSTALL = (
     Option(

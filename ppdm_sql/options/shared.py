@@ -222,6 +222,15 @@ SUPPRESS = Option(
     metavar="A,B",
     default=(),
 )
+CATEGORIES = Option(
+    "categories",
+    Form.names,
+    "Columns of numbers that are codes: their values are shown one by one.",
+    "['race']",
+    sql="category",
+    metavar="A,B",
+    default=(),
+)
 SHOW_VALUES = Option(
     "show_values", Form.flag, "Print the values that a taxonomy lacks.", "true", default=False
 )
@@ -231,6 +240,15 @@ TYPES = Option(
     "Types of columns, as for codes in a CSV file.",
     "{'zip': 'VARCHAR'}",
     metavar="A=TYPE,...",
+)
+NULLS = Option(
+    "nulls",
+    Form.choices,
+    "Texts that stand for a missing value, read as NULL.",
+    "['N/A', '(null)']",
+    flag="--null",
+    metavar="N/A,...",
+    default=(),
 )
 LIMITS = Option(
     "limits",

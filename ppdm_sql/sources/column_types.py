@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,14 +11,20 @@ import sqlglot
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, column, option_for, resolve
-from ppdm_sql.engine.statements import literal, render
-from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, kind_of
+from ppdm_sql.engine.names import Table, alias, aliased, column, option_for, resolve
+from ppdm_sql.engine.statements import bind, literal, render
+from ppdm_sql.engine.types import Kind, kind_of
+from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
+from ppdm_sql.errors import kind_of as class_of
 
 _SAMPLE = 2_048
 _DIGITS = "regexp_full_match(v, '[+-]?[0-9]+')"
 _WHOLE_NUMBER = f"{_DIGITS} AND TRY_CAST(v AS BIGINT) IS NOT NULL"
 _NUMBER = "regexp_full_match(v, '[+-]?([0-9]+|[0-9]*[.][0-9]+)([eE][+-]?[0-9]+)?')"
+_DATED = "regexp_full_match(v, '([0-9]{1,2}[-./]){2}[0-9]{4}|[0-9]{4}([-./][0-9]{1,2}){2}')"
+_ORDERS = ("%d-%m-%Y", "%m-%d-%Y", "%Y-%m-%d")
+_FEWEST_RECORDS = 5
+"""So many records must share a text for a message to quote it."""
 _SHOWN_BY = {
     "BIGINT": "TRY_CAST(v AS BIGINT) IS NOT NULL AND CAST(TRY_CAST(v AS BIGINT) AS VARCHAR) = v",
     "DOUBLE": "regexp_full_match(v, '-?(0|[1-9][0-9]*)?([.][0-9]+)?([eE][+-]?[0-9]+)?') "
@@ -62,6 +69,34 @@ class TypeSaid(NamedTuple):
         return exp.case().when(digits, cast)
 
 
+class Said(NamedTuple):
+    """What a user says of how a source is read.
+
+    Args:
+        types: Types of columns, by name.
+        nulls: Texts that stand for a missing value.
+    """
+
+    types: Mapping[str, TypeSaid]
+    nulls: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.types or self.nulls)
+
+    def without_markers(self, engine: Engine, table: Table) -> Table:
+        """Read a table with NULL for these texts; it lasts as long as the workspace."""
+        if not self.nulls:
+            return table
+        columns, markers = engine.columns(table), [literal(text) for text in self.nulls]
+        values: dict[str, exp.Expression] = {item.name: column(item.name) for item in columns}
+        texts = [item.name for item in columns if kind_of(item.type) in (Kind.TEXT, Kind.ENUM)]
+        for name in texts:
+            marked = exp.In(this=exp.cast(column(name), "VARCHAR"), expressions=markers)
+            values[name] = exp.case().when(marked, exp.null()).else_(column(name))
+        rows = exp.select(*(alias(value, name) for name, value in values.items()))
+        return engine.overlay(rows.from_(table.expression()))
+
+
 def types_said(engine: Engine, types: Mapping[str, str] | None) -> dict[str, TypeSaid]:
     """Check what a user says of the types of columns.
 
@@ -79,7 +114,7 @@ def types_said(engine: Engine, types: Mapping[str, str] | None) -> dict[str, Typ
         isinstance(item, str) for pair in types.items() for item in pair
     ):
         raise InvalidOption(
-            f"types takes the type of each column by its name, not {kind_of(types)}.",
+            f"types takes the type of each column by its name, not {class_of(types)}.",
             "Write it as types={'zip': 'VARCHAR'}.",
         )
     return {name: _type_said(engine, name, text) for name, text in types.items()}
@@ -239,29 +274,87 @@ def _of_values(text: str, value: exp.Expression) -> exp.Expression:
 
 
 def kept_as_text(engine: Engine, table: Table, names: Sequence[str], shown: str) -> list[str]:
-    """Say which columns hold digits or numbers and are read as text all the same, and why.
+    """Say which columns hold digits, numbers or dates and are read as text all the same, and why.
 
-    Cost: one scan.
+    Cost: one scan, and a GROUP BY of each column that holds some.
     """
-    if not names:
-        return []
-    counts: list[exp.Expression] = []
-    for name in names:
-        counts.append(exp.Count(this=column(name)))
-        counts += [exp.CountIf(this=_condition(text, column(name))) for text in (_WHOLE_NUMBER, _NUMBER)]
-    query = exp.select(*counts).from_(table.expression())
-    (row,) = engine.look_up(render(query), step="texts of digits")
     notices = []
-    for name, values, whole, numbers in zip(names, row[::3], row[1::3], row[2::3], strict=True):
+    for name, (values, whole, numbers, dates) in _counted(engine, table.expression(), names).items():
         if values and values in (whole, numbers):
             kind = "BIGINT" if whole == values else "DOUBLE"
             notices.append(
                 f"Column {name!r} of {shown} is read as text, since as a number it would lose leading zeros, "
                 f"plus signs or digits. Give {option_for('--types', name, kind)} to read it as a number."
             )
-        elif values and numbers >= values / 2:
-            notices.append(
-                f"Column {name!r} of {shown} is read as text, since only {numbers:,} of its {values:,} "
-                "values are numbers."
-            )
+        elif numbers or dates:
+            told = _shapes_told(engine, table, name, shown)
+            if not told and numbers >= values / 2:
+                told = [
+                    f"Column {name!r} of {shown} is read as text, since only {numbers:,} of its {values:,} "
+                    "values are numbers."
+                ]
+            notices += told
     return notices
+
+
+def told_of_texts(engine: Engine, table: Table, shown: str) -> list[str]:
+    """Say which texts of a table are dates, or numbers or dates but for one text that may mean none.
+
+    Cost: a look at a sample, and a GROUP BY of each column of text that holds numbers or dates there.
+    """
+    names = [item.name for item in engine.columns(table) if item.type == "VARCHAR"]
+    sample = exp.select("*").from_(table.expression()).limit(_SAMPLE).subquery("s")
+    return [
+        notice
+        for name, (*_, numbers, dates) in _counted(engine, sample, names).items()
+        if dates or numbers
+        for notice in _shapes_told(engine, table, name, shown)
+    ]
+
+
+def _counted(engine: Engine, rows: exp.Expression, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Count for columns of text the values, whole numbers, numbers, and what is written like a date."""
+    if not names:
+        return {}
+    counts: list[exp.Expression] = []
+    for name in names:
+        counts.append(exp.Count(this=column(name)))
+        counts += [
+            exp.CountIf(this=_condition(text, column(name))) for text in (_WHOLE_NUMBER, _NUMBER, _DATED)
+        ]
+    (row,) = engine.look_up(render(exp.select(*counts).from_(rows)), step="texts of digits")
+    found = [count or 0 for count in row]  # of no rows there is no number
+    return {name: tuple(found[4 * place : 4 * place + 4]) for place, name in enumerate(names)}
+
+
+def _shapes_told(engine: Engine, table: Table, name: str, shown: str) -> list[str]:
+    """Tell of dates in a column of text, and of one text among numbers or dates that may stand for none."""
+    value, records = alias(column(name, "s"), "value"), alias(exp.Count(this=exp.Star()), "records")
+    cells = exp.select(value, records).from_(aliased(table, "s")).group_by(column(name, "s"))
+    with engine.workspace():
+        given, fewest = {"column_values": engine.overlay(cells)}, {"fewest": _FEWEST_RECORDS}
+        step = bind("sources/text_shapes", tables=given, values=fewest)
+        (row,) = engine.query(step, step="text_shapes")
+    numbers, dates, day, month, year, mark, others, records, other = row
+    of, told = f"Column {name!r} of {shown}", list[str]()
+    if bool(numbers) == bool(dates) or others > 1:
+        return told
+    if others:
+        # a text that many records share in a column of numbers is nobody's, so it may be shown
+        text, option = f"the text {other!r}", f"--null {shlex.quote(other)}" if other else ""
+        if other is None or "," in other:
+            text, option = "one text", "--null TEXT"
+        told.append(
+            f"{of} holds {'dates' if dates else 'numbers'}, and in {records:,} record{'s' * (records > 1)} "
+            f"{text}. If it stands for a missing value, give {option}."
+        )
+    forms = [form for form, holds in zip(_ORDERS, (day, month, year), strict=True) if holds and mark]
+    options = [option_for("--types", name, f"DATE {form.replace('-', mark)}") for form in forms]
+    if dates and len(options) == 1:
+        told.append(f"{of} holds dates as texts; {options[0]} reads them.")
+    elif dates and options:
+        told.append(
+            f"{of} holds dates as texts, which do not show what comes first, the day or the month; say it "
+            f"with {' or '.join(options)}."
+        )
+    return told

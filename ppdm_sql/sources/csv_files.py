@@ -17,6 +17,7 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import EngineError, InvalidSource
 from ppdm_sql.sources.column_types import (
+    Said,
     TypeSaid,
     kept_as_text,
     resolved_types,
@@ -53,14 +54,14 @@ class CsvForm(NamedTuple):
 
 
 def read_csv(
-    engine: Engine, files: Sequence[str], said: Mapping[str, TypeSaid], shown: str, *, strict: bool
+    engine: Engine, files: Sequence[str], said: Said, shown: str, *, strict: bool
 ) -> tuple[exp.Select, dict[str, TypeSaid], list[str]]:
     """Read CSV files into a working table of texts, and find the types.
 
     Args:
         engine: Where the working table is made; it lasts as long as the workspace.
         files: The files, which have the same columns in the same order.
-        said: The types that the user says.
+        said: The types and the markers of missing values that the user says.
         shown: What the files are called in messages.
         strict: Whether each column of which something is said must be there.
 
@@ -74,9 +75,9 @@ def read_csv(
     Cost: one scan of the files, and two or three of the working table.
     """
     form, notices = _form(files, engine, said, shown)
-    texts = _texts(engine, files, form, shown)
+    texts = said.without_markers(engine, _texts(engine, files, form, shown))
     columns = engine.columns(texts)
-    chosen = resolved_types(said, columns, table=shown, strict=strict)
+    chosen = resolved_types(said.types, columns, table=shown, strict=strict)
     free = [item.name for item in columns if item.type == "VARCHAR" and item.name not in chosen]
     types = chosen | shown_types(engine, texts, free)
     notices += kept_as_text(engine, texts, [name for name in free if name not in types], shown)
@@ -93,9 +94,7 @@ def _without_records(engine: Engine, texts: Table, shown: str) -> list[str]:
 # -- the first line ---------------------------------------------------------------------------
 
 
-def _form(
-    files: Sequence[str], engine: Engine, said: Mapping[str, TypeSaid], shown: str
-) -> tuple[CsvForm, list[str]]:
+def _form(files: Sequence[str], engine: Engine, said: Said, shown: str) -> tuple[CsvForm, list[str]]:
     """Read the first line of each file; all must have the same names."""
     forms: dict[CsvForm, str] = {}
     for file in files:
@@ -166,9 +165,9 @@ def _form_of(line: str, file: str) -> CsvForm:
     return CsvForm(best, tuple(name.strip() for name in names))
 
 
-def _refuse_data(names: Sequence[str], said: Mapping[str, TypeSaid], shown: str) -> None:
+def _refuse_data(names: Sequence[str], said: Said, shown: str) -> None:
     """Refuse a first line that holds values, not names; it is not quoted, since they may be somebody's."""
-    known = {name.lower() for name in said}
+    known = {name.lower() for name in said.types}
     if any(_IS_DATA.fullmatch(name) and name.lower() not in known for name in names):
         raise InvalidSource(
             f"The first line of {shown} looks like a record, not like the names of its columns.",

@@ -12,11 +12,11 @@ from sqlglot import exp
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, free_name, table_name
 from ppdm_sql.engine.source import Source as Elsewhere
-from ppdm_sql.engine.source import find_elsewhere, stand_in
+from ppdm_sql.engine.source import find_elsewhere, is_stable, stand_in
 from ppdm_sql.engine.statements import literal
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable
 from ppdm_sql.progress import Progress
-from ppdm_sql.sources.column_types import TypeSaid, resolved_types, typed, types_said
+from ppdm_sql.sources.column_types import Said, TypeSaid, resolved_types, told_of_texts, typed, types_said
 from ppdm_sql.sources.files import (
     alike,
     files_of,
@@ -42,6 +42,7 @@ def given(
     engine: Engine,
     source: Source,
     types: Mapping[str, str] | None = None,
+    nulls: str | Sequence[str] = (),
     *,
     strict: bool = True,
     called: str | None = None,
@@ -57,6 +58,7 @@ def given(
         engine: Where it is read.
         source: The name of a table or view, the path of files, or a frame.
         types: The types of columns, by their names.
+        nulls: Texts that stand for a missing value.
         strict: Whether each column of which a type is said must be there.
         called: The name of what files hold, if not their path.
         elsewhere: Whether the caller can take a table that lives elsewhere, by its stand-in.
@@ -69,7 +71,7 @@ def given(
 
     Cost: nothing for a table without types, else one scan of the source and some of the copy.
     """
-    said = types_said(engine, types)
+    said = Said(types_said(engine, types), (nulls,) if isinstance(nulls, str) else tuple(nulls))
     kind = frame_kind(source)
     if kind is None:
         source = table_name(source)
@@ -82,15 +84,20 @@ def given(
             return
         table = _table(engine, source)
         if table is not None and not said:
-            with _remembered(engine, source, _of_attached(engine, table)):
+            looked = progress is not None and is_stable(engine, table)  # a view may take long to read
+            notices = told_of_texts(engine, table, source) if looked else []
+            for text in notices:
+                progress.notice(text)  # type: ignore[union-attr]
+            with _remembered(engine, source, _of_attached(engine, table), notices):
                 yield source
             return
     with engine.workspace():
         if progress is not None:
             progress.start(f"reading {without_secrets(source) if kind is None else f'the {kind}'}")
         if kind is not None:
-            name, how, notices = _free_name(engine, kind), {"kind": kind}, list[str]()
+            name, how = _free_name(engine, kind), {"kind": kind}
             _load_frame(engine, name, source, said, kind, strict=strict)
+            notices = told_of_texts(engine, engine.given[name], f"the {kind}")
         else:
             name = source if table is not None else called or without_secrets(source)
             how, notices = _load_named(engine, name, source, table, said, strict=strict)
@@ -113,15 +120,15 @@ def _stood_in(
     engine: Engine,
     name: str,
     found: Elsewhere,
-    said: Mapping[str, TypeSaid],
+    said: Said,
     welcome: bool,
     progress: Progress | None,
 ) -> Iterator[None]:
     """Let the engine find the stand-in of a table that lives elsewhere."""
     if said:
         raise InvalidOption(
-            f"{name} has the types of its columns where it lives, and --types is for files.",
-            "Leave --types out, and cast in a view there.",
+            f"{name} has the types of its columns where it lives, and --types and --null are for files.",
+            "Leave them out, and cast in a view there.",
         )
     if not welcome:
         raise InvalidSource(
@@ -153,8 +160,8 @@ def read_again(engine: Engine, source: str, how: Mapping[str, Any], release: str
     Raises:
         InvalidSource: It was a frame, or is not where it was.
     """
-    kind, types = how.get("kind"), dict(how.get("types", {}))
-    if source in engine.given or kind is None and not types:
+    kind, types, nulls = how.get("kind"), dict(how.get("types", {})), how.get("nulls", ())
+    if source in engine.given or (kind is None and not types and not nulls):
         yield
         return
     if kind == "attached" and not _is_there(engine, source):
@@ -175,7 +182,7 @@ def read_again(engine: Engine, source: str, how: Mapping[str, Any], release: str
         )
     path = how.get("path", source)
     try:
-        with given(engine, path, types, strict=False, called=source):
+        with given(engine, path, types, nulls, strict=False, called=source):
             yield
     except UnknownTable:
         raise InvalidSource(
@@ -213,8 +220,9 @@ def _of_attached(engine: Engine, table: Table) -> dict[str, Any]:
     return {} if table.catalog in (catalog, "temp", None) else {"kind": "attached", "database": table.catalog}
 
 
-def _types_of(said: Mapping[str, TypeSaid]) -> dict[str, Any]:
-    return {"types": {name: " ".join(kind).strip() for name, kind in said.items()}} if said else {}
+def _how_read(said: Said) -> dict[str, Any]:
+    types = {name: " ".join(kind).strip() for name, kind in said.types.items()}
+    return ({"types": types} if types else {}) | ({"nulls": list(said.nulls)} if said.nulls else {})
 
 
 def _load(engine: Engine, name: str, select: exp.Expression) -> None:
@@ -250,9 +258,7 @@ def _free_name(engine: Engine, kind: str) -> str:
     return name
 
 
-def _load_frame(
-    engine: Engine, name: str, frame: Any, said: Mapping[str, TypeSaid], kind: str, *, strict: bool
-) -> None:
+def _load_frame(engine: Engine, name: str, frame: Any, said: Said, kind: str, *, strict: bool) -> None:
     refuse_names(frame, kind)
     with readable(engine, frame, kind) as view:
         try:
@@ -265,40 +271,41 @@ def _load_frame(
             raise unreadable_frame(kind, cause) from None
 
 
-def _typed(
-    engine: Engine, table: Table, said: Mapping[str, TypeSaid], shown: str, *, strict: bool
-) -> exp.Select:
+def _typed(engine: Engine, table: Table, said: Said, shown: str, *, strict: bool) -> exp.Select:
+    table = said.without_markers(engine, table)
     columns = engine.columns(table)
-    return typed(engine, table, columns, resolved_types(said, columns, table=shown, strict=strict), shown)
+    types = resolved_types(said.types, columns, table=shown, strict=strict)
+    return typed(engine, table, columns, types, shown)
 
 
 def _load_named(
-    engine: Engine, name: str, path: str, table: Table | None, said: Mapping[str, TypeSaid], *, strict: bool
+    engine: Engine, name: str, path: str, table: Table | None, said: Said, *, strict: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """Read a table with other types, or files; say how they are read again and what the user should know."""
     if table is None:
         return _load_files(engine, name, path, said, strict=strict)
-    how = _of_attached(engine, table) | _types_of(said)
+    how = _of_attached(engine, table) | _how_read(said)
     _load(engine, name, _typed(engine, table, said, name, strict=strict))
-    return how, []
+    return how, told_of_texts(engine, engine.given[name], name)
 
 
 def _load_files(
-    engine: Engine, name: str, path: str, said: Mapping[str, TypeSaid], *, strict: bool
+    engine: Engine, name: str, path: str, said: Said, *, strict: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """Read files, and say how they are read again and what the user should know."""
     kind, files = files_of(engine, path)
     with readable_twice(files) as found:
         types, notices = _load_found(engine, name, kind, found, said, strict=strict)
+    found_as = Said(types, said.nulls)
     if found != files:
         notices = [f"{name} can be read only once: {_COPIED}", *notices]
-        return {"kind": "stream", **_types_of(types)}, notices
+        return {"kind": "stream", **_how_read(found_as)}, notices
     place = {} if is_remote(path) else {"path": os.path.abspath(path)}
-    return {"kind": "file", **place, **_types_of(types)}, notices
+    return {"kind": "file", **place, **_how_read(found_as)}, notices
 
 
 def _load_found(
-    engine: Engine, name: str, kind: str, files: list[str], said: Mapping[str, TypeSaid], *, strict: bool
+    engine: Engine, name: str, kind: str, files: list[str], said: Said, *, strict: bool
 ) -> tuple[Mapping[str, TypeSaid], list[str]]:
     """Read files, and give the types of their columns and what the user should know."""
     notices: list[str] = []
@@ -307,7 +314,7 @@ def _load_found(
 
         rows, types, notices = read_csv(engine, files, said, name, strict=strict)
     else:
-        rows, types = _rows_of(kind, files), dict(said)
+        rows, types = _rows_of(kind, files), dict(said.types)
         try:
             if said:
                 rows = _typed(engine, engine.materialize("rows", rows), said, name, strict=strict)
@@ -319,7 +326,7 @@ def _load_found(
         if type(cause) is not EngineError:
             raise
         raise unreachable(name, cause.engine_text) or _unreadable_files(name, kind) from None
-    return types, notices
+    return types, notices if kind == "csv" else told_of_texts(engine, engine.given[name], name)
 
 
 def _rows_of(kind: str, files: list[str]) -> exp.Select:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
@@ -59,6 +59,7 @@ def _with_sources(
     listener: Progress | None,
 ) -> Result:
     types: Mapping[str, str] | None = bound.arguments.get("types")
+    nulls: str | Sequence[str] = bound.arguments.get("nulls", ())
     progress = bound.arguments.get("progress") or listener or WarningProgress()
     with ExitStack() as stack:
         found: dict[str, Any] = {}
@@ -69,9 +70,8 @@ def _with_sources(
             if name in weighted and isinstance(source, str):
                 source, weights = weighted[name](source)
             strict = name == names[0]
-            table = stack.enter_context(
-                given(engine, source, types, strict=strict, elsewhere=elsewhere, progress=progress)
-            )
+            how: Any = {"strict": strict, "elsewhere": elsewhere, "progress": progress}
+            table = stack.enter_context(given(engine, source, types, nulls, **how))
             found[name] = (table, weights) if name in weighted else table
         named = inspect.BoundArguments(bound.signature, OrderedDict(bound.arguments | found))
         return method(*named.args, **named.kwargs)

@@ -9,7 +9,8 @@ from sqlglot import exp
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values, is_plain
 from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.statements import render, text
+from ppdm_sql.engine.source import is_stable
+from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import InvalidSource
 
 ROW = "rowid"
@@ -48,13 +49,6 @@ def read_source(
     query = exp.select(*number, *(alias(value, name) for name, value in values.items()))
     query = query.from_(aliased(table, "s"))
     return engine.overlay(query) if stable else engine.materialize("source", query)
-
-
-def is_stable(engine: Engine, table: Table) -> bool:
-    """Tell whether a source is the same at each look within a transaction: a table of a DuckDB database."""
-    where = {"name": table.name, "schema": table.schema, "catalog": table.catalog}
-    ((stable,),) = engine.look_up(text("engine/stable_tables"), where, step="stable_tables")
-    return bool(stable)
 
 
 def count_coded_records(

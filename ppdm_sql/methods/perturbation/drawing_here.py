@@ -10,8 +10,8 @@ from ppdm_sql.audit.pseudonyms import accept_pseudonyms
 from ppdm_sql.audit.randomized import RandomizedAudit, RandomizedPromise, accept_randomized
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.records import read_records
-from ppdm_sql.engine.source import is_stand_in
-from ppdm_sql.methods.base.source import is_stable, read_source
+from ppdm_sql.engine.source import is_stable, is_stand_in
+from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.perturbation.drawing import Draws, RandomizedSource, written_rows
 from ppdm_sql.methods.perturbation.noisy_rows import ordered_rows
 from ppdm_sql.methods.perturbation.packed_text import packed_text

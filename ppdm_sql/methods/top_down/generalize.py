@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ppdm_sql.audit.column_kinds import Look
+from ppdm_sql.audit.profiling import column_profiles
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import option_for, resolve_all
-from ppdm_sql.engine.types import Kind, has_enum, is_ordered, kind_of
+from ppdm_sql.engine.types import Kind, has_enum, is_number, is_ordered, kind_of
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
 from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.collapse import Dictionary
@@ -88,6 +90,7 @@ class GeneralizationRun(RefinementRun):
             "taxonomy": request.taxonomies,
             "range": request.ranges,
             "suppress": dict.fromkeys(request.suppress),
+            "category": dict.fromkeys(request.categories),
             "min-width": request.min_widths,
             "bottom": request.bottoms,
             "top": request.tops,
@@ -100,6 +103,7 @@ class GeneralizationRun(RefinementRun):
         self._taxonomies = {
             name: read_taxonomy_or_rule(engine, given) for name, given in self._given["taxonomy"].items()
         }
+        self._given["category"] |= dict.fromkeys(self.codes())
         self._check_bound_names()
         self._check_grown()
 
@@ -120,7 +124,7 @@ class GeneralizationRun(RefinementRun):
     def _check_one_way_each(self) -> None:
         """A column has a taxonomy, or a range of grown intervals, or is suppressed."""
         seen: dict[str, str] = {}
-        for option in ("taxonomy", "range", "suppress"):
+        for option in ("taxonomy", "range", "suppress", "category"):
             for name in self._given[option]:
                 if name in seen:
                     raise ColumnRoleError(
@@ -169,9 +173,33 @@ class GeneralizationRun(RefinementRun):
                 f"value of {each}, real people's; give others with {example}."
             )
 
+    def codes(self) -> Sequence[str]:
+        """Find the numbers that the audit's guess takes for codes, of which nothing is said; tell of them.
+
+        An interval of codes means nothing. The papers know no guess, so their scores go without one.
+        """
+        told = {name for given in self._given.values() for name in given}
+        bare = [
+            name for name in self.roles.masking if name not in told and is_number(self.columns[name].type)
+        ]
+        if self.literal or not bare:
+            return ()
+        _, found = column_profiles(self.engine, self.table, bare, self.roles.count)
+        codes = [item.column for item in found if item.looks_like in (Look.code, Look.category)]
+        if codes:
+            named = ", ".join(map(repr, codes))
+            taken = f"Columns {named} are taken for codes, so their"
+            if len(codes) == 1:
+                taken = f"Column {named} is taken for a code, so its"
+            self.progress.notice(
+                f"{taken} values are shown one by one or not at all; give "
+                f"{option_for('--range', codes[0], 'LOW,HIGH')} if it is a number."
+            )
+        return codes
+
     def _grows(self, name: str) -> bool:
         """Whether an attribute is masked by intervals that are grown during the run."""
-        plain = name in self._taxonomies or name in self._given["suppress"]
+        plain = any(name in self._given[option] for option in ("taxonomy", "suppress", "category"))
         type_text = self.columns[name].type
         return not plain and is_ordered(type_text) and kind_of(type_text) is not Kind.INTERVAL
 

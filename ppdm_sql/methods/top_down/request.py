@@ -54,6 +54,7 @@ class GeneralizeRequest(RefinementRequest):
     rare: str | None = None
     condition: Sequence[str] = ()
     suppress: Sequence[str] = ()
+    categories: Sequence[str] = ()
     min_widths: Mapping[str, object] = field(default_factory=dict)
     tops: Mapping[str, object] = field(default_factory=dict)
     bottoms: Mapping[str, object] = field(default_factory=dict)

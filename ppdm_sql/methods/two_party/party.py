@@ -116,6 +116,10 @@ class IntegrationRun(GeneralizationRun):
         """Position of the class attribute, which an integration always has."""
         return self.atoms.position(str(self.roles.class_column))
 
+    def codes(self) -> Sequence[str]:
+        """A guess could differ from the partner's, who sees other columns."""
+        return ()
+
     def shows_symbol(self, name: str) -> bool:
         """The partner looks after its own columns."""
         return name in self._ownership.own and super().shows_symbol(name)

@@ -15,8 +15,9 @@ import ppdm_sql
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_columns, exact_values, is_plain
 from ppdm_sql.engine.names import quoted
+from ppdm_sql.engine.source import is_stable
 from ppdm_sql.errors import GuaranteeNotMet, InvalidSource
-from ppdm_sql.methods.base.source import count_coded_records, is_stable, read_source
+from ppdm_sql.methods.base.source import count_coded_records, read_source
 from ppdm_sql.methods.swapping.changed_shares import bounds
 from ppdm_sql.release import Draft, publishing
 

@@ -1,0 +1,50 @@
+-- text_shapes | in: column_values | out: text_shapes | grain: one row | params: fewest INTEGER
+-- How many records of a column of texts hold numbers, and dates by the order of day, month and year; how many texts
+-- are neither. A text that is the only such one is given where at least `fewest` records hold it: it is nobody's.
+WITH parted AS (
+    SELECT
+        v.value,
+        v.records,
+        regexp_full_match(v.value, '[+-]?([0-9]+|[0-9]*[.][0-9]+)([eE][+-]?[0-9]+)?') AS is_number,
+        string_split_regex(v.value, '[-./]') AS parts,
+        CASE
+            WHEN regexp_full_match(v.value, '[0-9]+-[0-9]+-[0-9]+') THEN '-'
+            WHEN regexp_full_match(v.value, '[0-9]+/[0-9]+/[0-9]+') THEN '/'
+            WHEN regexp_full_match(v.value, '[0-9]+[.][0-9]+[.][0-9]+') THEN '.'
+        END AS mark
+    FROM column_values AS v
+    WHERE v.value IS NOT NULL
+),
+dated AS (
+    SELECT
+        p.*,
+        length(p.parts[3]) = 4 AND TRY_CAST(concat_ws('-', p.parts[3], p.parts[2], p.parts[1]) AS DATE) IS NOT NULL
+            AND p.mark IS NOT NULL AS day_first,
+        length(p.parts[3]) = 4 AND TRY_CAST(concat_ws('-', p.parts[3], p.parts[1], p.parts[2]) AS DATE) IS NOT NULL
+            AND p.mark IS NOT NULL AS month_first,
+        length(p.parts[1]) = 4 AND TRY_CAST(concat_ws('-', p.parts[1], p.parts[2], p.parts[3]) AS DATE) IS NOT NULL
+            AND p.mark IS NOT NULL AS year_first
+    FROM parted AS p
+),
+shaped AS (
+    SELECT
+        d.*,
+        coalesce(d.day_first OR d.month_first OR d.year_first, false) AS is_date
+    FROM dated AS d
+)
+SELECT
+    CAST(coalesce(sum(s.records) FILTER (s.is_number), 0) AS BIGINT) AS numbers,
+    CAST(coalesce(sum(s.records) FILTER (s.is_date), 0) AS BIGINT) AS dates,
+    coalesce(bool_and(s.day_first) FILTER (s.is_date), false) AS day_first,
+    coalesce(bool_and(s.month_first) FILTER (s.is_date), false) AS month_first,
+    coalesce(bool_and(s.year_first) FILTER (s.is_date), false) AS year_first,
+    CASE
+        WHEN min(s.mark) FILTER (s.is_date) = max(s.mark) FILTER (s.is_date) THEN min(s.mark) FILTER (s.is_date)
+    END AS mark,
+    count(*) FILTER (NOT s.is_number AND NOT s.is_date) AS other_values,
+    CAST(coalesce(sum(s.records) FILTER (NOT s.is_number AND NOT s.is_date), 0) AS BIGINT) AS other_records,
+    CASE
+        WHEN sum(s.records) FILTER (NOT s.is_number AND NOT s.is_date) >= param('fewest')
+            THEN min(s.value) FILTER (NOT s.is_number AND NOT s.is_date)
+    END AS other
+FROM shaped AS s;

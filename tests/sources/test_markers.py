@@ -1,0 +1,138 @@
+"""Texts that stand for missing values, and dates as texts: told of with what to type, and read as said."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+
+import ppdm_sql
+from tests.support.commands import ppdm
+
+ROWS = {
+    'pay "x"': [f"{n}" if n % 4 else "N/A" for n in range(40)],
+    "born": [f"{1 + n % 28:02}-{1 + n % 12:02}-19{50 + n}" if n % 4 else "N/A" for n in range(40)],
+    "sex": ["f", "(null)", "m", "f"] * 10,
+}
+
+
+def csv(folder: Path) -> Any:
+    pd.DataFrame(ROWS).to_csv(folder / "t.csv", index=False)
+    return str(folder / "t.csv")
+
+
+def parquet(folder: Path) -> Any:
+    pd.DataFrame(ROWS).to_parquet(folder / "t.parquet")
+    return str(folder / "t.parquet")
+
+
+def frame(_: Path) -> Any:
+    return pd.DataFrame(ROWS)
+
+
+def dictionary(_: Path) -> Any:
+    return pd.DataFrame(ROWS).astype({"sex": "category"})
+
+
+def table(_: Path) -> Any:
+    return "t"
+
+
+FORMS = (csv, parquet, frame, dictionary, table)
+
+
+def audited(form: Callable[[Path], Any], folder: Path, **options: Any) -> tuple[list[Any], list[str]]:
+    con = duckdb.connect()
+    con.register("rows", pd.DataFrame(ROWS))
+    con.execute("CREATE TABLE t AS FROM rows")
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = ppdm_sql.open(con).audit(form(folder), **options).profile
+    assert found is not None
+    return [(c.type, c.values, c.nulls) for c in found.columns], [str(item.message) for item in told]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_markers_are_read_as_null(form: Callable[[Path], Any], tmp_path: Path) -> None:
+    columns, _ = audited(form, tmp_path)
+    assert [nulls for _, _, nulls in columns] == [0, 0, 0]
+    columns, _ = audited(form, tmp_path, nulls=["N/A", "(null)"], types={"born": "DATE %d-%m-%Y"})
+    assert [values for _, values, _ in columns] == [30, 30, 2]
+    assert [nulls for _, _, nulls in columns] == [10, 10, 10]
+    assert [kind for kind, _, _ in columns][:2] == ["BIGINT" if form is csv else "VARCHAR", "DATE"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_marker_and_dates_are_told_with_the_option(form: Callable[[Path], Any], tmp_path: Path) -> None:
+    _, told = audited(form, tmp_path)
+    asks = [text for text in told if "in 10 records the text 'N/A'" in text]
+    assert len(asks) == 2
+    assert all("give --null N/A." in text for text in asks)
+    assert sum("--types 'born=DATE %d-%m-%Y' reads them" in text for text in told) == 1
+    _, told = audited(form, tmp_path, nulls="N/A", types={"born": "DATE %d-%m-%Y"})
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        (["17-08-1984", "01-02-1990"], ["'d=DATE %d-%m-%Y' reads them"]),
+        (["17/08/1984", "1/2/1990"], ["'d=DATE %d/%m/%Y' reads them"]),
+        (["08/17/1984", "02/01/1990"], ["'d=DATE %m/%d/%Y' reads them"]),
+        (["17.08.1984", None], ["'d=DATE %d.%m.%Y' reads them"]),
+        (["1984/08/17"], ["'d=DATE %Y/%m/%d' reads them"]),
+        (["07-08-1984", "01-02-1990"], ["which do not show what comes first"]),
+        (["17-08-1984", "08/17/1984"], []),  # no one form reads both
+        (["17-08-1984", "08-17-1984"], []),
+        (["31-02-1984"], []),
+        (["1", "2", "3"], []),
+        (["1", "2", "Leutheusser"], ["in 1 record one text"]),  # one record's, so it is not shown
+        (["1", "2", *["a,b"] * 5], ["in 5 records one text"]),
+        (["1", "2", *["it's"] * 5], ["--null 'it'\"'\"'s'"]),
+        (["1", "x", "y"], []),
+        (["x", "y"], []),
+    ],
+)
+def test_what_texts_show_is_told(texts: list[str | None], told: list[str]) -> None:
+    con = duckdb.connect()
+    con.register("rows", pd.DataFrame({"d": pd.Series(texts, dtype="string")}))
+    con.execute("CREATE TABLE t AS FROM rows")
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        ppdm_sql.open(con).audit("t")
+    messages = [str(item.message) for item in found]
+    assert con.execute("SELECT count(*) FROM duckdb_views() WHERE NOT internal").fetchall() == [(1,)]  # rows
+    assert len(messages) == len(told), messages
+    for text, wanted in zip(messages, told, strict=True):
+        assert wanted in text
+        assert "Leutheusser" not in text
+
+
+def test_a_release_reads_its_source_again_with_the_same_markers(tmp_path: Path) -> None:
+    file, db = csv(tmp_path), tmp_path / "o.duckdb"
+    asked = ("--null", "N/A,(null)", "--class", "sex", "--require", 'k >= 5 on "pay ""x"""')
+    made = ppdm("generalize", db, file, *asked, "--into", "safe")
+    assert made.exit_code == 0, made.stderr
+    with ppdm_sql.open(db) as opened:
+        release = opened.release("safe")
+        assert release.row().parameters["read"]["nulls"] == ["N/A", "(null)"]
+        assert (None,) in release.relation().select("sex").fetchall()
+    assert ppdm("evaluate", db, "safe", "--seeds", "1", "--folds", "2").exit_code == 0
+
+
+def test_a_call_in_sql_names_markers() -> None:
+    con = duckdb.connect()
+    ppdm_sql.register(con)
+    con.register("rows", pd.DataFrame(ROWS))
+    con.execute("CREATE TABLE t AS FROM rows")
+    con.execute("CALL ppdm_suppress('t', 'safe', require := ['k >= 2 on sex'], nulls := ['(null)'])")
+    assert sorted(con.execute("SELECT DISTINCT sex FROM safe").fetchall(), key=str) == [
+        ("f",),
+        ("m",),
+        (None,),
+    ]
