@@ -23,8 +23,8 @@ _NAMES = _listed("name names")
 _NAMED_THINGS = _listed(
     "product item article brand drug medication substance city town country state region province county "
     "district hospital clinic department dept ward unit company employer school college team station shop "
-    "store plan category group type class event course test lab disease diagnosis procedure species file "
-    "table column"
+    "store plan category group segment type class event course test lab disease diagnosis procedure species "
+    "file table column"
 )
 """What is named in columns such as ``drug_name``: no persons."""
 _LOCATION_WORDS = _listed("lon lng longitude lat latitude gps coordinate coordinates geolocation")
@@ -179,6 +179,7 @@ def _numbers(words: Sequence[str]) -> bool:
 def _numbers_persons(words: Sequence[str]) -> bool:
     """Tell whether a name is like ``patient_id``: it numbers persons, however often each of them comes."""
     numbers = _numbers(words) and not _PERSON_WORDS.isdisjoint(words)
+    numbers = numbers and _NAMED_THINGS.isdisjoint(words[-2:])  # as in policy_type_id
     return numbers or not {"ssn", "mrn", "iban"}.isdisjoint(words)
 
 

@@ -24,7 +24,18 @@ OF_ALL = (
 )
 """The options that are passed on to every run as they are."""
 OF_GENERALIZATION = (
-    *("taxonomies", "ranges", "suppress", "categories", "boundary", "rare", "min_widths", "tops", "bottoms"),
+    *(
+        "taxonomies",
+        "ranges",
+        "suppress",
+        "categories",
+        "looks",
+        "boundary",
+        "rare",
+        "min_widths",
+        "tops",
+        "bottoms",
+    ),
 )
 """Further ones that suppression does not know."""
 
@@ -44,6 +55,7 @@ class CompareOptions:
     condition: Sequence[str] = ()
     suppress: Sequence[str] = ()
     categories: Sequence[str] = ()
+    looks: dict[str, str] = field(default_factory=dict)
     count_column: str | None = None
     keep: Sequence[str] = ()
     allow_identifiers: Sequence[str] = ()

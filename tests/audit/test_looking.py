@@ -199,6 +199,8 @@ def test_pairs_leave_out_what_singles_out_by_itself() -> None:
         ("patient_id", "i % 40", "direct identifier"),
         ("PatientID", "i % 40", "direct identifier"),
         ("product_id", "i % 40", "code"),
+        ("customer_group_id", "i % 40", "code"),
+        ("HospitalPatientID", "i % 40", "direct identifier"),
         ("name", "'Ann ' || i % 60", "direct identifier"),
         ("lastName", "'Ann ' || i % 60", "direct identifier"),
         ("contact", "'u' || i % 60 || '@x.org'", "direct identifier"),

@@ -184,8 +184,11 @@ class GeneralizationRun(RefinementRun):
         ]
         if self.literal or not bare:
             return ()
-        _, found = column_profiles(self.engine, self.table, bare, self.roles.count)
-        codes = [item.column for item in found if item.looks_like in (Look.code, Look.category)]
+        found = self.request.looks
+        unknown = [name for name in bare if name not in found]
+        _, profiles = column_profiles(self.engine, self.table, unknown, self.roles.count)
+        found.update((item.column, item.looks_like) for item in profiles)
+        codes = [name for name in bare if found[name] in (Look.code, Look.category)]
         if codes:
             named = ", ".join(map(repr, codes))
             taken = f"Columns {named} are taken for codes, so their"
@@ -193,7 +196,7 @@ class GeneralizationRun(RefinementRun):
                 taken = f"Column {named} is taken for a code, so its"
             self.progress.notice(
                 f"{taken} values are shown one by one or not at all; give "
-                f"{option_for('--range', codes[0], 'LOW,HIGH')} if it is a number."
+                f"{option_for('--range', codes[0], 'LOW,HIGH')} if that is a number."
             )
         return codes
 

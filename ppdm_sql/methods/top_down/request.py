@@ -60,6 +60,8 @@ class GeneralizeRequest(RefinementRequest):
     bottoms: Mapping[str, object] = field(default_factory=dict)
     interval_columns: bool = False
     show_values: bool = False
+    looks: dict[str, str] = field(default_factory=dict)
+    """What is known of how columns look; requests of one table may share it."""
 
 
 # -- roles ----------------------------------------------------------------------------------------

@@ -78,3 +78,14 @@ def test_a_small_table_and_a_count_are_read_as_the_audit_reads_them() -> None:
             release = db.generalize("t", **of, count_column=count)  # type: ignore[arg-type]
         assert release.row().parameters["recoding"]["region"] == how
         release.drop()
+
+
+def test_settings_that_are_compared_share_one_guess() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT i % 3 AS region, 20 + i % 40 AS age FROM range(90) r (i)")
+    db, steps = ppdm_sql.open(con), list[str]()
+    db.engine.tracer = lambda statement: steps.append(statement.step)
+    with pytest.warns(ppdm_sql.PpdmWarning, match="Column 'region' is taken for a code"):
+        found = db.compare("t", quasi_identifier=["region", "age"], k=[2, 3, 5], suppress_records=["0", "5%"])
+    assert len(found.rows) == 6
+    assert steps.count("column_profile") == 2
