@@ -1,4 +1,4 @@
-"""What a data steward looks at before a release goes out: who is named in it or alone, what shows nothing.
+"""What a data steward looks at before a release goes out: who is named in it, or alone.
 
 Kept columns are looked at before the run, and refused where they say who a person is. The rest is told of the
 rows as they would be released; no sentence holds a cell.
@@ -153,14 +153,6 @@ class ReleasedRows:
         self._clear = [name for name, how in treatments.items() if how in CLEAR and name not in known]
         self._rows = engine.overlay(rows)
 
-    def showing_nothing(self) -> str | None:
-        """Name the masked columns with one label in every row; one scan of each."""
-        found = [repr(name) for name in self._masked if not self._labels_differ(name)]
-        if not found:
-            return None
-        one, verb = ("Column", "shows") if len(found) == 1 else ("Columns", "show")
-        return f"{one} {', '.join(found)} {verb} nothing: the same label stands in every row."
-
     def singled_out(self) -> SingledOut | None:
         """Say who is alone by what is released as it is, where they are many.
 
@@ -206,10 +198,6 @@ class ReleasedRows:
         ((alone, records),) = self._engine.query(text, step="records_alone")
         return int(alone), int(records)
 
-    def _labels_differ(self, name: str) -> bool:
-        text = bind("audit/labels_differ", tables={"released": self._rows}, columns={"shown": [name]})
-        ((differ,),) = self._engine.query(text, step="labels_differ")
-        return bool(differ)
 
 
 def too_small(number: int, of: str, k: int, columns: int) -> str | None:

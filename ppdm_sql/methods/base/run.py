@@ -207,15 +207,10 @@ class Run(ABC, Generic[Transformed]):
         return replace(draft, accept=accept, parameters={**draft.parameters, **allowed})
 
     def _notice_rows(self, draft: Draft, rows: exp.Select) -> None:
-        """Tell what shows nothing, and who is alone by what is released as it is."""
+        """Tell who is alone by what is released as it is."""
         treatments = {item.name: item.treatment for item in draft.columns}
         of, count = (self.engine, rows, treatments), draft.count
         found = ReleasedRows(*of, known=self.known, count=count, person=draft.person)
-        if (nothing := found.showing_nothing()) is not None:
-            self.progress.notice(
-                f"{nothing} Ask for less, name fewer columns in a requirement, give a taxonomy, or let "
-                "records be left out with --suppress-records 1%."
-            )
         if (alone := found.singled_out()) is not None:
             self.progress.notice(
                 f"{alone} Where others may know such values, name the columns in a requirement, "

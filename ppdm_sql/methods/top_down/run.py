@@ -436,9 +436,11 @@ class RefinementRun(Run[State]):
         for place, (name, masking, cut) in enumerate(of):
             room = self.wishes.have_room(place, cut)
             several = masking.treatment is not None and len(cut.nodes) > 1 == len(np.unique(cut.nodes))
-            if state.stopped != "complete" or not several or not (room is None or room.any()):
+            if not several or not (room is None or room.any()):
                 continue
-            why, helps = self._stopped_by(masking, int(self.constraints.least[place]))
+            why, helps = "the run ended before its first step", "let it go on"
+            if state.stopped == "complete":
+                why, helps = self._stopped_by(masking, int(self.constraints.least[place]))
             weight = option_for("--weight", name, "3")
             self.progress.notice(
                 f"Column {name!r} shows the same in every row: {why}. To show more, {helps.format(weight)}."

@@ -88,15 +88,15 @@ FINE: dict[str, Any] = {"suppress": ["fine", "many"], "weights": {"fine": 9}, "t
         ("k >= 5 on pair", {}, "1 of the 2 groups below '*' has fewer than 5 records"),
         ("k >= 5 on many", {"rare": "apart"}, "2 of the 5 groups below '*' have fewer than 5 records"),
         ("k >= 50 on many", {"suppress": ["many"], "taxonomies": {}}, "none of its values has 50 records"),
-        ("k >= 60 on number", {}, "no boundary leaves 60 records on both sides"),
+        ("k >= 60 on size", {}, "no boundary leaves 60 records on both sides"),
         ("k >= 5 on fine, many", FINE, "its first step would break a requirement beside what the other"),
-        ("k >= 5 on number", {"class_column": "same", "detail": 0}, "its first step gains nothing"),
+        ("k >= 5 on size", {"class_column": "same", "detail": 0}, "its first step gains nothing"),
     ],
 )
 def test_a_column_that_stays_whole_says_why(require: str, options: dict[str, Any], told: str) -> None:
     with duckdb.connect() as con:
         con.execute(
-            "CREATE TABLE t AS SELECT if(i = 0, 'x', 'y') AS pair, i % 20 AS number, 'one' AS same, "
+            "CREATE TABLE t AS SELECT if(i = 0, 'x', 'y') AS pair, i % 20 AS size, 'one' AS same, "
             "if(i < 2, 'rare ' || i, ['b', 'c', 'd'][1 + i % 3]) AS many, 'f' || i % 11 AS fine "
             "FROM range(100) r(i)"
         )
