@@ -267,7 +267,7 @@ def counted_codes(atoms: Atoms, constraint: Constraint) -> Sequence[int]:
         raise InvalidOption(
             f"Column {dictionary.column.name!r} has {dictionary.size} different values; where persons are "
             f"counted, records left out or two parties at work {str(requirement)!r} takes {MOST_COLUMNS}.",
-            "Leave --person or --suppress-records out, or release the column in coarser values from a view.",
+            "Leave --person or --suppress-records out, or count a level of it, such as `by prefixes 1`.",
         )
     return range(dictionary.size)
 
