@@ -6,7 +6,6 @@ WITH parted AS (
         v.value,
         v.records,
         regexp_full_match(v.value, '[+-]?([0-9]+|[0-9]*[.][0-9]+)([eE][+-]?[0-9]+)?') AS is_number,
-        string_split_regex(v.value, '[-./]') AS parts,
         CASE
             WHEN regexp_full_match(v.value, '[0-9]+-[0-9]+-[0-9]+') THEN '-'
             WHEN regexp_full_match(v.value, '[0-9]+/[0-9]+/[0-9]+') THEN '/'
@@ -15,16 +14,22 @@ WITH parted AS (
     FROM column_values AS v
     WHERE v.value IS NOT NULL
 ),
+split AS (
+    SELECT
+        p.*,
+        string_split(p.value, p.mark) AS part
+    FROM parted AS p
+),
 dated AS (
     SELECT
         p.*,
-        length(p.parts[3]) = 4 AND TRY_CAST(concat_ws('-', p.parts[3], p.parts[2], p.parts[1]) AS DATE) IS NOT NULL
-            AND p.mark IS NOT NULL AS day_first,
-        length(p.parts[3]) = 4 AND TRY_CAST(concat_ws('-', p.parts[3], p.parts[1], p.parts[2]) AS DATE) IS NOT NULL
-            AND p.mark IS NOT NULL AS month_first,
-        length(p.parts[1]) = 4 AND TRY_CAST(concat_ws('-', p.parts[1], p.parts[2], p.parts[3]) AS DATE) IS NOT NULL
-            AND p.mark IS NOT NULL AS year_first
-    FROM parted AS p
+        length(p.part[3]) = 4
+            AND TRY_CAST(concat_ws('-', p.part[3], p.part[2], p.part[1]) AS DATE) IS NOT NULL AS day_first,
+        length(p.part[3]) = 4
+            AND TRY_CAST(concat_ws('-', p.part[3], p.part[1], p.part[2]) AS DATE) IS NOT NULL AS month_first,
+        length(p.part[1]) = 4
+            AND TRY_CAST(concat_ws('-', p.part[1], p.part[2], p.part[3]) AS DATE) IS NOT NULL AS year_first
+    FROM split AS p
 ),
 shaped AS (
     SELECT

@@ -107,7 +107,7 @@ def test_the_command_reads_spark_beside_a_ledger(spark_url: str, parquet: Parque
     shown = ppdm(*words, "k on a", "--sql")
     assert shown.exit_code == 0 and "FROM PARQUET." in shown.output.upper(), shown.output
     typed = ppdm(*words, "k on a", "--types", "a=VARCHAR")
-    assert typed.exit_code == 2 and "--types is for files" in typed.output
+    assert typed.exit_code == 2 and "--types and --null are for files" in typed.output
 
 
 @pytest.mark.usefixtures("plans_as_usual")
