@@ -24,18 +24,8 @@ OF_ALL = (
 )
 """The options that are passed on to every run as they are."""
 OF_GENERALIZATION = (
-    *(
-        "taxonomies",
-        "ranges",
-        "suppress",
-        "categories",
-        "looks",
-        "boundary",
-        "rare",
-        "min_widths",
-        "tops",
-        "bottoms",
-    ),
+    *("taxonomies", "ranges", "suppress", "categories", "looks"),
+    *("boundary", "rare", "min_widths", "tops", "bottoms"),
 )
 """Further ones that suppression does not know."""
 
