@@ -603,9 +603,8 @@ class Refinement:
         for ((attribute, candidate), _), after in zip(rivals, beside, strict=True):
             cut = self.state.cuts[attribute]
             gain = self._wishes.weigh(attribute, cut.gains[cut.candidates == candidate])
-            scores = self.loss.score(gain, self.loss.of(attribute, numbers, after))
-            every = np.broadcast_to(scores, wins.shape)  # one score for all, where a loss is no part of it
-            better = (every[:-1] >= wins[1:] * (1 - TIED)) | ~self._constraints.valid(after[:-1])
+            scores = self.loss.score(gain, self.loss.of(attribute, numbers, after))[:-1]
+            better = (scores >= wins[1:] * (1 - TIED)) | ~self._constraints.valid(after[:-1])
             first = min(first, 1 + _first(better))
         return first
 
