@@ -96,9 +96,7 @@ class Cut(ABC):
     worth: Worth = LITERAL
 
     def falls(self, candidate: int) -> tuple[Floats, Codes]:
-        """Give by how much the penalty of a record falls in each part, the rest of a group last, and
-        how many records that are.
-        """  # noqa: D205
+        """Give by how much the penalty of a record falls in each part, and how many records that are."""
         return np.empty(0), np.empty(0, dtype=np.int64)
 
     @property
@@ -107,13 +105,15 @@ class Cut(ABC):
         found = [np.dot(*self.falls(candidate)) for candidate in self.candidates.tolist()]
         return np.array(found, dtype=np.float64) * self.worth.certainty / max(self.worth.records, 1)
 
-    def values(self, candidate: int, gain: float) -> tuple[Floats, float]:
-        """Give what a candidate shows each record of its parts, and of what it leaves of a group."""
-        falls, records = self.falls(candidate)
-        certain = self.worth.certainty * falls
-        told = (gain * self.worth.records - certain @ records) / max(records.sum(), 1)
-        parts = told + certain
-        return (parts, 0.0) if self.disjoint else (parts[:-1], float(parts[-1]))
+    def values(self, candidates: Codes, gains: Floats) -> list[tuple[Floats, float]]:
+        """Give what each candidate shows each record of its parts, and of what it leaves of a group."""
+        found = []
+        for candidate, gain in zip(candidates.tolist(), gains.tolist(), strict=True):
+            falls, records = self.falls(candidate)
+            certain = self.worth.certainty * falls
+            told = (gain * self.worth.records - certain @ records) / max(records.sum(), 1)
+            found.append((told + certain, 0.0))
+        return found
 
 
 Cuts = tuple[Cut, ...]
@@ -195,14 +195,28 @@ class SuppressionCut(Cut):
         rest = self.left.sum() - part
         return np.asarray(np.where(rest > 0, np.minimum(part, rest), part))  # an empty rest is no part
 
-    def falls(self, candidate: int) -> tuple[Floats, Codes]:
-        shown = self.counts[candidate].sum()
-        return np.array([1.0, 0.0]), np.array([shown, self.left.sum() - shown])
+    def values(self, candidates: Codes, gains: Floats) -> list[tuple[Floats, float]]:
+        certain, shown = self.worth.certainty, self.counts[candidates].sum(axis=1)
+        told = (gains * self.worth.records - certain * shown) / max(self.left.sum(), 1)
+        return list(zip((told + certain)[:, None], told.tolist(), strict=True))
 
     @property
     def certain(self) -> Floats:
         shown = self.counts[self.candidates].sum(axis=1)
         return np.asarray(shown * self.worth.certainty / max(self.worth.records, 1))
+
+    def at_most(self, kept: int, least: int) -> Floats:
+        """Give what each open candidate gains at most where parts below ``least`` records are left out.
+
+        Args:
+            kept: Records behind the symbol that are kept now; of a rest no more can be.
+            least: Records of the smallest part that is kept.
+        """
+        shown, certain = self.counts[self.candidates].sum(axis=1), self.certain
+        told = (self.gains - certain) / max(self.left.sum(), 1)
+        of_part = np.where(shown < least, 0.0, told * shown + certain)
+        bound = told * np.minimum(kept, self.left.sum() - shown) + of_part
+        return np.asarray(bound * (1 + 1e-12))  # what is measured may be added up in another order
 
     def is_beneficial(self, left: Counts) -> bool:
         """Whether it may gain anything to disclose some of what is suppressed then, by class."""

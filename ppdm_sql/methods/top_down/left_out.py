@@ -155,7 +155,7 @@ class AllowedConstraints(Constraints):
         self.weighed = weighed
         self.monotone = all(item.requirement.breaks_in_parts for item in self.asked)
         self._sizes[:, len(self.asked) :] = False
-        self.least = np.zeros(attribute_count, dtype=np.int64)
+        self.kept_from, self.least = self.least, np.zeros(attribute_count, dtype=np.int64)
 
     @property
     def left_out(self) -> int:

@@ -158,6 +158,8 @@ class AllowedMeasure(Measure):
     """Measures what is kept and what is left out, by the classes of each set of columns on its own."""
 
     ahead = exact = False
+    most = 256
+    _behind: tuple[Cuts, dict[int, int]] | None = None
 
     def __init__(
         self,
@@ -232,17 +234,25 @@ class AllowedMeasure(Measure):
         self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate], values: Sequence[PartValues]
     ) -> Floats:
         """Measure the state after each candidate, of which it is known what it shows."""
-        ((asked, table),) = zip(self._asked, self._weighed_tables(), strict=True)
+        (table,) = self._weighed_tables()
         table.values = np.concatenate([parts - rest for parts, rest in values])
         numbers = self.after(cuts, known, candidates)
         rests = np.array([rest for _, rest in values])
         if rests.any():  # groups that hold nothing of what is disclosed show more, too
-            beside = sorted({attribute for attribute, _ in candidates if not cuts[attribute].disjoint})
-            kept = table.kept_beside(cuts, beside, asked.rules(self._engine, self._atoms))
+            kept = self.kept_behind(cuts)
             newly = numbers[:, self._allowed.left_out] - known[self._allowed.left_out]
             stay = np.array([kept.get(attribute, 0) for attribute, _ in candidates]) - newly
             numbers[:, -1] += rests * stay / max(self._atoms.records, 1)
         return numbers
+
+    def kept_behind(self, cuts: Cuts) -> dict[int, int]:
+        """Count the records that are kept behind the symbol, for each attribute of which some still are."""
+        if self._behind is None or self._behind[0] is not cuts:
+            ((asked, table),) = zip(self._asked, self._weighed_tables(), strict=True)
+            behind = [a for a in asked.attributes if not cuts[a].disjoint and len(cuts[a].candidates)]
+            rules = asked.rules(self._engine, self._atoms)
+            self._behind = cuts, table.kept_beside(cuts, behind, rules) if behind else {}
+        return self._behind[1]
 
     def boundaries(self, cuts: Cuts, attribute: int, part: Codes) -> BoundaryWorth:
         """Tell what splits at boundaries keep and lose; ``part`` is as in :meth:`CountTable.invalid`."""
@@ -370,6 +380,9 @@ class SettledMeasure(AllowedMeasure):
         if cuts is not None:
             return np.asarray(self._of_states([cuts], [self._by_code])[0])
         return np.asarray(self._of_cells(*self._all.source_cells(self._asked), 1)[0])
+
+    def kept_behind(self, cuts: Cuts) -> dict[int, int]:
+        return {}  # which would take a statement of many
 
     def show(self, by_code: Sequence[Floats], more: float) -> None:
         self._by_code = list(by_code)

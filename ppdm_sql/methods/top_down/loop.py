@@ -235,8 +235,7 @@ class Refinement:
         """Let the labels of a candidate's parts show more."""
         cut, measure = self.state.cuts[attribute], cast("AllowedMeasure", self._measure)
         assert self._shown is not None
-        gain = float(self._own_gains(attribute, np.array([candidate]))[0])
-        self._shown.perform(attribute, cut, candidate, gain)
+        self._shown.perform(attribute, cut, candidate, self._own_gains(attribute, np.array([candidate])))
         measure.show(self._shown.by_code, self._shown.more)
         if isinstance(cut, IntervalCut):
             self._weighed[attribute][np.concatenate(cut.split(candidate))] = np.inf
@@ -328,12 +327,22 @@ class Refinement:
         gains = self._wishes.weigh(attribute, np.where(gains < LEAST_GAIN, 0.0, gains))
         if self._shown is not None:
             bounds = self._weighed[attribute][ids] + self._hidden
-            bounds = np.where(np.isinf(bounds), gains, bounds)
+            bounds = np.minimum(bounds, self._gained_at_most(attribute, ids, gains))
             scores = np.where(self._fresh[attribute][ids], self._known[attribute][ids, -1], bounds)
             told = scores >= LEAST_GAIN
             return Scored(ids[told], gains[told], np.zeros(told.sum()), scores[told])
         losses = self.loss.of(attribute, before, self._known_after(attribute, ids, smallest, before))
         return Scored(ids, gains, losses, self.loss.score(gains, losses))
+
+    def _gained_at_most(self, attribute: int, ids: Codes, gains: Floats) -> Floats:
+        """Bound what candidates gain, of which it is known what they would if no record were left out."""
+        cut, limits = self.state.cuts[attribute], self._constraints
+        if not isinstance(cut, SuppressionCut) or self._gains is not None or not limits.monotone:
+            return gains
+        kept = cast("AllowedMeasure", self._measure).kept_behind(self.state.cuts)
+        least = int(cast(AllowedConstraints, limits).kept_from[attribute])
+        bounds = cut.at_most(kept.get(attribute, int(cut.left.sum())), least)[_places(cut, ids)]
+        return np.minimum(self._wishes.weigh(attribute, bounds), gains)
 
     def _known_after(self, attribute: int, ids: Codes, smallest: Codes, before: Floats) -> Floats:
         """Give the numbers after candidates, or bounds: what is too good makes the loss too small."""
@@ -463,10 +472,9 @@ class Refinement:
         values, cuts = dict[Candidate, PartValues](), self.state.cuts
         for attribute in dict.fromkeys(a for a, _ in candidates):
             ids = np.array([candidate for a, candidate in candidates if a == attribute])
-            for candidate, gain in zip(ids.tolist(), self._own_gains(attribute, ids).tolist(), strict=True):
-                assert self._shown is not None
-                own = self._shown.values(attribute, cuts[attribute], candidate, gain)
-                values[attribute, candidate] = own
+            assert self._shown is not None
+            own = self._shown.values(attribute, cuts[attribute], ids, self._own_gains(attribute, ids))
+            values |= zip(((attribute, candidate) for candidate in ids.tolist()), own, strict=True)
         return [values[candidate] for candidate in candidates]
 
     def _weigh_boundaries(self, attribute: int, cut: IntervalCut, ids: Codes) -> None:
@@ -525,10 +533,10 @@ class Refinement:
         if self._weighs_boundaries and isinstance(cut, IntervalCut) and self._tries_others(attribute):
             self._weigh_boundaries(attribute, cut, np.array([candidate for _, candidate in some]))
             return
-        if len(some) > self._measure.most:
-            wanted = set(some)
-            some = [c for c in ranking.ordered() if c in wanted][: self._measure.most]
-        self._measure_some(some)
+        wanted, most = set(some), self._measure.most
+        if not self._measure.exact:  # where a statement sees them all, asking often is what costs
+            most = max(most, sum(int(fresh.sum()) for fresh in self._fresh))
+        self._measure_some(list(islice((c for c in ranking.ordered() if c in wanted), most)))
 
     def _follow_path(self, attribute: int, cut: SuppressionCut) -> None:
         """Measure the disclosures of an attribute that are next; decide those that come out as foretold."""

@@ -64,14 +64,14 @@ class ShownDetail:
         shown = [records @ each for records, each in zip(self._records, self.by_code, strict=True)]
         return float(sum(shown)) / max(int(self._records[0].sum()), 1)
 
-    def values(self, attribute: int, cut: Cut, candidate: int, gain: float) -> PartValues:
-        """Give what a candidate shows each record of its parts, and of what it leaves of a group."""
-        parts, rest = cut.values(candidate, gain)
-        return parts * self._weights[attribute], rest * self._weights[attribute]
+    def values(self, attribute: int, cut: Cut, candidates: Codes, gains: Floats) -> list[PartValues]:
+        """Give what each candidate shows each record of its parts, and of what it leaves of a group."""
+        weight = self._weights[attribute]
+        return [(parts * weight, rest * weight) for parts, rest in cut.values(candidates, gains)]
 
-    def perform(self, attribute: int, cut: Cut, candidate: int, gain: float) -> None:
+    def perform(self, attribute: int, cut: Cut, candidate: int, gain: Floats) -> None:
         """Let the records of a candidate show more."""
-        values = self.values(attribute, cut, candidate, gain)
+        (values,) = self.values(attribute, cut, np.array([candidate]), gain)
         self.by_code[attribute] = raised(self.by_code[attribute], cut, candidate, values)
 
 
@@ -143,7 +143,7 @@ class WeighedTable(CountTable):
         self, cuts: Cuts, attributes: Sequence[int], rules: Sequence[ClassRule]
     ) -> dict[int, int]:
         """Count the records that are kept behind the symbol, for each of some suppressed attributes."""
-        keys, params = self._keys(cuts)
+        keys, params = super()._keys(cuts)
         hidden = list[str]()
         for i in attributes:
             text, own = recoded(f"c{i}", (cuts[i].parts == 0).astype(np.int64), f"hidden{i}", "BIGINT")
@@ -151,7 +151,7 @@ class WeighedTable(CountTable):
             hidden.append(f"min({text}) AS hidden{i}")
         names = needed([rule.formula for rule in rules])
         groups = (
-            f"SELECT {', '.join([*keys, *hidden])}, {sums(names)} FROM {self.rows} "
+            f"SELECT {', '.join([*keys, *hidden])}, {sums(names)} FROM {self._counts} "
             f"GROUP BY {', '.join(group_names(keys))}"
         )
         good = f"NOT ({broken(rules, {name: name for name in names})})"

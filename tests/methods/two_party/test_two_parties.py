@@ -236,7 +236,7 @@ def shortcuts_for_large_tables() -> Iterator[None]:
     with (
         mock.patch.multiple("ppdm_sql.methods.two_party.leaf_partition", LARGEST=64, RENUMBERED=8),
         mock.patch.multiple("ppdm_sql.methods.base.released_rows", WORTH_PACKING=0),
-        mock.patch.multiple("ppdm_sql.methods.base.code_mapping", LONG=1),
+        mock.patch.multiple("ppdm_sql.methods.base.code_mapping", CODES_A_RUN=1),
     ):
         yield
 
