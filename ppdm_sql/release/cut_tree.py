@@ -96,8 +96,8 @@ def told(
         if item.treatment in SHOWN or not (labels or counted):
             yield item.name, SHOWN.get(item.treatment, item.treatment)
             continue
-        if counted is not None:
-            labels, number = counted(item)
+        if counted is not None and (of_rows := counted(item))[1]:  # an empty release shows no label
+            labels, number = of_rows
         of = found.get(f"values disclosed: {item.name}")
         loss = found.get(f"generalized information loss: {item.name}")
         whole = (loss and loss.after == 0) or (item.treatment == "suppressed" and symbol not in labels)

@@ -134,7 +134,7 @@ def value_bars(subject: Subject, name: str, sides: dict[str, CountedSide], title
     )
     return Picture(
         title or name,
-        subject.draw("bars", rows_drawn, sides=tuple(sides), title="records", format="~s", step=step),
+        subject.draw("bars", rows_drawn, sides=tuple(sides), title="records", format=",~f", step=step),
         f"Records by the value of {name}. {words}.",
         Numbers([name, *(f"records {side}" if len(sides) > 1 else "records" for side in sides)], cells),
         " ".join(said),
@@ -242,7 +242,7 @@ def histogram(
 ) -> str:
     """Draw bars whose areas are the records; of sizes, on a logarithmic axis, those whose heights are."""
     high = max((bar.records / (bar.upper - bar.lower) for found in bars.values() for bar in found), default=0)
-    of, unit = ("a unit", 1.0) if not dates else ("a day", DAY) if high * DAY >= 1 else ("a year", YEAR)
+    of, unit = ("unit", 1.0) if not dates else ("day", DAY) if high * DAY >= 1 else ("year", YEAR)
     rows = [
         {
             "lower": _drawn(bar.lower, dates),
@@ -260,12 +260,12 @@ def histogram(
         *("histogram", rows),
         sides=tuple(bars),
         title=title,
-        up=sizes or f"records {of}",
+        up=sizes or f"records per {of}",
         kind="temporal" if dates else "quantitative",
         scale={"type": "log", "domainMin": 1, "nice": False} if sizes else {"zero": False, "nice": False},
         ticks=ticks if sizes else None,
-        across="~s" if sizes else None,
-        format="~s" if high * unit >= 1 else ".2~g",
+        across=",~f" if sizes else None,
+        format=",~f" if high * unit >= 1 else ".2~g",
         outlines=(["var(--paper)", "var(--accent)"] if both else ["var(--paper)"]),
         opacities=([0.7, 0.25] if both else [0.8, 0.8]),  # of a single one it makes NaN
     )

@@ -38,7 +38,10 @@ def _trees(subject: Subject, release: Release) -> Block:
     trees = []
     for item in subject.columns("suppressed", "generalized"):
         if found := nodes.get(item.name):
-            records = _records(subject.after.counts(item.name).listed)
+            counts = subject.after.counts(item.name)
+            every = counts.values == len(counts.listed)  # else what is not listed is there, too
+            none = dict.fromkeys([node.label for node in found if every and node.shown], 0)
+            records = {**none, **_records(counts.listed)}
             trees.append((item.name, _branch(found[0], _children(found), records)))
     said = ["The release shows the coloured values; what stands above them was specialized on the way."]
     return Block("What is shown of each column", sentences=said if trees else (), trees=trees)

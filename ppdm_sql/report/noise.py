@@ -96,7 +96,7 @@ def _numbers(subject: Subject, name: str, found: Distribution) -> Picture:
         rows,
         title=name,
         up=f"records in {measure(width)}",
-        format="~s",
+        format=",~f",
         height=220,
         sides=list(lines),
         colours=[colours[side] for side in lines],
@@ -140,7 +140,7 @@ def _categories(subject: Subject, name: str, found: Distribution | None, model: 
     words = "shown as cells" if model.kind == "cells" else f"kept with a probability of {model.amount:g}"
     return Picture(
         name,
-        subject.draw("bars", rows, sides=tuple(sides), title="records", format="~s", step=12),
+        subject.draw("bars", rows, sides=tuple(sides), title="records", format=",~f", step=12),
         f"Records by the value of {name}, which is {words}.",
         Numbers([name, *(f"records {side}" for side in sides)], cells),
         f"Each value is {words}."

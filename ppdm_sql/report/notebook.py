@@ -134,7 +134,7 @@ def _written(value: object) -> Cell:
 
 
 def bars(
-    drawing: Drawing, title: str, sides: dict[str, dict[str, float]], across: str, form: str = "~s"
+    drawing: Drawing, title: str, sides: dict[str, dict[str, float]], across: str, form: str = ",~f"
 ) -> Picture:
     """Draw numbers by their names, on one side or beside each other."""
     names = list(dict.fromkeys(name for found in sides.values() for name in found))[:MOST_BARS]

@@ -135,7 +135,7 @@ def _bar_label(requirement: Requirement, reached: Reached, bar: int) -> str:
 def _axes(counted: str, labels: Iterable[str]) -> dict[str, object]:
     """Say what is counted upwards, and turn labels that do not fit beside each other."""
     long = sum(len(label) + 2 for label in labels) > 70
-    return {"up": counted, "format": "~s", "angle": -40 if long else 0}
+    return {"up": counted, "format": ",~f", "angle": -40 if long else 0}
 
 
 def _heads(sides: Collection[str], *what: str) -> list[str]:

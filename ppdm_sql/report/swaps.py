@@ -65,7 +65,7 @@ def _statuses(subject: Subject, name: str, before: Identifiable | None, after: I
     ]
     return Picture(
         f"Records whose {name} can be identified",
-        subject.draw("bars", rows, sides=tuple(sides), title="records", format="~s", step=14),
+        subject.draw("bars", rows, sides=tuple(sides), title="records", format=",~f", step=14),
         f"Records that are uniquely, collectively or not identifiable in {name}.",
         Numbers(["identifiable", *sides], cells),
     )

@@ -250,7 +250,8 @@ def _columns(subject: Subject, nodes: Sequence[Node] = (), measures: Sequence[Me
 
     rows = [*told(shape.columns, shape.symbol, nodes, measures, counted)]
     words = (
-        f"{shape.symbol} stands for a value that the release does not show; it may be any of its column's."
+        f"{shape.symbol} stands for a value that the release does not show: any of its column's, but for "
+        "those that the column shows."
     )
     blocks = [Block(tables=[Numbers(["column", "the release shows"], rows)])]
     return Chapter(
@@ -280,9 +281,10 @@ def _worth(
     if masked:
         showing = sum(subject.after.counts(item.name).values > 1 for item in masked)
         verb = "shows" if 1 in (showing, len(masked)) else "show"
+        some = "All" if showing == len(masked) > 1 else f"{showing} of"
         kept = [one.after for one in measures if one.measure == DETAIL]
         detail = f", and {share(kept[0])} of the detail of the masked cells is kept" if kept else ""
-        said.append(f"{showing} of {several(len(masked), 'masked column')} {verb} something{detail}.")
+        said.append(f"{some} {several(len(masked), 'masked column')} {verb} something{detail}.")
     if errors:
         (label,) = subject.columns("class")
         was, now, blind = (Number(f"{errors[of]:.1f} %") for of in (BE, SE, MAJORITY))

@@ -104,7 +104,12 @@ def release_description(
     options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
     shape = row.parameters[SHAPE]
     columns = [ReleasedColumn(*item) for item in shape["columns"]]
-    became = [*told(columns, shape["symbol"], release.cut(), release.measures())]
+
+    def counted(item: ReleasedColumn) -> tuple[set[str | None], int]:
+        rows = release.relation().project(quoted(item.name)).distinct().fetchall()
+        return {None if label is None else str(label) for (label,) in rows}, len(rows)
+
+    became = [*told(columns, shape["symbol"], release.cut(), release.measures(), counted)]
     return [
         ("release", row.release),
         ("method", f"{row.method} (ppdm-sql {row.version})"),

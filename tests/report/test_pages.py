@@ -273,7 +273,7 @@ def test_a_picture_is_to_scale_where_numbers_can_be_told_apart(
     connection = duckdb.connect()
     connection.execute(f"CREATE TABLE t AS SELECT {values} AS v, i % 2 AS c FROM range(60) AS r (i)")
     db = ppdm_sql.open(connection)
-    made = db.generalize("t", ["k >= 5 on v"], class_column="c", into="safe", **QUIET)
+    made = db.generalize("t", ["k >= 5 on v"], class_column="c", into="safe", score="paper", **QUIET)
     text = page(made, tmp_path, public=public)
     assert "NaN" not in text
     assert len(drawn) == 2 - public if to_scale else len(drawn) <= 1 - public
