@@ -100,9 +100,11 @@ def told(
             labels, number = of_rows
         of = found.get(f"values disclosed: {item.name}")
         loss = found.get(f"generalized information loss: {item.name}")
-        whole = (loss and loss.after == 0) or (item.treatment == "suppressed" and symbol not in labels)
-        if whole and number > 1:
+        lossless = loss is not None and loss.after == 0
+        if item.treatment == "suppressed" and (lossless or symbol not in labels) and number > 1:
             yield item.name, "as it is"
+        elif lossless and number > 1 and not _are_intervals(labels):  # leaves may stand for several values
+            yield item.name, f"{number:,} labels, the finest of its hierarchy"
         else:
             yield item.name, _labels(item, symbol, labels, number, of and of.before, _levels(tree))
 
@@ -113,6 +115,11 @@ def _levels(nodes: Sequence[Node]) -> set[int]:
     for node in nodes:
         depths[node.node] = depths[node.parent] + 1
     return {depths[node.node] for node in nodes if node.shown and node.label is not None}
+
+
+def _are_intervals(labels: Collection[str | None]) -> bool:
+    """Tell whether most labels are intervals."""
+    return sum(_INTERVAL.fullmatch(label or "") is not None for label in labels) * 2 > len(labels)
 
 
 def _labels(
@@ -138,7 +145,7 @@ def _labels(
     if item.treatment == "suppressed":
         shown = f"{number - 1:,}" + (f" of {of:,.0f}" if of else "")
         return f"{shown} value{'s' * ((of or number - 1) != 1)}, {symbol} for the others"
-    if sum(_INTERVAL.fullmatch(label or "") is not None for label in labels) * 2 > len(labels):
+    if _are_intervals(labels):
         return f"{number:,} intervals"
     if not at:
         return f"{number:,} labels"

@@ -12,6 +12,7 @@ from report_pages import QUIET, page
 
 import ppdm_sql
 from ppdm_sql.report import cost
+from ppdm_sql.sql_calls.describing import release_description
 
 
 def told(text: str) -> str:
@@ -202,3 +203,23 @@ def test_a_tree_of_hundreds_of_levels_is_listed_in_part(tmp_path: Path) -> None:
         words = told(page(made, tmp_path))
     assert "level 60 and what is below it" in words
     assert "level 61" not in words
+
+
+def test_labels_of_which_all_records_are_left_out_are_not_counted(tmp_path: Path) -> None:
+    with duckdb.connect() as con:
+        con.execute(
+            "CREATE TABLE t AS SELECT if(i < 2, 5, 20 + i % 20) AS age, i % 20 < 10 AS good "
+            "FROM range(200) AS r (i)"
+        )
+        safe = ppdm_sql.open(con).generalize(
+            "t",
+            ["k >= 5 on age"],
+            class_column="good",
+            taxonomies={"age": "ranges 10,40"},
+            suppress_records="5%",
+            into="safe",
+            **QUIET,
+        )
+        assert len(safe.relation().unique("age").fetchall()) == 2
+        assert "age 2 intervals" in told(page(safe, tmp_path))
+        assert ("column age", "2 intervals") in release_description(safe, {}, lambda item: "")
