@@ -13,6 +13,7 @@ from commands import ppdm
 
 import ppdm_sql
 from ppdm_sql import Database
+from ppdm_sql.audit import before_publishing
 from ppdm_sql.errors import ColumnRoleError, UnknownColumn
 
 K5 = "k >= 5 on age, zip"
@@ -222,3 +223,20 @@ def test_lists_structs_and_columns_of_nothing_are_looked_at(db: Database) -> Non
         db.suppress("odd", ["k >= 2 on q"], keep=["pair", "inner", "void", "real"], into="safe")
     asked: dict[str, Any] = {"keep": ["pair", "inner", "void", "real"], "allow_identifiers": ["pair"]}
     assert db.suppress("odd", ["k >= 2 on q"], into="safe", **asked).verify().holds
+
+
+def test_a_table_elsewhere_is_judged_by_counts_and_hands_no_values_over(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(kept: list[str]) -> str:
+        with pytest.raises(ColumnRoleError) as error:
+            made(db, "suppress", keep=kept)
+        return str(error.value).split("(")[0]
+
+    monkeypatch.setattr(before_publishing, "is_stand_in", lambda *_: True)
+    monkeypatch.setattr(before_publishing, "column_profiles", None)
+    assert refused(["ward", 'first "name', "charge"]).endswith(
+        "'first \"name' looks like a direct identifier "
+    )
+    assert refused(["arrived"]).endswith("'arrived' is nearly unique ")
+    assert made(db, "suppress", keep=["ward", "stay", "charge"]).verify().holds

@@ -20,7 +20,7 @@ from ppdm_sql.engine.source import stand_in
 from ppdm_sql.engine.spark import drawing, source
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.staging import FolderOfRows
-from ppdm_sql.errors import EngineError, GuaranteeNotMet, PpdmError
+from ppdm_sql.errors import ColumnRoleError, EngineError, GuaranteeNotMet, PpdmError
 from ppdm_sql.methods.perturbation import drawing_elsewhere
 from ppdm_sql.methods.perturbation.source_counts import quantiles
 
@@ -221,6 +221,15 @@ def test_executors_that_lack_the_package_are_told_of(
             ledger.randomize(folder, into="r", to=str(tmp_path / "noisy"), **asked)
         assert "n7" not in str(caught.value) and "Traceback" not in str(caught.value)
         assert not (tmp_path / "noisy").exists() and not list(tmp_path.glob(".ppdm*"))
+
+
+def test_a_kept_key_is_refused_without_handing_its_values_over(
+    ledger: Database, folder: str, tmp_path: Path, handed: list[int]
+) -> None:
+    asked: dict[str, Any] = {"noise": {"pay": "gaussian 5000"}, "ranges": {"pay": (0, 90_000)}, "into": "r"}
+    with pytest.raises(ColumnRoleError, match="'id' looks like a direct identifier"):
+        ledger.randomize(folder, keep=["id", "kept"], to=str(tmp_path / "noisy"), **asked)
+    assert max(handed, default=0) < 200
 
 
 def test_pseudonyms_are_worked_out_where_the_records_are(
