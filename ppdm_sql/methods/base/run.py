@@ -172,7 +172,7 @@ class Run(ABC, Generic[Transformed]):
         kept = resolve_all(request.keep, names, table=self.source)
         self._allowed = resolve_all(request.allow_identifiers, names, table=self.source)
         for name in self._allowed:
-            if name not in kept:
+            if name not in (*kept, *self.roles.kept):
                 raise ColumnRoleError(
                     f"Column {name!r} is named by --allow-identifier, but is not to be kept.",
                     "Name it in --keep, too, or leave the option out.",
