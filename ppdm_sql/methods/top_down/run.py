@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import cached_property
 from numbers import Integral, Real
 from types import FrameType
+from typing import ClassVar
 
 import numpy as np
 from sqlglot import exp
@@ -82,6 +83,8 @@ class RefinementRun(Run[State]):
     method: str
     request: RefinementRequest
     roles: RefinementRoles
+    advises: ClassVar[bool] = True
+    """Whether the run has the options that would let a column show more."""
     condition: Sequence[str] = ()
     """Columns at full detail that gains depend on, beside those of the requirements."""
     atoms: Atoms
@@ -441,9 +444,9 @@ class RefinementRun(Run[State]):
             why, helps = "the run ended before its first step", "let it go on"
             if state.stopped == "complete":
                 why, helps = self._stopped_by(masking, int(self.constraints.least[place]))
-            weight = option_for("--weight", name, "3")
+            advice = f" To show more, {helps}.".format(option_for("--weight", name, "3"))
             self.progress.notice(
-                f"Column {name!r} shows the same in every row: {why}. To show more, {helps.format(weight)}."
+                f"Column {name!r} shows the same in every row: {why}.{advice if self.advises else ''}"
             )
 
     def _stopped_by(self, masking: Masking, least: int) -> tuple[str, str]:

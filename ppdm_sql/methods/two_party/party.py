@@ -79,6 +79,7 @@ class IntegrationRun(GeneralizationRun):
     """A run that masks own columns, and follows what the partner does with its own."""
 
     counts_rows = None
+    advises = False
 
     def __init__(
         self,
