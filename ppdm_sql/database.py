@@ -885,7 +885,7 @@ class Database:
             >>> found = ppdm_sql.open(con).compare(
             ...     "t", quasi_identifier=["age"], k=[2, 4], class_column="old")
             >>> [(row.name, row.numbers.smallest_class) for row in found.rows]
-            [('k = 2', 6), ('k = 4', 6)]
+            [('k = 2', 3), ('k = 4', 6)]
         """
         from ppdm_sql.comparison import CompareOptions, compare
 

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from ppdm_sql.audit.column_kinds import Look, ValueShape, looks_like
-from ppdm_sql.audit.profiling import ColumnProfile, column_profiles
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column, names_option
 from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import ColumnRoleError
 from ppdm_sql.taxonomy.building import counted as number_of
+
+if TYPE_CHECKING:
+    from ppdm_sql.audit.profiling import ColumnProfile
 
 MASKED = ("suppressed", "generalized", "discretized")
 CLEAR = ("sensitive", "class", "kept")
@@ -51,6 +54,8 @@ def refuse_identifiers(
 
     Cost: one GROUP BY of each kept column that is not allowed; of a table elsewhere one scan for all.
     """
+    from ppdm_sql.audit.profiling import column_profiles
+
     asked = [name for name in kept if name not in allowed]
     look = _looked_elsewhere if is_stand_in(engine, table) else column_profiles
     records, profiles = look(engine, table, asked, count) if asked else (0, [])
@@ -69,6 +74,8 @@ def _looked_elsewhere(
     engine: Engine, table: Table, names: Collection[str], count: str | None
 ) -> tuple[int, list[ColumnProfile]]:
     """Guess by names, types and approximate counts, so that no values are handed over."""
+    from ppdm_sql.audit.profiling import ColumnProfile
+
     wanted: list[exp.Expression] = [exp.Count(this=exp.Star())]
     for name in names:
         value = column(name, "s")

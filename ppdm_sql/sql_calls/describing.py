@@ -106,8 +106,9 @@ def release_description(
     columns = [ReleasedColumn(*item) for item in shape["columns"]]
 
     def counted(item: ReleasedColumn) -> tuple[set[str | None], int]:
-        rows = release.relation().project(quoted(item.name)).distinct().fetchall()
-        return {None if label is None else str(label) for (label,) in rows}, len(rows)
+        text = f"CAST({quoted(item.name)} AS VARCHAR)"  # a moment in a time zone has no value in Python
+        labels = {label for (label,) in release.relation().project(text).distinct().fetchall()}
+        return labels, len(labels)
 
     became = [*told(columns, shape["symbol"], release.cut(), release.measures(), counted)]
     return [

@@ -129,6 +129,7 @@ def suppress(connection: duckdb.DuckDBPyConnection, case: Case, **options: Any) 
         into=case.release,
         count_column=case.count_column,
         keep=case.keep,
+        allow_identifiers=case.keep,
         allow_absent=True,
         **({"score": "paper"} | options),
     )

@@ -112,6 +112,7 @@ def generalize(connection: duckdb.DuckDBPyConnection, case: TdsCase, **options: 
         "suppress": case.suppressed,
         "count_column": case.count_column,
         "keep": case.keep,
+        "allow_identifiers": case.keep,
         "allow_absent": True,
         "score": "paper",
     }

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ppdm_sql.audit.column_kinds import Look
-from ppdm_sql.audit.profiling import column_profiles
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import option_for, resolve_all
 from ppdm_sql.engine.types import Kind, has_enum, is_number, is_ordered, kind_of
@@ -184,6 +183,8 @@ class GeneralizationRun(RefinementRun):
         ]
         if self.literal or not bare:
             return ()
+        from ppdm_sql.audit.profiling import column_profiles
+
         found = self.request.looks
         unknown = [name for name in bare if name not in found]
         _, profiles = column_profiles(self.engine, self.table, unknown, self.roles.count)

@@ -162,7 +162,7 @@ def test_boundaries_found_invalid_together_are_those_found_so_one_by_one(demand:
         counts = counts_by_class(engine, atoms, range(2), 3)
         places = [value_places(engine, item, None) for item in atoms.coded]
         tops = [Intervals(atoms.coded[i], counts[i], "*", least=0, places=places[i]).top for i in range(2)]
-        constraints = Constraints(constraints_of(engine, atoms, [parse(demand)]), 2)
+        constraints = Constraints(constraints_of(engine, atoms, [parse(demand)], []), 2)
         measure = Measure(engine, atoms, constraints, 3)
         null = len(counts[0]) - 1
         cuts: Cuts = (tops[0].refine(null).refine(8), tops[1])

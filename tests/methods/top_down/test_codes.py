@@ -87,5 +87,5 @@ def test_settings_that_are_compared_share_one_guess() -> None:
     db.engine.tracer = lambda statement: steps.append(statement.step)
     with pytest.warns(ppdm_sql.PpdmWarning, match="Column 'region' is taken for a code"):
         found = db.compare("t", quasi_identifier=["region", "age"], k=[2, 3, 5], suppress_records=["0", "5%"])
-    assert len(found.rows) == 6
+    assert sum(len(row.names) for row in found.rows) == 6
     assert steps.count("column_profile") == 2

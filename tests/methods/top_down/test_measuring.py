@@ -81,7 +81,7 @@ def states(cuts: Cuts) -> list[Cuts]:
 def test_candidates_measure_as_the_states_that_they_lead_to(engine: Engine) -> None:
     atoms = atoms_of(engine)
     recodings = recodings_of(engine, atoms)
-    gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in EVERY_KIND]), 3)
+    gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in EVERY_KIND], []), 3)
     measure = Measure(engine, atoms, gauges, classes=3)
     for state in states(tuple(recoding.top for recoding in recodings)):
         candidates = [(a, int(c)) for a, cut in enumerate(state) for c in cut.candidates]
@@ -93,7 +93,7 @@ def test_candidates_measure_as_the_states_that_they_lead_to(engine: Engine) -> N
 def test_states_measure_as_brute_force_does(engine: Engine) -> None:
     atoms = atoms_of(engine)
     recodings = recodings_of(engine, atoms)
-    gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in EVERY_KIND]), 3)
+    gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in EVERY_KIND], []), 3)
     measure = Measure(engine, atoms, gauges, classes=3)
     for cuts in states(tuple(recoding.top for recoding in recodings)):
         found = measure.state(cuts)
@@ -104,7 +104,7 @@ def test_a_path_measures_as_the_states_on_it_and_those_after_rivals(engine: Engi
     atoms = atoms_of(engine)
     sex, job, _ = recodings_of(engine, atoms)
     salary = Suppression(atoms.coded[2], counts_by_class(engine, atoms, [2], 3)[2], "*")
-    gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in EVERY_KIND]), 3)
+    gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in EVERY_KIND], []), 3)
     measure = Measure(engine, atoms, gauges, classes=3)
     top = (sex.top, job.top, salary.top)
     for cuts in (top, refined(refined(top, 1, int(job.top.candidates[0])), 0, 0)):

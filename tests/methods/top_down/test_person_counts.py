@@ -156,7 +156,7 @@ def test_states_and_candidates_measure_as_brute_force_does(seed: int) -> None:
     engine = engine_with(seed)
     atoms = atoms_of(engine)
     maskings = maskings_of(engine, atoms)
-    gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in ASKED]), 3, persons=True)
+    gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in ASKED], []), 3, persons=True)
     measure = PersonMeasure(engine, atoms, gauges, classes=5)
     for cuts in path(tuple(masking.top for masking in maskings), random.Random(seed)):
         known = measure.state(cuts)
@@ -171,7 +171,7 @@ def test_states_and_candidates_measure_as_brute_force_does(seed: int) -> None:
 def test_the_source_measures_as_brute_force_does(seed: int) -> None:
     engine = engine_with(seed)
     atoms = atoms_of(engine)
-    gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in ASKED]), 3, persons=True)
+    gauges = Constraints(constraints_of(engine, atoms, [parse(text) for text in ASKED], []), 3, persons=True)
     found = PersonMeasure(engine, atoms, gauges).detail()
 
     class Whole:
@@ -193,7 +193,7 @@ def test_boundaries_that_break_a_limit_are_those_of_brute_force(seed: int) -> No
         "average risk <= 30% on age, sex",
     ]
     for text in asked:
-        gauges = Constraints(constraints_of(engine, atoms, [parse(text)]), 3, persons=True)
+        gauges = Constraints(constraints_of(engine, atoms, [parse(text)], []), 3, persons=True)
         measure = PersonMeasure(engine, atoms, gauges)
         cuts = tuple(masking.top for masking in maskings)
         cuts = refined(cuts, (1, int(cuts[1].candidates[0])))

@@ -44,9 +44,10 @@ def test_redundant_templates_are_said_to_be_so(db: ppdm_sql.Database) -> None:
         "Country, Job -> Bankruptcy = Current <= 90%",
     ]
     db.suppress("customers", asked, progress=heard, **OPTIONS)
-    assert len(heard.notices) == 2
-    assert heard.notices[0].endswith("it stays in the averages of the loss.")
-    assert heard.notices[1].endswith("the harder limit counts, once.")
+    told = [text for text in heard.notices if "in every row" not in text]
+    assert len(told) == 2
+    assert told[0].endswith("it stays in the averages of the loss.")
+    assert told[1].endswith("the harder limit counts, once.")
 
 
 def test_a_value_that_does_not_occur_is_refused_unless_it_is_meant(db: ppdm_sql.Database) -> None:
