@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import TypeVar
 
 
 class PpdmError(Exception):
@@ -28,6 +29,9 @@ class PpdmError(Exception):
         super().__init__(f"{problem} {remedy}".strip())
         self.problem = problem
         self.remedy = remedy
+
+
+Error = TypeVar("Error", bound=PpdmError)
 
 
 class PpdmWarning(UserWarning):
@@ -174,9 +178,14 @@ def nearest_first(wanted: str, names: Iterable[str]) -> list[str]:
         ['Country', 'Job']
     """
     names = list(names)
-    lowered = {name.lower(): name for name in names}
-    close = [lowered[n] for n in get_close_matches(wanted.lower(), lowered, n=3, cutoff=0.5)]
+    close = closest(wanted, names)
     return close + [name for name in names if name not in close]
+
+
+def closest(wanted: str, names: Iterable[str], *, cutoff: float = 0.5) -> list[str]:
+    """Give the names, three at most, that are spelled much like the wanted one, nearest first."""
+    lowered = {name.lower(): name for name in names}
+    return [lowered[name] for name in get_close_matches(wanted.lower(), lowered, n=3, cutoff=cutoff)]
 
 
 def choices(wanted: str, names: Iterable[str], *, most: int = 12) -> str:
@@ -190,3 +199,30 @@ def choices(wanted: str, names: Iterable[str], *, most: int = 12) -> str:
     rest = len(ordered) - most
     shown = (name if name == name.strip() else f'"{name}"' for name in ordered[:most])
     return ", ".join(shown) + (f" and {rest} more" if rest > 0 else "")
+
+
+def unknown(
+    error: type[Error], problem: str, wanted: object, names: Iterable[str], *, here: str, none: str = ""
+) -> Error:
+    """Say that there is none of a name, and after ``here`` which there are, nearest first, or else ``none``.
+
+    Example:
+        >>> print(unknown(UnknownTable, "There is no table", "visit", ["people", "visits"], here="Tables"))
+        There is no table 'visit'. Tables: visits, people.
+    """
+    known = choices(wanted if isinstance(wanted, str) else "", names)
+    return error(f"{problem} {said(wanted)}.", f"{here}: {known}." if known else none)
+
+
+def check_choice(what: str, given: object, known: Iterable[str]) -> None:
+    """Refuse what is none of the words that there are.
+
+    Raises:
+        InvalidOption: It is none of them.
+
+    Example:
+        >>> check_choice("method", "tds", ("tds", "hce-tdr"))
+    """
+    words = list(known)
+    if given not in words:
+        raise unknown(InvalidOption, f"There is no {what}", given, words, here="Give one of")

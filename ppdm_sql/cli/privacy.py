@@ -9,7 +9,7 @@ import typer
 from ppdm_sql.cli import reading
 from ppdm_sql.cli.options import Debug, OutputFormat
 from ppdm_sql.cli.output import Format, Titled, print_tables
-from ppdm_sql.errors import InvalidOption
+from ppdm_sql.errors import InvalidOption, unknown
 from ppdm_sql.methods.perturbation.noise_syntax import percentage
 from ppdm_sql.methods.perturbation.privacy_level import (
     CONFIDENCES,
@@ -81,7 +81,7 @@ def _metric(kind: str) -> Metric:
     for metric in METRICS:
         if metric == kind:
             return metric
-    raise InvalidOption(f"The noise {kind!r} is not known.", f"Give one of: {', '.join(METRICS)}.")
+    raise unknown(InvalidOption, "There is no noise", kind, METRICS, here="Give one of")
 
 
 def _computed(kind: Metric, scale: float | None, level: str | None, range_: str | None, at: str) -> Titled:

@@ -11,7 +11,7 @@ from ppdm_sql.comparison.published import compared_releases
 from ppdm_sql.comparison.settings import CompareOptions, TriedSetting, settings
 from ppdm_sql.comparison.trying import GridRun
 from ppdm_sql.engine import Engine
-from ppdm_sql.errors import InvalidOption, PpdmError, choices, said
+from ppdm_sql.errors import InvalidOption, PpdmError, check_choice, said
 from ppdm_sql.evaluation.classifier import tree_class
 from ppdm_sql.methods.top_down.generalize import generalize
 from ppdm_sql.methods.top_down.request import GeneralizeRequest
@@ -60,9 +60,8 @@ def _check(engine: Engine, options: CompareOptions) -> None:
         )
     if options.into is not None:
         check_free(engine, options.into)
-    if options.keep_best is not None and options.keep_best not in BEST:
-        known = choices(options.keep_best, list(BEST))
-        raise InvalidOption(f"Nothing is measured as {said(options.keep_best)}.", f"Give one of: {known}.")
+    if options.keep_best is not None:
+        check_choice("measure", options.keep_best, BEST)
     if options.keep_best == "error" and not options.evaluate:
         raise InvalidOption("The error of a classifier is not measured.", "Add --evaluate.")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
-from ppdm_sql.errors import InvalidOption, said
+from ppdm_sql.errors import InvalidOption, check_choice
 from ppdm_sql.methods.top_down.request import GeneralizeRequest, RefinementRequest
 from ppdm_sql.privacy import Asked, KAnonymity, Measure, Requirement, parse_measures
 
@@ -109,8 +109,7 @@ def settings(options: CompareOptions, into: str) -> list[TriedSetting]:
         RequirementSyntaxError: A requirement cannot be read.
     """
     for method in options.method:
-        if method not in METHODS:
-            raise InvalidOption(f"There is no method {said(method)}.", f"Give some of: {', '.join(METHODS)}.")
+        check_choice("method", method, METHODS)
     values: dict[str, Sequence[object]] = {
         "k": options.k or (None,),
         "method": options.method or ("tds",),

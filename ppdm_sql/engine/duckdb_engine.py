@@ -27,7 +27,7 @@ from ppdm_sql.engine.settings import ORDINARY, setting
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.engine.statements import Statement
 from ppdm_sql.engine.types import fetchable
-from ppdm_sql.errors import Conflict, EngineError, OpenResult, PpdmError, UnknownTable, choices
+from ppdm_sql.errors import Conflict, EngineError, OpenResult, PpdmError, UnknownTable, unknown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -495,8 +495,8 @@ class Engine:
                 if found := match(wanted, existing, current):
                     return found
         names = [shown_name(table, current[0]) for table in existing if table.schema != "ppdm"]
-        known = f"Tables here: {choices(name, names)}." if names else "The database has no tables."
-        raise UnknownTable(f"There is no table or view {name!r}.", known)
+        none = "The database has no tables."
+        raise unknown(UnknownTable, "There is no table or view", name, names, here="Tables here", none=none)
 
     def columns(self, table: Table) -> list[Column]:
         """Give the columns of a table that :meth:`find` returned, in their order."""

@@ -15,7 +15,7 @@ from typing import TypeGuard, TypeVar
 import sqlglot
 from sqlglot import exp
 
-from ppdm_sql.errors import ColumnRoleError, InvalidOption, UnknownColumn, choices, kind_of
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, UnknownColumn, kind_of, unknown
 
 Value = TypeVar("Value")
 
@@ -231,9 +231,7 @@ def resolve(wanted: str, columns: Sequence[str], *, table: str) -> str:
     folded = [name for name in columns if name.lower() == wanted.lower()]
     if len(folded) == 1:
         return folded[0]
-    raise UnknownColumn(
-        f"Table {table} has no column {wanted!r}.", f"Its columns are: {choices(wanted, columns)}."
-    )
+    raise unknown(UnknownColumn, f"Table {table} has no column", wanted, columns, here="Its columns are")
 
 
 def resolve_all(wanted: Iterable[str], columns: Sequence[str], *, table: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from ppdm_sql.audit.printing import requirement_tables
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import render
-from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, said
+from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, check_choice
 from ppdm_sql.privacy import Requirement, parse_all, resolve
 from ppdm_sql.release.applied import said_of
 from ppdm_sql.release.catalogue import CatalogueRow, check_free, find
@@ -98,8 +98,7 @@ def apply(
 
     Cost: one scan of each masked column, one of the table with a join per masked column, a sort, the audit.
     """
-    if unseen not in UNSEEN:
-        raise InvalidOption(f"{said(unseen)} is no way to treat unseen values.", "Give nearest or refuse.")
+    check_choice("rule for unseen values", unseen, UNSEEN)
     engine.require_autocommit()
     row, given, place = find(engine, name), engine.find(table), check_free(engine, into)
     shape, target = row.shape(place.catalog), Table(into, place.schema, place.catalog)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from ppdm_sql.engine.names import plain_name
-from ppdm_sql.errors import PpdmError, choices
+from ppdm_sql.errors import PpdmError, unknown
 
 Listed = TypeVar("Listed")
 
@@ -26,6 +26,6 @@ def find_listed(
     name = plain_name(name, f"A {what}")
     found = rows.get(name) or {known.lower(): row for known, row in rows.items()}.get(name.lower())
     if found is None:
-        known = f"{what.capitalize()}s here: {choices(name, rows)}." if rows else none
-        raise error(f"There is no {what} {name!r}.", known)
+        here = f"{what.capitalize()}s here"
+        raise unknown(error, f"There is no {what}", name, rows, here=here, none=none)
     return found

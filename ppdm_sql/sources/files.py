@@ -9,14 +9,13 @@ import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.foreign import MARK, MARK_AT
 from ppdm_sql.engine.spill import SpillFolder
-from ppdm_sql.errors import EngineError, InvalidSource, UnknownTable
+from ppdm_sql.errors import EngineError, InvalidSource, UnknownTable, closest
 
 KINDS = {
     ".parquet": "parquet",
@@ -267,7 +266,7 @@ def alike(wanted: str, *, always: bool = False) -> str:
     stems: dict[str, list[str]] = {}
     for entry in there:
         stems.setdefault(entry.partition(".")[0].lower(), []).append(entry)
-    close = get_close_matches(name.partition(".")[0].lower(), stems, n=3, cutoff=0.6)
+    close = closest(name.partition(".")[0], stems, cutoff=0.6)
     chosen = [entry for stem in close for entry in stems[stem]] or (there if always else [])
     return _files_there(folder, chosen)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ppdm_sql.database import Database
 from ppdm_sql.engine.names import Table, quoted
-from ppdm_sql.errors import InvalidOption, UnknownRelease, choices
+from ppdm_sql.errors import InvalidOption, UnknownRelease, unknown
 from ppdm_sql.methods.trees.model import DecisionTree
 from ppdm_sql.methods.trees.storing import KEPT, Model, ModelRow, accuracy
 from ppdm_sql.progress import Progress
@@ -36,9 +36,8 @@ def published(db: Database, name: str) -> Release | Model:
         known = [*(row.release for row in db.releases()), *models]
         if not models:
             raise
-        raise UnknownRelease(
-            f"There is no release or model {name!r}.", f"Here are: {choices(name, known)}."
-        ) from None
+        words = "There is no release or model"
+        raise unknown(UnknownRelease, words, name, known, here="Here are") from None
 
 
 def report(db: Database, given: Mapping[str, Any], progress: Progress | None = None) -> str:

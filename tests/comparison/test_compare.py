@@ -146,7 +146,7 @@ def test_templates_alone_are_compared_by_their_confidence() -> None:
         ({"k": [2], "method": ["mondrian"]}, "There is no method 'mondrian'"),
         ({}, "No k is given"),
         ({"k": [2], "keep_best": "loss"}, "Give both --keep-best and --into"),
-        ({"k": [2], "keep_best": "beauty", "into": "x"}, "Nothing is measured as 'beauty'"),
+        ({"k": [2], "keep_best": "beauty", "into": "x"}, "There is no measure 'beauty'"),
         ({"k": [2], "keep_best": "error", "into": "x"}, "Add --evaluate"),
         ({"k": [0]}, "k = 0 is below 1"),
         ({"k": [2], "keep": ["Nonsense"]}, "Nonsense"),

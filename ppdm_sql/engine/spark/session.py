@@ -19,8 +19,8 @@ from ppdm_sql.errors import (
     InvalidOption,
     PpdmError,
     UnknownTable,
-    choices,
     kind_of,
+    unknown,
 )
 
 if TYPE_CHECKING:
@@ -186,8 +186,8 @@ class SparkPlace:
                 where = self.session.catalog.currentDatabase()
         except Exception:  # the list only helps; the error is another
             here, where = [], ""
-        listed = f"Its tables in {where}: {choices(name, here)}." if here else "Write SCHEMA.NAME or a path."
-        return UnknownTable(f"Spark has no table or view {name!r}.", listed)
+        listed, none = f"Its tables in {where}", "Write SCHEMA.NAME or a path."
+        return unknown(UnknownTable, "Spark has no table or view", name, here, here=listed, none=none)
 
     def is_missing(self, cause: BaseException) -> bool:
         """Tell whether an error says that a table is not there."""

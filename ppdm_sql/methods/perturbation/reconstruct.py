@@ -15,7 +15,7 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, option_for, resolve, resolve_all
-from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, check_choice
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.conditional_privacy import conditional_privacy
 from ppdm_sql.methods.perturbation.distributions import Distribution, Reconstruction, write_table
@@ -81,8 +81,8 @@ class ReconstructRun:
     def __init__(self, engine: Engine, source: str, options: ReconstructOptions, progress: Progress) -> None:
         engine.require_autocommit()
         self.engine, self.source, self.options, self.progress = engine, source, options, progress
-        _choice("--kernel", options.kernel, KERNELS)
-        _choice("--categorical", options.categorical, CATEGORICAL)
+        check_choice("kernel", options.kernel, KERNELS)
+        check_choice("categorical reconstruction", options.categorical, CATEGORICAL)
         self.table = engine.find(source)
         names = [item.name for item in engine.columns(self.table)]
         self.by = None if options.by_class is None else resolve(options.by_class, names, table=source)
@@ -243,8 +243,3 @@ def _exact(probabilities: Floats) -> Reconstructed:
     """Give distributions that no iteration was needed for."""
     size = len(probabilities)
     return Reconstructed(probabilities, np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.bool_))
-
-
-def _choice(option: str, given: str, known: Sequence[str]) -> None:
-    if given not in known:
-        raise InvalidOption(f"{option} {said(given)} is not known.", f"Give {' or '.join(known)}.")

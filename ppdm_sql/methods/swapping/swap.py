@@ -20,7 +20,7 @@ from ppdm_sql.audit.swaps import SwapAudit, SwapPromise, accept_swap
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, resolve
 from ppdm_sql.engine.person_columns import check_persons
-from ppdm_sql.errors import InvalidOption, InvalidSource, said
+from ppdm_sql.errors import InvalidOption, InvalidSource, check_choice
 from ppdm_sql.methods.base.collapse import Atoms, collapse
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, released_rows
 from ppdm_sql.methods.base.run import Run
@@ -118,8 +118,8 @@ class SwapRun(Run[Swaps]):
         listed = list(self.columns.values())
         self.request = self._resolved(self.request)
         roles = assign_swap_roles(listed, self.request, table=self.source)
-        _choice("--method", self.request.method, METHODS)
-        _choice("--phase1", self.request.phase1, PHASES)
+        check_choice("method", self.request.method, METHODS)
+        check_choice("phase1", self.request.phase1, PHASES)
         self.proportions = {name: proportion_of(self.request, name) for name in roles.confidential}
         self.per_group, self.share = per_group(self.request.per_group), share_of(self.request.share)
         confidential = [self.columns[name] for name in roles.confidential]
@@ -425,8 +425,3 @@ class SwapRun(Run[Swaps]):
         return [
             (self._named(measure, name), *number) for measure, number in zip(COUNTED, numbers, strict=True)
         ]
-
-
-def _choice(option: str, given: str, known: Sequence[str]) -> None:
-    if given not in known:
-        raise InvalidOption(f"{option} {said(given)} is not known.", f"Give {option} {' or '.join(known)}.")

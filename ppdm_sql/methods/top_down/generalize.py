@@ -16,7 +16,7 @@ from ppdm_sql.audit.column_kinds import Look
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import option_for, resolve_all
 from ppdm_sql.engine.types import Kind, has_enum, is_number, is_ordered, kind_of
-from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, said
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, check_choice
 from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.base.released_rows import Output
@@ -62,14 +62,9 @@ class GeneralizationRun(RefinementRun):
 
     def __init__(self, engine: Engine, source: str, request: GeneralizeRequest, progress: Progress) -> None:
         self.rare = request.rare or ("apart" if request.score == "paper" else "merged")
-        for what, given, known in (
-            ("method {}", request.method, tuple(METHODS)),
-            ("rule {} for boundaries", request.boundary, BOUNDARIES),
-            ("way {} to treat rare siblings", self.rare, RARE),
-        ):
-            if given not in known:
-                words = what.format(said(given))
-                raise InvalidOption(f"There is no {words}.", f"Give one of: {', '.join(known)}.")
+        check_choice("method", request.method, METHODS)
+        check_choice("rule for boundaries", request.boundary, BOUNDARIES)
+        check_choice("rule for rare siblings", self.rare, RARE)
         if request.condition and request.method != "hce-tdr":
             raise InvalidOption(
                 "--condition names columns whose values HCE-TDR takes into account; TDS does not.",

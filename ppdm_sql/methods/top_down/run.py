@@ -28,7 +28,7 @@ from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import Table, alias, aliased, column, option_for
 from ppdm_sql.engine.types import Kind, kind_of, type_title
 from ppdm_sql.engine.watching import SignalHandler, catch_up
-from ppdm_sql.errors import InvalidOption, said
+from ppdm_sql.errors import InvalidOption, check_choice, said
 from ppdm_sql.methods.base.arrays import Counts, Floats
 from ppdm_sql.methods.base.collapse import Atoms, collapse, counts_by_class
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, Output, released_rows
@@ -124,9 +124,7 @@ class RefinementRun(Run[State]):
             refuse_populations(self.requirements)
         limits = resolved(request.limits, "limit", names, roles.masking, table=self.source)
         weights = resolved(request.weights, "weight", names, roles.masking, table=self.source)
-        if request.score not in SCORES:
-            known = ", ".join(SCORES)
-            raise InvalidOption(f"There is no score {said(request.score)}.", f"Give one of: {known}.")
+        check_choice("score", request.score, SCORES)
         weighed = roles.class_column is not None and not self.literal
         self.detail_worth = detail_of(request.detail, weighed=weighed)
         self._limits = {name: limit_of(name, given) for name, given in limits.items()}

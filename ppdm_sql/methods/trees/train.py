@@ -12,7 +12,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import bind
-from ppdm_sql.errors import InvalidOption, said
+from ppdm_sql.errors import InvalidOption, check_choice
 from ppdm_sql.methods.trees.coded_records import TreeFeature, coded_records
 from ppdm_sql.methods.trees.elsewhere import (
     check_class,
@@ -159,8 +159,7 @@ def _limits(request: TrainRequest, records: int) -> Limits:
 
 
 def _check(request: TrainRequest) -> None:
-    if request.mode not in MODES:
-        raise InvalidOption(f"There is no mode {said(request.mode)}.", f"Give --mode {', '.join(MODES)}.")
+    check_choice("mode", request.mode, MODES)
     for option, given, least, most in (
         ("--intervals", request.intervals, 2, MOST_INTERVALS),
         ("--max-depth", request.max_depth, 0, MOST_DEPTH),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ppdm_sql.errors import InvalidOption
+from ppdm_sql.errors import InvalidOption, check_choice
 from ppdm_sql.methods.top_down.request import GeneralizeRequest
 from ppdm_sql.privacy import Requirement
 from ppdm_sql.taxonomy.model import Taxonomy
@@ -72,8 +72,7 @@ class IntegrateRequest:
             )
         if not self.key:
             raise InvalidOption("No key is named.", "Name the column that both tables share with --key SSN.")
-        if self.match not in ("plain", "hashed"):
-            raise InvalidOption(f"There is no way {self.match!r} to match keys.", "Give plain or hashed.")
+        check_choice("match of keys", self.match, ("plain", "hashed"))
         if (self.match == "hashed") != (self.secret is not None):
             raise InvalidOption(
                 "Keys are matched by keyed hashes where a secret is given, and only there.",
