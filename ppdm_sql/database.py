@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +30,10 @@ if TYPE_CHECKING:
     from ppdm_sql.macros.installing import Installed
     from ppdm_sql.methods.perturbation.agrawal import Generated
     from ppdm_sql.methods.perturbation.distributions import Reconstruction
-    from ppdm_sql.methods.swapping.request import Number
     from ppdm_sql.methods.trees.predicting import Predicted
     from ppdm_sql.methods.trees.storing import Model, ModelRow
     from ppdm_sql.privacy import Asked, Requirement
+    from ppdm_sql.privacy.quoting import Number
     from ppdm_sql.release import CatalogueRow, Release
     from ppdm_sql.release.applying import Applied
     from ppdm_sql.taxonomy.model import Taxonomy
@@ -114,7 +113,7 @@ class Database:
         *,
         count_column: str | None = None,
         quasi_identifier: Sequence[str] | None = None,
-        thresholds: Sequence[float | Fraction] | None = None,
+        thresholds: Sequence[Number] | None = None,
         population: Source | None = None,
         groups: int = 0,
         confidential: str | Sequence[str] = (),
@@ -132,7 +131,7 @@ class Database:
             require: Requirements to check; one without a limit (``k on Sex, Job``) is only measured.
             count_column: Where rows are collapsed, the column that says how many records each stands for.
             quasi_identifier: Columns whose class sizes and risk are wanted; by default those of ``require``.
-            thresholds: Confidences in (0, 1] above which inferences are counted.
+            thresholds: Confidences in [0, 1], such as 0.5 or ``50%``, above which inferences are counted.
             population: A table of everybody, for the journalist's risk; ``t(n)`` counts each row n times.
             groups: How many of the worst groups to name by their values; 0 names none.
             confidential: Columns whose values ``by`` may give away: counts identifiable records.

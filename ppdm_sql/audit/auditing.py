@@ -27,6 +27,7 @@ from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy import Asked, Counts, Requirement, requirement_of, resolve_measure
 from ppdm_sql.privacy.absent import unknown_value
 from ppdm_sql.privacy.level import with_labels
+from ppdm_sql.privacy.quoting import Number, read_share
 
 if TYPE_CHECKING:
     from ppdm_sql.audit.report import Audit
@@ -106,7 +107,7 @@ def audit(
     *,
     count: str | None = None,
     quasi_identifier: Sequence[str] | None = None,
-    thresholds: Sequence[float | Fraction] | None = None,
+    thresholds: Sequence[Number] | None = None,
     population: tuple[Table, str | None] | None = None,
     groups: int = 0,
     risk_threshold: float = 0.2,
@@ -126,7 +127,8 @@ def audit(
         count: Column with the number of records of a row, at least 0; None where a row is a record. A
             population that has a column of that name, and no other, is counted by it too.
         quasi_identifier: Columns whose classes are wanted; None takes those of every requirement.
-        thresholds: Confidences in [0, 1] above which inferences are counted; None takes 10 % to 90 %.
+        thresholds: Confidences in [0, 1], such as 0.5 or ``50%``, above which inferences are counted; None
+            takes 10 % to 90 %.
         population: Table or view with the columns of the quasi-identifiers and everybody in it, and its count
             column, if there is one; None takes the table itself.
         groups: How many of the worst groups of each requirement to name by their values; 0 names none.
@@ -156,6 +158,8 @@ def audit(
         >>> audit(engine, engine.find("t"), quasi_identifier=["a"]).risks[0].highest
         0.25
     """
+    given = THRESHOLDS if thresholds is None else thresholds
+    wanted = [read_share(item, "--threshold", "[0, 1]") for item in given]
     if not (requirements or quasi_identifier or confidential or sensitive or by):
         _refuse_population(population)
         _refuse_persons(person)
@@ -167,7 +171,6 @@ def audit(
         if not allow_absent:
             _refuse_absent(run.findings)
         everybody = None if population is None else _population(engine, *population, run, count)
-        wanted = THRESHOLDS if thresholds is None else thresholds
         found = run.report(everybody, wanted, groups, risk_threshold)
         return replace(found, notices=_noticed(engine, table, count, person))
 
@@ -261,7 +264,7 @@ class _AuditRun:
     def report(
         self,
         everybody: Population | None,
-        thresholds: Sequence[float | Fraction],
+        thresholds: Sequence[Fraction],
         groups: int,
         risk_threshold: float,
     ) -> Audit:

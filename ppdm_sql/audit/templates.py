@@ -97,7 +97,7 @@ def template_groups(
 
 
 def count_inferences(
-    collapsed: Collapsed, groups: Sequence[TemplateGroup], thresholds: Sequence[float | Fraction]
+    collapsed: Collapsed, groups: Sequence[TemplateGroup], thresholds: Sequence[Fraction]
 ) -> tuple[Inferences, ...]:
     """Count, for each channel, the inferences above thresholds, over all its sensitive columns together.
 
@@ -105,9 +105,6 @@ def count_inferences(
         collapsed: The audited table.
         groups: The templates.
         thresholds: Confidences in [0, 1].
-
-    Raises:
-        InvalidOption: A threshold is outside [0, 1].
 
     Cost: one scan of the cells per group.
     Source: Wang, Fung, Yu 2005, Table 3.
@@ -146,11 +143,8 @@ def _requested(group: Sequence[Question]) -> list[tuple[Any, ...]]:
     return rows
 
 
-def _threshold(position: int, threshold: float | Fraction) -> tuple[int, int, int]:
-    if not 0 <= threshold <= 1:
-        raise InvalidOption(f"The threshold {float(threshold):g} is not a share.", "Give shares from 0 to 1.")
-    given = threshold if isinstance(threshold, Fraction) else Fraction(str(threshold))
-    exact = at_most(given, SHARES)
+def _threshold(position: int, threshold: Fraction) -> tuple[int, int, int]:
+    exact = at_most(threshold, SHARES)
     return position, exact.numerator, exact.denominator
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Annotated
 
 import typer
@@ -10,7 +11,6 @@ from ppdm_sql.cli import reading
 from ppdm_sql.cli.options import Debug, OutputFormat
 from ppdm_sql.cli.output import Format, Titled, print_tables
 from ppdm_sql.errors import InvalidOption, unknown
-from ppdm_sql.methods.perturbation.noise_syntax import percentage
 from ppdm_sql.methods.perturbation.privacy_level import (
     CONFIDENCES,
     METRICS,
@@ -20,6 +20,7 @@ from ppdm_sql.methods.perturbation.privacy_level import (
     scale_for,
     width_factor,
 )
+from ppdm_sql.privacy.quoting import read_share
 
 EXAMPLES = (
     "ppdm privacy",
@@ -92,8 +93,8 @@ def _computed(kind: Metric, scale: float | None, level: str | None, range_: str 
             f"Write {EXAMPLES[1]}, or --level 100% instead of --scale.",
         )
     _, (lower, upper) = reading.range_of(f"column={range_}")
-    width, confidence = _width(lower, upper), percentage(at, "--confidence")
-    found = scale_for(kind, _positive(percentage(level, "--level")), width, confidence) if level else scale
+    width, confidence = _width(lower, upper), float(read_share(at, "--confidence"))
+    found = scale_for(kind, _positive(read_share(level, "--level")), width, confidence) if level else scale
     assert found is not None
     _positive(found)
     row = (
@@ -116,7 +117,7 @@ def _width(lower: str, upper: str) -> float:
     return width
 
 
-def _positive(number: float) -> float:
+def _positive(number: float | Fraction) -> float:
     if not 0 < number < float("inf"):
         raise InvalidOption("There is no noise of that size.", "Give a --scale or --level above 0.")
-    return number
+    return float(number)

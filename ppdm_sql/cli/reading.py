@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 from ppdm_sql.errors import InvalidOption
@@ -93,23 +92,6 @@ def _bare(text: str) -> str:
     return text if found is None else found[1].replace('""', '"')
 
 
-def _threshold(flag: str, text: str) -> Fraction:
-    """Read a share written as a percentage or a fraction.
-
-    Example:
-        >>> _threshold("--threshold", "50%"), _threshold("--threshold", "0.5")
-        (Fraction(1, 2), Fraction(1, 2))
-    """
-    number = text.strip().removesuffix("%")
-    try:
-        found = Fraction(number) / (100 if "%" in text else 1)
-    except (ValueError, ZeroDivisionError):
-        found = Fraction(-1)
-    if not 0 <= found <= 1:
-        raise InvalidOption(f"{flag} {text!r} is not a share between 0 and 1.", "Write it as 50% or 0.5.")
-    return found
-
-
 def _named(flag: str, text: str) -> tuple[str, str]:
     """Read ``COLUMN=VALUE``, or a value that holds for every column, under no name.
 
@@ -186,7 +168,6 @@ _READERS: Mapping[Form, Callable[[str, Any], Any]] = {
     Form.wholes: _wholes,
     Form.share: lambda _, text: int(text) if text.strip().isdecimal() else text,
     Form.shares: _by_column(_named),
-    Form.thresholds: lambda flag, texts: [_threshold(flag, text) for text in texts],
     Form.bounds: _bounds,
     Form.ranges: _by_column(lambda _, text: range_of(text)),
     Form.identifiers: _identifiers,

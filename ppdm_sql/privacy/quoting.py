@@ -9,8 +9,16 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 
+from ppdm_sql.errors import InvalidOption, said
+
 Value = str | None
 """A protected value as it is written, cast to its column's type by the engine; None is SQL NULL."""
+
+Number = int | float | str | Fraction
+"""A share as it is given: a number, or a text such as ``1%``, ``0.01`` or ``1/3``."""
+
+_HUGE = re.compile(r"e[-+]?\d{3}|.{200}", re.IGNORECASE)
+"""What would take long to read, and is no share."""
 
 _TYPOGRAPHIC_QUOTES = "\u2018\u2019\u201a\u201c\u201d\u201e"
 """Never part of a bare word: a pasted quotation mark would make a value that no record has."""
@@ -78,6 +86,37 @@ def percent(share: Fraction) -> str:
     """
     text = number_text(share * 100)
     return number_text(share) if "/" in text else f"{text}%"
+
+
+def read_share(given: Number, option: str, within: str = "") -> Fraction:
+    """Read a share, exactly.
+
+    Args:
+        given: What was given.
+        option: Such as ``--proportion``.
+        within: The interval from 0 to 1 that it must be in, such as ``[0, 1)``; any number without.
+
+    Raises:
+        InvalidOption: It is no share, or is outside.
+
+    Example:
+        >>> read_share(0.1, "--proportion"), read_share("25 %", "--proportion", "(0, 1]")
+        (Fraction(1, 10), Fraction(1, 4))
+    """
+    text = str(given).strip()
+    remedy = f"Write it as {option} 5% or 0.05."
+    try:
+        if _HUGE.search(text):
+            raise ValueError
+        share = Fraction(text.removesuffix("%").strip()) / (100 if text.endswith("%") else 1)
+    except (ValueError, ZeroDivisionError):
+        raise InvalidOption(f"{option} {said(given)} is no share.", remedy) from None
+    at_an_end = (share == 0 and "[" in within) or (share == 1 and "]" in within)
+    if within and not (0 < share < 1 or at_an_end):
+        if 1 <= share < 100 and "%" not in text:
+            remedy = f"Write it as {option} {text}% for {text} in a hundred."
+        raise InvalidOption(f"{option} {text} is no share in {within}.", remedy)
+    return share
 
 
 def name_list(names: Iterable[str]) -> str:

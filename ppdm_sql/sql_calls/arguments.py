@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any
 
 from ppdm_sql.errors import InvalidOption, PpdmError
@@ -113,19 +112,9 @@ def shares(value: object) -> object:
     return {name: share(item) for name, item in value.items()} if isinstance(value, dict) else share(value)
 
 
-def thresholds(value: object) -> list[Fraction]:
-    """Read shares between 0 and 1, as numbers or texts such as ``50%``.
-
-    Example:
-        >>> thresholds(["50%", 0.75])
-        [Fraction(1, 2), Fraction(3, 4)]
-    """
-    given = value if isinstance(value, list) else [value]
-    texts = [str(share(item)).strip() for item in given]
-    found = [Fraction(text.removesuffix("%")) / (100 if text.endswith("%") else 1) for text in texts]
-    if not all(0 <= item <= 1 for item in found):
-        raise Unfit
-    return found
+def thresholds(value: object) -> list[int | float | str]:
+    """Read one share or a list of shares."""
+    return [share(item) for item in (value if isinstance(value, list) else [value])]
 
 
 def bounds(value: object) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from commands import CELLS, TEMPLATE, execute, ppdm, spawn, suppress
+from commands import CELLS, TEMPLATE, assert_explained, execute, ppdm, spawn, suppress
 
 import ppdm_sql
 from ppdm_sql.cli.app import COMMANDS
@@ -141,7 +141,9 @@ def test_audit_names_no_group_unless_asked(bank: Path) -> None:
 
 def test_audit_takes_thresholds_as_percent_or_fraction(bank: Path) -> None:
     asked = ["audit", bank, "customers", "--count", "n", "--require", TEMPLATE, "--format", "json"]
-    assert ppdm(*asked, "--threshold", "60%").stdout == ppdm(*asked, "--threshold", "0.6").stdout
+    assert ppdm(*asked, "--threshold", "60 %").stdout == ppdm(*asked, "--threshold", "0.6").stdout
+    refused = ppdm(*asked, "--threshold", "60")
+    assert_explained(refused, code=2, problem="--threshold 60 is no share in [0, 1]")
 
 
 def test_audit_looks_at_a_table_without_any_requirement(bank: Path) -> None:

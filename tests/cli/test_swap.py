@@ -96,7 +96,7 @@ def test_a_notice_tells_of_correlated_attributes_unless_quiet_is_wanted(bank: Pa
         (["--share", "0.5"], "--share 0.4,0.6"),
         (["--bins", "few"], "--bins 5"),
         (["--bins", "3"], "Leave --bins out"),
-        (["--method", "best"], "exact or greedy"),
+        (["--method", "best"], "exact, greedy"),
         (["--keep", "Age"], "'Age'"),
         (["--count", "Gender"], "whole numbers"),
     ],

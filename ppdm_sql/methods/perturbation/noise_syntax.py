@@ -12,6 +12,7 @@ from typing import cast
 from ppdm_sql.engine.names import by_name, listed, quoted
 from ppdm_sql.errors import InvalidOption, kind_of
 from ppdm_sql.methods.perturbation.noise import Domain, Kind, NoiseSpec, Way
+from ppdm_sql.privacy.quoting import read_share
 
 _NOISE = re.compile(
     r"""\s*(?:(?P<column>"(?:[^"]|"")+"|[^="']+?)\s*=)?\s*(?P<kind>gaussian|uniform|cells|retain)\s+(?P<rest>.+)""",
@@ -82,14 +83,6 @@ def written_name(column: str) -> str:
     return column if plain else quoted(column)
 
 
-def percentage(text: str, option: str) -> float:
-    """Read a share, a level or a confidence: ``95%`` or ``0.95``."""
-    found = _AMOUNT.fullmatch(text.strip())
-    if found is None or not math.isfinite(float(found[1])):
-        raise InvalidOption(f"{option} {text!r} is not a number.", f"Write it as {option} 95% or 0.95.")
-    return float(found[1]) / (100 if found[2] else 1)
-
-
 def _name(text: str) -> str:
     text = text.strip()
     return text[1:-1].replace('""', '"') if text.startswith('"') else text
@@ -122,7 +115,7 @@ def _with_clauses(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
         if clause["at"]:
             if not asked.level:
                 raise _refused(asked, text, "a confidence belongs to a privacy level, written with %")
-            asked = replace(asked, confidence=percentage(clause["at"], "at"))
+            asked = replace(asked, confidence=float(read_share(clause["at"], "at")))
         elif clause["on"]:
             bounds = _bounds(asked, clause["on"], text)
         else:

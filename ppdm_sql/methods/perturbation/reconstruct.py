@@ -81,8 +81,8 @@ class ReconstructRun:
     def __init__(self, engine: Engine, source: str, options: ReconstructOptions, progress: Progress) -> None:
         engine.require_autocommit()
         self.engine, self.source, self.options, self.progress = engine, source, options, progress
-        check_choice("kernel", options.kernel, KERNELS)
-        check_choice("categorical reconstruction", options.categorical, CATEGORICAL)
+        check_choice("--kernel", options.kernel, KERNELS)
+        check_choice("--categorical", options.categorical, CATEGORICAL)
         self.table = engine.find(source)
         names = [item.name for item in engine.columns(self.table)]
         self.by = None if options.by_class is None else resolve(options.by_class, names, table=source)

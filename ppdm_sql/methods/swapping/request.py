@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ppdm_sql.engine.names import option_for
-from ppdm_sql.errors import InvalidOption, said
+from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.request import Request
+from ppdm_sql.privacy.quoting import Number, read_share
 
-Number = int | float | str | Fraction
 Edges = Sequence[object]
 
 METHODS = ("exact", "greedy")
@@ -38,24 +38,6 @@ class SwapRequest(Request):
     class_column: str | None = None
 
 
-def fraction(number: Number, option: str) -> Fraction:
-    """Read a share, exactly: a number, a decimal text or a percentage.
-
-    Raises:
-        InvalidOption: It is none.
-
-    Example:
-        >>> fraction(0.1, "--proportion"), fraction("25%", "--proportion")
-        (Fraction(1, 10), Fraction(1, 4))
-    """
-    text = str(number).strip()
-    try:
-        return Fraction(text.removesuffix("%").strip()) / (100 if text.endswith("%") else 1)
-    except (ValueError, ZeroDivisionError):
-        problem = f"{option} {said(number)} is not a number."
-        raise InvalidOption(problem, f"Write it as {option} 0.5 or 50%.") from None
-
-
 def proportion_of(request: SwapRequest, name: str) -> Fraction:
     """Give the proportion of the uniquely identifiable records to change for one attribute.
 
@@ -69,13 +51,7 @@ def proportion_of(request: SwapRequest, name: str) -> Fraction:
             f"No proportion is given for {name!r}.",
             f"Give {option_for('--proportion', name, '0.5')}, or one for all.",
         )
-    found = fraction(given, "--proportion")
-    if not 0 < found <= 1:
-        raise InvalidOption(
-            f"A proportion of {float(found):g} cannot be changed.",
-            "Give --proportion in (0, 1], such as 0.5.",
-        )
-    return found
+    return read_share(given, "--proportion", "(0, 1]")
 
 
 def per_group(number: Number) -> int | Fraction:
@@ -89,7 +65,7 @@ def per_group(number: Number) -> int | Fraction:
         (2, Fraction(1, 2), Fraction(1, 2))
     """
     text = str(number).strip()
-    found = fraction(number, "--per-group")
+    found = read_share(number, "--per-group")
     is_share = text.endswith("%") or not isinstance(number, int) and ("." in text or "/" in text)
     if found <= 0 or (is_share and found > 1) or (not is_share and found.denominator != 1):
         raise InvalidOption(
@@ -107,8 +83,8 @@ def share_of(given: tuple[Number, Number] | None) -> tuple[Fraction, Fraction] |
     """
     if given is None:
         return None
-    low, high = (fraction(number, "--share") for number in given)
-    if not 0 <= low <= high <= 1:
+    low, high = (read_share(number, "--share", "[0, 1]") for number in given)
+    if low > high:
         raise InvalidOption(
             f"--share {float(low):g},{float(high):g} is not a range of shares.",
             "Write it as --share 0.4,0.6.",

@@ -119,7 +119,7 @@ class SwapRun(Run[Swaps]):
         self.request = self._resolved(self.request)
         roles = assign_swap_roles(listed, self.request, table=self.source)
         check_choice("method", self.request.method, METHODS)
-        check_choice("phase1", self.request.phase1, PHASES)
+        check_choice("--phase1", self.request.phase1, PHASES)
         self.proportions = {name: proportion_of(self.request, name) for name in roles.confidential}
         self.per_group, self.share = per_group(self.request.per_group), share_of(self.request.share)
         confidential = [self.columns[name] for name in roles.confidential]

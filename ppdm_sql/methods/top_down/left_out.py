@@ -19,15 +19,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, said
+from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.top_down.constraints import Constraint, Constraints
 from ppdm_sql.privacy import Counts, Formula
 from ppdm_sql.privacy.formula import Columns
-from ppdm_sql.privacy.quoting import percent
+from ppdm_sql.privacy.quoting import Number, percent, read_share
 from ppdm_sql.release.catalogue import LEFT_OUT
-
-Number = int | float | str | Fraction
 
 
 @dataclass(frozen=True)
@@ -47,22 +45,7 @@ class Allowance:
             >>> Allowance.of("1%")
             Allowance(share=Fraction(1, 100))
         """
-        text = str(share).strip()
-        try:
-            read = Fraction(text.removesuffix("%").strip()) / (100 if text.endswith("%") else 1)
-        except (ValueError, ZeroDivisionError):
-            raise InvalidOption(
-                f"--suppress-records {said(share)} is no share of the records.",
-                "Write it as --suppress-records 1% or 0.01.",
-            ) from None
-        if not 0 <= read < 1:
-            hundredths = 1 <= read < 100 and "%" not in text
-            percent = f"Write {text}% for {text} in a hundred, or give" if hundredths else "Give"
-            raise InvalidOption(
-                f"--suppress-records {text} is outside [0, 1).",
-                f"{percent} a share below 1, such as 1% or 0.01.",
-            )
-        return cls(read)
+        return cls(read_share(share, "--suppress-records", "[0, 1)"))
 
     def parameters(self, left_out: int) -> dict[str, object]:
         """Say what might be left out and what was, where anything might."""
