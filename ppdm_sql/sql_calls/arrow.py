@@ -12,6 +12,16 @@ Columns = Sequence[tuple[str, str]]
 """Name and DuckDB type of each field of a struct."""
 
 
+def typed(text: str) -> Columns:
+    """Read names with their types, VARCHAR where there is none.
+
+    Example:
+        >>> typed("release, rows BIGINT")
+        [('release', 'VARCHAR'), ('rows', 'BIGINT')]
+    """
+    return [(name, kind or "VARCHAR") for name, _, kind in (item.partition(" ") for item in text.split(", "))]
+
+
 def struct_text(columns: Columns) -> str:
     """Write the type of a struct.
 

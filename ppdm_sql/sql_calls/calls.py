@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from ppdm_sql.database import Database
@@ -14,10 +14,23 @@ from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
 from ppdm_sql.sql_calls import rows
 from ppdm_sql.sql_calls.arguments import sql_name, value
-from ppdm_sql.sql_calls.describing import listed_models, listed_releases, published, report
-from ppdm_sql.sql_calls.rows import Columns, Row
+from ppdm_sql.sql_calls.arrow import Columns, typed
+from ppdm_sql.sql_calls.describing import MODELS, RELEASES, listed_models, listed_releases, published, report
+from ppdm_sql.sql_calls.rows import Row
 
 Given = dict[str, Any]
+
+AUDITED = "about, measure, value DOUBLE, holds BOOLEAN, note"
+PUBLISHED = "release, method, rows BIGINT, verdict, measures VARCHAR[]"
+TRAINED = "model, mode, rows BIGINT, leaves BIGINT, accuracy DOUBLE"
+DISTRIBUTIONS = "attribute, class, lower DOUBLE, upper DOUBLE, value, probability DOUBLE, records DOUBLE"
+STEPS = "step BIGINT, attribute, parent, children VARCHAR[], score DOUBLE, gain DOUBLE, loss DOUBLE"
+ERRORS = "error, of, per_cent DOUBLE, deviation DOUBLE, lowest DOUBLE, highest DOUBLE"
+COMPARED = (
+    "name, method, requirements VARCHAR[], records BIGINT, smallest_class BIGINT, highest_risk DOUBLE,"
+    " average_risk DOUBLE, confidence DOUBLE, detail_lost DOUBLE, error DOUBLE, left_out BIGINT,"
+    " seconds DOUBLE, frontier BOOLEAN, problem"
+)
 
 
 @dataclass(frozen=True)
@@ -27,14 +40,14 @@ class Call:
     Args:
         name: Of the call, without ``ppdm_``, and of the method whose options it takes.
         run: Runs the method with the options, by the names that the method has for them.
-        columns: Name and type of each column of what is returned.
+        gives: The columns of what is returned: each its name, then its type where that is not VARCHAR.
         writes: Whether it changes the database.
         takes_progress: Whether the method reports how far it is.
     """
 
     name: str
     run: Callable[[Database, Given], list[Row]]
-    columns: Columns
+    gives: str
     writes: bool = True
     takes_progress: bool = False
 
@@ -42,6 +55,11 @@ class Call:
     def macro(self) -> str:
         """Its name in SQL."""
         return f"ppdm_{self.name}"
+
+    @property
+    def columns(self) -> Columns:
+        """Name and type of each column of what is returned."""
+        return typed(self.gives)
 
     @property
     def arguments(self) -> tuple[Option, ...]:
@@ -104,6 +122,15 @@ def _generate_agrawal(db: Database, given: Given) -> list[Row]:
     return [(label, records, made.seed) for label, records in made.classes.items()]
 
 
+def _steps(db: Database, given: Given) -> list[Row]:
+    return [astuple(step) for step in db.release(given["release"]).steps()]
+
+
+def _install(db: Database, given: Given) -> list[Row]:
+    made = db.install(**given)
+    return [(macro, made.version) for macro in made.macros]
+
+
 def run(call: Call, db: Database, given: str, progress: Progress) -> list[Row]:
     """Run a call with its arguments as a JSON object.
 
@@ -117,38 +144,46 @@ def run(call: Call, db: Database, given: str, progress: Progress) -> list[Row]:
 # -- the calls --------------------------------------------------------------------------------
 
 CALLS = (
-    Call("audit", lambda db, given: rows.audited(db.audit(**given)), rows.AUDITED, writes=False),
-    Call("suppress", _publish(Database.suppress), rows.PUBLISHED, takes_progress=True),
-    Call("generalize", _publish(Database.generalize), rows.PUBLISHED, takes_progress=True),
-    Call("swap", _publish(Database.swap), rows.PUBLISHED, takes_progress=True),
-    Call("randomize", _publish(Database.randomize), rows.PUBLISHED, takes_progress=True),
-    Call("reconstruct", _reconstruct, rows.DISTRIBUTIONS, takes_progress=True),
-    Call("train", lambda db, given: [rows.trained(db.train(**given))], rows.TRAINED, takes_progress=True),
-    Call("predict", lambda db, given: rows.predicted(db.predict(**given)), rows.PREDICTED),
-    Call("releases", lambda db, _: listed_releases(db), rows.RELEASES, writes=False),
-    Call("models", lambda db, _: listed_models(db), rows.MODELS, writes=False),
-    Call("show", lambda db, given: rows.shown(published(db, **given)), rows.FACTS, writes=False),
-    Call("steps", lambda db, given: rows.steps(db.release(given["release"])), rows.STEPS, writes=False),
+    Call("audit", lambda db, given: rows.audited(db.audit(**given)), AUDITED, writes=False),
+    Call("suppress", _publish(Database.suppress), PUBLISHED, takes_progress=True),
+    Call("generalize", _publish(Database.generalize), PUBLISHED, takes_progress=True),
+    Call("swap", _publish(Database.swap), PUBLISHED, takes_progress=True),
+    Call("randomize", _publish(Database.randomize), PUBLISHED, takes_progress=True),
+    Call("reconstruct", _reconstruct, DISTRIBUTIONS, takes_progress=True),
+    Call("train", lambda db, given: [rows.trained(db.train(**given))], TRAINED, takes_progress=True),
+    Call(
+        "predict",
+        lambda db, given: list(db.predict(**given).classes.items()),
+        "predicted, records BIGINT",
+    ),
+    Call("releases", lambda db, _: listed_releases(db), RELEASES, writes=False),
+    Call("models", lambda db, _: listed_models(db), MODELS, writes=False),
+    Call("show", lambda db, given: rows.shown(published(db, **given)), "what, value", writes=False),
+    Call("steps", _steps, STEPS, writes=False),
     Call(
         "verify",
         lambda db, given: rows.verified(db.release(given["release"]).verify()),
-        rows.VERIFIED,
+        "check, holds BOOLEAN, reached DOUBLE, limit DOUBLE",
         writes=False,
     ),
-    Call("apply", lambda db, given: [rows.applied(db.apply(**given))], rows.APPLIED),
-    Call("evaluate", _evaluate, rows.ERRORS, writes=False, takes_progress=True),
+    Call(
+        "apply",
+        lambda db, given: [rows.applied(db.apply(**given))],
+        "made, rows BIGINT, unseen BIGINT, verdict",
+    ),
+    Call("evaluate", _evaluate, ERRORS, writes=False, takes_progress=True),
     Call(
         "compare",
         lambda db, given: rows.compared(db.compare(**given)),
-        rows.COMPARED,
+        COMPARED,
         writes=False,
         takes_progress=True,
     ),
-    Call("export", _export, rows.FILES, writes=False),
-    Call("report", _report, rows.PAGES, writes=False),
-    Call("drop", lambda db, given: [rows.dropped(published(db, **given))], rows.DROPPED),
-    Call("generate_agrawal", _generate_agrawal, rows.GENERATED, takes_progress=True),
-    Call("install", lambda db, given: rows.installed(db.install(**given)), rows.MACROS),
-    Call("uninstall", lambda db, _: rows.uninstalled(db), rows.MACROS),
+    Call("export", _export, "release, file, rows BIGINT", writes=False),
+    Call("report", _report, "release, file, public BOOLEAN", writes=False),
+    Call("drop", lambda db, given: [rows.dropped(published(db, **given))], "dropped, kind"),
+    Call("generate_agrawal", _generate_agrawal, "class, records BIGINT, seed BIGINT", takes_progress=True),
+    Call("install", _install, "macro, version"),
+    Call("uninstall", lambda db, _: [(macro, None) for macro in db.uninstall()], "macro, version"),
 )
 """All calls, in the order in which users meet them."""

@@ -15,12 +15,14 @@ from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release, ReleasedColumn
 from ppdm_sql.release.catalogue import LOCATION, NOTICES, SHAPE
 from ppdm_sql.release.cut_tree import told
+from ppdm_sql.sql_calls.arrow import typed
 
 Description = list[tuple[str, object]]
 """Names and values, in the order in which they are shown."""
 
-LISTED_RELEASES = ("release", "method", "source", "requirements", "rows", "stopped", "created_at")
-LISTED_MODELS = ("model", "mode", "source", "class", "rows", "test", "accuracy", "created_at")
+RELEASES = "release, method, source, requirements VARCHAR[], rows BIGINT, stopped, created_at TIMESTAMP"
+MODELS = "model, mode, source, class, rows BIGINT, test, accuracy DOUBLE, created_at TIMESTAMP"
+LISTED_RELEASES, LISTED_MODELS = ([name for name, _ in typed(text)] for text in (RELEASES, MODELS))
 
 
 def published(db: Database, name: str) -> Release | Model:

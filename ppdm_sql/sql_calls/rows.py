@@ -12,10 +12,7 @@ from ppdm_sql.audit import Audit, Exposure, Finding, Profile, Risk
 from ppdm_sql.audit.exposure import sensitive_measures
 from ppdm_sql.audit.model import Counted
 from ppdm_sql.comparison.model import Comparison
-from ppdm_sql.database import Database
 from ppdm_sql.engine.statements import literal, render
-from ppdm_sql.macros.installing import Installed
-from ppdm_sql.methods.trees.predicting import Predicted
 from ppdm_sql.methods.trees.storing import Model
 from ppdm_sql.privacy import Measure
 from ppdm_sql.release import Release, ReleasedColumn
@@ -24,101 +21,6 @@ from ppdm_sql.release.verification import Verification
 from ppdm_sql.sql_calls.describing import model_description, release_description, right
 
 Row = tuple[Any, ...]
-Columns = tuple[tuple[str, str], ...]
-"""Name and type of each column."""
-
-PUBLISHED = (
-    ("release", "VARCHAR"),
-    ("method", "VARCHAR"),
-    ("rows", "BIGINT"),
-    ("verdict", "VARCHAR"),
-    ("measures", "VARCHAR[]"),
-)
-TRAINED = (
-    ("model", "VARCHAR"),
-    ("mode", "VARCHAR"),
-    ("rows", "BIGINT"),
-    ("leaves", "BIGINT"),
-    ("accuracy", "DOUBLE"),
-)
-DISTRIBUTIONS = (
-    ("attribute", "VARCHAR"),
-    ("class", "VARCHAR"),
-    ("lower", "DOUBLE"),
-    ("upper", "DOUBLE"),
-    ("value", "VARCHAR"),
-    ("probability", "DOUBLE"),
-    ("records", "DOUBLE"),
-)
-ERRORS = (
-    ("error", "VARCHAR"),
-    ("of", "VARCHAR"),
-    ("per_cent", "DOUBLE"),
-    ("deviation", "DOUBLE"),
-    ("lowest", "DOUBLE"),
-    ("highest", "DOUBLE"),
-)
-COMPARED = (
-    ("name", "VARCHAR"),
-    ("method", "VARCHAR"),
-    ("requirements", "VARCHAR[]"),
-    ("records", "BIGINT"),
-    ("smallest_class", "BIGINT"),
-    ("highest_risk", "DOUBLE"),
-    ("average_risk", "DOUBLE"),
-    ("confidence", "DOUBLE"),
-    ("detail_lost", "DOUBLE"),
-    ("error", "DOUBLE"),
-    ("left_out", "BIGINT"),
-    ("seconds", "DOUBLE"),
-    ("frontier", "BOOLEAN"),
-    ("problem", "VARCHAR"),
-)
-FILES = (("release", "VARCHAR"), ("file", "VARCHAR"), ("rows", "BIGINT"))
-PAGES = (("release", "VARCHAR"), ("file", "VARCHAR"), ("public", "BOOLEAN"))
-GENERATED = (("class", "VARCHAR"), ("records", "BIGINT"), ("seed", "BIGINT"))
-AUDITED = (
-    ("about", "VARCHAR"),
-    ("measure", "VARCHAR"),
-    ("value", "DOUBLE"),
-    ("holds", "BOOLEAN"),
-    ("note", "VARCHAR"),
-)
-VERIFIED = (("check", "VARCHAR"), ("holds", "BOOLEAN"), ("reached", "DOUBLE"), ("limit", "DOUBLE"))
-APPLIED = (("made", "VARCHAR"), ("rows", "BIGINT"), ("unseen", "BIGINT"), ("verdict", "VARCHAR"))
-PREDICTED = (("predicted", "VARCHAR"), ("records", "BIGINT"))
-STEPS = (
-    ("step", "BIGINT"),
-    ("attribute", "VARCHAR"),
-    ("parent", "VARCHAR"),
-    ("children", "VARCHAR[]"),
-    ("score", "DOUBLE"),
-    ("gain", "DOUBLE"),
-    ("loss", "DOUBLE"),
-)
-FACTS = (("what", "VARCHAR"), ("value", "VARCHAR"))
-RELEASES = (
-    ("release", "VARCHAR"),
-    ("method", "VARCHAR"),
-    ("source", "VARCHAR"),
-    ("requirements", "VARCHAR[]"),
-    ("rows", "BIGINT"),
-    ("stopped", "VARCHAR"),
-    ("created_at", "TIMESTAMP"),
-)
-MODELS = (
-    ("model", "VARCHAR"),
-    ("mode", "VARCHAR"),
-    ("source", "VARCHAR"),
-    ("class", "VARCHAR"),
-    ("rows", "BIGINT"),
-    ("test", "VARCHAR"),
-    ("accuracy", "DOUBLE"),
-    ("created_at", "TIMESTAMP"),
-)
-DROPPED = (("dropped", "VARCHAR"), ("kind", "VARCHAR"))
-MACROS = (("macro", "VARCHAR"), ("version", "VARCHAR"))
-
 _SUMMARY = (
     "detail kept",
     "columns that show something",
@@ -194,13 +96,6 @@ def dropped(found: Release | Model) -> Row:
     return found.name, "model" if isinstance(found, Model) else "release"
 
 
-def steps(release: Release) -> list[Row]:
-    """Give the steps of a release."""
-    return [
-        (s.step, s.attribute, s.parent, list(s.children), s.score, s.gain, s.loss) for s in release.steps()
-    ]
-
-
 # -- what was measured ------------------------------------------------------------------------
 
 
@@ -209,15 +104,8 @@ def audited(audit: Audit) -> list[Row]:
     rows = [_finding(found) for found in audit.findings]
     for group in audit.worst:
         asked, values = str(group.requirement), ", ".join(map(_text, group.values))
-        rows.append(
-            (
-                values,
-                f"reached of {asked}",
-                group.reached,
-                not group.violates,
-                f"{group.records} {audit.counted}",
-            )
-        )
+        note = f"{group.records} {audit.counted}"
+        rows.append((values, f"reached of {asked}", group.reached, not group.violates, note))
     rows += list(_exposed(audit.exposure, audit.counted)) if audit.exposure else []
     rows += list(_profiled(audit.profile)) if audit.profile else []
     for sizes in audit.class_sizes:
@@ -240,13 +128,8 @@ def _risk(risk: Risk, counted: str) -> Iterator[Row]:
     on, of = ", ".join(risk.quasi_identifier), f"in {risk.population}"
     yield on, f"{risk.attacker} risk, average", risk.average, None, of
     if risk.highest is not None:
-        yield (
-            on,
-            f"{risk.attacker} risk, highest",
-            risk.highest,
-            None,
-            f"{risk.records_at_highest} {counted}, {of}",
-        )
+        note = f"{risk.records_at_highest} {counted}, {of}"
+        yield on, f"{risk.attacker} risk, highest", risk.highest, None, note
 
 
 def _finding(found: Finding) -> Row:
@@ -305,18 +188,3 @@ def applied(found: Applied) -> Row:
     faults = [f"{text} does not hold" for text in broken] + [f"{text} cannot be measured" for text in unknown]
     faults += [f"{found.left_out} records left out"] if found.left_out else []
     return found.into, found.rows, sum(found.unseen.values()), "; ".join(faults) or "every requirement holds"
-
-
-def predicted(found: Predicted) -> list[Row]:
-    """Give the records by predicted class."""
-    return list(found.classes.items())
-
-
-def installed(found: Installed) -> list[Row]:
-    """Give the macros that a file holds."""
-    return [(macro, found.version) for macro in found.macros]
-
-
-def uninstalled(db: Database) -> list[Row]:
-    """Take the macros out of a file, and give those that were there."""
-    return [(macro, None) for macro in db.uninstall()]
