@@ -110,7 +110,6 @@ def audit(
     thresholds: Sequence[Number] | None = None,
     population: tuple[Table, str | None] | None = None,
     groups: int = 0,
-    risk_threshold: float = 0.2,
     confidential: Sequence[str] = (),
     sensitive: Sequence[str] = (),
     by: Sequence[str] = (),
@@ -132,7 +131,6 @@ def audit(
         population: Table or view with the columns of the quasi-identifiers and everybody in it, and its count
             column, if there is one; None takes the table itself.
         groups: How many of the worst groups of each requirement to name by their values; 0 names none.
-        risk_threshold: Risk in (0, 1] above which the share of the records is wanted.
         confidential: Columns whose values may be given away by those of ``by``.
         sensitive: Columns of which the classes of ``by`` may tell too much, measured without a requirement.
         by: Columns that others may know. Without ``confidential`` their classes are measured.
@@ -171,7 +169,7 @@ def audit(
         if not allow_absent:
             _refuse_absent(run.findings)
         everybody = None if population is None else _population(engine, *population, run, count)
-        found = run.report(everybody, wanted, groups, risk_threshold)
+        found = run.report(everybody, wanted, groups)
         return replace(found, notices=_noticed(engine, table, count, person))
 
 
@@ -266,7 +264,6 @@ class _AuditRun:
         everybody: Population | None,
         thresholds: Sequence[Fraction],
         groups: int,
-        risk_threshold: float,
     ) -> Audit:
         """Measure all that is asked."""
         from ppdm_sql.audit.exposure import exposure
@@ -278,9 +275,7 @@ class _AuditRun:
             findings=tuple(self.findings),
             worst=tuple(self.worst(groups)),
             class_sizes=tuple(class_sizes(collapsed, qi) for qi in self.groupings),
-            risks=tuple(
-                risk for qi in self.groupings for risk in risks(collapsed, qi, everybody, risk_threshold)
-            ),
+            risks=tuple(risk for qi in self.groupings for risk in risks(collapsed, qi, everybody)),
             inferences=count_inferences(collapsed, self.templates, thresholds),
             identifiable=tuple(identifiable(collapsed, name, known.by) for name in known.confidential),
             exposure=exposure(collapsed, known.by, known.sensitive, self._types) if self._exposes else None,

@@ -11,7 +11,10 @@ from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.audit.model import ITSELF, ClassSizes, Risk
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind, render
-from ppdm_sql.errors import InvalidOption, InvalidSource
+from ppdm_sql.errors import InvalidSource
+
+HIGH = 0.2
+"""Risk above which the share of the records is measured."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ def class_sizes(collapsed: Collapsed, quasi_identifier: Sequence[str]) -> ClassS
 
 
 def risks(
-    collapsed: Collapsed, quasi_identifier: Sequence[str], population: Population | None, threshold: float
+    collapsed: Collapsed, quasi_identifier: Sequence[str], population: Population | None
 ) -> tuple[Risk, Risk, Risk]:
     """Measure the risk of re-identification from prosecutor, journalist and marketer.
 
@@ -57,19 +60,15 @@ def risks(
         collapsed: The audited table.
         quasi_identifier: Columns that an attacker knows.
         population: What the table is a sample of; None takes the table itself.
-        threshold: Risk in (0, 1] above which the share of records is wanted.
 
     Raises:
         InvalidSource: The population lacks classes of the table.
-        InvalidOption: The threshold is outside (0, 1].
 
     Cost: one scan of the classes; with a population one of its atoms and one of the table's.
     Source: El Emam, Dankar 2008; Dankar, El Emam 2010.
     """
-    if not 0 < threshold <= 1:
-        raise InvalidOption(f"The risk threshold {threshold:g} is not a share.", "Give a share in (0, 1].")
     classes = _classes(collapsed, quasi_identifier, population)
-    text = bind("audit/risks", tables={"classes": classes}, values={"risk_threshold": threshold})
+    text = bind("audit/risks", tables={"classes": classes}, values={"risk_threshold": HIGH})
     ((_, _, uncovered, *measures),) = collapsed.engine.query(text, step="risks")
     if uncovered and population is not None:
         raise InvalidSource(
@@ -79,9 +78,9 @@ def risks(
     name, qi = ITSELF if population is None else population.name, tuple(quasi_identifier)
     highest, average, at_highest, above, *journalist = measures
     return (
-        Risk(qi, "prosecutor", ITSELF, average, highest, at_highest, above, threshold),
-        Risk(qi, "journalist", name, journalist[1], journalist[0], journalist[2], journalist[3], threshold),
-        Risk(qi, "marketer", name, journalist[1], None, None, None, threshold),
+        Risk(qi, "prosecutor", ITSELF, average, highest, at_highest, above, HIGH),
+        Risk(qi, "journalist", name, journalist[1], journalist[0], journalist[2], journalist[3], HIGH),
+        Risk(qi, "marketer", name, journalist[1], None, None, None, HIGH),
     )
 
 

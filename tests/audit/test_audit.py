@@ -466,7 +466,7 @@ def test_a_population_gives_the_journalist_and_marketer_their_risk() -> None:
     people = [(1, "x")] * 4 + [(1, None)] * 5 + [(1, "y")]
     add_table(engine, "everyone", {"b": "INTEGER", "A": "VARCHAR"}, people)
     everyone = engine.find("everyone")
-    report = measured(engine, KAnonymity(1, ("a",)), population=(everyone, None), risk_threshold=0.2)
+    report = measured(engine, KAnonymity(1, ("a",)), population=(everyone, None))
     prosecutor, journalist, marketer = report.risks
     assert (prosecutor.highest, prosecutor.population) == (1.0, "the table itself")
     assert (journalist.highest, journalist.population, journalist.records_at_highest) == (0.25, "everyone", 2)
@@ -576,7 +576,7 @@ def test_an_empty_table_is_refused() -> None:
         found(engine_with({"a": "VARCHAR", "s": "VARCHAR"}, []), Template(("a",), "s", ("x",), Fraction(1)))
 
 
-@pytest.mark.parametrize("options", [{"thresholds": (1.5,)}, {"risk_threshold": 0.0}, {"groups": -1}])
+@pytest.mark.parametrize("options", [{"thresholds": (1.5,)}, {"thresholds": ("half",)}, {"groups": -1}])
 def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption):
         measured(customers(), DISCHARGED, count="n", **options)
