@@ -22,7 +22,8 @@ from ppdm_sql.methods.perturbation.noise import (
     from_json,
     resolve_noise,
 )
-from ppdm_sql.methods.perturbation.noise_syntax import parse_all_noise, parse_noise, percentage, written_name
+from ppdm_sql.methods.perturbation.noise_syntax import parse_all_noise, parse_noise, written_name
+from ppdm_sql.privacy.quoting import read_share
 
 SALARY = Domain(20_000, 150_000)
 
@@ -79,7 +80,7 @@ def test_noise_means(text: str, noise: Noise) -> None:
 def test_a_gaussian_level_is_the_width_of_the_95_percent_interval(level: str) -> None:
     noise = resolve_noise(parse_noise(f"gaussian {level}"), SALARY)
     assert isinstance(noise, Gaussian)
-    assert noise.scale == pytest.approx(percentage(level, "") * 130_000 / 3.919928, rel=1e-6)
+    assert noise.scale == pytest.approx(float(read_share(level, "")) * 130_000 / 3.919928, rel=1e-6)
 
 
 def test_a_domain_in_the_text_comes_before_another() -> None:
