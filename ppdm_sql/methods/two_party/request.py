@@ -72,7 +72,7 @@ class IntegrateRequest:
             )
         if not self.key:
             raise InvalidOption("No key is named.", "Name the column that both tables share with --key SSN.")
-        check_choice("match of keys", self.match, ("plain", "hashed"))
+        check_choice("way to match keys", self.match, ("plain", "hashed"))
         if (self.match == "hashed") != (self.secret is not None):
             raise InvalidOption(
                 "Keys are matched by keyed hashes where a secret is given, and only there.",
