@@ -13,6 +13,7 @@ from commands import ppdm
 from pages import ROOT
 
 import ppdm_sql
+from ppdm_sql.cli.app import COMMANDS as LISTED
 from ppdm_sql.integrate import Party
 from ppdm_sql.options import OPTIONS, Form, Option
 from ppdm_sql.options.reference import page
@@ -92,7 +93,7 @@ def help_of(path: str) -> str:
 def run_of(path: str) -> Callable[..., None]:
     """The function behind a command."""
     name, _, further = path.partition(" ")
-    return getattr(import_module(f"ppdm_sql.cli.{name}"), further or "run")
+    return getattr(import_module(f"ppdm_sql.cli.{LISTED[name][0]}"), further or name)
 
 
 @pytest.mark.parametrize("name", IN_PYTHON)

@@ -7,11 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import ppdm
 
 import ppdm_sql
 from ppdm_sql import examples
-from ppdm_sql.cli.app import COMMANDS
 
 TERMINAL = {"rich", "prompt_toolkit"}
 ENGINE = {"duckdb", "sqlglot", "numpy", "pyarrow"}
@@ -89,12 +87,6 @@ def test_a_release_is_shown_without_what_draws_on_a_terminal(bank: str, words: l
     found = loaded(RUN + LISTED, "show", bank, "safe", *words)
     assert {"duckdb", "sqlglot"} <= found
     assert not found & TERMINAL
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_list_of_commands_says_what_their_own_help_says(name: str) -> None:
-    _, told, *_ = ppdm(name, "--help").stdout.split("\n\n")
-    assert " ".join(told.split()) == COMMANDS[name]
 
 
 @pytest.mark.parametrize("name", ppdm_sql.__all__)

@@ -1,4 +1,4 @@
-"""The command ``ppdm``: one small module per command, each a thin call into the library."""
+"""The command ``ppdm``: each a thin call into the library; `app` says where each stands."""
 
 from ppdm_sql.cli.app import command_line, main
 

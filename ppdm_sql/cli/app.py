@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -10,43 +11,41 @@ from typing import Annotated
 
 import typer
 
-from ppdm_sql.cli.failures import guarded
 from ppdm_sql.version import __version__
 
 COMMANDS = {
-    "demo": "Create example tables in DIR and run every method on them.",
-    "audit": "Measure a table: class sizes, risk, requirements, inferences.",
-    "suppress": "Suppress values until all requirements hold (PDA).",
-    "generalize": "Generalize values until all requirements hold (TDS, HCE-TDR).",
-    "swap": "Exchange confidential values of identifiable records.",
-    "randomize": "Add noise to values before anyone mines them.",
-    "privacy": "Compute the privacy level of noise, or the noise for a level.",
-    "reconstruct": "Estimate the original distributions of randomized columns.",
-    "train": "Grow a decision tree, even from randomized values.",
-    "predict": "Copy a table and add the class that a model predicts.",
-    "releases": "List the releases of a database.",
-    "models": "List the trained models of a database.",
-    "show": "Show a release or a model.",
-    "steps": "List the steps of a release in order, with their scores.",
-    "verify": "Audit a published release again, by SQL over its table alone.",
-    "apply": "Recode other records by the cut of a release.",
-    "evaluate": "Measure what a release costs a classifier.",
-    "compare": "Put settings of a method, or releases, side by side.",
-    "export": "Write a release into a fresh Parquet, CSV or DuckDB file.",
-    "report": "Write a page on a release, for its owner or for everybody, or on a model.",
-    "drop": "Remove a release or a model, with all that belongs to it.",
-    "install": "Put the audit macros into a file, for any DuckDB client.",
-    "uninstall": "Remove the audit macros from a file.",
-    "sql": "Run SQL with every method as a call.",
-    "sql-path": "Print the folder of the SQL files.",
-    "taxonomy": "Show, store and draft taxonomies (value hierarchies).",
-    "generate": "Create tables of synthetic records to try the methods on.",
-    "integrate": "Integrate two parties' tables without sharing them (TDS2P).",
+    "demo": ("demo", "Create example tables in DIR and run every method on them."),
+    "audit": ("tables", "Measure a table: class sizes, risk, requirements, inferences."),
+    "suppress": ("publishing", "Suppress values until all requirements hold (PDA)."),
+    "generalize": ("publishing", "Generalize values until all requirements hold (TDS, HCE-TDR)."),
+    "swap": ("publishing", "Exchange confidential values of identifiable records."),
+    "randomize": ("publishing", "Add noise to values before anyone mines them."),
+    "privacy": ("privacy", "Compute the privacy level of noise, or the noise for a level."),
+    "reconstruct": ("tables", "Estimate the original distributions of randomized columns."),
+    "train": ("tables", "Grow a decision tree, even from randomized values."),
+    "predict": ("tables", "Copy a table and add the class that a model predicts."),
+    "releases": ("releases", "List the releases of a database."),
+    "models": ("releases", "List the trained models of a database."),
+    "show": ("releases", "Show a release or a model."),
+    "steps": ("releases", "List the steps of a release in order, with their scores."),
+    "verify": ("releases", "Audit a published release again, by SQL over its table alone."),
+    "apply": ("tables", "Recode other records by the cut of a release."),
+    "evaluate": ("releases", "Measure what a release costs a classifier."),
+    "compare": ("publishing", "Put settings of a method, or releases, side by side."),
+    "export": ("releases", "Write a release into a fresh Parquet, CSV or DuckDB file."),
+    "report": ("releases", "Write a page on a release, for its owner or for everybody, or on a model."),
+    "drop": ("releases", "Remove a release or a model, with all that belongs to it."),
+    "install": ("sql", "Put the audit macros into a file, for any DuckDB client."),
+    "uninstall": ("sql", "Remove the audit macros from a file."),
+    "sql": ("sql", "Run SQL with every method as a call."),
+    "sql-path": ("sql", "Print the folder of the SQL files."),
+    "taxonomy": ("taxonomy", "Show, store and draft taxonomies (value hierarchies)."),
+    "generate": ("tables", "Create tables of synthetic records to try the methods on."),
+    "integrate": ("integrate", "Integrate two parties' tables without sharing them (TDS2P)."),
 }
-"""The commands in the order of the help, each with the first sentence of its own.
+"""The commands in the order of the help: the module of each, and the first sentence of what it does.
 
-Each is a module of this package, imported when the command is used: it holds ``run`` and its ``EXAMPLES``, or
-a ``group`` of further commands.
+There its function, or its group of further commands, has its name; the docstring says the rest.
 """
 
 _WORDLESS = ("demo", "privacy", "sql-path")
@@ -80,7 +79,7 @@ def command_line(words: Sequence[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     )
     used = next((word for word in words if not word.startswith("-")), None)
-    for name, sentence in COMMANDS.items():
+    for name, (_, sentence) in COMMANDS.items():
         if name == used:
             _add(line, name)
         else:
@@ -90,13 +89,21 @@ def command_line(words: Sequence[str]) -> typer.Typer:
 
 def _add(line: typer.Typer, name: str) -> None:
     """Import a command."""
-    module = import_module(f"ppdm_sql.cli.{name.replace('-', '_')}")
-    if hasattr(module, "group"):
-        line.add_typer(module.group, name=name)
+    from ppdm_sql.cli.failures import guarded  # it brings the engine, which no help of all commands needs
+
+    module, sentence = COMMANDS[name]
+    run = getattr(import_module(f"ppdm_sql.cli.{module}"), name.replace("-", "_"))
+    if isinstance(run, typer.Typer):
+        line.add_typer(run, name=name, help=sentence)
         return
-    examples = "\b\nExamples:\n  " + "\n".join(module.EXAMPLES).replace("\n", "\n  ")
-    settled = line.command(name, epilog=examples, no_args_is_help=name not in _WORDLESS)
-    settled(guarded(module.run, commits_once=name not in _COMMIT_OFTEN))
+    more, _, examples = (inspect.getdoc(run) or "").partition("Examples:\n")
+    settled = line.command(
+        name,
+        help=f"{sentence}\n\n{more}",
+        epilog="\b\nExamples:\n  " + examples.replace("\n", "\n  "),
+        no_args_is_help=name not in _WORDLESS,
+    )
+    settled(guarded(run, commits_once=name not in _COMMIT_OFTEN))
 
 
 def _unused() -> None:

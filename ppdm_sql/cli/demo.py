@@ -18,10 +18,9 @@ import typer
 import ppdm_sql
 from ppdm_sql import Taxonomy, examples
 from ppdm_sql.cli.app import command_line
-from ppdm_sql.cli.options import Debug
+from ppdm_sql.cli.parameters import Debug
 from ppdm_sql.errors import InvalidOption, NameTaken, PeerError
 
-EXAMPLES = ("ppdm demo", "ppdm demo papers --force")
 FILE, VISITS, TAXONOMY, PARTIES = "demo.duckdb", "visits.csv", "jobs.csv", "two-parties"
 PAGE, SECONDS = "customers_safe.html", 120
 JOBS = {
@@ -132,14 +131,17 @@ _COMMAND = re.compile(
 )
 
 
-def run(
+def demo(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder for the files.")] = Path(
         "ppdm-demo"
     ),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing demo file.")] = False,
     debug: Debug = False,
 ) -> None:
-    """Create example tables in DIR and run every method on them."""
+    """Examples:
+    ppdm demo
+    ppdm demo papers --force
+    """
     file = folder / FILE
     _create(file, force=force)
     typer.echo(f"Wrote {file} with the tables {', '.join(examples.TABLES)}, and {folder / VISITS}.\n")

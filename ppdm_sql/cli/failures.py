@@ -1,27 +1,35 @@
-"""The one place where an error becomes words on stderr and an exit code."""
+"""How a command ends: an error becomes words on stderr and an exit code, a signal stops it cleanly."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import re
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any, get_args
 
 import typer
 
+from ppdm_sql.engine.quiet import SIGNALS, on_commit
+from ppdm_sql.engine.watching import SignalHandler, watched_signals
 from ppdm_sql.errors import HIDDEN_WORDS, MORE_MEMORY, EngineError, InvalidOption, PpdmError
+from ppdm_sql.starting import INTERRUPTED_EXIT, leave
 
 Run = Callable[..., None]
-
 PIPE_CLOSED_EXIT, UNEXPECTED_EXIT = 141, 3
 IN_MEMORY = ":memory:"
 _FOLDED = re.compile(r"^(\w{2,}):/(?!/)")
 """How an address begins that was taken for the path of a database."""
+
+
 _WITH_OPTIONS = {
     HIDDEN_WORDS: "Run again with --debug to see the engine's own words.",
     MORE_MEMORY: "Give more with --memory-limit, or fewer --threads.",
@@ -42,8 +50,6 @@ def guarded(run: Run, *, commits_once: bool = True, places: Sequence[str] = ("da
 
     @wraps(run)
     def command(**words: Any) -> None:
-        from ppdm_sql.cli.stopping import stopping  # it brings the engine, which no help needs
-
         with stopping(commits_once=commits_once) as stopped:
             try:
                 run(**words | _in_place(placed, words))
@@ -122,3 +128,66 @@ def _unexpected(error: Exception) -> PpdmError:
 def _leave_pipe() -> None:
     """Send what is still buffered nowhere: the reader, such as ``head``, has seen enough."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+_WORDS = {"SIGTERM": "Terminated.", "SIGHUP": "Hung up."}
+_LATE = b"Too late to stop: all is committed.\n"
+
+
+class Stopping(SignalHandler):
+    """What asked a command to stop, and whether it was in time."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.committed = False
+        self._late = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal: stop what is done, unless it is done already; then only the second one."""
+        if self.committed and not self._late:
+            self._late = True
+            with contextlib.suppress(OSError):
+                os.write(2, _LATE)
+            return
+        self.number = number
+        raise KeyboardInterrupt
+
+    def stops(self) -> bool:
+        """Tell whether a signal stops what is done, as it does before the commit."""
+        return not self.committed
+
+    def settle(self) -> None:
+        """Take note that what the command is for is committed."""
+        self.committed = True
+
+    def say(self) -> int:
+        """Say that the command was stopped, and give its exit code."""
+        if self.committed:
+            return 0
+        name = signal.Signals(self.number).name if self.number else ""
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            typer.echo(_WORDS.get(name, "Interrupted."), err=True)
+        return 128 + self.number if self.number else INTERRUPTED_EXIT
+
+
+@contextlib.contextmanager
+def stopping(*, commits_once: bool) -> Iterator[Stopping]:
+    """Listen to what asks the command to stop; signals that the process was started to ignore stay ignored.
+
+    Args:
+        commits_once: Whether the command is done with its first commit.
+    """
+    found = Stopping()
+    token = on_commit.set(found.settle if commits_once else None)
+    main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.getsignal(number) for number in SIGNALS if main}
+    before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, found)
+    try:
+        with watched_signals():
+            yield found
+    finally:
+        on_commit.reset(token)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_IGN if handler is leave else handler)

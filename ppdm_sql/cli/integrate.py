@@ -11,13 +11,21 @@ from typing import Annotated
 import typer
 
 import ppdm_sql
-from ppdm_sql.cli import options
 from ppdm_sql.cli.failures import guarded
-from ppdm_sql.cli.options import DatabasePath, OutputFormat, ReleaseName
-from ppdm_sql.cli.output import Format, notice, print_tables
-from ppdm_sql.cli.parameters import Given, takes
-from ppdm_sql.cli.progress import progress
-from ppdm_sql.cli.published import print_release
+from ppdm_sql.cli.output import Format, notice, print_tables, progress
+from ppdm_sql.cli.parameters import (
+    AcceptPartial,
+    DatabasePath,
+    Debug,
+    Given,
+    MemoryLimit,
+    OutputFormat,
+    Quiet,
+    ReleaseName,
+    Threads,
+    takes,
+)
+from ppdm_sql.cli.publishing import print_release
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.integrate import TIMEOUT, Credentials, Party, check, transcript_of
 from ppdm_sql.integrate import keygen as make_keys
@@ -42,8 +50,7 @@ def _epilog(number: int) -> str:
     return "\b\nExample:\n  " + EXAMPLES[number].replace("\n", "\n  ")
 
 
-group = typer.Typer(
-    help="Integrate two parties' tables without sharing them (TDS2P).",
+integrate = typer.Typer(
     epilog="\b\nExamples:\n  " + "\n".join(EXAMPLES).replace("\n", "\n  "),
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -94,12 +101,12 @@ class RunSettings:
     timeout: Timeout = TIMEOUT
     resume: Resume = False
     transcript: TranscriptFile = None
-    accept_partial: options.AcceptPartial = False
+    accept_partial: AcceptPartial = False
     form: OutputFormat = Format.table
-    quiet: options.Quiet = False
-    debug: options.Debug = False
-    threads: options.Threads = None
-    memory_limit: options.MemoryLimit = None
+    quiet: Quiet = False
+    debug: Debug = False
+    threads: Threads = None
+    memory_limit: MemoryLimit = None
 
     def publish(
         self, database: Path, given: Given, run: Callable[..., Release], place: str, **more: float | None
@@ -114,7 +121,7 @@ class RunSettings:
             print_release(release, database, self.form, quiet=self.quiet, accepted=self.accept_partial)
 
 
-@group.command(epilog=_epilog(1), no_args_is_help=True)
+@integrate.command(epilog=_epilog(1), no_args_is_help=True)
 @partial(guarded, places=())
 @takes("integrate", without=["secret"])
 def serve(
@@ -137,7 +144,7 @@ def serve(
     session.publish(database, given, Party.serve, listen, wait=wait)
 
 
-@group.command(epilog=_epilog(2), no_args_is_help=True)
+@integrate.command(epilog=_epilog(2), no_args_is_help=True)
 @partial(guarded, places=())
 @takes("integrate", without=["secret"])
 def join(
@@ -154,7 +161,7 @@ def join(
     session.publish(database, given, Party.join, peer)
 
 
-@group.command(epilog=_epilog(0), no_args_is_help=True)
+@integrate.command(epilog=_epilog(0), no_args_is_help=True)
 @partial(guarded, places=())
 def keygen(
     folder: Annotated[
@@ -165,8 +172,8 @@ def keygen(
         int, typer.Option("--days", min=1, help="Days until the certificates expire.")
     ] = TRIAL_DAYS,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
 ) -> None:
     """Make an authority and a certificate with its key for each party, for a trial.
 
@@ -178,7 +185,7 @@ def keygen(
     notice("For a trial only: who made these keys can speak for both parties.", quiet=quiet)
 
 
-@group.command(epilog=_epilog(3), no_args_is_help=True)
+@integrate.command(epilog=_epilog(3), no_args_is_help=True)
 @partial(guarded, places=())
 def transcript(
     database: DatabasePath,
@@ -193,7 +200,7 @@ def transcript(
         str | None, typer.Option("--check-name", metavar="NAME", help="Name of the release in that file.")
     ] = None,
     form: OutputFormat = Format.table,
-    debug: options.Debug = False,
+    debug: Debug = False,
 ) -> None:
     """List the messages that made a release; or prove from both files that nothing else was sent."""
     with ppdm_sql.open(database, read_only=True) as db:

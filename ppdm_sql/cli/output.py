@@ -1,4 +1,4 @@
-"""Prints tables on stdout in the format that the user chose; everything else goes to stderr."""
+"""What is printed: tables and drawings on stdout; notices and how far a run is on stderr."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import csv
 import json
 import math
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import category, east_asian_width
 
 import typer
 
+from ppdm_sql.progress import Progress, SilentProgress
+
 if TYPE_CHECKING:
+    from rich.status import Status
     from rich.table import Table
 
 LONG_LIST = 60
@@ -247,3 +251,139 @@ _WRITERS: dict[Format, Callable[[Sequence[Titled]], None]] = {
     Format.jsonl: _write_jsonl,
     Format.markdown: _write_markdown,
 }
+
+
+# -- drawings ---------------------------------------------------------------------------------
+
+
+class Drawn(NamedTuple):
+    """One line of a drawing.
+
+    Args:
+        guide: The branches of the tree before the label.
+        label: The text.
+        style: How a terminal shows the label: empty, ``bold`` or ``dim``.
+    """
+
+    guide: str
+    label: str
+    style: str = ""
+
+
+def print_drawing(title: str, lines: Iterable[Drawn]) -> None:
+    """Print a drawing on stdout, under a title and with an empty line before and after."""
+    whole = [Drawn("", ""), Drawn("", title, "bold"), *lines, Drawn("", "")]
+    if not sys.stdout.isatty():
+        sys.stdout.writelines(f"{line.guide}{line.label}\n" for line in whole)
+        return
+    from rich.console import Console  # imported where it draws: it is not needed without a terminal
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, highlight=False)
+    for line in whole:
+        console.print(Text.assemble(line.guide, (line.label, line.style)), soft_wrap=True)
+
+
+# -- progress ---------------------------------------------------------------------------------
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+def progress(*, quiet: bool = False) -> Progress:
+    """Give the progress that suits stderr: live on a terminal, a line now and then elsewhere."""
+    if quiet:
+        return QuietProgress()
+    return TerminalProgress() if sys.stderr.isatty() else LineProgress()
+
+
+class QuietProgress(SilentProgress):
+    """Tells nothing but what is not as it was asked."""
+
+    def warn(self, text: str) -> None:
+        """Print it."""
+        typer.echo(f"Warning: {text}", err=True)
+
+
+class TerminalProgress:
+    """One line that changes in place and goes away at the end."""
+
+    def __init__(self) -> None:
+        self._what = ""
+        self._status: Status | None = None
+
+    def start(self, what: str) -> None:
+        """Show the line, or name the next phase in it."""
+        from rich.console import Console  # imported where it draws: it is not needed without a terminal
+        from rich.text import Text
+
+        self._what = what
+        if self._status is None:
+            self._status = Console(stderr=True).status(Text(what))
+            self._status.start()
+        self._status.update(Text(what))
+
+    def update(self, **measures: object) -> None:
+        """Change the line."""
+        from rich.text import Text
+
+        if self._status is not None:
+            self._status.update(Text(line(self._what, measures)))
+
+    def notice(self, text: str) -> None:
+        """Print above the line something that stays."""
+        self._print(f"Note: {text}")
+
+    def warn(self, text: str) -> None:
+        """Print above the line what is not as it was asked."""
+        self._print(f"Warning: {text}")
+
+    def _print(self, text: str) -> None:
+        from rich.console import Console
+        from rich.text import Text
+
+        (self._status.console if self._status else Console(stderr=True)).print(Text(text))
+
+    def stop(self) -> None:
+        """Take the line away."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+
+class LineProgress:
+    """A line of its own every few seconds, for logs; a short run prints none."""
+
+    def __init__(self) -> None:
+        self._what = ""
+        self._printed = time.monotonic()
+
+    def start(self, what: str) -> None:
+        """Name the phase."""
+        self._what = what
+
+    def update(self, **measures: object) -> None:
+        """Print a line if the last one is long ago."""
+        if time.monotonic() - self._printed >= SECONDS_BETWEEN_LINES:
+            self._printed = time.monotonic()
+            typer.echo(line(self._what, measures), err=True)
+
+    def notice(self, text: str) -> None:
+        """Print the notice at once."""
+        typer.echo(f"Note: {text}", err=True)
+
+    def warn(self, text: str) -> None:
+        """Print at once what is not as it was asked."""
+        typer.echo(f"Warning: {text}", err=True)
+
+    def stop(self) -> None:
+        """Print nothing more."""
+
+
+def line(what: str, measures: dict[str, object]) -> str:
+    """Write the measures behind what is done.
+
+    Example:
+        >>> line("suppressing customers", {"step": 3, "worst": "25% of 50%"})
+        'suppressing customers: step 3, worst 25% of 50%'
+    """
+    return f"{what}: " + ", ".join(f"{name} {value}" for name, value in measures.items())

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ppdm_sql.cli import reading
-from ppdm_sql.cli.options import Debug, OutputFormat
 from ppdm_sql.cli.output import Format, Titled, print_tables
+from ppdm_sql.cli.parameters import Debug, OutputFormat, range_of
 from ppdm_sql.errors import InvalidOption, unknown
 from ppdm_sql.methods.perturbation.privacy_level import (
     CONFIDENCES,
@@ -22,16 +21,12 @@ from ppdm_sql.methods.perturbation.privacy_level import (
 )
 from ppdm_sql.privacy.quoting import read_share
 
-EXAMPLES = (
-    "ppdm privacy",
-    "ppdm privacy gaussian --scale 2500 --range 20000,150000",
-    "ppdm privacy uniform --level 100% --range 20000,150000 --confidence 99.9%",
-)
+EXAMPLE = "ppdm privacy gaussian --scale 2500 --range 20000,150000"
 UNITS = {"cells": "width of a cell", "uniform": "2a, the width of the noise", "gaussian": "sigma"}
 """The unit of each row of Table 1."""
 
 
-def run(
+def privacy(
     kind: Annotated[
         str | None,
         typer.Argument(
@@ -56,14 +51,17 @@ def run(
     form: OutputFormat = Format.table,
     debug: Debug = False,
 ) -> None:
-    """Compute the privacy level of noise, or the noise for a level.
-
-    If one can say with some confidence that a value lies in an interval, the width of that interval is the
+    """If one can say with some confidence that a value lies in an interval, the width of that interval is the
     privacy at that confidence; the level is its share of the range.
+
+    Examples:
+    ppdm privacy
+    ppdm privacy gaussian --scale 2500 --range 20000,150000
+    ppdm privacy uniform --level 100% --range 20000,150000 --confidence 99.9%
     """
     if kind is None:
         if scale is not None or level is not None or range_ is not None:
-            raise InvalidOption("There is no noise to compute with.", f"Write {EXAMPLES[1]}.")
+            raise InvalidOption("There is no noise to compute with.", f"Write {EXAMPLE}.")
         print_tables([table_1()], form)
         return
     print_tables([_computed(_metric(kind), scale, level, range_, confidence)], form)
@@ -90,9 +88,9 @@ def _computed(kind: Metric, scale: float | None, level: str | None, range_: str 
     if (scale is None) == (level is None) or range_ is None:
         raise InvalidOption(
             "Give either the scale of the noise or a level, and the range of the column.",
-            f"Write {EXAMPLES[1]}, or --level 100% instead of --scale.",
+            f"Write {EXAMPLE}, or --level 100% instead of --scale.",
         )
-    _, (lower, upper) = reading.range_of(f"column={range_}")
+    _, (lower, upper) = range_of(f"column={range_}")
     width, confidence = _width(lower, upper), float(read_share(at, "--confidence"))
     found = scale_for(kind, _positive(read_share(level, "--level")), width, confidence) if level else scale
     assert found is not None

@@ -19,7 +19,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from ppdm_sql.cli.failures import print_error
 from ppdm_sql.cli.output import notice
-from ppdm_sql.cli.session import Session
+from ppdm_sql.cli.sql import Session
 from ppdm_sql.engine.names import quoted
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.sql_calls.script_reader import is_complete

@@ -1,16 +1,365 @@
-"""``ppdm releases``: lists the catalogue."""
+"""Commands on what a file holds: its releases and models."""
 
 from __future__ import annotations
 
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+
 import ppdm_sql
-from ppdm_sql.cli.options import DatabasePath, Debug, OutputFormat
-from ppdm_sql.cli.output import Format, print_tables
-from ppdm_sql.sql_calls.describing import LISTED_RELEASES, listed_releases
+from ppdm_sql.cli.output import Drawn, Format, Titled, notice, print_drawing, print_tables, progress, shown
+from ppdm_sql.cli.parameters import (
+    Attach,
+    DatabasePath,
+    Debug,
+    Given,
+    MemoryLimit,
+    OutputFormat,
+    Quiet,
+    SparkOfRows,
+    Sql,
+    Threads,
+    attached,
+    takes,
+    traced,
+)
+from ppdm_sql.cli.publishing import is_stepwise, measures_table, promised, short_names
+from ppdm_sql.engine.types import fetchable
+from ppdm_sql.errors import InvalidOption
+from ppdm_sql.release import Release, ReleasedColumn
+from ppdm_sql.release.cut_tree import Node
 
-EXAMPLES = ("ppdm releases bank.duckdb", "ppdm releases bank.duckdb --format jsonl")
+WIDE = 12
+"""Columns up to which a release is shown whole to a reader."""
+STEPS = ("step", "attribute", "parent", "children", "score", "gain", "loss")
+CUT = ("attribute", "node", "parent", "label", "shown")
+Children = Mapping[int | None, Sequence[Node]]
 
 
-def run(database: DatabasePath, form: OutputFormat = Format.table, debug: Debug = False) -> None:
-    """List the releases of a database."""
+def releases(database: DatabasePath, form: OutputFormat = Format.table, debug: Debug = False) -> None:
+    """Examples:
+    ppdm releases bank.duckdb
+    ppdm releases bank.duckdb --format jsonl
+    """
     with ppdm_sql.open(database, read_only=True) as db:
+        from ppdm_sql.sql_calls.describing import LISTED_RELEASES, listed_releases
+
         print_tables([("", LISTED_RELEASES, listed_releases(db))], form)
+
+
+def models(database: DatabasePath, form: OutputFormat = Format.table, debug: Debug = False) -> None:
+    """Examples:
+    ppdm models people.duckdb
+    ppdm models people.duckdb --format jsonl
+    """
+    with ppdm_sql.open(database, read_only=True) as db:
+        from ppdm_sql.sql_calls.describing import LISTED_MODELS, listed_models
+
+        print_tables([("", LISTED_MODELS, listed_models(db))], form)
+
+
+@takes("show")
+def show(
+    database: DatabasePath,
+    given: Given,
+    partitions: Annotated[
+        bool, typer.Option("--partitions", help="Print the groups of equal records with their sizes.")
+    ] = False,
+    step: Annotated[int | None, typer.Option("--step", min=0, help="The state after this step.")] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", min=0, help="Print at most this many rows, and children of a node.")
+    ] = 20,
+    test: Annotated[
+        str | None, typer.Option("--test", metavar="TABLE", help="For a model: test it on this table.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help=f"Show a release of more than {WIDE} columns whole, too.")
+    ] = False,
+    form: OutputFormat = Format.table,
+    debug: Debug = False,
+) -> None:
+    """Of a wide release, the table format shows the shape only; --all and the other formats show the rest.
+    Of a trained model, show the tree, and how often it is right on a test table.
+
+    Examples:
+    ppdm show bank.duckdb customers_safe
+    ppdm show bank.duckdb customers_safe --step 2 --partitions
+    ppdm show people.duckdb people_model --test people_test
+    """
+    from ppdm_sql.sql_calls.describing import published
+
+    with ppdm_sql.open(database, read_only=True) as db:
+        release = published(db, given["name"])
+        if not isinstance(release, Release):
+            if partitions or step is not None:
+                raise InvalidOption(
+                    f"{release.name!r} is a model, not a release.", "Leave --step and --partitions out."
+                )
+            from ppdm_sql.cli.tables import print_model  # only a model needs it
+
+            print_model(release, test, form)
+        elif test is not None:
+            raise InvalidOption(f"{release.name!r} is a release, not a model.", "Leave --test out.")
+        elif partitions:
+            print_tables([rows_table("", release.partitions(step))], form)
+        elif step is not None:
+            print_tables([rows_table("", release.at(step), limit)], form)
+        elif form is Format.table and not everything and len(release.relation().columns) > WIDE:
+            _print_shape(release, limit)
+        else:
+            _print_all(release, limit, form)
+
+
+def _print_shape(release: Release, limit: int) -> None:
+    """Print what a wide release is, its columns by what became of them, and the first measures."""
+    row = release.row()
+    short = short_names(row.requirements)
+    title, heading, measures = measures_table(release.measures(), short)
+    print_tables([_about(release, short, together=True), (title, heading, measures[:limit])], Format.table)
+    notice(f"{len(release.relation().columns)} columns: --all shows each, all measures, the cut and rows.")
+
+
+def _print_all(release: Release, limit: int, form: Format) -> None:
+    """Print the description, measures, the cut if the release has its trees, and the first rows."""
+    row = release.row()
+    short = short_names(row.requirements)
+    described = _about(release, short)
+    measures = measures_table(release.measures(), short if form is Format.table else {})
+    rows, nodes = rows_table("rows", release.relation(), limit), release.cut()
+    if not nodes or form is not Format.table:
+        print_tables([described, measures, *([cut_table(nodes)] if nodes else []), rows], form)
+        return
+    print_tables([described, measures], form)
+    print_cut(nodes, limit)
+    print_tables([rows], form)
+
+
+def _about(release: Release, short: Mapping[str, str], *, together: bool = False) -> Titled:
+    """Describe a release, a row for each name and value; columns one by one or together."""
+    from ppdm_sql.sql_calls.describing import release_description
+
+    described = release_description(release, short, noise_option, together=together)
+    return "release", ("what", "value"), described
+
+
+def cut_table(nodes: Sequence[Node]) -> Titled:
+    """Give the nodes of the cut and those above them, one row each."""
+    return "cut", CUT, [[getattr(node, name) for name in CUT] for node in nodes]
+
+
+def print_cut(nodes: Sequence[Node], limit: int) -> None:
+    """Print the trees on stdout, under a title and with an empty line before and after."""
+    print_drawing("cut", cut_trees(nodes, limit))
+
+
+def cut_trees(nodes: Sequence[Node], limit: int) -> Iterator[Drawn]:
+    r"""Draw one tree for each masked column; of the children of a node at most ``limit`` are named.
+
+    Example:
+        >>> whole, half = Node("Job", 0, None, "ANY", None, None, None, False), (None, None, None, True)
+        >>> nodes = [whole, Node("Job", 1, 0, "Clerk", *half), Node("Job", 2, 0, "Cook", *half)]
+        >>> print(*(drawn.guide + drawn.label for drawn in cut_trees(nodes, 1)), sep="\n")
+        Job
+        └── ANY
+            ├── Clerk
+            └── ... and 1 more
+    """
+    by_attribute: dict[str, dict[int | None, list[Node]]] = defaultdict(lambda: defaultdict(list))
+    for node in nodes:
+        by_attribute[node.attribute][node.parent].append(node)
+    for attribute, children in by_attribute.items():
+        yield Drawn("", shown(attribute), "bold")
+        yield from _below(children, None, "", limit)
+
+
+def _below(children: Children, parent: int | None, above: str, limit: int) -> Iterator[Drawn]:
+    """Draw the children of a node, and what is below each of them."""
+    found = children.get(parent, ())
+    for number, node in enumerate(found[:limit], start=1):
+        last = number == len(found)
+        yield Drawn(above + ("└── " if last else "├── "), _label(node, children), "" if node.shown else "dim")
+        yield from _below(children, node.node, above + ("    " if last else "│   "), limit)
+    if len(found) > limit:
+        yield Drawn(f"{above}└── ", f"... and {len(found) - limit} more", "dim")
+
+
+def _label(node: Node, children: Children) -> str:
+    """Write a label; a node that is shown although some values below it are too stands for the others."""
+    return shown(node.label) + (" (all other values)" if node.shown and node.node in children else "")
+
+
+@takes("steps")
+def steps(
+    database: DatabasePath, given: Given, form: OutputFormat = Format.table, debug: Debug = False
+) -> None:
+    """Examples:
+    ppdm steps bank.duckdb customers_safe
+    ppdm steps bank.duckdb customers_safe --format csv
+    """
+    with ppdm_sql.open(database, read_only=True) as db:
+        release = db.release(given["release"])
+        _, columns, rows = steps_table(release)
+        stepwise = is_stepwise(release.row())
+    print_tables([("", columns, rows)], form)
+    notice(f"Note: {release.name} was not made step by step.", quiet=stepwise)
+
+
+def steps_table(release: Release) -> Titled:
+    """Give the steps that led to the release."""
+    return "steps", STEPS, _rows(release.steps(), STEPS)
+
+
+def noise_option(item: ReleasedColumn) -> str:
+    """Give the option, quoted for the shell, that describes a column's noise to others.
+
+    Example:
+        >>> noise_option(ReleasedColumn("age", "randomized", noise="uniform 5 on 17,90 whole rounded"))
+        "--noise 'age=uniform 5 on 17,90 whole rounded'"
+    """
+    from ppdm_sql.methods.perturbation.noise_syntax import written_name  # few releases have noise
+
+    return shlex.join(["--noise", f"{written_name(item.name)}={item.noise}"])
+
+
+def rows_table(title: str, relation: Any, limit: int | None = None) -> Titled:
+    """Give the rows of a relation, at most ``limit`` of them."""
+    shortened = relation if limit is None else relation.limit(limit)
+    if columns := fetchable(zip(relation.columns, relation.types, strict=True)):
+        shortened = shortened.project(columns)
+    return title, relation.columns, shortened.fetchall()
+
+
+def _rows(records: Iterable[Any], names: Iterable[str]) -> list[list[Any]]:
+    return [[getattr(record, name) for name in names] for record in records]
+
+
+@takes("verify")
+def verify(
+    database: DatabasePath,
+    given: Given,
+    form: OutputFormat = Format.table,
+    debug: Debug = False,
+    attach: Attach = None,
+    threads: Threads = None,
+    memory_limit: MemoryLimit = None,
+    spark: SparkOfRows = None,
+) -> None:
+    """A requirement on a population is measured against the table of the population, too. Rows that were
+    written to Spark are compared with the release, and their files with those that were written.
+    Exit code 1 if a requirement does not hold.
+
+    Examples:
+    ppdm verify bank.duckdb customers_safe
+    ppdm verify ledger.duckdb customers_safe --spark sc://host:15002
+    ppdm verify bank.duckdb customers_safe --attach 'census.duckdb AS census'
+    """
+    with ppdm_sql.open(
+        database,
+        read_only=True,
+        attach=attached(attach),
+        threads=threads,
+        memory_limit=memory_limit,
+        spark=spark,
+    ) as db:
+        audit = db.release(given["release"]).verify()
+    print_tables(audit.tables(), form)
+    raise typer.Exit(0 if audit.holds else 1)
+
+
+@takes("evaluate")
+def evaluate(
+    database: DatabasePath,
+    given: Given,
+    form: OutputFormat = Format.table,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    attach: Attach = None,
+    threads: Threads = None,
+    memory_limit: MemoryLimit = None,
+) -> None:
+    """A decision tree predicts the class; errors are per cent of the tested records. Needs scikit-learn.
+
+    Examples:
+    ppdm evaluate bank.duckdb customers_safe
+    ppdm evaluate adult.duckdb adult_safe --test adult_test --seeds 3 --format markdown
+    """
+    with ppdm_sql.open(
+        database, read_only=True, attach=attached(attach), threads=threads, memory_limit=memory_limit
+    ) as db:
+        evaluation = db.evaluate(**given, progress=progress(quiet=quiet))
+    print_tables(evaluation.tables(), form)
+
+
+@takes("export")
+def export(
+    database: DatabasePath,
+    given: Given,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    threads: Threads = None,
+    memory_limit: MemoryLimit = None,
+) -> None:
+    """A table that ppdm apply made can be exported, too, if all requirements of the release hold on it.
+
+    Examples:
+    ppdm export bank.duckdb customers_safe customers_safe.parquet
+    ppdm export bank.duckdb customers_safe customers_safe.csv --formula-safe --force
+    """
+    with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
+        from ppdm_sql.release.applied import exportable
+
+        release = exportable(db.engine, given.pop("release"))
+        release.export(**given)
+        told = promised(release.row())
+    notice(f"Wrote {given['path']}.{told}", quiet=quiet)
+
+
+@takes("report")
+def report(
+    database: DatabasePath,
+    given: Given,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    threads: Threads = None,
+    memory_limit: MemoryLimit = None,
+) -> None:
+    """One HTML file without scripts, which needs no network. Without --public it shows values of the source;
+    a model's page always does. Needs the extra ppdm-sql[report].
+
+    Examples:
+    ppdm report bank.duckdb customers_safe customers_safe.html
+    ppdm report people.duckdb ratings ratings.html
+    ppdm report bank.duckdb customers_safe public.html --public --exported customers_safe.parquet
+    """
+    with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
+        from ppdm_sql.sql_calls.describing import report
+
+        report(db, given, progress(quiet=quiet))
+    edition = "It tells of nothing but the release." if given.get("public") else "It is for the owner only."
+    notice(f"Wrote {given['path']}. {edition}", quiet=quiet)
+
+
+@takes("drop")
+def drop(
+    database: DatabasePath,
+    given: Given,
+    sql: Sql = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    spark: SparkOfRows = None,
+) -> None:
+    """Rows that were written to Spark with --to are removed, too.
+
+    Examples:
+    ppdm drop bank.duckdb customers_safe
+    ppdm drop bank.duckdb customers_safe --sql
+    """
+    with ppdm_sql.open(database, read_only=sql, spark=spark) as db, traced(db, on=sql):
+        from ppdm_sql.sql_calls.describing import published
+
+        found = published(db, given["name"])
+        found.drop()
+    notice(f"Dropped {found.name}.", quiet=quiet or sql)

@@ -1,32 +1,40 @@
-"""``ppdm sql``: runs SQL with every method as a call, or opens a prompt."""
+"""SQL: ``ppdm sql`` with every method as a call, the macros in a file, and where the files of SQL are."""
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
+import duckdb
 import typer
 
 import ppdm_sql
-from ppdm_sql.cli import options
-from ppdm_sql.cli.options import DatabasePath, OutputFormat
-from ppdm_sql.cli.output import Format
-from ppdm_sql.cli.progress import progress
-from ppdm_sql.cli.session import Session, join
-from ppdm_sql.errors import InvalidOption
-from ppdm_sql.sql_calls.registering import registration
-
-EXAMPLES = (
-    'ppdm sql bank.duckdb "FROM ppdm.releases"',
-    "ppdm sql bank.duckdb --write \"CALL ppdm_suppress('customers', into := 'customers_safe',\n"
-    "    require := ['k >= 4 on Job, Country'], class := 'Rating', count := 'n')\"",
-    "ppdm sql bank.duckdb --write --file release.sql --format markdown",
-    "ppdm sql bank.duckdb",
+from ppdm_sql.cli.output import Format, Titled, notice, print_tables, progress
+from ppdm_sql.cli.parameters import (
+    DatabasePath,
+    Debug,
+    Given,
+    MemoryLimit,
+    OutputFormat,
+    Quiet,
+    Sql,
+    Threads,
+    takes,
+    traced,
 )
+from ppdm_sql.engine.statements import sql_folder
+from ppdm_sql.engine.types import fetchable
+from ppdm_sql.errors import DatabaseUnavailable, EngineError, InvalidOption, PpdmError
+
+if TYPE_CHECKING:
+    from ppdm_sql.sql_calls.registering import Registration
 
 
-def run(
+def sql(
     database: DatabasePath,
     statement: Annotated[
         list[str] | None,
@@ -42,20 +50,27 @@ def run(
         bool, typer.Option("--no-history", help="Do not store the history of the prompt.")
     ] = False,
     form: OutputFormat = Format.table,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
-    threads: options.Threads = None,
-    memory_limit: options.MemoryLimit = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    threads: Threads = None,
+    memory_limit: MemoryLimit = None,
 ) -> None:
-    """Run SQL with every method as a call.
+    """The file is opened read-only unless --write is given. The first statement that fails ends the run.
+    Without statements and on a terminal there is a prompt, with history and completion.
 
-    The file is opened read-only unless --write is given. The first statement that fails ends the run. Without
-    statements and on a terminal there is a prompt, with history and completion.
+    Examples:
+    ppdm sql bank.duckdb "FROM ppdm.releases"
+    ppdm sql bank.duckdb --write "CALL ppdm_suppress('customers', into := 'customers_safe',
+        require := ['k >= 4 on Job, Country'], class := 'Rating', count := 'n')"
+    ppdm sql bank.duckdb --write --file release.sql --format markdown
+    ppdm sql bank.duckdb
     """
     sql = _given(statement or (), file)
     with ppdm_sql.open(
         database, read_only=not write, create=write, threads=threads, memory_limit=memory_limit
     ) as db:
+        from ppdm_sql.sql_calls.registering import registration  # the calls are many: no help needs them
+
         connection = db.engine.connection
         ppdm_sql.register(connection, progress=progress(quiet=quiet))
         try:
@@ -90,3 +105,227 @@ def _prompt(session: Session, *, keep_history: bool, quiet: bool, debug: bool) -
     from ppdm_sql.cli.prompt import Prompt
 
     Prompt(session, keep_history=keep_history, quiet=quiet, debug=debug).run()
+
+
+_TOLD = (
+    duckdb.ParserException,
+    duckdb.BinderException,
+    duckdb.CatalogException,
+    duckdb.DependencyException,
+    duckdb.IOException,
+    duckdb.TransactionException,
+)
+"""Errors whose words quote the statement, not the data."""
+
+
+_COUNTS = (["Count"], ["Success"])
+
+
+class UserStatementError(PpdmError):
+    """A statement of the user that the engine could not read or plan."""
+
+
+class Session:
+    """Statements on one connection, one after the other.
+
+    Args:
+        connection: The connection.
+        registration: What was registered on it.
+        form: How results are printed.
+        quiet: Whether only results are printed.
+    """
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        registration: Registration,
+        form: Format,
+        *,
+        quiet: bool,
+    ) -> None:
+        self.connection = connection
+        self._registration = registration
+        self._form = form
+        self._quiet = quiet
+        self._printed = False
+
+    def run(self, sql: str, *, most: int | None = None) -> None:
+        """Run statements; the first that fails ends it.
+
+        Args:
+            sql: One or more statements.
+            most: Print so many rows of each result at most.
+
+        Raises:
+            PpdmError: A statement failed.
+            KeyboardInterrupt: Ctrl-C stopped one.
+        """
+        from ppdm_sql.sql_calls.script_reader import with_quoted_arguments
+
+        for statement in self._statements(with_quoted_arguments(sql)):
+            self._registration.note()
+            try:
+                self._print(statement, self.connection.execute(self._fetchable(statement)), most)
+            except (duckdb.Error, RuntimeError) as error:
+                raise self._explained(error) from error
+
+    def _statements(self, sql: str) -> list[Any]:
+        try:
+            return list(self.connection.extract_statements(sql))
+        except duckdb.Error as error:
+            raise self._explained(error) from error
+
+    def _fetchable(self, statement: Any) -> Any:
+        """Give a query whose result Python can hold; its columns are known before it runs."""
+        if statement.type != duckdb.StatementType.SELECT:
+            return statement
+        relation = self.connection.sql(statement.query)
+        columns = fetchable(zip(relation.columns, relation.types, strict=True))
+        return relation.project(columns).sql_query() if columns else statement
+
+    def _print(self, statement: Any, result: duckdb.DuckDBPyConnection, most: int | None) -> None:
+        columns = [item[0] for item in result.description or []]
+        rows = result.fetchall() if most is None else result.fetchmany(most + 1)
+        if statement.type == duckdb.StatementType.EXPLAIN and self._form is Format.table:
+            typer.echo("\n".join(str(row[-1]) for row in rows))
+        elif columns in _COUNTS and statement.type != duckdb.StatementType.SELECT:
+            notice(f"Rows: {rows[0][0]}." if columns == ["Count"] and rows else "Done.", quiet=self._quiet)
+        elif columns:
+            self._print_table(("", columns, rows[:most]))
+        if most is not None and len(rows) > most:
+            result.fetchall()
+            notice(f"These are the first {most} rows; LIMIT and OFFSET show others.", quiet=self._quiet)
+
+    def _print_table(self, table: Titled) -> None:
+        if self._printed and self._form not in (Format.json, Format.jsonl):
+            typer.echo()
+        print_tables([table], self._form)
+        self._printed = True
+
+    def _explained(self, error: Exception) -> BaseException:
+        """Put an error into words that quote no cell of the data."""
+        from ppdm_sql.sql_calls.registering import Interrupted
+        from ppdm_sql.sql_calls.transactions import open_transaction
+
+        text, failure = str(error), self._registration.failure_in(str(error))
+        interrupted = isinstance(error, duckdb.InterruptException) or "Query interrupted" in text
+        if interrupted or isinstance(failure, Interrupted):
+            return KeyboardInterrupt()
+        if failure is not None:
+            return failure
+        if "transaction local changes" in text:
+            return open_transaction()
+        if "read-only mode" in text:
+            return DatabaseUnavailable("The database is open read-only.", "Give --write to change it.")
+        if "'pytz'" in text:
+            return UserStatementError("A moment in a time zone cannot be shown here.", "Cast it to VARCHAR.")
+        if isinstance(error, duckdb.InvalidInputException) and (said := own_words(text)):
+            return UserStatementError(*said)
+        if isinstance(error, _TOLD) and "constraint" not in text.lower():
+            return UserStatementError(text)
+        refused = EngineError(
+            f"The engine refused the statement ({type(error).__name__}).",
+            "Run again with --debug to see the engine's own words, which may quote values.",
+        )
+        refused.engine_text = text
+        return refused
+
+
+def join(words: Sequence[str]) -> str:
+    r"""Put statements together that stand in words of their own.
+
+    Example:
+        >>> join(["SELECT 1", "SELECT 2;"])
+        'SELECT 1;\nSELECT 2;'
+    """
+    return ";\n".join(word.rstrip().removesuffix(";") for word in words) + ";"
+
+
+_RAISED = re.compile(r"\berror\('((?:''|[^'])*)'")
+_CHECK = "Check the arguments of the call."
+
+
+def own_words(text: str) -> tuple[str, str] | None:
+    """Give what an audit macro or a function of a row says of its arguments: the problem, and a remedy.
+
+    The names that were given stand behind some of the sentences; they are left out, as they may be cells.
+
+    Args:
+        text: The words of the engine.
+
+    Example:
+        >>> own_words("Invalid Input Error: A column is in qi twice: Job")
+        ('A column is in qi twice.', 'Check the arguments of the call.')
+        >>> own_words("Invalid Input Error: The key of a pseudonym is NULL. Give a secret text.")
+        ('The key of a pseudonym is NULL.', 'Give a secret text.')
+        >>> own_words("Conversion Error: Could not convert string 'Ann' to INT32")
+    """
+    from ppdm_sql.macros.macros import macros
+    from ppdm_sql.sql_calls.row_functions import FUNCTIONS
+
+    said = text.partition("\n")[0].partition("Error: ")[2]
+    bodies = [*(macro.body for macro in macros()), *(function.body for function in FUNCTIONS)]
+    known = {found.replace("''", "'") for body in bodies for found in _RAISED.findall(body)}
+    found = max((sentence for sentence in known if said.startswith(sentence)), key=len, default=None)
+    if found is None:
+        return None
+    problem, given, remedy = found.removesuffix(" in column ").partition(": give ")
+    if given:
+        return f"{problem}.", f"Give {remedy}"
+    problem, _, remedy = problem.rstrip(" .:").partition(". ")
+    return f"{problem}.", f"{remedy}." if remedy else _CHECK
+
+
+def sql_path() -> None:
+    """It holds the step files, the macros, and in `walkthroughs` the papers' examples, to be run from top to
+    bottom.
+
+    Examples:
+    ppdm sql-path
+    duckdb < "$(ppdm sql-path)/walkthroughs/pda.sql"
+    """
+    typer.echo(sql_folder())
+
+
+@takes("install")
+def install(
+    database: DatabasePath,
+    given: Given,
+    sql: Sql = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Installing again changes nothing; macros of an older ppdm-sql are replaced. ppdm uninstall removes
+    them.
+
+    Examples:
+    ppdm install bank.duckdb
+    duckdb bank.duckdb -c "FROM ppdm_risk('policies', ['Age', 'Gender'])"
+    ppdm install bank.duckdb --no-short-names
+    """
+    with ppdm_sql.open(database, read_only=sql) as db, traced(db, on=sql):
+        done = db.install(**given)
+    quiet = quiet or sql
+    instead = f" in place of {done.replaced}" if done.replaced not in (None, done.version) else ""
+    names = ", ".join(done.macros)
+    notice(f"Installed the macros of ppdm-sql {done.version}{instead}: {names}.", quiet=quiet)
+    notice("Next:", quiet=quiet)
+    name = "ppdm_risk" if given["short_names"] else "ppdm.ppdm_risk"
+    call = f"FROM {name}('TABLE', ['COLUMN', 'COLUMN'])"
+    notice(f'  duckdb {shlex.quote(str(database))} -c "{call}"', quiet=quiet)
+
+
+def uninstall(
+    database: DatabasePath,
+    sql: Sql = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Examples:
+    ppdm uninstall bank.duckdb
+    ppdm uninstall bank.duckdb --sql
+    """
+    with ppdm_sql.open(database, read_only=sql) as db, traced(db, on=sql):
+        names = db.uninstall()
+    outcome = f"Removed {', '.join(names)}." if names else f"No macros of ppdm-sql are in {database}."
+    notice(outcome, quiet=quiet or sql)

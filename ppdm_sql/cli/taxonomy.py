@@ -11,14 +11,25 @@ import typer
 
 import ppdm_sql
 from ppdm_sql import Taxonomy
-from ppdm_sql.cli import options
 from ppdm_sql.cli.failures import guarded
-from ppdm_sql.cli.options import Count, DatabasePath, OutputFormat, TableName
-from ppdm_sql.cli.output import Format, notice, print_tables, shown
-from ppdm_sql.cli.parameters import attached
-from ppdm_sql.cli.progress import progress
-from ppdm_sql.cli.reading import value
-from ppdm_sql.cli.trace import traced
+from ppdm_sql.cli.output import Format, notice, print_tables, progress, shown
+from ppdm_sql.cli.parameters import (
+    Attach,
+    Count,
+    DatabasePath,
+    Debug,
+    MemoryLimit,
+    Nulls,
+    OutputFormat,
+    Quiet,
+    Sql,
+    TableName,
+    Threads,
+    Types,
+    attached,
+    traced,
+    value,
+)
 from ppdm_sql.options import Form
 from ppdm_sql.sources import given
 from ppdm_sql.taxonomy import read_taxonomy, write_taxonomy
@@ -32,8 +43,7 @@ EXAMPLES = (
 )
 COLUMNS = ("node", "parent", "label", "depth", "leaf")
 
-group = typer.Typer(
-    help="Show, store and draft taxonomies (value hierarchies).",
+taxonomy = typer.Typer(
     epilog="\b\nExamples:\n  " + "\n  ".join(EXAMPLES),
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -44,13 +54,13 @@ Delimiter = Annotated[
 ]
 
 
-@group.command(epilog=f"Example: {EXAMPLES[2]}", no_args_is_help=True)
+@taxonomy.command(epilog=f"Example: {EXAMPLES[2]}", no_args_is_help=True)
 @guarded
 def show(
     database: DatabasePath,
     name: Annotated[str, typer.Argument(metavar="NAME_OR_FILE", help="A parent-child table, or a CSV file.")],
     form: OutputFormat = Format.table,
-    debug: options.Debug = False,
+    debug: Debug = False,
 ) -> None:
     """Print a taxonomy as a tree, or with another format a row for each node."""
     with ppdm_sql.open(database, read_only=True) as db:
@@ -61,16 +71,16 @@ def show(
         print_tables([("", COLUMNS, _rows(found))], form)
 
 
-@group.command(epilog=f"Example: {EXAMPLES[1]}", no_args_is_help=True)
+@taxonomy.command(epilog=f"Example: {EXAMPLES[1]}", no_args_is_help=True)
 @guarded
 def add(
     database: DatabasePath,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The table to create.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV file: value;group;...;*")],
     delimiter: Delimiter = ";",
-    sql: options.Sql = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    sql: Sql = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
 ) -> None:
     """Store a taxonomy file as a table with the columns child, parent and position."""
     taxonomy = Taxonomy.from_csv(file, delimiter=delimiter)
@@ -80,7 +90,7 @@ def add(
     notice(f"Stored {name}: {size}.", quiet=quiet or sql)
 
 
-@group.command(epilog=f"Example: {EXAMPLES[0]}", no_args_is_help=True)
+@taxonomy.command(epilog=f"Example: {EXAMPLES[0]}", no_args_is_help=True)
 @partial(guarded, places=("database", "table", "column"))
 def suggest(
     database: DatabasePath,
@@ -100,13 +110,13 @@ def suggest(
     into: Annotated[
         Path | None, typer.Option("--into", metavar="FILE", help="Write the draft to this file.")
     ] = None,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
-    types: options.Types = None,
-    null: options.Nulls = None,
-    attach: options.Attach = None,
-    threads: options.Threads = None,
-    memory_limit: options.MemoryLimit = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+    types: Types = None,
+    null: Nulls = None,
+    attach: Attach = None,
+    threads: Threads = None,
+    memory_limit: MemoryLimit = None,
 ) -> None:
     """Draft a taxonomy of a column as a CSV file for you to edit.
 

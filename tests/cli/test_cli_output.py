@@ -14,7 +14,7 @@ from commands import ppdm
 from rich.console import Console
 from rich.text import Text
 
-from ppdm_sql.cli import progress
+from ppdm_sql.cli import output
 from ppdm_sql.cli.output import Format, Titled, _rich_table, print_tables
 
 
@@ -106,18 +106,18 @@ def test_control_characters_of_cells_do_not_reach_the_terminal(
 def test_progress_prints_a_line_only_after_a_while(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = progress.LineProgress()
+    lines = output.LineProgress()
     lines.start("disclosing values")
     lines.update(step=1)
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(output, "SECONDS_BETWEEN_LINES", 0.0)
     lines.update(step=2, worst="25% of 50%")
     assert capsys.readouterr().err == "disclosing values: step 2, worst 25% of 50%\n"
     lines.stop()
 
 
 def test_progress_of_a_terminal_goes_to_stderr_and_away(capsys: pytest.CaptureFixture[str]) -> None:
-    live = progress.TerminalProgress()
+    live = output.TerminalProgress()
     live.start("collapsing customers")
     live.start("disclosing values")
     live.update(step=1)

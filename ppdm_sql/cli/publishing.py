@@ -1,33 +1,40 @@
-"""What the commands say about a release."""
+"""Commands that publish a release, and what they say about it."""
 
 from __future__ import annotations
 
 import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
-from typing import Any
 
 import typer
 
+import ppdm_sql
 from ppdm_sql.audit.printing import LONG
-from ppdm_sql.cli.options import Export, Force
+from ppdm_sql.cli.failures import IN_MEMORY
 from ppdm_sql.cli.output import Format, Titled, notice, print_tables
-from ppdm_sql.cli.parameters import Common, Given
+from ppdm_sql.cli.parameters import (
+    AcceptPartial,
+    Common,
+    CommonOfSpark,
+    DatabasePath,
+    Export,
+    Force,
+    Given,
+    takes,
+)
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.quiet import on_commit
-from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import InvalidOption, PpdmError
 from ppdm_sql.privacy import parse, quote_name
-from ppdm_sql.release import CatalogueRow, Measured, Release, ReleasedColumn
+from ppdm_sql.release import CatalogueRow, Measured, Release
 from ppdm_sql.release.catalogue import LOCATION, SHAPE
 from ppdm_sql.starting import INTERRUPTED_EXIT
 
 MEASURES = ("measure", "before", "after")
-STEPS = ("step", "attribute", "parent", "children", "score", "gain", "loss")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +101,139 @@ class Exported:
                 notice(kept)
             raise
         notice(f"Wrote {self.export}.{promised(release.row())}", quiet=common.quiet)
+
+
+@takes("suppress")
+def suppress(
+    database: DatabasePath,
+    given: Given,
+    common: CommonOfSpark,
+    exported: Exported,
+    accept_partial: AcceptPartial = False,
+) -> None:
+    r"""Sensitive columns, which a template, l or t names, are released as they are, without --keep, and so is
+    the class. A column that no option names is not released. Ctrl-C stops the run and publishes the state
+    reached.
+
+    Examples:
+    ppdm suppress bank.duckdb customers --class Rating --count n --into customers_safe \
+        --require 'Job, Country -> Bankruptcy = Discharged <= 50%'
+    ppdm suppress bank.duckdb customers --class Rating --count n --into customers_k4 \
+        --require 'k >= 4 on Job, Country' --keep Child --suppress-records 1%
+    ppdm suppress bank.duckdb customers --count n --into customers_any \
+        --require 'k >= 4 on Job, Country'
+    ppdm suppress ledger.duckdb shop.customers --spark sc://host:15002 --class Rating \
+        --require 'k >= 4 on Job, Country' --into customers_safe --to /data/customers_safe
+    """
+    publish("suppress", database, given, common, exported, accept_partial=accept_partial)
+
+
+@takes("generalize")
+def generalize(
+    database: DatabasePath,
+    given: Given,
+    common: CommonOfSpark,
+    exported: Exported,
+    accept_partial: AcceptPartial = False,
+) -> None:
+    r"""The columns of the requirements are masked: by their taxonomy; numbers, dates and times without one by
+    intervals that are grown during the run; all others by suppression, as are whole numbers that look like
+    codes, unless --range or --min-width says that they are numbers. Sensitive columns, which a template, l or
+    t names, are released as they are, without --keep, and so is the class. A column that no option names is
+    not released. Ctrl-C stops the run and publishes the state reached.
+
+    Examples:
+    ppdm generalize bank.duckdb visits.csv --require 'k >= 5 on sex, age, zip' --keep disease \
+        --into visits_any --export visits_any.csv
+    ppdm generalize bank.duckdb visits.csv --class disease --require 'k >= 5 on sex, zip' \
+        --types zip=VARCHAR --into visits_safe --export visits_safe.csv
+    ppdm generalize bank.duckdb customers --class Rating --into customers_k4 \
+        --require 'k >= 4 on Job, Age' --taxonomy Job=job.csv --range Age=1,99
+    ppdm generalize bank.duckdb customers --class Rating --into customers_k5 --suppress-records 1% \
+        --require 'k >= 5 on Job, Country, Age'
+    ppdm generalize clinic.duckdb visits.csv --person patient --class readmitted --into visits_safe \
+        --require 'k >= 5 on sex, zip' --types zip=VARCHAR --export visits_safe.parquet
+    ppdm generalize bank.duckdb visits --class disease --require 'k >= 5 on birth_date, zip' \
+        --limit birth_date=40 --min-width 'birth_date=1 month' --weight zip=3 --into visits_even
+    ppdm generalize ledger.duckdb shop.visits --spark sc://host:15002 --class disease \
+        --require 'k >= 5 on age, zip' --into visits_safe --to shop.visits_safe
+    ppdm generalize adult.duckdb adult --class income --into adult_safe --method hce-tdr \
+        --require 'k >= 50 on age, education, sex' --condition workclass,race --interval-columns
+    """
+    publish("generalize", database, given, common, exported, accept_partial=accept_partial)
+
+
+@takes("swap")
+def swap(database: DatabasePath, given: Given, common: CommonOfSpark, exported: Exported) -> None:
+    r"""Frequencies and what the columns tell of each other are kept as far as possible. A column that no
+    option names is not released.
+
+    Examples:
+    ppdm swap bank.duckdb policies --confidential Amount --by Age,Gender,Location \
+        --proportion 0.5 --into policies_safe
+    ppdm swap adult.duckdb adult --confidential occupation,hours --by age,sex,education,country \
+        --proportion 0.3 --proportion hours=0.5 --bins hours=0,20,35,45,100 --into adult_safe
+    ppdm swap clinic.duckdb stays.csv --person patient --confidential illness --by age,sex \
+        --proportion 0.5 --into stays_safe
+    """
+    publish("swap", database, given, common, exported)
+
+
+@takes("randomize")
+def randomize(database: DatabasePath, given: Given, common: CommonOfSpark, exported: Exported) -> None:
+    r"""The release tells what the noise is, so that distributions and classifiers can be recovered from it;
+    see ppdm reconstruct and ppdm train. NULL stays NULL. A column that no option names is not released.
+
+    Examples:
+    ppdm randomize shop.duckdb customers --noise 'salary=gaussian 100%' --range salary=20000,150000 \
+        --noise 'age=uniform 50% rounded' --range age=17,90 --class rating --record id --into noisy
+    ppdm randomize shop.duckdb customers --noise 'age=cells 0,20,40,60,120' --noise 'job=retain 0.7' \
+        --key-file customers.key --record id --into coarse
+    ppdm randomize clinic.duckdb stays.csv --person patient --noise 'age=uniform 30% rounded' \
+        --range age=0,120 --keep ward --into stays_noisy
+    """
+    publish("randomize", database, given, common, exported)
+
+
+@takes("compare")
+def compare(database: DatabasePath, given: Given, common: Common) -> None:
+    r"""Tries every combination of --k and --method on a table and publishes nothing, unless --keep-best says
+    by what the best is chosen; or measures releases that exist. Ctrl-C prints what is done so far.
+
+    Examples:
+    ppdm compare bank.duckdb customers --class Rating --qi Job,Country --k 2,5,10 --method tds,hce-tdr
+    ppdm compare adult.duckdb adult --class income --qi age,sex,education --k 5,10,50 \
+        --taxonomy education=education.csv --page compared.html --keep-best loss --into adult_safe
+    ppdm compare bank.duckdb customers_k4 customers_k10 --evaluate --format markdown
+    """
+    tables = given["tables"]
+    given["tables"] = tables if len(tables) > 1 else tables[0]
+    with _opened(database, given, common) as db:
+        found = db.compare(**given, progress=common.progress())
+    if common.sql:
+        return
+    print_tables(found.tables(), common.form)
+    if "page" in given:
+        notice(f"Wrote {given['page']}. It is for the owner only.", quiet=common.quiet)
+    if found.best is not None:
+        notice(f"Published {found.best.name}.", quiet=common.quiet)
+        notice("Next:", quiet=common.quiet)
+        for command in next_commands(database, found.best.name):
+            notice(f"  {command}", quiet=common.quiet)
+    if found.interrupted:
+        notice("Interrupted: not all was compared.")
+        raise typer.Exit(INTERRUPTED_EXIT)
+    if all(row.numbers.records is None for row in found.rows):
+        raise typer.Exit(1)
+
+
+def _opened(database: Path, given: Given, common: Common) -> AbstractContextManager[ppdm_sql.Database]:
+    """Open the file, for writing only where a release is published; else none is made, either."""
+    source = given["tables"] if isinstance(given["tables"], str) else None
+    if "keep_best" in given:
+        return common.opened(database, source=source)
+    made_for_nothing = common.is_elsewhere(source) and not database.exists()
+    return common.reading(IN_MEMORY if made_for_nothing else database)
 
 
 def _is_same(one: str, other: Path) -> bool:
@@ -185,38 +325,9 @@ def short_names(requirements: Sequence[str]) -> dict[str, str]:
     return shorter
 
 
-def steps_table(release: Release) -> Titled:
-    """Give the steps that led to the release."""
-    return "steps", STEPS, _rows(release.steps(), STEPS)
-
-
-def noise_option(item: ReleasedColumn) -> str:
-    """Give the option, quoted for the shell, that describes a column's noise to others.
-
-    Example:
-        >>> noise_option(ReleasedColumn("age", "randomized", noise="uniform 5 on 17,90 whole rounded"))
-        "--noise 'age=uniform 5 on 17,90 whole rounded'"
-    """
-    from ppdm_sql.methods.perturbation.noise_syntax import written_name  # few releases have noise
-
-    return shlex.join(["--noise", f"{written_name(item.name)}={item.noise}"])
-
-
 def is_stepwise(row: CatalogueRow) -> bool:
     """Tell whether a release was made step by step."""
     return bool(row.parameters[SHAPE].get("stepwise", True))
-
-
-def rows_table(title: str, relation: Any, limit: int | None = None) -> Titled:
-    """Give the rows of a relation, at most ``limit`` of them."""
-    shortened = relation if limit is None else relation.limit(limit)
-    if columns := fetchable(zip(relation.columns, relation.types, strict=True)):
-        shortened = shortened.project(columns)
-    return title, relation.columns, shortened.fetchall()
-
-
-def _rows(records: Iterable[Any], names: Iterable[str]) -> list[list[Any]]:
-    return [[getattr(record, name) for name in names] for record in records]
 
 
 def _counted(row: CatalogueRow) -> str:

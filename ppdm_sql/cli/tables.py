@@ -1,0 +1,268 @@
+"""Commands that measure a table, or make tables and models."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import ppdm_sql
+from ppdm_sql.cli.failures import guarded
+from ppdm_sql.cli.output import Drawn, Format, Titled, notice, print_drawing, print_tables, shown
+from ppdm_sql.cli.parameters import Common, CommonOfSpark, DatabasePath, Given, takes
+from ppdm_sql.privacy import requirement_of
+from ppdm_sql.privacy.absent import said_absent
+
+if TYPE_CHECKING:
+    from ppdm_sql.methods.trees.model import DecisionTree
+    from ppdm_sql.methods.trees.storing import Matrix, Model
+
+
+@takes("audit", without=["groups"])
+def audit(
+    database: DatabasePath,
+    given: Given,
+    common: CommonOfSpark,
+    show_groups: Annotated[
+        bool, typer.Option("--show-groups", help="Print the worst groups with their values.")
+    ] = False,
+    groups: Annotated[
+        int, typer.Option("--groups", min=1, metavar="N", help="How many groups --show-groups prints.")
+    ] = 5,
+) -> None:
+    r"""A table alone gets a first look at each column, and at the pairs of columns that single out most
+    records; --by and --sensitive need no requirement either. A requirement without a limit, such as 'k on
+    Sex, Job', is only measured. Exit code 1 if one with a limit does not hold. The table is only read.
+
+    Examples:
+    ppdm audit bank.duckdb customers
+    ppdm audit bank.duckdb customers --by Job,Country --sensitive Bankruptcy
+    ppdm audit bank.duckdb customers --count n \
+        --require 'Job, Country -> Bankruptcy = Discharged <= 50%'
+    ppdm audit bank.duckdb customers_safe --quasi-identifier Job,Country --format json
+    ppdm audit bank.duckdb customers --count n --require 'distinct l of Bankruptcy on Job'
+    ppdm audit bank.duckdb policies --confidential Amount --by Age,Gender,Location
+    ppdm audit clinic.duckdb visits --person patient --require 'k >= 5 on sex, zip'
+    ppdm audit ledger.duckdb shop.customers --spark sc://host:15002 --require 'k >= 5 on age, zip'
+    ppdm audit visits.csv --types zip=VARCHAR --require 'k on sex, zip'
+    """
+    with common.reading(database) as db:
+        audit = db.audit(**given, groups=groups if show_groups else 0)
+    if not common.sql:
+        print_tables(audit.tables(), common.form)
+        _note_absent(audit)
+        for text in audit.notices:
+            typer.echo(f"Note: {text}", err=True)
+        raise typer.Exit(0 if audit.holds else 1)
+
+
+def _note_absent(audit: ppdm_sql.Audit) -> None:
+    """Say on stderr where a template protects what the column does not hold."""
+    for found in audit.findings:
+        for sensitive in requirement_of(found.requirement).sensitive_columns:
+            if found.absent_values:
+                typer.echo(f"Note: {said_absent(sensitive, found.absent_values)}", err=True)
+
+
+@takes("apply")
+def apply(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
+    r"""The cut keeps no promise for new records by itself, so the requirements are measured on the table.
+
+    Examples:
+    ppdm apply bank.duckdb customers_safe new_customers --into new_customers_safe
+    ppdm apply bank.duckdb customers_safe new_customers --into new_customers_safe --unseen refuse
+    ppdm apply ledger.duckdb customers_safe shop.new --spark sc://host:15002 --into new_safe \
+        --to /data/new_safe
+    """
+    with common.opened(database) as db:
+        applied = db.apply(**given)
+    if not common.sql:
+        print_tables(applied.tables(), common.form)
+        _tell_of(applied, quiet=common.quiet)
+
+
+def _tell_of(applied: ppdm_sql.Applied, *, quiet: bool) -> None:
+    """Say on stderr what was made, and where it does not do what the release does."""
+    notice(f"Made table {applied.into}: {applied.rows} rows.", quiet=quiet)
+    if applied.to is not None:
+        notice(f"Wrote {applied.to}: {applied.placed} rows.", quiet=quiet)
+    for found in applied.findings:
+        if not found.holds:
+            notice(f"Warning: {str(found.requirement)!r} does not hold on {applied.into}.")
+    if applied.left_out:
+        notice(
+            f"{applied.left_out} records are in no class of {applied.release}, and are left out.",
+            quiet=quiet,
+        )
+    if applied.counts_persons:
+        notice(
+            f"Warning: The requirements of {applied.release} count persons, and whose the records of "
+            f"{applied.into} are is not said, so none was measured."
+        )
+        return
+    for requirement in applied.unmeasured:
+        notice(f"Warning: {str(requirement)!r} names a column that {applied.into} lacks.")
+
+
+@takes("reconstruct")
+def reconstruct(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
+    r"""TABLE is a release, or any table or view of distorted values whose noise --noise and --range give.
+
+    Examples:
+    ppdm reconstruct bank.duckdb customers_noisy --column salary --into salaries
+    ppdm reconstruct bank.duckdb customers_noisy --column salary --column age --by-class rating \
+        --intervals 50 --into distributions
+    ppdm reconstruct survey.duckdb answers --column salary --noise 'salary=gaussian 2500' \
+        --range salary=20000,150000 --into salaries
+    """
+    with common.opened(database, source=given["table"]) as db:
+        found = db.reconstruct(**given, progress=common.progress())
+    if not common.sql:
+        print_tables(found.tables(), common.form)
+        stops = ", ".join(dict.fromkeys(each.stopped for each in found.distributions))
+        notice(f"Made table {found.into}: {len(found.rows())} rows. Stopped by: {stops}.", quiet=common.quiet)
+
+
+@takes("train")
+def train(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
+    r"""TABLE is a release, or any table or view. The model predicts for true values, whatever it was grown
+    from.
+
+    Examples:
+    ppdm train people.duckdb people_noisy --class class --mode byclass --test people_test --into groups
+    ppdm train survey.duckdb answers --class rating --columns salary,age --mode local \
+        --noise 'salary=gaussian 2500 on 20000,150000' --noise 'age=uniform 15 on 20,80' --into ratings
+    ppdm train people.duckdb people --class class --mode original --intervals 50 --into best
+    """
+    with common.opened(database, source=given["table"]) as db:
+        model = db.train(**given, progress=common.progress())
+        if not common.sql:
+            print_model(model, None, common.form)
+            _announce(model, database, quiet=common.quiet)
+
+
+def _announce(model: Model, database: Path, *, quiet: bool) -> None:
+    """Say on stderr what was stored and what to type next."""
+    notice(f"Stored model {model.name}: {len(model.tree().nodes)} nodes.", quiet=quiet)
+    predict = ["ppdm", "predict", str(database), model.name, "TABLE", "--into", f"{model.name}_predicted"]
+    for command in (["ppdm", "show", str(database), model.name], predict):
+        notice(f"  {shlex.join(command)}", quiet=quiet)
+
+
+NODES = ("node", "parent", "side", "depth", "counts", "column", "cut", "values", "null_left")
+
+
+def print_model(model: Model, test: str | None, form: Format) -> None:
+    """Print description, tree and, for a test table or the one of the training, the confusion matrix."""
+    from ppdm_sql.sql_calls.describing import model_description  # only models need it
+
+    row, tree = model.row(), model.tree()
+    matrix, tested = (row.confusion, row.test) if test is None else (model.confusion(test), test)
+    described: Titled = ("model", ("what", "value"), model_description(row, tree))
+    results = [] if matrix is None else confusion_tables(row.classes, matrix, tested or "")
+    if form is not Format.table:
+        print_tables([described, _nodes(tree), *results], form)
+        return
+    print_tables([described], form)
+    print_drawing("tree", _branches(tree))
+    if results:
+        print_tables(results, form)
+
+
+def confusion_tables(classes: tuple[str, ...], matrix: Matrix, test: str) -> list[Titled]:
+    """Give the tested records by class and predicted class, and the share that is right."""
+    from ppdm_sql.methods.trees.storing import accuracy
+
+    rows = [
+        (label, *counts, _share(counts[place], sum(counts)))
+        for place, (label, counts) in enumerate(zip(classes, matrix, strict=True))
+    ]
+    records = sum(map(sum, matrix))
+    return [
+        ("confusion", ("class", *(f"as {label}" for label in classes), "right"), rows),
+        ("accuracy", ("table", "records", "accuracy"), [(test, records, accuracy(matrix))]),
+    ]
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _nodes(tree: DecisionTree) -> Titled:
+    rows = [
+        [node.id, *(getattr(node, name) for name in NODES[1:]), tree.classes[node.label]]
+        for node in tree.nodes
+    ]
+    return "nodes", (*NODES, "predicted"), rows
+
+
+def _branches(tree: DecisionTree) -> Iterator[Drawn]:
+    """Draw the tree one node at a time; however deep it is, nothing recurs."""
+    from ppdm_sql.methods.trees.printing import words
+
+    above: dict[int, str] = {}
+    for node in tree.nodes:
+        if node.parent is None:
+            above[node.id], branch = "", ""
+        else:
+            last = node.side == "right"
+            branch = above[node.parent] + ("└── " if last else "├── ")
+            above[node.id] = above[node.parent] + ("    " if last else "│   ")
+        yield Drawn("", branch + shown(words(tree, node)), "" if node.is_leaf else "dim")
+
+
+@takes("predict")
+def predict(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
+    """All columns are copied, or those of --keep. Give true values: a model that was trained on randomized
+    values predicts for true ones.
+
+    Examples:
+    ppdm predict people.duckdb people_model new_people --into new_classes
+    ppdm predict people.duckdb people_model new_people --keep id --column class --into new_classes
+    ppdm predict people.duckdb people_model /data/new --spark sc://host:15002 --into new --to /data/classes
+    """
+    with common.opened(database) as db:
+        made = db.predict(**given)
+    if not common.sql:
+        print_tables([("", (made.column, "records"), list(made.classes.items()))], common.form)
+        rows, kind = sum(made.classes.values()), "view" if made.is_view else "table"
+        notice(f"Made {kind} {made.into}: {rows} rows.", quiet=common.quiet)
+        if made.to is not None:
+            notice(f"Wrote {made.to}: {rows} rows.", quiet=common.quiet)
+
+
+_GENERATED = (
+    "ppdm generate agrawal people.duckdb --function 2 --rows 100000 --into people",
+    "ppdm generate agrawal people.duckdb --function 5 --rows 5000 --seed 7 --into people_test",
+)
+generate = typer.Typer(
+    epilog="\b\nExamples:\n  " + "\n  ".join(_GENERATED),
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@generate.callback()
+def _generator() -> None:
+    """Keep the name of the generator in the command, although there is only one."""
+
+
+@generate.command(epilog="\b\nExamples:\n  " + "\n  ".join(_GENERATED), no_args_is_help=True)
+@guarded
+@takes("generate_agrawal")
+def agrawal(database: DatabasePath, given: Given, common: Common) -> None:
+    """Make a table of persons with nine attributes and a class that a function of them decides.
+
+    The generator of Agrawal, Imielinski and Swami, as Agrawal and Srikant (2000) use it. The file is created
+    if it does not exist.
+    """
+    path = ":memory:" if common.sql and not database.exists() else database
+    with common.opened(path, create=True) as db:
+        made = db.generate_agrawal(**given, progress=common.progress())
+    if not common.sql:
+        print_tables([("", ("class", "records"), list(made.classes.items()))], common.form)
+        rows = given["rows"]
+        notice(f"Made table {given['into']}: {rows} records, seed {made.seed}.", quiet=common.quiet)
