@@ -56,51 +56,49 @@ integrate = typer.Typer(
     rich_markup_mode=None,
 )
 
-Certificate = Annotated[
-    Path, typer.Option("--cert", metavar="FILE", help="This side's certificate, PEM.", show_default=False)
-]
-PrivateKey = Annotated[
-    Path, typer.Option("--private-key", metavar="FILE", help="Its key, PEM.", show_default=False)
-]
-Authority = Annotated[
-    Path,
-    typer.Option(
-        "--authority",
-        metavar="FILE",
-        help="Certificate of the authority that signed the partner's, PEM.",
-        show_default=False,
-    ),
-]
-PeerName = Annotated[
-    str,
-    typer.Option("--peer-name", metavar="NAME", help="The name that the partner's certificate must have."),
-]
-Secret = Annotated[
-    Path | None,
-    typer.Option("--secret", metavar="FILE", help="For hashed: a secret that only both parties have."),
-]
-Timeout = Annotated[
-    float, typer.Option("--timeout", metavar="SECONDS", help="How long to wait for a message of the partner.")
-]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue a run that broke off; on both sides.")]
-TranscriptFile = Annotated[
-    Path | None,
-    typer.Option("--transcript", metavar="FILE", help="Write what is sent, one line of JSON per message."),
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
     """What both sides take beside the options of the release."""
 
-    cert: Certificate
-    private_key: PrivateKey
-    authority: Authority
-    peer_name: PeerName
-    secret: Secret = None
-    timeout: Timeout = TIMEOUT
-    resume: Resume = False
-    transcript: TranscriptFile = None
+    cert: Annotated[
+        Path, typer.Option("--cert", metavar="FILE", help="This side's certificate, PEM.", show_default=False)
+    ]
+    private_key: Annotated[
+        Path, typer.Option("--private-key", metavar="FILE", help="Its key, PEM.", show_default=False)
+    ]
+    authority: Annotated[
+        Path,
+        typer.Option(
+            "--authority",
+            metavar="FILE",
+            help="Certificate of the authority that signed the partner's, PEM.",
+            show_default=False,
+        ),
+    ]
+    peer_name: Annotated[
+        str,
+        typer.Option(
+            "--peer-name", metavar="NAME", help="The name that the partner's certificate must have."
+        ),
+    ]
+    secret: Annotated[
+        Path | None,
+        typer.Option("--secret", metavar="FILE", help="For hashed: a secret that only both parties have."),
+    ] = None
+    timeout: Annotated[
+        float,
+        typer.Option("--timeout", metavar="SECONDS", help="How long to wait for a message of the partner."),
+    ] = TIMEOUT
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue a run that broke off; on both sides.")
+    ] = False
+    transcript: Annotated[
+        Path | None,
+        typer.Option(
+            "--transcript", metavar="FILE", help="Write what is sent, one line of JSON per message."
+        ),
+    ] = None
     accept_partial: AcceptPartial = False
     form: OutputFormat = Format.table
     quiet: Quiet = False

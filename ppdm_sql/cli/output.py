@@ -301,10 +301,21 @@ class QuietProgress(SilentProgress):
 
     def warn(self, text: str) -> None:
         """Print it."""
-        typer.echo(f"Warning: {text}", err=True)
+        self._print(f"Warning: {text}")
+
+    def _print(self, text: str) -> None:
+        typer.echo(text, err=True)
 
 
-class TerminalProgress:
+class SpokenProgress(QuietProgress):
+    """Tells notices, too."""
+
+    def notice(self, text: str) -> None:
+        """Print it."""
+        self._print(f"Note: {text}")
+
+
+class TerminalProgress(SpokenProgress):
     """One line that changes in place and goes away at the end."""
 
     def __init__(self) -> None:
@@ -329,14 +340,6 @@ class TerminalProgress:
         if self._status is not None:
             self._status.update(Text(line(self._what, measures)))
 
-    def notice(self, text: str) -> None:
-        """Print above the line something that stays."""
-        self._print(f"Note: {text}")
-
-    def warn(self, text: str) -> None:
-        """Print above the line what is not as it was asked."""
-        self._print(f"Warning: {text}")
-
     def _print(self, text: str) -> None:
         from rich.console import Console
         from rich.text import Text
@@ -350,7 +353,7 @@ class TerminalProgress:
             self._status = None
 
 
-class LineProgress:
+class LineProgress(SpokenProgress):
     """A line of its own every few seconds, for logs; a short run prints none."""
 
     def __init__(self) -> None:
@@ -366,17 +369,6 @@ class LineProgress:
         if time.monotonic() - self._printed >= SECONDS_BETWEEN_LINES:
             self._printed = time.monotonic()
             typer.echo(line(self._what, measures), err=True)
-
-    def notice(self, text: str) -> None:
-        """Print the notice at once."""
-        typer.echo(f"Note: {text}", err=True)
-
-    def warn(self, text: str) -> None:
-        """Print at once what is not as it was asked."""
-        typer.echo(f"Warning: {text}", err=True)
-
-    def stop(self) -> None:
-        """Print nothing more."""
 
 
 def line(what: str, measures: dict[str, object]) -> str:

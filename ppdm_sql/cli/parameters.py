@@ -121,29 +121,22 @@ class Common:
         new = (create or self.is_elsewhere(source)) and _is_missing(database)
         place = ":memory:" if new and self.sql else database
         with (
-            ppdm_sql.open(
-                place,
-                read_only=self.sql,
-                create=new,
-                attach=attached(self.attach),
-                threads=self.threads,
-                memory_limit=self.memory_limit,
-                spark=self.elsewhere,
-            ) as db,
+            self.using(place, write=True, create=new) as db,
             _made(db, Path(database), on=new and not self.sql, quiet=self.quiet),
-            traced(db, on=self.sql),
         ):
-            db.progress = self.progress()
             yield db
 
     @contextmanager
-    def reading(self, database: str | Path) -> Iterator[ppdm_sql.Database]:
-        """Open a file that is only read."""
+    def using(
+        self, database: str | Path, *, write: bool = False, create: bool = False
+    ) -> Iterator[ppdm_sql.Database]:
+        """Open a file that is there; it is only read, unless the command writes."""
         with (
             ppdm_sql.open(
                 database,
-                read_only=True,
-                attach=attached(self.attach),
+                read_only=self.sql or not write,
+                create=create,
+                attach=dict(attachment(text) for text in self.attach or ()),
                 threads=self.threads,
                 memory_limit=self.memory_limit,
                 spark=self.elsewhere,
@@ -162,7 +155,7 @@ class Common:
     @property
     def elsewhere(self) -> str | None:
         """The URL of where tables live that are not in the file, if the command takes one."""
-        return None
+        return getattr(self, "spark", None)
 
     def progress(self) -> Progress:
         """Give what shows how far the method is."""
@@ -174,16 +167,6 @@ class CommonOfSpark(Common):
     """The same for commands that take tables of Spark, too."""
 
     spark: Spark = None
-
-    @property
-    def elsewhere(self) -> str | None:
-        """What ``--spark`` was given."""
-        return self.spark
-
-
-def attached(texts: Sequence[str] | None) -> dict[str, str]:
-    """Read what ``--attach`` was given, by name."""
-    return dict(attachment(text) for text in texts or ())
 
 
 def _is_missing(database: str | Path) -> bool:
@@ -243,27 +226,17 @@ def _is_empty(db: ppdm_sql.Database) -> bool:
         return False
 
 
-_TYPES: dict[Form, Any] = {
-    Form.path: Path,
-    Form.whole: int,
-    Form.number: float,
-    Form.flag: bool,
-    Form.texts: list[str],
-    Form.repeated_names: list[str],
-    Form.shares: list[str],
-    Form.thresholds: list[str],
-    Form.ranges: list[str],
-    Form.identifiers: list[str],
-    Form.noises: list[str],
-    Form.taxonomies: list[str],
-    Form.bins: list[str],
-    Form.types: list[str],
-    Form.values: list[str],
-}
+_TYPES: dict[Form, Any] = dict.fromkeys(
+    (
+        *(Form.texts, Form.repeated_names, Form.shares, Form.thresholds, Form.ranges, Form.identifiers),
+        *(Form.noises, Form.taxonomies, Form.bins, Form.types, Form.values),
+    ),
+    list[str],
+) | {Form.path: Path, Form.whole: int, Form.number: float, Form.flag: bool}
 """What typer takes for an option; a text for those of other forms."""
 
 
-def takes(method: str, *, without: Sequence[str] = ()) -> Callable[[Run], Run]:
+def takes(method: str, *, without: Sequence[str] = (), lacks: Sequence[str] = ()) -> Callable[[Run], Run]:
     """Let a command take the options of a method, for its parameter of the type :class:`Given`.
 
     A parameter whose type is a dataclass, such as :class:`Common`, is made of one for each of its fields.
@@ -271,12 +244,15 @@ def takes(method: str, *, without: Sequence[str] = ()) -> Callable[[Run], Run]:
     Args:
         method: The method, as in :data:`~ppdm_sql.options.OPTIONS`.
         without: Options that the command has in a form of its own, or not at all.
+        lacks: Fields of dataclasses that it does not take.
     """
     taken = [option for option in OPTIONS[method] if option.name not in without]
 
     def command(run: Run) -> Run:
         own = inspect.signature(run, eval_str=True).parameters
-        groups = {name: one.annotation for name, one in own.items() if _is_group(one.annotation)}
+        groups: dict[str, Any] = {
+            name: one.annotation for name, one in own.items() if is_dataclass(one.annotation)
+        }
 
         @wraps(run)
         def filled(**words: Any) -> None:
@@ -284,13 +260,15 @@ def takes(method: str, *, without: Sequence[str] = ()) -> Callable[[Run], Run]:
             # typer gives None, or no texts, for what is not on the command line: the method has its default
             given = Given({o.name: _read(o, word) for o, word in asked if word is not None and word != []})
             for name, kind in groups.items():
-                words[name] = kind(**{field.name: words.pop(field.name) for field in fields(kind)})
+                words[name] = kind(**{f.name: words.pop(f.name) for f in fields(kind) if f.name in words})
             run(given=given, **words)
 
         def flat(one: inspect.Parameter) -> list[inspect.Parameter]:
             if one.annotation is Given:
                 return [_parameter(option) for option in taken]
-            return _members(one.annotation) if one.name in groups else [one]
+            if one.name not in groups:
+                return [one]
+            return [item for item in _members(one.annotation) if item.name not in lacks]
 
         parameters = [item for one in own.values() for item in flat(one)]
         keyword = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
@@ -299,10 +277,6 @@ def takes(method: str, *, without: Sequence[str] = ()) -> Callable[[Run], Run]:
         return filled
 
     return command
-
-
-def _is_group(kind: Any) -> bool:
-    return is_dataclass(kind)
 
 
 def _members(group: Any) -> list[inspect.Parameter]:
@@ -359,11 +333,6 @@ def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:
 # -- how words are read ------------------------------------------------------------------------
 
 _TYPE = re.compile(r'(?:"[^"]*"|\([^)]*\)|[^,"(])+')
-
-
-def names(text: str | None) -> tuple[str, ...]:
-    """Read ``A, "odd name"``; no text gives no names."""
-    return parse_names(text) if text else ()
 
 
 def assignment(option: str, text: str) -> tuple[str, str]:
@@ -474,14 +443,14 @@ def _bounds(flag: str, text: str) -> tuple[str, str]:
     return low, high
 
 
-def types(flag: str, texts: Sequence[str]) -> dict[str, str]:
+def _types(flag: str, texts: Sequence[str]) -> dict[str, str]:
     """Read ``A=TYPE,B=TYPE``; commas within the brackets of a type part nothing.
 
     Raises:
         InvalidOption: A part is not of that form.
 
     Example:
-        >>> types("--types", ["zip=VARCHAR,amount=DECIMAL(8,2)"])
+        >>> _types("--types", ["zip=VARCHAR,amount=DECIMAL(8,2)"])
         {'zip': 'VARCHAR', 'amount': 'DECIMAL(8,2)'}
     """
     parts = [part for text in texts for part in _TYPE.findall(text) if part.strip()]
@@ -511,7 +480,7 @@ def _wholes(flag: str, text: str) -> tuple[int, ...]:
 
 
 _READERS: Mapping[Form, Callable[[str, Any], Any]] = {
-    Form.names: lambda _, text: names(text),
+    Form.names: lambda _, text: parse_names(text) if text else (),
     Form.choices: _choices,
     Form.wholes: _wholes,
     Form.share: lambda _, text: int(text) if text.strip().isdecimal() else text,
@@ -523,6 +492,6 @@ _READERS: Mapping[Form, Callable[[str, Any], Any]] = {
     Form.taxonomies: _by_column(assignment),
     Form.values: _by_column(assignment),
     Form.bins: _by_column(_bins),
-    Form.types: types,
+    Form.types: _types,
 }
 """How a value is read; those of other forms are taken as typer gives them."""

@@ -233,7 +233,7 @@ def _opened(database: Path, given: Given, common: Common) -> AbstractContextMana
     if "keep_best" in given:
         return common.opened(database, source=source)
     made_for_nothing = common.is_elsewhere(source) and not database.exists()
-    return common.reading(IN_MEMORY if made_for_nothing else database)
+    return common.using(IN_MEMORY if made_for_nothing else database)
 
 
 def _is_same(one: str, other: Path) -> bool:

@@ -5,26 +5,21 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 import ppdm_sql
-from ppdm_sql.cli.output import Drawn, Format, Titled, notice, print_drawing, print_tables, progress, shown
+from ppdm_sql.cli.output import Drawn, Format, Titled, notice, print_drawing, print_tables, shown
 from ppdm_sql.cli.parameters import (
-    Attach,
+    Common,
     DatabasePath,
     Debug,
     Given,
-    MemoryLimit,
     OutputFormat,
-    Quiet,
     SparkOfRows,
-    Sql,
-    Threads,
-    attached,
     takes,
-    traced,
 )
 from ppdm_sql.cli.publishing import is_stepwise, measures_table, promised, short_names
 from ppdm_sql.engine.types import fetchable
@@ -236,17 +231,15 @@ def _rows(records: Iterable[Any], names: Iterable[str]) -> list[list[Any]]:
     return [[getattr(record, name) for name in names] for record in records]
 
 
-@takes("verify")
-def verify(
-    database: DatabasePath,
-    given: Given,
-    form: OutputFormat = Format.table,
-    debug: Debug = False,
-    attach: Attach = None,
-    threads: Threads = None,
-    memory_limit: MemoryLimit = None,
-    spark: SparkOfRows = None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CommonOfRows(Common):
+    """The same for commands on releases whose rows may have been written to Spark."""
+
+    spark: SparkOfRows = None
+
+
+@takes("verify", lacks=["sql", "quiet"])
+def verify(database: DatabasePath, given: Given, common: CommonOfRows) -> None:
     """A requirement on a population is measured against the table of the population, too. Rows that were
     written to Spark are compared with the release, and their files with those that were written.
     Exit code 1 if a requirement does not hold.
@@ -256,76 +249,44 @@ def verify(
     ppdm verify ledger.duckdb customers_safe --spark sc://host:15002
     ppdm verify bank.duckdb customers_safe --attach 'census.duckdb AS census'
     """
-    with ppdm_sql.open(
-        database,
-        read_only=True,
-        attach=attached(attach),
-        threads=threads,
-        memory_limit=memory_limit,
-        spark=spark,
-    ) as db:
+    with common.using(database) as db:
         audit = db.release(given["release"]).verify()
-    print_tables(audit.tables(), form)
+    print_tables(audit.tables(), common.form)
     raise typer.Exit(0 if audit.holds else 1)
 
 
-@takes("evaluate")
-def evaluate(
-    database: DatabasePath,
-    given: Given,
-    form: OutputFormat = Format.table,
-    quiet: Quiet = False,
-    debug: Debug = False,
-    attach: Attach = None,
-    threads: Threads = None,
-    memory_limit: MemoryLimit = None,
-) -> None:
+@takes("evaluate", lacks=["sql"])
+def evaluate(database: DatabasePath, given: Given, common: Common) -> None:
     """A decision tree predicts the class; errors are per cent of the tested records. Needs scikit-learn.
 
     Examples:
     ppdm evaluate bank.duckdb customers_safe
     ppdm evaluate adult.duckdb adult_safe --test adult_test --seeds 3 --format markdown
     """
-    with ppdm_sql.open(
-        database, read_only=True, attach=attached(attach), threads=threads, memory_limit=memory_limit
-    ) as db:
-        evaluation = db.evaluate(**given, progress=progress(quiet=quiet))
-    print_tables(evaluation.tables(), form)
+    with common.using(database) as db:
+        evaluation = db.evaluate(**given, progress=common.progress())
+    print_tables(evaluation.tables(), common.form)
 
 
-@takes("export")
-def export(
-    database: DatabasePath,
-    given: Given,
-    quiet: Quiet = False,
-    debug: Debug = False,
-    threads: Threads = None,
-    memory_limit: MemoryLimit = None,
-) -> None:
+@takes("export", lacks=["form", "sql", "attach"])
+def export(database: DatabasePath, given: Given, common: Common) -> None:
     """A table that ppdm apply made can be exported, too, if all requirements of the release hold on it.
 
     Examples:
     ppdm export bank.duckdb customers_safe customers_safe.parquet
     ppdm export bank.duckdb customers_safe customers_safe.csv --formula-safe --force
     """
-    with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
+    with common.using(database) as db:
         from ppdm_sql.release.applied import exportable
 
         release = exportable(db.engine, given.pop("release"))
         release.export(**given)
         told = promised(release.row())
-    notice(f"Wrote {given['path']}.{told}", quiet=quiet)
+    notice(f"Wrote {given['path']}.{told}", quiet=common.quiet)
 
 
-@takes("report")
-def report(
-    database: DatabasePath,
-    given: Given,
-    quiet: Quiet = False,
-    debug: Debug = False,
-    threads: Threads = None,
-    memory_limit: MemoryLimit = None,
-) -> None:
+@takes("report", lacks=["form", "sql", "attach"])
+def report(database: DatabasePath, given: Given, common: Common) -> None:
     """One HTML file without scripts, which needs no network. Without --public it shows values of the source;
     a model's page always does. Needs the extra ppdm-sql[report].
 
@@ -334,32 +295,25 @@ def report(
     ppdm report people.duckdb ratings ratings.html
     ppdm report bank.duckdb customers_safe public.html --public --exported customers_safe.parquet
     """
-    with ppdm_sql.open(database, read_only=True, threads=threads, memory_limit=memory_limit) as db:
+    with common.using(database) as db:
         from ppdm_sql.sql_calls.describing import report
 
-        report(db, given, progress(quiet=quiet))
+        report(db, given, common.progress())
     edition = "It tells of nothing but the release." if given.get("public") else "It is for the owner only."
-    notice(f"Wrote {given['path']}. {edition}", quiet=quiet)
+    notice(f"Wrote {given['path']}. {edition}", quiet=common.quiet)
 
 
-@takes("drop")
-def drop(
-    database: DatabasePath,
-    given: Given,
-    sql: Sql = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-    spark: SparkOfRows = None,
-) -> None:
+@takes("drop", lacks=["form", "attach", "threads", "memory_limit"])
+def drop(database: DatabasePath, given: Given, common: CommonOfRows) -> None:
     """Rows that were written to Spark with --to are removed, too.
 
     Examples:
     ppdm drop bank.duckdb customers_safe
     ppdm drop bank.duckdb customers_safe --sql
     """
-    with ppdm_sql.open(database, read_only=sql, spark=spark) as db, traced(db, on=sql):
+    with common.using(database, write=True) as db:
         from ppdm_sql.sql_calls.describing import published
 
         found = published(db, given["name"])
         found.drop()
-    notice(f"Dropped {found.name}.", quiet=quiet or sql)
+    notice(f"Dropped {found.name}.", quiet=common.quiet or common.sql)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +14,7 @@ import typer
 import ppdm_sql
 from ppdm_sql.cli.output import Format, Titled, notice, print_tables, progress
 from ppdm_sql.cli.parameters import (
+    Common,
     DatabasePath,
     Debug,
     Given,
@@ -76,7 +76,9 @@ def sql(
         try:
             session = Session(connection, registration(connection), form, quiet=quiet)
             if sql is None:
-                _prompt(session, keep_history=not no_history, quiet=quiet, debug=debug)
+                from ppdm_sql.cli.prompt import Prompt
+
+                Prompt(session, keep_history=not no_history, quiet=quiet, debug=debug).run()
             else:
                 session.run(sql)
         finally:
@@ -92,19 +94,13 @@ def _given(words: list[str] | tuple[str, ...], file: Path | None) -> str | None:
     if words and file is not None:
         raise InvalidOption("Statements are given twice.", "Give them as words, or in a file with --file.")
     if words:
-        return join(words)
+        return ";\n".join(word.rstrip().removesuffix(";") for word in words) + ";"
     if file is None:
         return None if sys.stdin.isatty() and sys.stdout.isatty() else sys.stdin.read()
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, ValueError):
         raise InvalidOption(f"The file {file} cannot be read.", "Give the path of a text file.") from None
-
-
-def _prompt(session: Session, *, keep_history: bool, quiet: bool, debug: bool) -> None:
-    from ppdm_sql.cli.prompt import Prompt
-
-    Prompt(session, keep_history=keep_history, quiet=quiet, debug=debug).run()
 
 
 _TOLD = (
@@ -231,16 +227,6 @@ class Session:
         return refused
 
 
-def join(words: Sequence[str]) -> str:
-    r"""Put statements together that stand in words of their own.
-
-    Example:
-        >>> join(["SELECT 1", "SELECT 2;"])
-        'SELECT 1;\nSELECT 2;'
-    """
-    return ";\n".join(word.rstrip().removesuffix(";") for word in words) + ";"
-
-
 _RAISED = re.compile(r"\berror\('((?:''|[^'])*)'")
 _CHECK = "Check the arguments of the call."
 
@@ -287,14 +273,8 @@ def sql_path() -> None:
     typer.echo(sql_folder())
 
 
-@takes("install")
-def install(
-    database: DatabasePath,
-    given: Given,
-    sql: Sql = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
+@takes("install", lacks=["form", "attach", "threads", "memory_limit"])
+def install(database: DatabasePath, given: Given, common: Common) -> None:
     """Installing again changes nothing; macros of an older ppdm-sql are replaced. ppdm uninstall removes
     them.
 
@@ -303,9 +283,9 @@ def install(
     duckdb bank.duckdb -c "FROM ppdm_risk('policies', ['Age', 'Gender'])"
     ppdm install bank.duckdb --no-short-names
     """
-    with ppdm_sql.open(database, read_only=sql) as db, traced(db, on=sql):
+    with common.using(database, write=True) as db:
         done = db.install(**given)
-    quiet = quiet or sql
+    quiet = common.quiet or common.sql
     instead = f" in place of {done.replaced}" if done.replaced not in (None, done.version) else ""
     names = ", ".join(done.macros)
     notice(f"Installed the macros of ppdm-sql {done.version}{instead}: {names}.", quiet=quiet)

@@ -49,7 +49,7 @@ def audit(
     ppdm audit ledger.duckdb shop.customers --spark sc://host:15002 --require 'k >= 5 on age, zip'
     ppdm audit visits.csv --types zip=VARCHAR --require 'k on sex, zip'
     """
-    with common.reading(database) as db:
+    with common.using(database) as db:
         audit = db.audit(**given, groups=groups if show_groups else 0)
     if not common.sql:
         print_tables(audit.tables(), common.form)

@@ -26,12 +26,11 @@ from ppdm_sql.cli.parameters import (
     TableName,
     Threads,
     Types,
-    attached,
     traced,
     value,
 )
 from ppdm_sql.options import Form
-from ppdm_sql.sources import given
+from ppdm_sql.sources import attachment, given
 from ppdm_sql.taxonomy import read_taxonomy, write_taxonomy
 from ppdm_sql.taxonomy.suggesting import FANOUT
 from ppdm_sql.taxonomy.suggesting import suggest as suggested
@@ -127,7 +126,7 @@ def suggest(
     """
     limits = {"threads": threads, "memory_limit": memory_limit}
     with (
-        ppdm_sql.open(database, read_only=True, attach=attached(attach), **limits) as db,  # type: ignore[arg-type]
+        ppdm_sql.open(database, read_only=True, attach=dict(map(attachment, attach or ())), **limits) as db,  # type: ignore[arg-type]
         given(
             db.engine,
             table,
