@@ -180,11 +180,7 @@ def _filled(script: str, folder: Path) -> str:
 
 
 def _play(script: str) -> None:
-    """Print a script, and run its commands in order.
-
-    Raises:
-        typer.Exit: A command failed, and has said why.
-    """
+    """Print a script, and run its commands in order."""
     done = 0
     with ExitStack() as servers:
         for found in _COMMAND.finditer(script):
@@ -214,11 +210,7 @@ def _run(words: list[str]) -> str:
 
 @contextmanager
 def _listening(words: list[str]) -> Iterator[None]:
-    """Run a command that serves in a process of its own; it ends by itself.
-
-    Raises:
-        PeerError: It does not listen, or fails.
-    """
+    """Run a command that serves in a process of its own; it ends by itself."""
     command = [sys.executable, "-m", "ppdm_sql", *words]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:

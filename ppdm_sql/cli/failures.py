@@ -28,8 +28,6 @@ PIPE_CLOSED_EXIT, UNEXPECTED_EXIT = 141, 3
 IN_MEMORY = ":memory:"
 _FOLDED = re.compile(r"^(\w{2,}):/(?!/)")
 """How an address begins that was taken for the path of a database."""
-
-
 _WITH_OPTIONS = {
     HIDDEN_WORDS: "Run again with --debug to see the engine's own words.",
     MORE_MEMORY: "Give more with --memory-limit, or fewer --threads.",
@@ -78,11 +76,7 @@ def _optional(one: inspect.Parameter) -> inspect.Parameter:
 
 
 def _in_place(places: Sequence[str], words: Mapping[str, Any]) -> dict[str, Any]:
-    """Give each word its place: where there is one too few, a file of records needs no database.
-
-    Raises:
-        InvalidOption: A word is missing.
-    """
+    """Give each word its place: where there is one too few, a file of records needs no database."""
     from ppdm_sql.sources import is_data_file, is_spreadsheet  # it brings the engine, which no help needs
 
     found = [words[place] for place in places if words[place] is not None]
@@ -172,11 +166,7 @@ class Stopping(SignalHandler):
 
 @contextlib.contextmanager
 def stopping(*, commits_once: bool) -> Iterator[Stopping]:
-    """Listen to what asks the command to stop; signals that the process was started to ignore stay ignored.
-
-    Args:
-        commits_once: Whether the command is done with its first commit.
-    """
+    """Listen to what asks the command to stop; signals that the process was started ignoring stay ignored."""
     found = Stopping()
     token = on_commit.set(found.settle if commits_once else None)
     main = threading.current_thread() is threading.main_thread()

@@ -257,13 +257,7 @@ _WRITERS: dict[Format, Callable[[Sequence[Titled]], None]] = {
 
 
 class Drawn(NamedTuple):
-    """One line of a drawing.
-
-    Args:
-        guide: The branches of the tree before the label.
-        label: The text.
-        style: How a terminal shows the label: empty, ``bold`` or ``dim``.
-    """
+    """One line of a drawing."""
 
     guide: str
     label: str

@@ -141,7 +141,7 @@ class Common:
                 memory_limit=self.memory_limit,
                 spark=self.elsewhere,
             ) as db,
-            traced(db, on=self.sql),
+            _traced(db, on=self.sql),
         ):
             db.progress = self.progress()
             yield db
@@ -162,6 +162,10 @@ class Common:
         return progress(quiet=self.quiet or self.sql)
 
 
+SHORT = ("form", "attach", "threads", "memory_limit")
+"""Fields of it that commands lack which change a file in a moment and print no table."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class CommonOfSpark(Common):
     """The same for commands that take tables of Spark, too."""
@@ -174,13 +178,8 @@ def _is_missing(database: str | Path) -> bool:
 
 
 @contextmanager
-def traced(db: ppdm_sql.Database, *, on: bool) -> Iterator[None]:
-    """Print every statement on stdout while inside; those that would write are not run.
-
-    Args:
-        db: The database, opened read-only.
-        on: Whether to do so at all.
-    """
+def _traced(db: ppdm_sql.Database, *, on: bool) -> Iterator[None]:
+    """Print every statement on stdout while inside; those that would write are not run."""
     if on:
         db.engine.dry, db.engine.tracer = True, _print_statement
     try:
@@ -236,17 +235,19 @@ _TYPES: dict[Form, Any] = dict.fromkeys(
 """What typer takes for an option; a text for those of other forms."""
 
 
-def takes(method: str, *, without: Sequence[str] = (), lacks: Sequence[str] = ()) -> Callable[[Run], Run]:
+def takes(
+    method: str | None = None, *, without: Sequence[str] = (), lacks: Sequence[str] = ()
+) -> Callable[[Run], Run]:
     """Let a command take the options of a method, for its parameter of the type :class:`Given`.
 
     A parameter whose type is a dataclass, such as :class:`Common`, is made of one for each of its fields.
 
     Args:
-        method: The method, as in :data:`~ppdm_sql.options.OPTIONS`.
+        method: The method, as in :data:`~ppdm_sql.options.OPTIONS`; a command may have none.
         without: Options that the command has in a form of its own, or not at all.
         lacks: Fields of dataclasses that it does not take.
     """
-    taken = [option for option in OPTIONS[method] if option.name not in without]
+    taken = [option for option in OPTIONS[method] if option.name not in without] if method else []
 
     def command(run: Run) -> Run:
         own = inspect.signature(run, eval_str=True).parameters
@@ -261,7 +262,7 @@ def takes(method: str, *, without: Sequence[str] = (), lacks: Sequence[str] = ()
             given = Given({o.name: _read(o, word) for o, word in asked if word is not None and word != []})
             for name, kind in groups.items():
                 words[name] = kind(**{f.name: words.pop(f.name) for f in fields(kind) if f.name in words})
-            run(given=given, **words)
+            run(**words | {name: given for name, one in own.items() if one.annotation is Given})
 
         def flat(one: inspect.Parameter) -> list[inspect.Parameter]:
             if one.annotation is Given:
@@ -338,9 +339,6 @@ _TYPE = re.compile(r'(?:"[^"]*"|\([^)]*\)|[^,"(])+')
 def assignment(option: str, text: str) -> tuple[str, str]:
     """Read ``COLUMN=VALUE``; a name that holds an equals sign is quoted.
 
-    Raises:
-        InvalidOption: There is no equals sign, or nothing on one side of it.
-
     Example:
         >>> assignment("--taxonomy", '"a=b"=job.csv')
         ('a=b', 'job.csv')
@@ -355,9 +353,6 @@ def assignment(option: str, text: str) -> tuple[str, str]:
 def range_of(text: str) -> tuple[str, tuple[str, str]]:
     """Read ``COLUMN=LOWER,UPPER``.
 
-    Raises:
-        InvalidOption: It is not of that form.
-
     Example:
         >>> range_of("age=1,99")
         ('age', ('1', '99'))
@@ -371,14 +366,6 @@ def range_of(text: str) -> tuple[str, tuple[str, str]]:
 
 def value(form: Form, flag: str, given: Any) -> Any:
     """Read what was given to an option.
-
-    Args:
-        form: What its value looks like.
-        flag: Its name, for an error message.
-        given: The text, texts, number or switch that typer gives.
-
-    Raises:
-        InvalidOption: It is not of the form.
 
     Example:
         >>> value(Form.ranges, "--range", ["age=1,99"]), value(Form.names, "--keep", 'a, "b c"')
@@ -445,9 +432,6 @@ def _bounds(flag: str, text: str) -> tuple[str, str]:
 
 def _types(flag: str, texts: Sequence[str]) -> dict[str, str]:
     """Read ``A=TYPE,B=TYPE``; commas within the brackets of a type part nothing.
-
-    Raises:
-        InvalidOption: A part is not of that form.
 
     Example:
         >>> _types("--types", ["zip=VARCHAR,amount=DECIMAL(8,2)"])

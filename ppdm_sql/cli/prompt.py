@@ -53,14 +53,7 @@ _KEYWORDS = "SELECT upper(k.keyword_name) FROM duckdb_keywords() AS k ORDER BY k
 
 
 class Prompt:
-    """Reads statements from a terminal and runs them until the user leaves.
-
-    Args:
-        session: Runs them.
-        keep_history: Whether what is typed is kept for the next time.
-        quiet: Whether to say nothing at the beginning.
-        debug: Whether errors show the engine's own words.
-    """
+    """Reads statements from a terminal and runs them until the user leaves."""
 
     def __init__(self, session: Session, *, keep_history: bool, quiet: bool, debug: bool) -> None:
         self._session = session

@@ -45,17 +45,7 @@ class Exported:
     force: Force = False
 
     def check(self, database: Path, source: str, *, shown: bool) -> None:
-        """Refuse early what would fail after the run.
-
-        Args:
-            database: Where the release is kept.
-            source: What is read.
-            shown: Whether statements are only shown.
-
-        Raises:
-            PpdmError: The file is there, is the source, or cannot be written; or there is none and nothing
-                would be kept.
-        """
+        """Refuse early what would fail after the run."""
         if self.export is not None:
             if any(os.path.exists(file) and _is_same(file, self.export) for file in (source, *glob(source))):
                 raise InvalidOption(
@@ -81,11 +71,7 @@ class Exported:
                 on_commit.reset(token)
 
     def write(self, release: Release, database: Path, common: Common) -> None:
-        """Write the file after the release is committed.
-
-        Raises:
-            PpdmError: The file cannot be written; where the release is kept, the message says so.
-        """
+        """Write the file after the release is committed."""
         if self.export is None:
             return
         words = ["ppdm", "export", str(database), release.name, str(self.export)]
@@ -278,19 +264,7 @@ def print_release(
     accepted: bool,
     export: Callable[[], None] | None = None,
 ) -> None:
-    """Print the measures of a new release, what to type next, and whether its run was stopped early.
-
-    Args:
-        release: The release.
-        database: Where it is kept.
-        form: How tables are printed.
-        quiet: Whether to say nothing that is not needed.
-        accepted: Whether an early end is success.
-        export: Writes the release into a file, before an early end leaves the command.
-
-    Raises:
-        typer.Exit: The run was stopped, and that is not accepted.
-    """
+    """Print the measures of a new release, what to type next, and whether its run was stopped early."""
     row, measures, steps = release.row(), release.measures(), len(release.steps())
     short = short_names(row.requirements) if form is Format.table else {}
     numbered = list(enumerate(row.requirements, start=1)) if short else []

@@ -13,6 +13,7 @@ import typer
 import ppdm_sql
 from ppdm_sql.cli.output import Drawn, Format, Titled, notice, print_drawing, print_tables, shown
 from ppdm_sql.cli.parameters import (
+    SHORT,
     Common,
     DatabasePath,
     Debug,
@@ -303,7 +304,7 @@ def report(database: DatabasePath, given: Given, common: Common) -> None:
     notice(f"Wrote {given['path']}. {edition}", quiet=common.quiet)
 
 
-@takes("drop", lacks=["form", "attach", "threads", "memory_limit"])
+@takes("drop", lacks=SHORT)
 def drop(database: DatabasePath, given: Given, common: CommonOfRows) -> None:
     """Rows that were written to Spark with --to are removed, too.
 

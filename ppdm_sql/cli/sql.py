@@ -12,20 +12,8 @@ import duckdb
 import typer
 
 import ppdm_sql
-from ppdm_sql.cli.output import Format, Titled, notice, print_tables, progress
-from ppdm_sql.cli.parameters import (
-    Common,
-    DatabasePath,
-    Debug,
-    Given,
-    MemoryLimit,
-    OutputFormat,
-    Quiet,
-    Sql,
-    Threads,
-    takes,
-    traced,
-)
+from ppdm_sql.cli.output import Format, Titled, notice, print_tables
+from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, Given, takes
 from ppdm_sql.engine.statements import sql_folder
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import DatabaseUnavailable, EngineError, InvalidOption, PpdmError
@@ -34,6 +22,7 @@ if TYPE_CHECKING:
     from ppdm_sql.sql_calls.registering import Registration
 
 
+@takes(lacks=["sql", "attach"])
 def sql(
     database: DatabasePath,
     statement: Annotated[
@@ -49,11 +38,8 @@ def sql(
     no_history: Annotated[
         bool, typer.Option("--no-history", help="Do not store the history of the prompt.")
     ] = False,
-    form: OutputFormat = Format.table,
-    quiet: Quiet = False,
-    debug: Debug = False,
-    threads: Threads = None,
-    memory_limit: MemoryLimit = None,
+    *,
+    common: Common,
 ) -> None:
     """The file is opened read-only unless --write is given. The first statement that fails ends the run.
     Without statements and on a terminal there is a prompt, with history and completion.
@@ -66,19 +52,17 @@ def sql(
     ppdm sql bank.duckdb
     """
     sql = _given(statement or (), file)
-    with ppdm_sql.open(
-        database, read_only=not write, create=write, threads=threads, memory_limit=memory_limit
-    ) as db:
+    with common.using(database, write=write, create=write) as db:
         from ppdm_sql.sql_calls.registering import registration  # the calls are many: no help needs them
 
         connection = db.engine.connection
-        ppdm_sql.register(connection, progress=progress(quiet=quiet))
+        ppdm_sql.register(connection, progress=common.progress())
         try:
-            session = Session(connection, registration(connection), form, quiet=quiet)
+            session = Session(connection, registration(connection), common.form, quiet=common.quiet)
             if sql is None:
                 from ppdm_sql.cli.prompt import Prompt
 
-                Prompt(session, keep_history=not no_history, quiet=quiet, debug=debug).run()
+                Prompt(session, keep_history=not no_history, quiet=common.quiet, debug=common.debug).run()
             else:
                 session.run(sql)
         finally:
@@ -86,11 +70,7 @@ def sql(
 
 
 def _given(words: list[str] | tuple[str, ...], file: Path | None) -> str | None:
-    """Give the statements: of the words, of the file, of standard input; None where a prompt is wanted.
-
-    Raises:
-        InvalidOption: There are words and a file, or the file cannot be read.
-    """
+    """Give the statements: of the words, of the file, of standard input; None where a prompt is wanted."""
     if words and file is not None:
         raise InvalidOption("Statements are given twice.", "Give them as words, or in a file with --file.")
     if words:
@@ -112,8 +92,6 @@ _TOLD = (
     duckdb.TransactionException,
 )
 """Errors whose words quote the statement, not the data."""
-
-
 _COUNTS = (["Count"], ["Success"])
 
 
@@ -122,14 +100,7 @@ class UserStatementError(PpdmError):
 
 
 class Session:
-    """Statements on one connection, one after the other.
-
-    Args:
-        connection: The connection.
-        registration: What was registered on it.
-        form: How results are printed.
-        quiet: Whether only results are printed.
-    """
+    """Statements on one connection, one after the other."""
 
     def __init__(
         self,
@@ -146,16 +117,7 @@ class Session:
         self._printed = False
 
     def run(self, sql: str, *, most: int | None = None) -> None:
-        """Run statements; the first that fails ends it.
-
-        Args:
-            sql: One or more statements.
-            most: Print so many rows of each result at most.
-
-        Raises:
-            PpdmError: A statement failed.
-            KeyboardInterrupt: Ctrl-C stopped one.
-        """
+        """Run statements; the first that fails ends it."""
         from ppdm_sql.sql_calls.script_reader import with_quoted_arguments
 
         for statement in self._statements(with_quoted_arguments(sql)):
@@ -236,9 +198,6 @@ def own_words(text: str) -> tuple[str, str] | None:
 
     The names that were given stand behind some of the sentences; they are left out, as they may be cells.
 
-    Args:
-        text: The words of the engine.
-
     Example:
         >>> own_words("Invalid Input Error: A column is in qi twice: Job")
         ('A column is in qi twice.', 'Check the arguments of the call.')
@@ -273,7 +232,7 @@ def sql_path() -> None:
     typer.echo(sql_folder())
 
 
-@takes("install", lacks=["form", "attach", "threads", "memory_limit"])
+@takes("install", lacks=SHORT)
 def install(database: DatabasePath, given: Given, common: Common) -> None:
     """Installing again changes nothing; macros of an older ppdm-sql are replaced. ppdm uninstall removes
     them.
@@ -295,17 +254,13 @@ def install(database: DatabasePath, given: Given, common: Common) -> None:
     notice(f'  duckdb {shlex.quote(str(database))} -c "{call}"', quiet=quiet)
 
 
-def uninstall(
-    database: DatabasePath,
-    sql: Sql = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
+@takes(lacks=SHORT)
+def uninstall(database: DatabasePath, common: Common) -> None:
     """Examples:
     ppdm uninstall bank.duckdb
     ppdm uninstall bank.duckdb --sql
     """
-    with ppdm_sql.open(database, read_only=sql) as db, traced(db, on=sql):
+    with common.using(database, write=True) as db:
         names = db.uninstall()
     outcome = f"Removed {', '.join(names)}." if names else f"No macros of ppdm-sql are in {database}."
-    notice(outcome, quiet=quiet or sql)
+    notice(outcome, quiet=common.quiet or common.sql)

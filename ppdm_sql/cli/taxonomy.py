@@ -14,7 +14,9 @@ from ppdm_sql import Taxonomy
 from ppdm_sql.cli.failures import guarded
 from ppdm_sql.cli.output import Format, notice, print_tables, progress, shown
 from ppdm_sql.cli.parameters import (
+    SHORT,
     Attach,
+    Common,
     Count,
     DatabasePath,
     Debug,
@@ -22,11 +24,10 @@ from ppdm_sql.cli.parameters import (
     Nulls,
     OutputFormat,
     Quiet,
-    Sql,
     TableName,
     Threads,
     Types,
-    traced,
+    takes,
     value,
 )
 from ppdm_sql.options import Form
@@ -72,21 +73,21 @@ def show(
 
 @taxonomy.command(epilog=f"Example: {EXAMPLES[1]}", no_args_is_help=True)
 @guarded
+@takes(lacks=SHORT)
 def add(
     database: DatabasePath,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The table to create.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV file: value;group;...;*")],
     delimiter: Delimiter = ";",
-    sql: Sql = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    *,
+    common: Common,
 ) -> None:
     """Store a taxonomy file as a table with the columns child, parent and position."""
     taxonomy = Taxonomy.from_csv(file, delimiter=delimiter)
-    with ppdm_sql.open(database, read_only=sql) as db, traced(db, on=sql):
+    with common.using(database, write=True) as db:
         write_taxonomy(db.engine, taxonomy, name)
     size = f"{len(taxonomy.labels)} nodes, {len(taxonomy.leaves)} leaves"
-    notice(f"Stored {name}: {size}.", quiet=quiet or sql)
+    notice(f"Stored {name}: {size}.", quiet=common.quiet or common.sql)
 
 
 @taxonomy.command(epilog=f"Example: {EXAMPLES[0]}", no_args_is_help=True)
