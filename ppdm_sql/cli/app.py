@@ -38,7 +38,7 @@ COMMANDS = {
     "install": ("sql", "Put the audit macros into a file, for any DuckDB client."),
     "uninstall": ("sql", "Remove the audit macros from a file."),
     "sql": ("sql", "Run SQL with every method as a call."),
-    "sql-path": ("sql", "Print the folder of the SQL files."),
+    "sql-path": ("demo", "Print the folder of the SQL files."),
     "taxonomy": ("taxonomy", "Show, store and draft taxonomies (value hierarchies)."),
     "generate": ("tables", "Create tables of synthetic records to try the methods on."),
     "integrate": ("integrate", "Integrate two parties' tables without sharing them (TDS2P)."),

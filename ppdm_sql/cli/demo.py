@@ -1,4 +1,4 @@
-"""``ppdm demo``: the papers' example tables in a file, and every method run on them by its own command."""
+"""The papers' examples: tables in a file with every method run on them, and where the walkthroughs are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ import typer
 import ppdm_sql
 from ppdm_sql import Taxonomy, examples
 from ppdm_sql.cli.app import command_line
-from ppdm_sql.cli.parameters import Debug
+from ppdm_sql.cli.output import Debug
+from ppdm_sql.engine.statements import sql_folder
 from ppdm_sql.errors import InvalidOption, NameTaken, PeerError
 
 FILE, VISITS, TAXONOMY, PARTIES = "demo.duckdb", "visits.csv", "jobs.csv", "two-parties"
@@ -147,6 +148,17 @@ def demo(
     typer.echo(f"Wrote {file} with the tables {', '.join(examples.TABLES)}, and {folder / VISITS}.\n")
     _play(_filled(SCRIPT, folder))
     typer.echo(folder / PAGE)
+
+
+def sql_path() -> None:
+    """It holds the step files, the macros, and in `walkthroughs` the papers' examples, to be run from top to
+    bottom.
+
+    Examples:
+    ppdm sql-path
+    duckdb < "$(ppdm sql-path)/walkthroughs/pda.sql"
+    """
+    typer.echo(sql_folder())
 
 
 def _create(file: Path, *, force: bool) -> None:

@@ -12,15 +12,12 @@ import typer
 
 import ppdm_sql
 from ppdm_sql.cli.failures import guarded
-from ppdm_sql.cli.output import Format, notice, print_tables, progress
+from ppdm_sql.cli.output import Debug, Format, OutputFormat, Quiet, notice, print_tables, progress
 from ppdm_sql.cli.parameters import (
     AcceptPartial,
     DatabasePath,
-    Debug,
     Given,
     MemoryLimit,
-    OutputFormat,
-    Quiet,
     ReleaseName,
     Threads,
     takes,

@@ -13,7 +13,7 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from unicodedata import category, east_asian_width
 
 import typer
@@ -39,6 +39,13 @@ class Format(StrEnum):
     json = "json"
     jsonl = "jsonl"
     markdown = "markdown"
+
+
+OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How tables are printed.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes, only warnings.")]
+Debug = Annotated[
+    bool, typer.Option("--debug", help="With an error, print the traceback and the engine's message.")
+]
 
 
 def print_tables(tables: Sequence[Titled], form: Format) -> None:

@@ -16,7 +16,7 @@ import typer
 
 import ppdm_sql
 from ppdm_sql.cli.failures import Run
-from ppdm_sql.cli.output import Format, notice, progress
+from ppdm_sql.cli.output import Debug, Format, OutputFormat, Quiet, notice, progress
 from ppdm_sql.engine.opening import remove_database
 from ppdm_sql.engine.statements import Statement
 from ppdm_sql.errors import InvalidOption
@@ -72,12 +72,7 @@ Export = Annotated[
     typer.Option("--export", metavar="FILE", help="Also write the release there: .parquet, .csv or .duckdb."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file of --export.")]
-OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How tables are printed.")]
 Sql = Annotated[bool, typer.Option("--sql", help="Print the statements; change nothing.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no notes, only warnings.")]
-Debug = Annotated[
-    bool, typer.Option("--debug", help="With an error, print the traceback and the engine's message.")
-]
 Threads = Annotated[
     int | None, typer.Option("--threads", min=1, help="Number of threads; by default the engine decides.")
 ]

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ppdm_sql.cli.output import Format, Titled, print_tables
-from ppdm_sql.cli.parameters import Debug, OutputFormat, range_of
+from ppdm_sql.cli.output import Debug, Format, OutputFormat, Titled, print_tables
+from ppdm_sql.cli.parameters import range_of
 from ppdm_sql.errors import InvalidOption, unknown
 from ppdm_sql.methods.perturbation.privacy_level import (
     CONFIDENCES,

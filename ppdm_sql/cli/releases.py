@@ -11,17 +11,18 @@ from typing import Annotated, Any
 import typer
 
 import ppdm_sql
-from ppdm_sql.cli.output import Drawn, Format, Titled, notice, print_drawing, print_tables, shown
-from ppdm_sql.cli.parameters import (
-    SHORT,
-    Common,
-    DatabasePath,
+from ppdm_sql.cli.output import (
     Debug,
-    Given,
+    Drawn,
+    Format,
     OutputFormat,
-    SparkOfRows,
-    takes,
+    Titled,
+    notice,
+    print_drawing,
+    print_tables,
+    shown,
 )
+from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, Given, SparkOfRows, takes
 from ppdm_sql.cli.publishing import is_stepwise, measures_table, promised, short_names
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import InvalidOption

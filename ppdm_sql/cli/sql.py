@@ -1,4 +1,4 @@
-"""SQL: ``ppdm sql`` with every method as a call, the macros in a file, and where the files of SQL are."""
+"""SQL: ``ppdm sql`` with every method as a call, and the macros in a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import typer
 import ppdm_sql
 from ppdm_sql.cli.output import Format, Titled, notice, print_tables
 from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, Given, takes
-from ppdm_sql.engine.statements import sql_folder
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import DatabaseUnavailable, EngineError, InvalidOption, PpdmError
 
@@ -219,17 +218,6 @@ def own_words(text: str) -> tuple[str, str] | None:
         return f"{problem}.", f"Give {remedy}"
     problem, _, remedy = problem.rstrip(" .:").partition(". ")
     return f"{problem}.", f"{remedy}." if remedy else _CHECK
-
-
-def sql_path() -> None:
-    """It holds the step files, the macros, and in `walkthroughs` the papers' examples, to be run from top to
-    bottom.
-
-    Examples:
-    ppdm sql-path
-    duckdb < "$(ppdm sql-path)/walkthroughs/pda.sql"
-    """
-    typer.echo(sql_folder())
 
 
 @takes("install", lacks=SHORT)

@@ -12,18 +12,15 @@ import typer
 import ppdm_sql
 from ppdm_sql import Taxonomy
 from ppdm_sql.cli.failures import guarded
-from ppdm_sql.cli.output import Format, notice, print_tables, progress, shown
+from ppdm_sql.cli.output import Debug, Format, OutputFormat, Quiet, notice, print_tables, progress, shown
 from ppdm_sql.cli.parameters import (
     SHORT,
     Attach,
     Common,
     Count,
     DatabasePath,
-    Debug,
     MemoryLimit,
     Nulls,
-    OutputFormat,
-    Quiet,
     TableName,
     Threads,
     Types,
