@@ -206,7 +206,6 @@ class ReleasedRows:
         return int(alone), int(records)
 
 
-
 def too_small(number: int, of: str, k: int, columns: int) -> str | None:
     """Say so where a table has fewer classes of k than there are combinations of two labels a column.
 

@@ -253,7 +253,8 @@ def test_a_full_disk_is_told_with_its_free_space_when_publishing(tmp_path: Path)
             "CREATE TABLE t AS SELECT i % 3 AS a, i % 2 AS c, md5(i::VARCHAR) AS note FROM range(300000) r(i)"
         )
     before = path.stat().st_size
-    options = ("--require", "k >= 1 on a", "--class", "c", "--keep", "note", "--allow-identifier", "note", "--into", "safe")
+    options = ["--require", "k >= 1 on a", "--class", "c", "--into", "safe"]
+    options += ["--keep", "note", "--allow-identifier", "note"]
     found = limited(before + 300_000, "suppress", path, "t", *options)
     assert found.returncode == 3
     assert f"A file in {tmp_path} grew beyond what is allowed" in found.stderr

@@ -52,7 +52,7 @@ def test_a_run_takes_the_steps_of_an_eager_one(
     # a column of which NULL alone is left shows the symbol if it was to grow intervals
     assume(all(set(values) != {None} for values in found.domains.values()))
     # few different numbers would be taken for codes
-    with loaded(case) as connection, mock.patch.object(GeneralizationRun, "codes", lambda _: ()):
+    with loaded(case) as connection, mock.patch.object(GeneralizationRun, "codes", return_value=()):
         release = generalize(connection, case, **options)
         moves = [(s.attribute, s.parent, tuple(s.children)) for s in release.steps()]
         assert moves == [(s.attribute, s.parent, s.children) for s in found.steps]
