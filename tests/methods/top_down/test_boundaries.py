@@ -160,7 +160,7 @@ def test_boundaries_found_invalid_together_are_those_found_so_one_by_one(demand:
         coded = [named[name] for name in ("x", "y", "d", "c")]
         atoms = collapse(engine, table, coded, [], None, masked=(), symbol="*")
         counts = counts_by_class(engine, atoms, range(2), 3)
-        places = [value_places(engine, item, None) for item in atoms.coded]
+        places = [value_places(engine, item, None) for item in atoms.coded[:2]]
         tops = [Intervals(atoms.coded[i], counts[i], "*", least=0, places=places[i]).top for i in range(2)]
         constraints = Constraints(constraints_of(engine, atoms, [parse(demand)], []), 2)
         measure = Measure(engine, atoms, constraints, 3)
