@@ -37,6 +37,7 @@ PORTABLE = {
     "fine counts",
     "histogram",
     "impossible_numbers",
+    "kept_columns",
     "level counts",
     "level records",
     "means",
