@@ -128,6 +128,7 @@ FROM (
   SELECT
     code,
     LEAD(code) OVER along AS next,
+    LAG(code) OVER along IS NULL AS begins,
     CAST((
       SUM(n) OVER along
     ) AS BIGINT) AS left_n,
