@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from ppdm_sql.audit.column_kinds import Look, ValueShape, looks_like
+from ppdm_sql.audit.column_kinds import FEWEST_RECORDS, NEARLY_ALL, Look, ValueShape, looks_like
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column, names_option
 from ppdm_sql.engine.source import is_stand_in, source_of
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 MASKED = ("suppressed", "generalized", "discretized")
 CLEAR = ("sensitive", "class", "kept")
 """Treatments of columns that show labels, and of those that are released as they are."""
-FEWEST_RECORDS = 20
-"""Below so many records, that all values differ says nothing, as in the guess of what a column is."""
-NEARLY_ALL = 0.95
-"""A column in which so many of the records are alone with their value tells each of them apart."""
 CONSIDERABLE, FEWEST_ALONE = 0.05, 5
 """Share and number of the records alone from which it is told: rare values single some out anywhere."""
 

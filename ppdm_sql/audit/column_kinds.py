@@ -46,7 +46,7 @@ _LAST_NUMBERING_WORDS = _listed("nr no num number")
 _CODED_WORDS = _listed("zip zipcode postcode postal plz code icd icd9 icd10 sku ean isbn")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 
-_NEARLY_ALL = 0.95
+NEARLY_ALL = 0.95
 _MOST = 0.9
 _HALF = 0.5
 _FEW_NUMBERS, _FEW_TEXTS = 10, 20
@@ -55,7 +55,7 @@ _TIMES = 10
 """Few whole numbers are categories where each comes so many times, on average; else there are few records."""
 _FLAGS = 3
 """Texts of at most so many values are about a telephone or the like, and none themselves."""
-_FEWEST_RECORDS = 20
+FEWEST_RECORDS = 20
 """Below so many records, that all values differ says nothing of a column."""
 
 
@@ -122,7 +122,7 @@ def looks_like(
     kind, words = kind_of(type_text), _words(name)
     is_text = kind in (Kind.TEXT, Kind.ENUM) or type_text == "UUID"
     is_number = kind in NUMBERS or (is_text and shape.numbers >= _MOST and not shape.leading_zeros)
-    flags = values <= _FLAGS and records >= _FEWEST_RECORDS
+    flags = values <= _FLAGS and records >= FEWEST_RECORDS
     if (is_number or is_text) and _LOCATION_WORDS.intersection(words):
         return Look.identifier
     if is_text and not flags and (_identifies(words) or shape.identifying >= _MOST):
@@ -131,7 +131,7 @@ def looks_like(
         return Look.category
     if kind in (*MOMENTS, Kind.TIME) or (is_text and shape.dates >= _MOST):
         return Look.date
-    singles_out = records >= _FEWEST_RECORDS and alone >= _NEARLY_ALL * (records - nulls)
+    singles_out = records >= FEWEST_RECORDS and alone >= NEARLY_ALL * (records - nulls)
     if is_number:
         whole = kind is Kind.WHOLE or shape.whole >= 1
         return _of_whole_numbers(words, records, values, singles_out=singles_out) if whole else Look.number
