@@ -234,7 +234,7 @@ def test_a_table_elsewhere_is_judged_by_counts_and_hands_no_values_over(
         return str(error.value).split("(")[0]
 
     monkeypatch.setattr(before_publishing, "is_stand_in", lambda *_: True)
-    monkeypatch.setattr(before_publishing, "column_profiles", None)
+    monkeypatch.setattr("ppdm_sql.audit.profiling.column_profiles", None)
     assert refused(["ward", 'first "name', "charge"]).endswith(
         "'first \"name' looks like a direct identifier "
     )
