@@ -13,23 +13,23 @@ PLACE = "current_database(), current_schema()"
 STATEMENT = "current_transaction_id(), current_query_id()"
 
 
-def call_macro(call: Call, function: str, to_check: str) -> str:
+def call_macro(call: Call, function: str, check: str) -> str:
     """Write the macro of a call: check for changes of the caller's own, then run, then give the rows.
 
     Args:
         call: The call.
         function: Gives its rows, or a problem, for the arguments as JSON, :data:`PLACE`, :data:`STATEMENT`.
-        to_check: Names the database to check; a checkpoint of it fails if the caller has changed it.
+        check: Gives a statement that fails if the caller has changes of its own.
     """
     names = [option.argument for option in call.arguments]
     parameters = ", ".join(f"{quoted(name)} := NULL" for name in names)
     given = ", ".join(f"'{name}', {quoted(name)}" for name in names)
     answer = _answer(f"{function}(json_object({given})::VARCHAR, {PLACE}, {STATEMENT})")
-    database = f"{to_check}(current_database(), {STATEMENT}, epoch_us(now()))"
+    statement = f"{check}(current_database(), {STATEMENT}, epoch_us(now()))"
     return (
         f"CREATE OR REPLACE TEMP MACRO {call.macro}({parameters}) AS TABLE "
         f"SELECT unnest(made.made) FROM (SELECT unnest({answer}) AS made "
-        f"FROM (SELECT count(*) AS n FROM checkpoint({database})) AS checked) AS made"
+        f"FROM (SELECT count(*) AS n FROM query({statement})) AS checked) AS made"
     )
 
 

@@ -24,7 +24,7 @@ from ppdm_sql.sql_calls.call_order import CallOrder
 from ppdm_sql.sql_calls.calls import CALLS, Call, run
 from ppdm_sql.sql_calls.generalizing import generalizing
 from ppdm_sql.sql_calls.row_functions import FUNCTIONS
-from ppdm_sql.sql_calls.transactions import HARMLESS, UNNUMBERED, TransactionWatch
+from ppdm_sql.sql_calls.transactions import NO_CHECK, UNNUMBERED, TransactionWatch
 from ppdm_sql.sql_calls.wording import in_sql
 
 _registered: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, Registration] = weakref.WeakKeyDictionary()
@@ -146,8 +146,8 @@ class Registration:
     # -- what is put on the connection --------------------------------------------------------
 
     def _add_calls(self, connection: duckdb.DuckDBPyConnection) -> None:
-        check = arrays(row_by_row(self._to_check), arrow_type("VARCHAR"))
-        where = self._function(connection, "where", check, _CHECKED, "VARCHAR", early=True)
+        run = arrays(row_by_row(self._check), arrow_type("VARCHAR"))
+        check = self._function(connection, "check", run, _CHECKED, "VARCHAR", early=True)
         for call in CALLS:
             rows = row_by_row(self._runner(call))
             problem = partial(self._problem, call=call)
@@ -155,7 +155,7 @@ class Registration:
             name = self._function(
                 connection, call.macro, run, _GIVEN, _answered(f"{struct_text(call.columns)}[]")
             )
-            self._macro(connection, "MACRO TABLE", call.macro, call_macro(call, name, where))
+            self._macro(connection, "MACRO TABLE", call.macro, call_macro(call, name, check))
 
     def _add_functions(self, connection: duckdb.DuckDBPyConnection) -> None:
         for item in (*FUNCTIONS, generalizing(self._engine)):
@@ -211,14 +211,14 @@ class Registration:
         cursor.execute(f"USE {quoted(catalog)}.{quoted(schema)}")
         return Engine(cursor, owned=True)
 
-    def _to_check(self, current: str, transaction: int, statement: int, begun: int) -> str:
-        """Name the database in which the engine is to check for changes of the caller."""
+    def _check(self, current: str, transaction: int, statement: int, begun: int) -> str:
+        """Write the statement by which the engine checks for changes of the caller."""
         interrupts.listen()
         if statement != UNNUMBERED:
             self._watch.plan(transaction, statement, begun)
             if not _turns.plan(self._prefix):
-                return HARMLESS
-        return self._watch.to_check(current, transaction)
+                return NO_CHECK
+        return self._watch.check(current, transaction)
 
     def _runner(self, call: Call) -> Callable[..., list[dict[str, Any]]]:
         names = [name for name, _ in call.columns]

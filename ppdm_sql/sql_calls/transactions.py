@@ -20,11 +20,12 @@ SECONDS_TO_PLAN = 2.0
 """A transaction that is older when a statement is planned was begun by another statement."""
 UNNUMBERED = 2**64 - 1
 """The number of the statement while a relation of Python is only described."""
-HARMLESS = "temp"
-"""A database of which the engine can always make a checkpoint."""
+NO_CHECK = "SELECT 1"
+"""A statement that the engine can always run."""
 
-_CHECKABLE = """
-    SELECT d.database_name FROM duckdb_databases() AS d
+_CHECK = """
+    SELECT format('FROM checkpoint(''{}'')', replace(d.database_name, '''', ''''''))
+    FROM duckdb_databases() AS d
     WHERE d.database_name = $current AND NOT d.readonly AND d.type = 'duckdb'
 """
 
@@ -72,16 +73,17 @@ class TransactionWatch:
         if is_new and time.time() - begun / 1e6 > SECONDS_TO_PLAN:
             self._open = transaction
 
-    def to_check(self, current: str, transaction: int) -> str:
-        """Name the database in which the engine is to check for changes: the current one.
+    def check(self, current: str, transaction: int) -> str:
+        """Write the statement that fails if the transaction has changed the current database.
 
-        Another one is named where that one cannot be changed, and where the call will be refused anyway.
+        It does nothing where that one cannot be changed, and where the call will be refused anyway.
         """
         if transaction == self._open:
-            return HARMLESS
+            return NO_CHECK
         cursor = self._cursor()
         try:
-            return current if cursor.execute(_CHECKABLE, {"current": current}).fetchall() else HARMLESS
+            found = cursor.execute(_CHECK, {"current": current}).fetchone()
+            return found[0] if found else NO_CHECK
         finally:
             cursor.close()
 
