@@ -445,44 +445,50 @@ def after_sql(
         f"SELECT {groups}, {', '.join(f'part{i}' for i in parts)}, {sums(names)} "
         f"FROM (SELECT {columns} FROM {counts}) WHERE {' OR '.join(aside)} GROUP BY ALL"
     )
-    read_again = "MATERIALIZED " * (len(parts) > 1)
     each = (
-        (_after_disclosures if rest else _after_splits)(f"part{i}", groups, names, formulas)
-        for i, (_, rest) in parts.items()
+        write([f"part{i}" for i, (_, rest) in parts.items() if rest == rests], groups, names, formulas)
+        for write, rests in ((_after_splits, False), (_after_disclosures, True))
+        if rests in (rest for _, rest in parts.values())
     )
-    return f"WITH coded AS {read_again}({coded}) {' UNION ALL '.join(each)}"
+    return f"WITH coded AS MATERIALIZED ({coded}) {' UNION ALL '.join(each)}"
 
 
-def _after_splits(part: str, groups: str, names: Sequence[str], formulas: Sequence[Formula]) -> str:
-    value = f", $value[{part} + 1] AS value" * (SHOWN in names)
-    parts = (
-        f"SELECT {groups}, $candidate[{part} + 1] AS candidate, {sums(names)}{value} "
+def _after_splits(
+    parts: Sequence[str], groups: str, names: Sequence[str], formulas: Sequence[Formula]
+) -> str:
+    value = ", $value[{part} + 1] AS value" * (SHOWN in names)
+    made = " UNION ALL ".join(
+        f"SELECT {groups}, $candidate[{part} + 1] AS candidate, {sums(names)}{value.format(part=part)} "
         f"FROM coded WHERE {part} >= 0 GROUP BY {groups}, {part}"
+        for part in parts
     )
     if all(formula.total != "sum" for formula in formulas):
-        return f"SELECT candidate, {', '.join(totals(formulas))} FROM ({parts}) AS parts GROUP BY candidate"
+        return f"SELECT candidate, {', '.join(totals(formulas))} FROM ({made}) AS parts GROUP BY candidate"
     own, whole_of = ({c: c for c in names} | {"value": v} for v in ("value", "0"))
     after = ", ".join(f"{f.total}({f.of(own)}) AS after_{j}" for j, f in enumerate(formulas))
     numbers = ", ".join(
         f"sum({f.of(whole_of)} - after_{j})" if f.total == "sum" else f"{f.total}(after_{j})"
         for j, f in enumerate(formulas)
     )
-    whole = f"SELECT candidate, {sums(names)}, {after} FROM ({parts}) AS parts GROUP BY {groups}, candidate"
+    whole = f"SELECT candidate, {sums(names)}, {after} FROM ({made}) AS parts GROUP BY {groups}, candidate"
     return (
         f"SELECT candidate, {numbers} FROM ({whole}) AS groups{_unsettled(own, formulas)} GROUP BY candidate"
     )
 
 
-def _after_disclosures(part: str, groups: str, names: Sequence[str], formulas: Sequence[Formula]) -> str:
+def _after_disclosures(
+    parts: Sequence[str], groups: str, names: Sequence[str], formulas: Sequence[Formula]
+) -> str:
     whole = ", ".join(f"(sum(sum({c})) OVER (PARTITION BY {groups}))::BIGINT AS total_{c}" for c in names)
-    parts = (
+    made = " UNION ALL ".join(
         f"SELECT {groups}, {part} AS part, {sums(names)}, {whole} "
         f"FROM coded WHERE {part} >= -1 GROUP BY {groups}, {part}"
+        for part in parts
     )
     numbers = ", ".join(taken_out(names, formula) for formula in formulas)
     unsettled = _unsettled({c: f"total_{c}" for c in names}, formulas)
     return (
-        f"SELECT $candidate[part + 1] AS candidate, {numbers} FROM (SELECT * FROM ({parts}) WHERE part >= 0) "
+        f"SELECT $candidate[part + 1] AS candidate, {numbers} FROM (SELECT * FROM ({made}) WHERE part >= 0) "
         f"AS parts{unsettled} GROUP BY candidate"
     )
 

@@ -457,7 +457,7 @@ class Refinement:
     def _unknown(self, attributes: Iterable[int]) -> list[Candidate]:
         """List the open candidates of attributes that are not measured in this state."""
         opened = ((a, self._open(a, self.state.cuts[a])[0]) for a in attributes)
-        return [(a, int(c)) for a, ids in opened for c in ids[~self._fresh[a][ids]]]
+        return [(a, c) for a, ids in opened for c in ids[~self._fresh[a][ids]].tolist()]
 
     def _measure_some(self, candidates: Sequence[Candidate]) -> None:
         of = self.state.cuts, self.state.measured, candidates
@@ -617,10 +617,10 @@ class Refinement:
         return first
 
 
-def _places(cut: Cut, ids: Codes) -> list[int]:
+def _places(cut: Cut, ids: Codes) -> Codes:
     """Find candidates among those of a cut."""
-    places = {candidate: row for row, candidate in enumerate(cut.candidates.tolist())}
-    return [places[candidate] for candidate in ids.tolist()]
+    order = np.argsort(cut.candidates)
+    return order[np.searchsorted(cut.candidates, ids, sorter=order)]
 
 
 def _first(which: NDArray[np.bool_]) -> int:

@@ -29,7 +29,7 @@ FROM (
     group0
 ) AS groups;
 
-WITH coded AS (
+WITH coded AS MATERIALIZED (
   SELECT
     group0,
     part1,
