@@ -18,7 +18,7 @@ Term = Callable[[str, str], str]
 
 
 MOST_COLUMNS = 200
-"""Sensitive values that are counted in a column each; the counts of more are a list."""
+"""Sensitive values that can be counted in a column each."""
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,16 @@ def test_a_page_on_noise_shows_true_numbers_to_the_owner_alone(pages: dict[tuple
     assert "true" not in public.replace("is true", "")
 
 
+def test_a_page_on_noise_draws_what_comes_back_where_the_file_is_only_read(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "noisy.duckdb") as con:
+        con.execute("CREATE TABLE people AS SELECT 20 + range % 60 AS age FROM range(600)")
+    with ppdm_sql.open(tmp_path / "noisy.duckdb") as db:
+        noise, ranges = {"age": "gaussian 50%"}, {"age": (20, 80)}
+        db.randomize("people", noise=noise, ranges=ranges, seed=1, into="noisy", **QUIET)
+    with ppdm_sql.open(tmp_path / "noisy.duckdb", read_only=True) as db:
+        assert "from to true reconstructed" in Parts(page(db.release("noisy"), tmp_path)).text
+
+
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path, pages: dict[tuple[str, str], str]) -> None:
     with open_examples() as db:
         made = release(db, "TDS")

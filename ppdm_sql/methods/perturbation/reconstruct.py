@@ -86,8 +86,6 @@ class ReconstructRun:
         self.table = engine.find(source)
         names = [item.name for item in engine.columns(self.table)]
         self.by = None if options.by_class is None else resolve(options.by_class, names, table=source)
-        place = check_free(engine, options.into)
-        self.target = Table(options.into, place.schema, place.catalog)
         self.noise = self._noise(names)
 
     def _noise(self, names: Sequence[str]) -> dict[str, Noise]:
@@ -116,10 +114,12 @@ class ReconstructRun:
 
     def make(self) -> Reconstruction:
         """Do all of it."""
+        place = check_free(self.engine, self.options.into)
+        target = Table(self.options.into, place.schema, place.catalog)
         try:
             with self.engine.workspace():
                 done, classes = self.estimate()
-                write_table(self.engine, self.target, done, classes)
+                write_table(self.engine, target, done, classes)
                 for text in done.notices():
                     self.progress.notice(text)
                 for text in done.unconverged():

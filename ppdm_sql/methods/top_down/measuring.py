@@ -22,10 +22,12 @@ from ppdm_sql.methods.top_down.gains import class_entropy
 from ppdm_sql.methods.top_down.maskings import Masking
 from ppdm_sql.methods.top_down.value_lists import HELD, ValueTable
 from ppdm_sql.privacy import Counts, Formula, PopulationTable, ValueCounts
-from ppdm_sql.privacy.formula import MOST_COLUMNS, sum_of
+from ppdm_sql.privacy.formula import sum_of
 
 MOST_CLASSES = 64
 """Values of the class attribute above which the entropy of the class is not measured."""
+FEW = 20
+"""Sensitive values that are counted in a column each; the counts of more are a list, which costs less."""
 MOST_PROTECTED = 16
 """Protected values counted in one table; further ones get a table of their own."""
 SQUARED_SIZE = Formula("sum", ("n",), lambda c: f"{c['n']}::DOUBLE * {c['n']}")
@@ -302,10 +304,10 @@ def _groups(constraints: Sequence[Constraint]) -> Iterable[list[int]]:
 
 
 def _listed(atoms: Atoms, constraint: Constraint) -> bool:
-    """Whether the sensitive values are too many for a column each."""
+    """Whether the sensitive values are counted in a list and not in a column each."""
     if constraint.sensitive is None or constraint.protected is not None:
         return False
-    return atoms.coded[constraint.sensitive].size > MOST_COLUMNS
+    return atoms.coded[constraint.sensitive].size > FEW
 
 
 def formula_of(

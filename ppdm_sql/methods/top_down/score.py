@@ -166,7 +166,9 @@ class PrivacyLoss:
             after: Numbers after each candidate, shape (candidates, constraints); a bound that is too good
                 counts as no change.
         """
-        change = np.maximum((after - before) * self._direction, 0.0)
+        # both may be infinite
+        change = np.subtract(after, before, out=np.zeros_like(after), where=after != before)
+        change = np.maximum(change * self._direction, 0.0)
         change = change / np.where(self._as_share, before, 1.0)
         return np.asarray(change @ self._weights[attribute])
 

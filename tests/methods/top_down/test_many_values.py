@@ -69,7 +69,7 @@ def test_disclosures_decided_together_are_the_oracles_one_by_one(rules: tuple[Ru
     case = drawn(seed, rules)
     history = case.oracle().run()
     assert not history.ambiguous
-    lists = mock.patch("ppdm_sql.methods.top_down.measuring.MOST_COLUMNS", 0)
+    lists = mock.patch("ppdm_sql.methods.top_down.measuring.FEW", 0)
     for counted in (nullcontext(), large_tables_begin_at_one_row(), lists):
         with loaded(case) as connection, counted:
             release = generalize(connection, case)
@@ -159,7 +159,7 @@ def test_values_counted_in_lists_give_the_run_that_columns_of_them_give(asked: s
         {"suppress": ["z", "a"]},
     ):
         columns = run(**options)
-        with mock.patch("ppdm_sql.methods.top_down.measuring.MOST_COLUMNS", 0):
+        with mock.patch("ppdm_sql.methods.top_down.measuring.FEW", 0):
             assert run(**options) == columns
 
 
