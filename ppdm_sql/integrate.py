@@ -6,19 +6,18 @@ Source: Wang, Fung, Dong 2005, "Integrating Private Databases for Data Analysis"
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ppdm_sql.database import Database
 from ppdm_sql.engine.names import by_name, listed, table_name
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.two_party.certificates import Credentials, keygen
+from ppdm_sql.methods.two_party.connection import Address, Line, connect_to, listen_on
 from ppdm_sql.methods.two_party.request import IntegrateRequest
-from ppdm_sql.methods.two_party.tls import Address
-from ppdm_sql.methods.two_party.transcript_check import Checked, check_files
-from ppdm_sql.methods.two_party.transcripts import Entry, transcript
+from ppdm_sql.methods.two_party.transcripts import Checked, Entry, check_files, transcript
 from ppdm_sql.privacy import Requirement
 from ppdm_sql.progress import Progress, SilentProgress, WarningProgress
 from ppdm_sql.release import Release
@@ -28,8 +27,6 @@ from ppdm_sql.taxonomy.model import Taxonomy
 __all__ = ["Checked", "Credentials", "Entry", "Party", "check", "keygen", "transcript_of"]
 TIMEOUT = 120.0
 """Seconds that a partner may take for a message."""
-if TYPE_CHECKING:
-    from ppdm_sql.methods.two_party.session import Opened
 
 PathLike = str | os.PathLike[str]
 
@@ -134,7 +131,6 @@ class Party:
         *,
         timeout: float = TIMEOUT,
         wait: float | None = None,
-        resume: bool = False,
         transcript: PathLike | None = None,
     ) -> Release:
         """Wait for the partner, run the protocol with it, and publish the release in both files.
@@ -145,7 +141,6 @@ class Party:
             peer_name: The name that the partner's certificate must have.
             timeout: Seconds that the partner may take for a message.
             wait: Seconds to wait for the partner to join; None for as long as it takes.
-            resume: Whether to go on with a run that broke off; the partner must say the same.
             transcript: A file to write every message's number, kind, size and digest to, as it crosses.
 
         Returns:
@@ -162,8 +157,6 @@ class Party:
         one number, mostly one byte, for each record of the specialized value.
         Source: Wang, Fung, Dong 2005, slide 12.
         """
-        from ppdm_sql.methods.two_party.server import listen_on
-
         place = Address.parse("--listen", listen)
         opened = partial(
             listen_on,
@@ -175,7 +168,7 @@ class Party:
             listens=self._listens,
             notice=self._progress.notice,
         )
-        return self._run(opened, resume, transcript)
+        return self._run(opened, transcript)
 
     def join(
         self,
@@ -184,7 +177,6 @@ class Party:
         peer_name: str,
         *,
         timeout: float = TIMEOUT,
-        resume: bool = False,
         transcript: PathLike | None = None,
     ) -> Release:
         """Call the partner, run the protocol with it, and publish the release in both files.
@@ -194,7 +186,6 @@ class Party:
             credentials: What this side shows and believes.
             peer_name: The name that the partner's certificate must have.
             timeout: Seconds that the partner may take to listen, and for a message.
-            resume: Whether to go on with a run that broke off; the partner must say the same.
             transcript: A file to write every message's number, kind, size and digest to, as it crosses.
 
         Returns:
@@ -209,20 +200,19 @@ class Party:
 
         Cost: that of :meth:`serve`.
         """
-        from ppdm_sql.methods.two_party.client import connect_to
-
         place = Address.parse("--peer", peer)
         opened = partial(connect_to, place, credentials, peer_name, timeout=_positive(timeout))
-        return self._run(opened, resume, transcript)
+        return self._run(opened, transcript)
 
-    def _run(self, opened: Opened, resume: bool, transcript: PathLike | None) -> Release:
-        from ppdm_sql.methods.two_party.session import Session
+    def _run(
+        self, opened: Callable[[], AbstractContextManager[Line]], transcript: PathLike | None
+    ) -> Release:
+        from ppdm_sql.methods.two_party.party import integrate
 
         file = None if transcript is None else Path(transcript)
         engine = self.database.engine
         with given(engine, self.table, self.types, self.nulls, progress=self._progress) as table:
-            session = Session(engine, table, self._request, self._progress, file)
-            return session.run(opened, resume=resume)
+            return integrate(engine, table, self._request, opened, self._progress, file)
 
 
 def transcript_of(release: Release | str, database: Database) -> list[Entry]:

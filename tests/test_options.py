@@ -61,7 +61,7 @@ ALONE = {
     "randomize": {"--export", "--force", "--spark"},
     "integrate": {
         *("--accept-partial", "--listen", "--peer", "--peer-name", "--cert", "--private-key", "--authority"),
-        *("--secret", "--timeout", "--wait", "--resume", "--transcript"),
+        *("--secret", "--timeout", "--wait", "--transcript"),
     },
 }
 """Options of commands that are about the terminal, the connection or the exit code, not about the method."""

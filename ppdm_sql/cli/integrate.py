@@ -87,9 +87,6 @@ class RunSettings:
         float,
         typer.Option("--timeout", metavar="SECONDS", help="How long to wait for a message of the partner."),
     ] = TIMEOUT
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue a run that broke off; on both sides.")
-    ] = False
     transcript: Annotated[
         Path | None,
         typer.Option(
@@ -111,7 +108,7 @@ class RunSettings:
         secret = _secret(self.secret)
         with ppdm_sql.open(database, threads=self.threads, memory_limit=self.memory_limit) as db:
             party = Party(db, **given, secret=secret, progress=progress(quiet=self.quiet))
-            more |= {"timeout": self.timeout, "resume": self.resume}
+            more |= {"timeout": self.timeout}
             release = run(party, place, credentials, self.peer_name, transcript=self.transcript, **more)
             print_release(release, database, self.form, quiet=self.quiet, accepted=self.accept_partial)
 

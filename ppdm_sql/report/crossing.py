@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.statements import text
-from ppdm_sql.methods.two_party.transcripts import tables
+from ppdm_sql.release.catalogue import parts
 from ppdm_sql.report.page import Block, Chapter, Numbers
 from ppdm_sql.report.words import Cell, count
 
@@ -22,7 +22,7 @@ KINDS = {
 def crossed(engine: Engine, release: str) -> Chapter:
     """Sum up the messages of a run by their kind and direction."""
     rows: list[list[Cell]] = []
-    if "transcripts" in tables(engine):
+    if "transcripts" in parts(engine):
         found = engine.query(text("report/messages"), {"release": release}, step="messages")
         rows = [
             [kind, KINDS.get(kind, ""), direction, count(messages), count(size), count(first), count(last)]

@@ -1,5 +1,5 @@
 -- create_messages | in: - | out: messages | grain: one row per message of a run | params: -
--- Makes the table of what crossed the line in runs with a partner: of an unfinished one, or of those of the releases.
+-- Makes the table of what crossed the line in the runs that made releases with a partner.
 CREATE TABLE IF NOT EXISTS messages (
     release VARCHAR,
     number INTEGER,

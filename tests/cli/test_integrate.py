@@ -218,13 +218,6 @@ def test_other_requirements_are_refused_on_both_sides(pair: tuple[Side, Side]) -
         assert execute(side.file, "SELECT count(*) FROM duckdb_tables() WHERE schema_name = 'ppdm'") == [(0,)]
 
 
-def test_a_run_that_resumes_nothing_begins_at_the_beginning(pair: tuple[Side, Side]) -> None:
-    joined, (code, _, _) = integrated(pair, "--resume")
-    assert (joined.exit_code, code) == (0, 0)
-    assert "Nothing is kept here" in joined.stderr
-    assert len(execute(pair[0].file, "FROM safe")) == 34
-
-
 @pytest.mark.parametrize(
     ("option", "value", "code", "problem"),
     [

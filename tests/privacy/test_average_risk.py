@@ -25,8 +25,7 @@ from privacy_models import (
 from ppdm_sql.audit import Finding
 from ppdm_sql.engine import Column
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, RequirementSyntaxError
-from ppdm_sql.methods.two_party.ownership import Ownership
-from ppdm_sql.methods.two_party.request import IntegrateRequest
+from ppdm_sql.methods.two_party.request import IntegrateRequest, Ownership
 from ppdm_sql.privacy import parse, parse_measure
 from ppdm_sql.release.publishing import refused
 

@@ -17,8 +17,7 @@ from privacy_models import HALF
 import ppdm_sql
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption
-from ppdm_sql.methods.two_party.ownership import Ownership
-from ppdm_sql.methods.two_party.request import IntegrateRequest
+from ppdm_sql.methods.two_party.request import IntegrateRequest, Ownership
 from ppdm_sql.taxonomy.derived import DerivedTaxonomy
 
 CODES = ["A00", "A00.1", "A01", "B2", "B", "b2", "", "Ä01", None]

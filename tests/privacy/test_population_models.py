@@ -30,8 +30,7 @@ from ppdm_sql.errors import (
     UnknownColumn,
     UnknownTable,
 )
-from ppdm_sql.methods.two_party.ownership import Ownership
-from ppdm_sql.methods.two_party.request import IntegrateRequest
+from ppdm_sql.methods.two_party.request import IntegrateRequest, Ownership
 from ppdm_sql.privacy import parse, parse_measure
 
 PEOPLE = st.lists(

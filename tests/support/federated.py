@@ -6,15 +6,16 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import PeerError, ProtocolError
 from ppdm_sql.methods.two_party.messages import Kind, Message, decode, encode
-from ppdm_sql.methods.two_party.party import integrate
+from ppdm_sql.methods.two_party.party import IntegrationRun
 from ppdm_sql.methods.two_party.request import IntegrateRequest
-from ppdm_sql.methods.two_party.transcripts import Entry, now, without_records
+from ppdm_sql.methods.two_party.transcripts import WITHHELD, Entry, Link
 from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import Release
 
@@ -50,7 +51,14 @@ class QueueLink:
             self._note("sent", found, encode(found))
             self.outgoing.put(encode(found))
 
-    def receive(self, *kinds: Kind) -> Message:
+    def exchange(self, message: Message) -> Message:
+        self.send(message)
+        return self.receive(message.kind)
+
+    def agree(self) -> None:
+        """Queues do not break at the last word."""
+
+    def receive(self, kind: Kind) -> Message:
         try:
             payload = self.incoming.get(timeout=SECONDS)
         except queue.Empty:
@@ -59,12 +67,9 @@ class QueueLink:
             raise PeerError("The partner has gone.")
         message = decode(payload)
         self._note("received", message, payload)
-        if message.kind not in kinds:
+        if message.kind != kind:
             raise ProtocolError("The partner sent a message that may not come now.", reason="message")
         return message
-
-    def stopped(self, number: int) -> None:
-        """A run is never resumed here."""
 
     def close(self) -> None:
         self.outgoing.put(None)
@@ -72,7 +77,8 @@ class QueueLink:
     def _note(self, direction: str, message: Message, payload: bytes) -> None:
         digest = sha256(payload).hexdigest()
         head = (len(self.entries) + 1, message.round, direction, message.kind, len(payload), digest)
-        self.entries.append(without_records(Entry(*head, now(), payload)))
+        kept = None if message.kind in WITHHELD else payload
+        self.entries.append(Entry(*head, datetime.now(UTC), kept))
 
 
 @dataclass
@@ -122,9 +128,9 @@ def together(
 
 def _run(outcome: Outcome, connection: Any, table: str, request: IntegrateRequest) -> None:
     try:
-        engine = Engine(connection)
-        listening = Listening(outcome.notices)
-        outcome.release = integrate(engine, table, request, outcome.link, listening)
+        link = cast(Link, outcome.link)
+        run = IntegrationRun(Engine(connection), table, request, link, Listening(outcome.notices))
+        outcome.release = run.publish()
     except BaseException as error:
         outcome.error = error
     finally:

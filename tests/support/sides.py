@@ -25,12 +25,8 @@ from ppdm_sql.errors import PpdmError
 from ppdm_sql.examples import creation
 from ppdm_sql.integrate import Party
 from ppdm_sql.methods.two_party.certificates import Credentials, keygen
-from ppdm_sql.methods.two_party.client import connect_to
-from ppdm_sql.methods.two_party.pump import LAST
-from ppdm_sql.methods.two_party.server import listen_on
-from ppdm_sql.methods.two_party.session import Session
-from ppdm_sql.methods.two_party.stream import MessageStream
-from ppdm_sql.methods.two_party.tls import Address
+from ppdm_sql.methods.two_party.connection import AGREED, MESSAGE, Address, Line, connect_to, listen_on
+from ppdm_sql.methods.two_party.party import integrate
 from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import Release
 
@@ -67,10 +63,10 @@ class Side:
         return Party(database, self.table, progress=progress, **options)
 
     def snapshot(self) -> tuple[object, ...]:
-        """What anybody can see in the file, but for what a broken run keeps."""
+        """What anybody can see in the file."""
         with duckdb.connect(str(self.file), read_only=True) as connection:
             objects = connection.execute(
-                "SELECT schema_name, table_name FROM duckdb_tables() WHERE table_name <> 'unfinished' "
+                "SELECT schema_name, table_name FROM duckdb_tables() "
                 "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
             ).fetchall()
             rows = connection.execute(f"FROM {self.table} ORDER BY ALL").fetchall()
@@ -79,11 +75,6 @@ class Side:
     def query(self, sql: str) -> list[tuple[Any, ...]]:
         with duckdb.connect(str(self.file), read_only=True) as connection:
             return connection.execute(sql).fetchall()
-
-    def unfinished(self) -> int:
-        """Messages that a broken run keeps."""
-        there = "SELECT 1 FROM duckdb_tables() WHERE table_name = 'unfinished'"
-        return self.query("SELECT count(*) FROM ppdm.unfinished")[0][0] if self.query(there) else 0
 
 
 def credentials(folder: Path, name: str) -> Credentials:
@@ -135,45 +126,42 @@ class Vanished(BaseException):
     """The party is gone; nothing is told to the partner."""
 
 
-Fault = Callable[[MessageStream, bytes], bytes | None]
+Fault = Callable[[Line, bytes], bytes | None]
 """Done in the place of a message that is about to be sent; gives what is sent instead, if anything."""
 
 
 AT_THE_LAST_WORD = -1
+Opened = Callable[[], AbstractContextManager[Line]]
 
 
 class Faulty:
     """A line on which a fault happens at a message; counted from 1, the messages that this side sends."""
 
-    def __init__(self, line: MessageStream, at: int, fault: Fault) -> None:
+    def __init__(self, line: Line, at: int, fault: Fault) -> None:
         self._line, self._at, self._fault = line, at, fault
         self.sent = 0
 
-    def put(self, payload: bytes) -> None:
-        self.sent += 1
-        changed = self._fault(self._line, payload) if self.sent == self._at else payload
+    def put(self, payload: bytes, kind: int = MESSAGE) -> None:
+        self.sent += kind == MESSAGE
+        place = {MESSAGE: self.sent, AGREED: AT_THE_LAST_WORD}.get(kind)
+        changed = self._fault(self._line, payload) if place == self._at else payload
         if changed is not None:
-            self._line.put(changed)
-
-    def say_agreed(self) -> None:
-        if self._at == AT_THE_LAST_WORD:
-            self._fault(self._line, b"")
-        self._line.say_agreed()
+            self._line.put(changed, kind)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._line, name)
 
 
-def vanish(line: MessageStream, payload: bytes) -> None:
+def vanish(line: Line, payload: bytes) -> None:
     """Break the line at once, as a process that is killed does."""
-    line.cut()
+    line.connection.close()
     raise Vanished
 
 
-def sends(payload: bytes, kind: int = LAST) -> Fault:
+def sends(payload: bytes, kind: int = MESSAGE) -> Fault:
     """Send something else."""
 
-    def fault(line: MessageStream, _: bytes) -> None:
+    def fault(line: Line, _: bytes) -> None:
         line.put(payload, kind)
 
     return fault
@@ -182,7 +170,7 @@ def sends(payload: bytes, kind: int = LAST) -> Fault:
 def sleeps(seconds: float) -> Fault:
     """Say nothing for a while."""
 
-    def fault(_: MessageStream, payload: bytes) -> bytes:
+    def fault(_: Line, payload: bytes) -> bytes:
         time.sleep(seconds)
         return payload
 
@@ -192,7 +180,7 @@ def sleeps(seconds: float) -> Fault:
 def raises(error: BaseException) -> Fault:
     """Fail in the place of sending."""
 
-    def fault(_: MessageStream, __: bytes) -> None:
+    def fault(_: Line, __: bytes) -> None:
         raise error
 
     return fault
@@ -219,29 +207,28 @@ def run(
     first: Side,
     second: Side,
     *,
-    resume: tuple[bool, bool] = (False, False),
     faults: tuple[tuple[int, Fault] | None, tuple[int, Fault] | None] = (None, None),
     timeout: float = TIMEOUT,
     **more: Any,
 ) -> tuple[Outcome, Outcome]:
     """Run both parties, a thread each; the first listens."""
     progress = Noted()
-    listens = lambda opening: listen_on(  # noqa: E731
-        Address(HOST, 0), first.credentials(), first.partner, opening, timeout=timeout, wait=timeout,
+    listens = lambda: listen_on(  # noqa: E731
+        Address(HOST, 0), first.credentials(), first.partner, timeout=timeout, wait=timeout,
         listens=progress.notice, notice=progress.notice,
     )  # fmt: skip
 
-    def joins(opening: bytes) -> AbstractContextManager[Any]:
+    def joins() -> AbstractContextManager[Line]:
         assert progress.listens.wait(timeout), "the first party never listened"
         place = Address(HOST, progress.port)
-        return connect_to(place, second.credentials(), second.partner, opening, timeout=timeout)
+        return connect_to(place, second.credentials(), second.partner, timeout=timeout)
 
     outcomes = Outcome(), Outcome(notices=[])
     outcomes[0].notices = progress.notices
     threads = [
-        threading.Thread(target=_run, args=(outcome, side, opened, again, fault, noted, more), daemon=True)
-        for outcome, side, opened, again, fault, noted in zip(
-            outcomes, (first, second), (listens, joins), resume, faults, (progress, Noted()), strict=True
+        threading.Thread(target=_run, args=(outcome, side, opened, fault, noted, more), daemon=True)
+        for outcome, side, opened, fault, noted in zip(
+            outcomes, (first, second), (listens, joins), faults, (progress, Noted()), strict=True
         )
     ]
     for thread in threads:
@@ -255,8 +242,7 @@ def run(
 def _run(
     outcome: Outcome,
     side: Side,
-    opened: Callable[[bytes], AbstractContextManager[Any]],
-    resume: bool,
+    opened: Opened,
     fault: tuple[int, Fault] | None,
     progress: Noted,
     more: dict[str, Any],
@@ -265,8 +251,8 @@ def _run(
     try:
         with ppdm_sql.open(side.file) as database:
             request = side.party(database, **more)._request
-            session = Session(database.engine, side.table, request, progress)
-            outcome.release = session.run(_watched(opened, fault, outcome), resume=resume)
+            watched = _watched(opened, fault, outcome)
+            outcome.release = integrate(database.engine, side.table, request, watched, progress)
             outcome.rows = outcome.release.relation().fetchall()
             outcome.steps = outcome.release.steps()
             assert outcome.release.verify().holds
@@ -276,17 +262,15 @@ def _run(
         outcome.seconds = time.monotonic() - began
 
 
-def _watched(
-    opened: Callable[[bytes], AbstractContextManager[Any]], fault: tuple[int, Fault] | None, outcome: Outcome
-) -> Any:
+def _watched(opened: Opened, fault: tuple[int, Fault] | None, outcome: Outcome) -> Any:
     """Open the line so that what is sent is counted, and the fault happens."""
 
     @contextlib.contextmanager
-    def watched(opening: bytes) -> Iterator[tuple[Any, bytes]]:
-        with opened(opening) as (line, answer):
+    def watched() -> Iterator[Any]:
+        with opened() as line:
             faulty = Faulty(line, *(fault or (0, sends(b""))))
             try:
-                yield faulty, answer
+                yield faulty
             finally:
                 outcome.sent = faulty.sent
 
@@ -312,7 +296,7 @@ def spawn(side: Side, role: str, port: int, at: int, deed: str, *more: str) -> s
 
 
 def _deed(deed: str) -> Fault:
-    def fault(_: MessageStream, payload: bytes) -> bytes:
+    def fault(_: Line, payload: bytes) -> bytes:
         if deed == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
         if deed == "stop":
@@ -350,20 +334,18 @@ def main(role: str, folder: str, keys: str, port: str, at: str, deed: str, *more
     progress = _Printed()
     shown = (place, side.credentials(), side.partner)
 
-    def opened(opening: bytes) -> AbstractContextManager[Any]:
+    def opened() -> AbstractContextManager[Line]:
         if role == "serve":
             return listen_on(
-                *shown, opening, timeout=timeout, wait=20, listens=progress.notice, notice=progress.notice
+                *shown, timeout=timeout, wait=20, listens=progress.notice, notice=progress.notice
             )
-        return connect_to(*shown, opening, timeout=timeout)
+        return connect_to(*shown, timeout=timeout)
 
     outcome = Outcome()
     with ppdm_sql.open(side.file) as database:
-        session = Session(database.engine, side.table, side.party(database)._request, progress)
+        request, watched = side.party(database)._request, _watched(opened, (int(at), _deed(deed)), outcome)
         try:
-            release = session.run(
-                _watched(opened, (int(at), _deed(deed)), outcome), resume="--resume" in more
-            )
+            release = integrate(database.engine, side.table, request, watched, progress)
             _say("release", len(release.steps()), release.row().stopped)
         except PpdmError as error:
             _say("error", error)

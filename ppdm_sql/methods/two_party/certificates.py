@@ -1,12 +1,16 @@
-"""Certificates: checked before they are used, and made for a trial."""
+"""Certificates: checked before they are used, believed by TLS on both sides, and made for a trial."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
-from collections.abc import Sequence
+import ssl
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from ppdm_sql.engine.space import write_new
@@ -19,6 +23,10 @@ TRIAL_DAYS = 30
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?")
 AUTHORITY = "authority"
 """Name of the file with the authority's certificate, so no party's."""
+PIPE = 4096
+"""Bytes that a pipe takes on every system before they are read."""
+PROTOCOL = "ppdm-integrate/3"
+"""What both sides speak, which they settle in the handshake; the number is the version of the line."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +47,7 @@ class Credentials:
 
     @classmethod
     def read(cls, certificate: Path | str, private_key: Path | str, authority: Path | str) -> Credentials:
-        """Read the three files and make sure that the partner can accept them.
-
-        Args:
-            certificate: File of the party's certificate.
-            private_key: File of its key, without a password.
-            authority: File of the authority's certificate.
+        """Read the three files, PEM and the key without a password, and see that the partner can accept them.
 
         Raises:
             InvalidOption: A file cannot be read, the key is not the certificate's, or the certificate is
@@ -137,6 +140,45 @@ def _name_of(certificate: Certificate) -> str:
         ) from None
 
 
+# -- for TLS --------------------------------------------------------------------------------------
+
+
+def context(credentials: Credentials, *, listens: bool) -> ssl.SSLContext:
+    """Give what OpenSSL needs: TLS 1.3 (so neither compression nor renegotiation), certificates both ways."""
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    found = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if listens else ssl.PROTOCOL_TLS_CLIENT)
+    found.minimum_version = ssl.TLSVersion.TLSv1_3
+    found.check_hostname = not listens  # so that the calling side refuses another name in the handshake
+    found.verify_mode = ssl.CERT_REQUIRED
+    roots = _certificates("--authority", credentials.authority)
+    found.load_verify_locations(cadata=b"".join(root.public_bytes(Encoding.DER) for root in roots))
+    found.set_alpn_protocols([PROTOCOL])
+    if listens:
+        found.num_tickets = 0  # every caller shows its certificate
+    with _readable(credentials.certificate) as certificate, _readable(credentials.private_key) as key:
+        found.load_cert_chain(certificate, key)
+    return found
+
+
+@contextlib.contextmanager
+def _readable(text: bytes) -> Iterator[str]:
+    """Give a path at which OpenSSL can read a text: a pipe's, so that no key is written to a disk."""
+    if len(text) > PIPE or not Path("/dev/fd").exists():
+        with TemporaryDirectory() as folder:
+            file = Path(folder, "text")
+            file.write_bytes(text)
+            yield str(file)
+        return
+    reading, writing = os.pipe()
+    try:
+        os.write(writing, text)
+        os.close(writing)
+        yield f"/dev/fd/{reading}"
+    finally:
+        os.close(reading)
+
+
 # -- for a trial ----------------------------------------------------------------------------------
 
 
@@ -162,14 +204,17 @@ def keygen(
         InvalidOption: A name cannot stand in a certificate, or the folder cannot be written.
         NameTaken: A file is there already.
     """
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
     _check_names(names)
     if days < 1:
         raise InvalidOption(f"{days} days are no time to be valid.", "Give --days 1 or more.")
     root_key, root = _signed(None, "ppdm trial authority", days)
-    made = {f"{AUTHORITY}.pem": _pem(root)}
+    made = {f"{AUTHORITY}.pem": root.public_bytes(Encoding.PEM)}
     for name in names:
         key, certificate = _signed((root_key, root), name, days)
-        made |= {f"{name}.pem": _pem(certificate), f"{name}.key": _key_pem(key)}
+        made[f"{name}.pem"] = certificate.public_bytes(Encoding.PEM)
+        made[f"{name}.key"] = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     return _write(Path(folder), made, force=force)
 
 
@@ -187,7 +232,6 @@ def _check_names(names: Sequence[str]) -> None:
 
 
 def _signed(by: tuple[Any, Certificate] | None, name: str, days: int) -> tuple[Any, Certificate]:
-    """Make a key and its certificate, signed by another's or, for an authority, by itself."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -209,19 +253,6 @@ def _signed(by: tuple[Any, Certificate] | None, name: str, days: int) -> tuple[A
     if by is not None:
         builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
     return key, builder.sign(issuer_key, hashes.SHA256())
-
-
-def _pem(certificate: Certificate) -> bytes:
-    from cryptography.hazmat.primitives.serialization import Encoding
-
-    return certificate.public_bytes(Encoding.PEM)
-
-
-def _key_pem(key: Any) -> bytes:
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-
-    written: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return written
 
 
 def _write(folder: Path, texts: dict[str, bytes], *, force: bool) -> list[Path]:

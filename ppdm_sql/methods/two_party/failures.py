@@ -13,7 +13,6 @@ _SAME = "Let both name the same key, class, requirements and options, and agree 
 _STOPPED: dict[str, tuple[str, str]] = {
     "interrupted": ("The partner interrupted the run.", AGAIN),
     "stalled": ("The partner waited too long for this side.", "Run both again with a longer --timeout."),
-    "taken": ("The partner is busy with another caller.", "Try again later."),
     "failed": ("The run failed on the partner's side, where a message says why.", AGAIN),
 }
 _REFUSED: dict[str, tuple[str, str]] = {
@@ -27,11 +26,6 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "order": ("The partner's records are others, or in another order.", "Compare the keys of both tables."),
     "digest": ("The partner reached another state than this side.", "Begin anew, and report it."),
     "message": ("The partner refuses a message of this side.", _VERSION),
-    "resume": ("Only one side was started with --resume.", "Start both with it, or both without."),
-    "journal": (
-        "The partner's table or options are not those of the run that broke off.",
-        "Run both again without --resume.",
-    ),
     "refused": ("The partner refuses what this side sent.", _VERSION),
 }
 
@@ -61,26 +55,6 @@ def error_for(word: str) -> PpdmError:
         return PeerError(*_STOPPED[word])
     known = word if word in _REFUSED else "refused"
     return ProtocolError(*_REFUSED[known], reason=known)
-
-
-def changed_here() -> ProtocolError:
-    """Give the error for a table that is no longer that of the release that the partner has published."""
-    return ProtocolError(
-        "The partner has published the release, and the table or the options here are not those of that run.",
-        "Put the table back as it was and run both again as before with --resume, or let the partner remove "
-        "the release with ppdm drop and run both without --resume.",
-        reason="journal",
-    )
-
-
-def changed_there(release: str) -> ProtocolError:
-    """Give the error for a partner that is not in the run whose release is published here."""
-    return ProtocolError(
-        f"The release {release!r} is published here, and the partner's table or options are not those of it.",
-        "Let the partner put its table back as it was and run both again with --resume, or remove the "
-        "release here with ppdm drop and run both without --resume.",
-        reason="journal",
-    )
 
 
 class Silent(PeerError):

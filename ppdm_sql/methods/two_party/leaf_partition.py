@@ -65,13 +65,9 @@ class Leaves:
         self._largest = 0
 
     def split(self, child: str, children: int, beside: Table, params: Params) -> None:
-        """Let leaves fall into parts; one scan of two columns.
+        """Let leaves fall into parts, by SQL of each record's child over the columns of the table beside.
 
-        Args:
-            child: SQL of each record's child, 0 where it stays with the rest.
-            children: How many there are, the rest aside.
-            beside: The table, in the order of the records, whose columns ``child`` names.
-            params: Parameters of ``child``.
+        The child is 0 where a record stays with the rest, which is not counted among the children.
         """
         if (self._largest + 1) * (children + 1) > LARGEST:
             self._replace(bind("two_party/renumbered_leaves", tables={"leaves": self.table}), {})
@@ -172,14 +168,12 @@ class LeafMeasure(Measure):
         super().__init__(engine, records, constraints, classes)
 
     def table(self, attributes: Sequence[int], counted: Sequence[Counted]) -> CountTable:
-        """Make what measures the groups of some attributes, on leaves that equal ones share."""
         engine, records = self._engine, self._atoms
         if tuple(attributes) not in self._leaves:
             self._leaves[tuple(attributes)] = Leaves(engine, records.table)
         return LeafTable(engine, records, attributes, counted, self._leaves[tuple(attributes)])
 
     def split(self, attribute: int, child: str, children: int, beside: Table, params: Params) -> None:
-        """Let the leaves by an attribute fall into parts; the arguments are those of :meth:`Leaves.split`."""
         for attributes, leaves in self._leaves.items():
             if attribute in attributes:
                 leaves.split(child, children, beside, params)

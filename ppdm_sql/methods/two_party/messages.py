@@ -15,7 +15,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast, get_args
 
 from ppdm_sql.errors import ProtocolError
 from ppdm_sql.methods.two_party.failures import garbage
@@ -41,14 +41,10 @@ _HEAD = re.compile(rb'\["[A-Z]{1,9}",\d{1,9},"(?:[^"\\]++|\\.)*+","[a-z0-9]{0,9}
 
 @dataclass(frozen=True)
 class Message:
-    """One message.
+    """One message, with the round, from 1; 0 is for what comes before the first.
 
-    Args:
-        kind: What it is; :data:`FIELDS` says which fields each kind has.
-        round: From 1 for the specializations; 0 for what comes before the first.
-        fields: By name.
-        column: For WIN one number a record of the specialized value, in the order of the records; for KEYS
-            one digest a key.
+    A WIN has a column of one number a record of the specialized value, in the order of the records; KEYS have
+    one of digests.
 
     Example:
         >>> decode(encode(Message("DIGEST", 3, {"leaves": "0" * 64}))).round
@@ -59,40 +55,6 @@ class Message:
     round: int
     fields: Mapping[str, Field] = field(default_factory=dict)
     column: pa.Array | None = None
-
-
-def stopping(number: int) -> Message:
-    """Give the SCORE of a side that stops the run."""
-    nothing: dict[str, Field] = dict.fromkeys(("score", "level", "attribute"))
-    return Message("SCORE", number, {"candidate": False, "stop": True, **nothing})
-
-
-class Transport(Protocol):
-    """The line to the partner."""
-
-    def send(self, message: Message) -> None:
-        """Send a message.
-
-        Raises:
-            PeerError: The partner cannot be reached any more.
-        """
-
-    def receive(self, *kinds: Kind) -> Message:
-        """Wait for the next message.
-
-        Args:
-            kinds: What may come now.
-
-        Raises:
-            PeerError: The partner is gone, or says nothing for too long.
-            ProtocolError: What came is no message, or none that may come now.
-        """
-
-    def stopped(self, number: int) -> bool | None:
-        """Tell whether this side stopped the run in a round, before it broke off; None for a new round."""
-
-    def close(self) -> None:
-        """Hang up."""
 
 
 # -- what each kind holds -------------------------------------------------------------------------
@@ -178,9 +140,6 @@ COLUMNS: Mapping[Kind, tuple[str, ...]] = {"WIN": ("uint8", "uint16", "uint32"),
 def encode(message: Message) -> bytes:
     r"""Write a message as the bytes that cross: a line of JSON, then its column.
 
-    Raises:
-        ProtocolError: It is none that :func:`decode` would take.
-
     Example:
         >>> encode(Message("DIGEST", 3, {"leaves": "0" * 64}))[:20]
         b'["DIGEST",3,"{\\"leav'
@@ -191,11 +150,7 @@ def encode(message: Message) -> bytes:
 
 
 def decode(payload: bytes) -> Message:
-    """Read a message, strictly: there is one way to write each, so nothing else can be said by the way.
-
-    Raises:
-        ProtocolError: It is no message of this protocol; what it holds is not said.
-    """
+    """Read a message, strictly: there is one way to write each, so nothing else can be said by the way."""
     end = payload.find(b"\n") + 1
     kind, number, fields, type_name = _line(payload[:end])
     if kind not in KINDS:
@@ -233,11 +188,7 @@ def _line(text: bytes) -> tuple[str, int, str, str]:
 
 
 def check(message: Message) -> None:
-    """Refuse a message with a field too many or too few, of a wrong type or beyond a limit.
-
-    Raises:
-        ProtocolError: It is not what its kind demands.
-    """
+    """Refuse a message with a field too many or too few, of a wrong type or beyond a limit."""
     kind, wanted = message.kind, FIELDS.get(message.kind)
     if wanted is None or not (_whole(message.round) and message.round <= MOST_ROUNDS):
         raise garbage("a message of an unknown kind or round")

@@ -1,19 +1,28 @@
-"""A column of the partner, as this party sees it: which records share a value, not what the value is."""
+"""The values of columns by opaque numbers: which records share a value of the partner's, not what it is.
+
+At the end each party names the values of its own columns that the release shows, and nothing else.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import bind
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Dictionary
 from ppdm_sql.methods.top_down.cuts import ClosedCut, Cut
-from ppdm_sql.methods.top_down.maskings import Label, Masking
+from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Label, Masking
+from ppdm_sql.methods.top_down.outcome import as_lists
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, total_entropy
 from ppdm_sql.methods.two_party.failures import impossible
+from ppdm_sql.methods.two_party.messages import Message
 from ppdm_sql.release import Treatment
 from ppdm_sql.taxonomy.model import Interval
 
@@ -31,7 +40,7 @@ DEEPEST = 64
 
 @dataclass(frozen=True)
 class Specialization:
-    """One specialization of the partner's: a value, and the values that it fell into."""
+    """A value of the partner's, and the values that it fell into."""
 
     value: int
     children: tuple[int, ...]
@@ -41,13 +50,8 @@ class Specialization:
 class Partner(Masking):
     """A column of the partner; in the words of a run, the masking of an attribute.
 
-    Values have opaque numbers: 0 is the root, further ones in the order in which the values came up.
-
-    Args:
-        dictionary: Its name; it lists no values.
-        shown: The number of each record's value, in the order of the records.
-        symbol: What stands for suppressed values.
-        counts: Records per number and class, once :meth:`count` knows them.
+    Values have opaque numbers: 0 is the root, further ones in the order in which the values came up. Each
+    record's stands in ``shown``, the records per number and class in ``counts``, once they are known.
     """
 
     dictionary: Dictionary
@@ -64,16 +68,9 @@ class Partner(Masking):
     def specialize(self, value: int, children: int, numbers: Numbers) -> Ids:
         """Let the records of a value fall into its children.
 
-        Args:
-            value: Its number.
-            children: How many there are.
-            numbers: For each record of the value 0 where it keeps the value, else its child, from 1.
-
-        Returns:
-            The same for every record, 0 where nothing changes.
-
-        Raises:
-            ProtocolError: The records are others than those here, or a child has none.
+        ``numbers`` has for each record of the value its child from 1, or 0 where it keeps the value; what is
+        given back has that for every record. Records that are others than those here, and a child without
+        one, are refused.
         """
         here = np.flatnonzero(self.shown == value)
         parts = np.unique(numbers[numbers > 0])  # at most the records, whatever number of children is told
@@ -92,7 +89,6 @@ class Partner(Masking):
 
     @property
     def name(self) -> str:
-        """The column."""
         return self.dictionary.column.name
 
     @property
@@ -122,7 +118,6 @@ class Partner(Masking):
         return gained[::-1]
 
     def learn(self, recoding: str, names: Mapping[int, str | None]) -> None:
-        """Take over how the partner masked the column, and what it calls the values that are shown."""
         self.recoding, self.names = recoding, dict(names)
         for step in reversed(self.specializations):
             if step.value not in self.names:
@@ -195,3 +190,74 @@ class PartnerCut(ClosedCut):
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
         step = self.partner.specializations[candidate]
         return step.value, step.children
+
+
+# -- own columns, and names ------------------------------------------------------------------------
+
+
+class Numbering:
+    """The opaque numbers of the values of one own column, in the order in which they come up."""
+
+    def __init__(self, root: int) -> None:
+        self.numbers = {root: 0}
+
+    def specialize(self, cut: Cut, candidate: int) -> tuple[int, int, Codes]:
+        """Give a value's number, how many children with records a candidate makes, and each code's child.
+
+        A code has its child from 1, 0 where it keeps the value, -1 where it has another one.
+        """
+        node, _ = cut.specialization(candidate)
+        parts, after = cut.split(candidate), cut.refine(candidate).nodes
+        children = np.where(cut.nodes == node, 0, -1)
+        for child, codes in enumerate(parts, start=1):
+            children[codes] = child
+            self.numbers[int(after[codes[0]])] = len(self.numbers)
+        return self.numbers[node], len(parts), children
+
+
+def names(
+    engine: Engine,
+    number: int,
+    labels: Table,
+    own: Mapping[int, Numbering],
+    maskings: Sequence[Masking],
+    cuts: Sequence[Cut],
+) -> Message:
+    """Name the values of own columns that records show."""
+    shown = [
+        (attribute, numbering.numbers[node], node)
+        for attribute, numbering in own.items()
+        for node in sorted(set(cuts[attribute].nodes.tolist()), key=numbering.numbers.__getitem__)
+    ]
+    asked = as_lists(("attribute", "number", "node"), shown)
+    query = bind("two_party/names", tables={"labels": labels})
+    rows = engine.query(query, asked, step="names")
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
+    named = dict(zip(("attribute", "value", "label"), columns, strict=True))
+    recodings = [_recoding(maskings[attribute]) for attribute in own]
+    return Message("LABELS", number, {**named, "owned": list(own), "recoding": recodings})
+
+
+def _recoding(masking: Masking) -> str:
+    if isinstance(masking, Generalization):
+        return "taxonomy"
+    return "intervals" if isinstance(masking, Intervals) else "suppression"
+
+
+def learn(partners: Mapping[int, Partner], message: Message) -> None:
+    """Take over the names that the partner gives its values."""
+    fields = cast(Mapping[str, list[object]], message.fields)
+    found: dict[int, dict[int, str | None]] = {attribute: {} for attribute in partners}
+    named = list(zip(fields["attribute"], fields["value"], fields["label"], strict=True))
+    recodings = dict(zip(cast(list[int], fields["owned"]), cast(list[str], fields["recoding"]), strict=True))
+    for attribute, value, label in cast(list[tuple[int, int, str | None]], named):
+        found.setdefault(attribute, {})[value] = label
+    proper = recodings.keys() == found.keys() == partners.keys()
+    proper &= len(named) == sum(map(len, found.values()))
+    for attribute, partner in partners.items():
+        by_value = found.get(attribute, {})
+        proper &= sorted(by_value) == partner.present and len(set(by_value.values())) == len(by_value)
+    if not proper:
+        raise impossible("The partner names other values than those that the release shows.")
+    for attribute, partner in partners.items():
+        partner.learn(recodings[attribute], found[attribute])

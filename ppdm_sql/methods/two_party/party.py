@@ -6,18 +6,19 @@ Source: Wang, Fung, Dong 2005, "Integrating private databases for data analysis"
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
 
 import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import literal
-from ppdm_sql.errors import ProtocolError
-from ppdm_sql.methods.base.collapse import Atoms, Dictionary
+from ppdm_sql.engine.statements import bind, literal
+from ppdm_sql.errors import PeerError, ProtocolError
+from ppdm_sql.methods.base.collapse import Atoms, Dictionary, coded_columns
 from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.cuts import Cut
@@ -25,33 +26,53 @@ from ppdm_sql.methods.top_down.generalize import GeneralizationRun
 from ppdm_sql.methods.top_down.loop import State
 from ppdm_sql.methods.top_down.maskings import Masking, Suppression
 from ppdm_sql.methods.top_down.outcome import Move, Outcome, outcome_of
-from ppdm_sql.methods.two_party import record_matching as matching
-from ppdm_sql.methods.two_party.label_exchange import Numbering, learn, names
+from ppdm_sql.methods.two_party.connection import Line
+from ppdm_sql.methods.two_party.failures import garbage, word_for
 from ppdm_sql.methods.two_party.leaf_partition import LeafMeasure
-from ppdm_sql.methods.two_party.messages import Message, Transport
-from ppdm_sql.methods.two_party.ownership import Ownership
-from ppdm_sql.methods.two_party.partner import Partner
-from ppdm_sql.methods.two_party.preparation import Preparation
-from ppdm_sql.methods.two_party.release_digest import release_digest
-from ppdm_sql.methods.two_party.request import IntegrateRequest
-from ppdm_sql.methods.two_party.rounds import Rounds
-from ppdm_sql.methods.two_party.scores import step_factor
-from ppdm_sql.progress import Progress
+from ppdm_sql.methods.two_party.messages import Message
+from ppdm_sql.methods.two_party.partner import Numbering, Partner, learn, names
+from ppdm_sql.methods.two_party.records import (
+    TIES,
+    OrderedRecords,
+    Terms,
+    check_common,
+    check_narrowing,
+    check_shared,
+    check_terms,
+    codes_of,
+    common_records,
+    digest_of,
+    key_digests,
+    key_text,
+    ordered_records,
+    registered,
+    shared_digest,
+)
+from ppdm_sql.methods.two_party.request import IntegrateRequest, Ownership
+from ppdm_sql.methods.two_party.rounds import Rounds, step_factor
+from ppdm_sql.methods.two_party.transcripts import Link, record, release_digest
+from ppdm_sql.progress import Progress, warn
 from ppdm_sql.release import Draft, Release, ReleasedColumn
 
-
-def nothing() -> None:
-    """Do nothing."""
+UNCONFIRMED = (
+    "The release is published here, but the partner has not confirmed that it is there; if it is not, drop it"
+    " here with ppdm drop and run both again."
+)
+NOT_THERE = (
+    "The release is published here, but not on the partner's side, whose run failed; drop it here with ppdm "
+    "drop and run both again."
+)
+NOT_HERE = "nothing is published here, but the partner may have published the release."
+AFTER_THE_LAST_WORD = "If the partner has the release, let it drop it with ppdm drop; then run both again."
 
 
 def integrate(
     engine: Engine,
     table: str,
     request: IntegrateRequest,
-    transport: Transport,
+    opened: Callable[[], AbstractContextManager[Line]],
     progress: Progress,
-    *,
-    recorded: Callable[[], None] = nothing,
+    transcript: Path | None = None,
 ) -> Release:
     """Integrate this party's table with the partner's, and publish the release that both end with.
 
@@ -59,20 +80,44 @@ def integrate(
         engine: This party's database.
         table: Its table or view.
         request: What it asks; the partner must ask for the same.
-        transport: The connection to the partner, over which nothing was sent yet.
+        opened: Opens the line to the partner, once what can be checked alone is checked.
         progress: Told what the run is doing.
-        recorded: Called in the transaction that publishes, once the partner has the same rows.
+        transcript: A file to write each message to as it crosses.
 
     Raises:
         GuaranteeNotMet: No generalization meets the requirements.
         PeerError: The partner is gone, or says nothing for too long.
         ProtocolError: The partner asks for something else, holds other records, or says what cannot be.
-        PpdmError: An option, a column or the table cannot be used. On any error nothing is published.
+        PpdmError: An option, a column or the table cannot be used. On any error nothing is published here.
 
     Cost: two scans of the table and one sort; a scan of two columns for each column and round; the audit of
     the own columns.
     """
-    return IntegrationRun(engine, table, request, transport, recorded, progress).publish()
+    engine.require_autocommit()
+    count = bind("two_party/record_count", tables={"source": engine.find(table)})
+    ((records,),) = engine.query(count, step="count records")
+    with closing(Link(int(records), transcript)) as link:
+        run = IntegrationRun(engine, table, request, link, progress)
+        with opened() as link.line:
+            return _publish(run, link, progress)
+
+
+def _publish(run: IntegrationRun, link: Link, progress: Progress) -> Release:
+    """Run; on a fault tell the partner, and say which side has published where only one may have."""
+    try:
+        release = run.publish()
+    except BaseException as error:
+        link.line.stop(word_for(error))
+        if not link.agreed or link.line.stopped:
+            raise
+        if not isinstance(error, PeerError):
+            progress.notice(f"{NOT_HERE[0].upper()}{NOT_HERE[1:]} {AFTER_THE_LAST_WORD}")
+            raise
+        problem = f"{error.problem[:-1]} at the last word: {NOT_HERE}"
+        raise PeerError(problem, AFTER_THE_LAST_WORD) from None
+    if not link.farewell():
+        warn(progress, NOT_THERE if link.line.stopped else UNCONFIRMED)
+    return release
 
 
 class IntegrationRun(GeneralizationRun):
@@ -86,11 +131,10 @@ class IntegrationRun(GeneralizationRun):
         engine: Engine,
         source: str,
         request: IntegrateRequest,
-        transport: Transport,
-        recorded: Callable[[], None],
+        link: Link,
         progress: Progress,
     ) -> None:
-        self.asked, self.transport, self._recorded = request, transport, recorded
+        self.asked, self.link = request, link
         super().__init__(engine, source, request.refinement(), progress)
         self.method = "TDS2P"
 
@@ -104,12 +148,10 @@ class IntegrationRun(GeneralizationRun):
 
     @cached_property
     def _own(self) -> list[int]:
-        """Positions of the attributes that this party brings in."""
         return [place for place, name in enumerate(self.attributes) if name in self._ownership.own]
 
     @cached_property
     def _theirs(self) -> list[int]:
-        """Positions of the partner's attributes."""
         return [place for place in range(len(self.attributes)) if place not in self._own]
 
     @property
@@ -131,26 +173,61 @@ class IntegrationRun(GeneralizationRun):
 
     def read(self) -> Atoms:
         """Agree with the partner on terms and records, and code the records in their common order."""
-        preparation = Preparation(
-            engine=self.engine,
-            shown=self.source,
-            transport=self.transport,
-            request=self.asked,
-            requirements=[str(requirement) for requirement in self.requirements],
-            key=self._ownership.key,
-            attributes=self.attributes,
-            class_column=str(self.roles.class_column),
-            held={place: item for place, item in enumerate(self.coded) if place not in self._theirs},
-            masked=self.beside_symbol,
-        )
-        needed = {item.name for item in (*preparation.key, *preparation.held.values())}
+        held = {place: item for place, item in enumerate(self.coded) if place not in self._theirs}
+        needed = {item.name for item in (*self._ownership.key, *held.values())}
         columns = [item for item in self.engine.columns(self.table) if item.name in needed]
         # no transaction is kept open while the partner works, so what is read twice is read from a copy
-        copied = read_source(self.engine, self.table, columns, copy=True)
-        self.rows, records, found = preparation.gather(copied)
+        self.rows = read_source(self.engine, self.table, columns, copy=True)
+        key = key_text(self._ownership.key, self.asked.secret)
+        records, found, mine = self._said(held, key)
+        theirs = Terms.of(self.link.exchange(mine.message()))
+        check_terms(mine, theirs, self.attributes)
+        if (mine.records, mine.order) != (theirs.records, theirs.order):
+            check_narrowing(mine, theirs)
+            self.rows = self._common([item.name for item in columns], key, records, mine, theirs)
+            records, found, mine = self._said(held, key)
+            theirs = Terms.of(self.link.exchange(mine.message()))
+        check_shared(mine, theirs)
         unknown = {place: Dictionary(self.coded[place], records.table, 0, False) for place in self._theirs}
         coded = unknown | dict(found)
         return Atoms(records.table, tuple(coded[place] for place in sorted(coded)), (), records.count)
+
+    def _said(
+        self, held: Mapping[int, Column], key: exp.Expression
+    ) -> tuple[OrderedRecords, Mapping[int, Dictionary], Terms]:
+        """Put the records in order, and say of them and of this party what the partner must know."""
+        asked, symbol = self.asked, self.asked.symbol
+        columns = list(held.values())
+        found = coded_columns(self.engine, self.rows, columns, None, masked=self.beside_symbol, symbol=symbol)
+        dictionaries = dict(zip(held, found, strict=True))
+        records = ordered_records(self.engine, self.rows, key, dictionaries, shown=self.source)
+        shared = {place: found for place, found in dictionaries.items() if place not in self._own}
+        rules = (asked.boundary, asked.max_steps, asked.score_bits)
+        terms = Terms(
+            requirements=digest_of([str(requirement) for requirement in self.requirements]),
+            settings=digest_of([str(self.roles.class_column), symbol, *rules, TIES]),
+            owns=tuple(self._own),
+            match=asked.match,
+            intersect=asked.intersect,
+            records=records.count,
+            order=records.order,
+            shared=shared_digest(self.engine, records, shared),
+        )
+        return records, dictionaries, terms
+
+    def _common(
+        self, needed: Sequence[str], key: exp.Expression, records: OrderedRecords, mine: Terms, theirs: Terms
+    ) -> Table:
+        """Compare keys, and keep the records that both hold if both want that."""
+        digests = key_digests(self.engine, records)
+        keys = self.link.exchange(Message("KEYS", 0, {"records": len(digests)}, digests))
+        if keys.column is None or not len(keys.column) == theirs.records == keys.fields["records"]:
+            raise garbage("another number of keys than it has records")
+        common = common_records(self.engine, self.rows, key, needed, keys.column)
+        query = bind("two_party/record_count", tables={"source": common})
+        ((found,),) = self.engine.query(query, step="common")
+        check_common(mine, theirs, found)
+        return common
 
     # -- the descent --------------------------------------------------------------------------------
 
@@ -171,7 +248,6 @@ class IntegrationRun(GeneralizationRun):
         return {place: masking for place, masking in found.items() if isinstance(masking, Partner)}
 
     def make_measure(self) -> LeafMeasure:
-        """Measure the leaves of both parties' columns."""
         self._measure = LeafMeasure(self.engine, self.atoms, self.constraints, self.classes)
         self._before = self._measure.information(None)
         return self._measure
@@ -190,14 +266,14 @@ class IntegrationRun(GeneralizationRun):
             self.constraints,
             own,
             self._partners,
-            self.transport,
+            self.link,
             self.asked.score_bits,
         )
         state = rounds.descend(max_steps=self.request.max_steps, interrupted=interrupted, progress=progress)
         self._numberings, self._round = own, len(state.steps) + 1
         self._stopped = state.stopped or "complete"
         self.atoms = self._joined()
-        classes = matching.codes_of(self.engine, self.atoms.table, self.classes)
+        classes = codes_of(self.engine, self.atoms.table, self.classes)
         for partner in self._partners.values():
             partner.count(classes)
         state = rounds.settled(state)
@@ -212,7 +288,7 @@ class IntegrationRun(GeneralizationRun):
             return self.atoms
         columns = {f"c{place}": pa.array(partner.shown) for place, partner in self._partners.items()}
         own = ", ".join([*(f"c{i}" for i in range(len(self.coded)) if i not in self._theirs), "n"])
-        with matching.registered(self.engine, columns) as arrived:
+        with registered(self.engine, columns) as arrived:
             query = f"SELECT {own}, {', '.join(columns)} FROM {self.atoms.table} POSITIONAL JOIN {arrived}"
             table = self.engine.materialize("joined", query)
         coded = list(self.atoms.coded)
@@ -242,8 +318,7 @@ class IntegrationRun(GeneralizationRun):
         """Name the values that are shown, hear the partner's names, and gather it all."""
         outcome = outcome_of(self.engine, self.atoms, self.maskings, cuts, moves)
         sent = names(self.engine, self._round, outcome.labels, self._numberings, self.maskings, cuts)
-        self.transport.send(sent)
-        learn(self._partners, self.transport.receive("LABELS"))
+        learn(self._partners, self.link.exchange(sent))
         return outcome_of(self.engine, self.atoms, self.maskings, cuts, moves)
 
     def draft(self, transformed: State) -> Draft:
@@ -272,7 +347,6 @@ class IntegrationRun(GeneralizationRun):
         return super()._accepted(rows, released, outcomes, cuts, trees, person)
 
     def _of_own(self, recorded: Table) -> Table:
-        """Give what is to be recorded of own columns."""
         query = exp.select("*").from_(recorded.expression())
         names = [literal(name) for name in self.audited]
         return self.engine.overlay(query.where(exp.In(this=column("attribute"), expressions=names)))
@@ -281,14 +355,15 @@ class IntegrationRun(GeneralizationRun):
         """Hold the rows against the own table, and make sure that the partner is to publish the same ones."""
         measured = draft.accept(rows) if draft.accept is not None else ()
         digest = release_digest(self.engine, rows, self._stopped)
-        self.transport.send(Message("DIGEST", self._round, {"leaves": digest}))
-        if self.transport.receive("DIGEST").fields["leaves"] != digest:
+        received = self.link.exchange(Message("DIGEST", self._round, {"leaves": digest}))
+        if received.fields["leaves"] != digest:
             raise ProtocolError(
                 "The partner's release is another one, so nothing was published.",
                 "Let both run the same version of ppdm-sql; report this if it happens twice.",
                 reason="digest",
             )
-        self._recorded()
+        record(self.engine, self.asked.into, self.link.entries)
+        self.link.agree()  # after which nothing is left to do but to commit
         return measured
 
     def parameters(self) -> dict[str, object]:
@@ -318,7 +393,6 @@ class InText(Suppression):
     """Suppression that shows values as text even where all are disclosed, as the partner must."""
 
     def is_whole(self, cut: Cut) -> bool:
-        """Whatever is disclosed, it is shown by its label."""
         return False
 
 

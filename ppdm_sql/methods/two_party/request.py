@@ -1,4 +1,4 @@
-"""What one party asks of an integration."""
+"""What one party asks of an integration, and whose the columns are: its own, the partner's, or both's."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ppdm_sql.errors import InvalidOption, check_choice
+from ppdm_sql.engine import Column
+from ppdm_sql.engine.names import resolve, resolve_all
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, UnknownColumn, check_choice
 from ppdm_sql.methods.top_down.request import GeneralizeRequest
-from ppdm_sql.privacy import Requirement
+from ppdm_sql.privacy import Counts, Requirement, parse_all
+from ppdm_sql.privacy.level import level_of
 from ppdm_sql.taxonomy.model import Taxonomy
 
 FEWEST_BITS, MOST_BITS = 2, 16
@@ -19,27 +22,7 @@ SHORTEST_SECRET = 16
 
 @dataclass(frozen=True, kw_only=True)
 class IntegrateRequest:
-    """What one party asks.
-
-    Args:
-        require: The requirements, the same on both sides, in the same order.
-        class_column: The column to predict, which both tables hold.
-        into: Name of the release, a view in this party's file.
-        key: The columns of the key by which records are matched; never released.
-        owns: The columns of the requirements that this party brings in. The others are the partner's.
-        taxonomies: Of own columns, as for :meth:`ppdm_sql.Database.generalize`.
-        ranges: Of own columns that are grown into intervals.
-        suppress: Own columns to suppress although they have an order.
-        symbol: What a suppressed value becomes, the same on both sides.
-        show_values: List values that a taxonomy lacks in the error that says how many there are.
-        match: ``plain``, or ``hashed`` for keys that are compared by HMAC-SHA-256.
-        secret: For ``hashed``, what both parties know and nobody else, at least 16 bytes.
-        intersect: Take the records that both hold, if the partner says so too, instead of refusing.
-        score_bits: Compare scores by so many bits, 2 to 16; None compares them exactly.
-        boundary: How grown intervals are split, ``valid`` or ``best``, the same on both sides.
-        max_steps: Stop after this many steps, at least 0, the same on both sides.
-        allow_absent: Whether a template may protect values that its column does not hold; both say so.
-        person: Refused.
+    """What one party asks; :class:`ppdm_sql.integrate.Party` says what each part of it means.
 
     Raises:
         InvalidOption: A value cannot be used.
@@ -90,7 +73,6 @@ class IntegrateRequest:
             )
 
     def refinement(self) -> GeneralizeRequest:
-        """Give what it asks of the run over this party's own columns."""
         return GeneralizeRequest(
             require=self.require,
             class_column=self.class_column,
@@ -106,3 +88,80 @@ class IntegrateRequest:
             max_steps=self.max_steps,
             allow_absent=self.allow_absent,
         )
+
+
+@dataclass(frozen=True)
+class Ownership:
+    """The columns of an integration, as one party sees them; ``idle`` own ones are in no requirement.
+
+    ``described`` are all: those of the requirements, those that both hold, the key; the partner's by name.
+    """
+
+    key: tuple[Column, ...]
+    own: tuple[str, ...]
+    idle: tuple[str, ...]
+    described: Mapping[str, Column]
+
+    @classmethod
+    def of(cls, request: IntegrateRequest, columns: Sequence[Column], table: str) -> Ownership:
+        local = {item.name: item for item in columns}
+        key = tuple(local[name] for name in resolve_all(request.key, list(local), table=table))
+        owns = resolve_all(request.owns, list(local), table=table)
+        _check_options(request, list(local), owns, table)
+        asked = parse_all(request.require)
+        _refuse_models(asked)
+        grouping = [_spelled(name, owns) for requirement in asked for name in requirement.attributes]
+        sensitive = [name for requirement in asked for name in requirement.sensitive_columns]
+        both = [_held(name, list(local), table) for name in (*sensitive, request.class_column)]
+        described = {name: local[name] if name in owns else Column(name, "VARCHAR") for name in grouping}
+        described |= {name: local[name] for name in both} | {item.name: item for item in key}
+        own = tuple(name for name in dict.fromkeys(grouping) if name in owns)
+        return cls(key, own, tuple(name for name in owns if name not in own), described)
+
+
+def _refuse_models(asked: Sequence[Requirement]) -> None:
+    """Candidates are measured by the parts that they make, from the columns of one party."""
+    for requirement in asked:
+        if requirement.counts is Counts.GROUPS:
+            raise InvalidOption(
+                f"{str(requirement)!r} drives no run of two parties.",
+                "Ask for k here, and let `ppdm audit` measure the average risk of the release.",
+            )
+        if (level := level_of(requirement)) is not None:
+            raise InvalidOption(
+                f"{str(requirement)!r} drives no run of two parties, which count no levels.",
+                f"Give the table a column of its labels, or leave 'by {level}' out.",
+            )
+        if requirement.population is not None:
+            raise InvalidOption(
+                f"{str(requirement)!r} drives no run of two parties, as neither can count its population by "
+                "the columns of the other.",
+                "Ask for k here, and let `ppdm audit` measure the release in the population.",
+            )
+
+
+def _check_options(request: IntegrateRequest, local: Sequence[str], owns: Sequence[str], table: str) -> None:
+    options = {"taxonomy": request.taxonomies, "range": request.ranges, "suppress": request.suppress}
+    for option, given in options.items():
+        for name in resolve_all(given, local, table=table):
+            if name not in owns:
+                raise ColumnRoleError(
+                    f"Column {name!r} is named by --{option}, but not by --owns.",
+                    "Only the party that owns a column says how it is masked.",
+                )
+
+
+def _held(name: str, local: Sequence[str], table: str) -> str:
+    try:
+        return resolve(name, local, table=table)
+    except UnknownColumn as error:
+        raise UnknownColumn(
+            f"Table {table} has no column {name!r}, and both parties must hold the class and the sensitive "
+            "columns.",
+            error.remedy,
+        ) from None
+
+
+def _spelled(name: str, owns: Sequence[str]) -> str:
+    """Spell a name as the own table does, if it is an own column."""
+    return name if name in owns else next((own for own in owns if own.lower() == name.lower()), name)

@@ -5,8 +5,9 @@ Source: Wang, Fung, Dong 2005, "Integrating private databases for data analysis"
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 from ppdm_sql.engine import Engine
@@ -17,18 +18,70 @@ from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.loop import Refinement, RefinementStep, State
 from ppdm_sql.methods.two_party.failures import impossible
-from ppdm_sql.methods.two_party.label_exchange import Numbering
 from ppdm_sql.methods.two_party.leaf_partition import LeafMeasure, unsigned
-from ppdm_sql.methods.two_party.messages import Message, Transport, stopping
-from ppdm_sql.methods.two_party.partner import Numbers, Partner
-from ppdm_sql.methods.two_party.record_matching import registered
-from ppdm_sql.methods.two_party.scores import Offer, level
+from ppdm_sql.methods.two_party.messages import Message
+from ppdm_sql.methods.two_party.partner import Numbering, Numbers, Partner
+from ppdm_sql.methods.two_party.records import TIED, registered
+from ppdm_sql.methods.two_party.transcripts import Link
 from ppdm_sql.progress import Progress
 
 UNKNOWN = float("nan")
 """Gain and loss of the partner's specializations until the run is over."""
 SLACK = 1e-9
 """By how much a score that a party names may miss what the records say: it is floating point."""
+
+
+LOWEST, HIGHEST = -64.0, 8.0
+"""Logarithms to base 2 of the scores between which levels lie; a gain has at most a few bits."""
+
+
+def level(score: float, bits: int) -> int:
+    """Quantise a score: its logarithm in equal steps, 0 for a score of 0.
+
+    Example:
+        >>> level(0.0, 8), level(0.02, 8), level(0.021, 8), level(0.03, 8)
+        (0, 206, 207, 208)
+    """
+    if score <= 0:
+        return 0
+    top = (1 << bits) - 1
+    share = (math.log2(score) - LOWEST) / (HIGHEST - LOWEST)
+    return min(max(1 + math.floor(share * (top - 1)), 1), top)
+
+
+def step_factor(bits: int) -> float:
+    """Give by what factor two scores of one level can differ, at most."""
+    return float(2 ** ((HIGHEST - LOWEST) / ((1 << bits) - 2)))
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The best candidate of one party, as it says in a SCORE message."""
+
+    attribute: int
+    score: float
+
+    @classmethod
+    def of(cls, message: Message) -> Offer | None:
+        """Read a message; None where there is no candidate."""
+        fields = message.fields
+        if not fields["candidate"]:
+            return None
+        found = fields["level"] if fields["score"] is None else fields["score"]
+        return cls(int(fields["attribute"]), float(found))  # type: ignore[arg-type]
+
+    def beats(self, other: Offer | None) -> bool:
+        """Tell whether it wins: by the larger score, on a tie by the attribute that comes first.
+
+        Example:
+            >>> Offer(2, 0.5).beats(Offer(1, 0.4)), Offer(2, 0.5).beats(Offer(1, 0.5))
+            (True, False)
+        """
+        if other is None:
+            return True
+        if abs(self.score - other.score) <= TIED * max(self.score, other.score):
+            return self.attribute < other.attribute
+        return self.score > other.score
 
 
 class Rounds:
@@ -43,12 +96,12 @@ class Rounds:
         constraints: Constraints,
         own: Mapping[int, Numbering],
         partners: Mapping[int, Partner],
-        transport: Transport,
+        link: Link,
         bits: int | None,
     ) -> None:
         self._engine, self._records, self._loop, self._measure = engine, records, loop, measure
         self._constraints, self._own, self._partners = constraints, own, partners
-        self._transport, self._bits = transport, bits
+        self._link, self._bits = link, bits
         self._states: list[Floats] = [loop.state.measured]
         self._passed_over: list[float | None] = []
 
@@ -59,10 +112,9 @@ class Rounds:
         self._compare_leaves(0)
         while loop.state.stopped is None:
             number = len(loop.state.steps) + 1
-            stops = self._stops(number, interrupted)
-            step = loop.best(stops)
-            theirs, stop = self._exchange_scores(number, step, stop=step is None and stops())
+            step = loop.best(interrupted)
             mine = self._offer(step)
+            theirs, stop = self._exchange_scores(number, mine, stop=step is None and interrupted())
             if stop:
                 loop.stop("interrupted")
             elif mine is None and theirs is None:
@@ -83,29 +135,21 @@ class Rounds:
 
     # -- one round ----------------------------------------------------------------------------------
 
-    def _stops(self, number: int, interrupted: Callable[[], bool]) -> Callable[[], bool]:
-        """Give what tells whether this side stops here; a round that is repeated ends as it did."""
-        past = self._transport.stopped(number)
-        return interrupted if past is None else lambda: bool(past)
-
     def _offer(self, step: RefinementStep | None) -> Offer | None:
         if step is None:
             return None
         score = step.score if self._bits is None else float(level(step.score, self._bits))
         return Offer(step.candidate[0], score)
 
-    def _exchange_scores(
-        self, number: int, step: RefinementStep | None, *, stop: bool
-    ) -> tuple[Offer | None, bool]:
+    def _exchange_scores(self, number: int, mine: Offer | None, *, stop: bool) -> tuple[Offer | None, bool]:
         """Say what the best candidate here is worth, and hear it of the partner's; and whether one stops."""
-        fields: dict[str, int | float | bool | None] = dict.fromkeys(("score", "level", "attribute"))
-        if step is not None:
-            fields["attribute"] = step.candidate[0]
-            offered = step.score if self._bits is None else level(step.score, self._bits)
-            fields["score" if self._bits is None else "level"] = offered
-        mine = Message("SCORE", number, {"candidate": step is not None, "stop": False, **fields})
-        self._transport.send(stopping(number) if stop else mine)
-        received = self._received("SCORE", number)
+        fields: dict[str, int | float | bool | None] = {"candidate": mine is not None, "stop": stop}
+        fields |= dict.fromkeys(("score", "level", "attribute"))
+        if mine is not None:
+            fields["attribute"] = mine.attribute
+            exact = self._bits is None
+            fields["score" if exact else "level"] = mine.score if exact else int(mine.score)
+        received = self._of_round(number, self._link.exchange(Message("SCORE", number, fields)))
         theirs = Offer.of(received)
         quantised = received.fields["level"] is not None
         if theirs is not None and (
@@ -121,7 +165,7 @@ class Rounds:
         value, children, child_of_code = self._own[attribute].specialize(cut, candidate)
         column = self._children(attribute, child_of_code, children)
         fields = {"attribute": attribute, "value": value, "children": children}
-        self._transport.send(Message("WIN", number, fields, column))
+        self._link.send(Message("WIN", number, fields, column))
         child, params = recoded(f"c{attribute}", child_of_code, "child", "INTEGER")
         self._measure.split(attribute, child, children, self._records, params)
         self._loop.perform(step)
@@ -138,7 +182,7 @@ class Rounds:
 
     def _follow(self, number: int, theirs: Offer) -> None:
         """Specialize a value of the partner's, as it says."""
-        win = self._received("WIN", number)
+        win = self._of_round(number, self._link.receive("WIN"))
         attribute, value, children = (cast(int, win.fields[n]) for n in ("attribute", "value", "children"))
         if attribute != theirs.attribute or win.column is None:
             raise impossible("The partner sent a specialization of another column than it had offered.")
@@ -160,16 +204,15 @@ class Rounds:
     def _compare_leaves(self, number: int) -> None:
         """Make sure that both parties see leaves of the same sizes."""
         digest = self._measure.digest()
-        self._transport.send(Message("DIGEST", number, {"leaves": digest}))
-        if self._received("DIGEST", number).fields["leaves"] != digest:
+        received = self._link.exchange(Message("DIGEST", number, {"leaves": digest}))
+        if self._of_round(number, received).fields["leaves"] != digest:
             raise ProtocolError(
                 f"After step {number} the classes of both parties are not of the same sizes.",
                 "Check that both tables hold the same people, and let both run the same version.",
                 reason="digest",
             )
 
-    def _received(self, kind: str, number: int) -> Message:
-        message = self._transport.receive(kind)  # type: ignore[arg-type]
+    def _of_round(self, number: int, message: Message) -> Message:
         if message.round != number:
             raise impossible("The partner sent a message of another round.")
         return message

@@ -40,9 +40,8 @@ from ppdm_sql.examples import creation
 from ppdm_sql.methods.top_down.run import Interrupt
 from ppdm_sql.methods.two_party.messages import Message, decode, encode
 from ppdm_sql.methods.two_party.request import IntegrateRequest
-from ppdm_sql.methods.two_party.scores import step_factor
-from ppdm_sql.methods.two_party.transcript_check import Checked, check
-from ppdm_sql.methods.two_party.transcripts import Entry
+from ppdm_sql.methods.two_party.rounds import step_factor
+from ppdm_sql.methods.two_party.transcripts import Checked, Entry, check
 
 # -- random tables, split at random ---------------------------------------------------------------
 
