@@ -10,15 +10,12 @@ of all messages of both.
     python benchmarks/integrate.py --records 45222 --k 10 --repeat 9
     python benchmarks/integrate.py --score-bits 8
     python benchmarks/integrate.py --records 45222 --against ../released --record
-
-With ``--against`` the other version takes its turns between those of this one, on copies of the same files.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import socket
 import statistics
 import subprocess
@@ -31,10 +28,10 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-from figures import Cell, Row
+from figures import Cell
 from generalize import EVERY, hierarchies
-from harness import CLASS, expand, interpreter
-from rows import Cells, Key, options_of, present
+from harness import CLASS, expand
+from rows import Cells, options_of, present
 
 import ppdm_sql as ppdm
 from ppdm_sql.integrate import Credentials, Party, keygen
@@ -110,6 +107,7 @@ def single(folder: Path, k: int) -> None:
             into="bench",
             taxonomies=hierarchies(EVERY),
             identifiers={"ssn": "drop"},
+            score="paper",
         )
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         found = {"wall": wall, "cpu": cpu, "steps": told(release)}
@@ -136,21 +134,20 @@ class Turn:
         return sum(float(party["cpu"]) for party in self.parties)
 
 
-class Version:
-    """The processes of one version: both parties, and one party on the joined table.
+class Processes:
+    """The processes of both parties, and that of one party on the joined table.
 
     Args:
-        python: The interpreter that runs it.
         folder: The data.
         k: Of the requirement.
         bits: Of the scores, or None.
     """
 
-    def __init__(self, python: str, folder: Path, k: int, bits: int | None) -> None:
+    def __init__(self, folder: Path, k: int, bits: int | None) -> None:
         script = str(Path(__file__).resolve())
         self.processes = [
             subprocess.Popen(
-                [python, script, "--worker", place, str(folder), str(k), str(bits or "")],
+                [sys.executable, script, "--worker", place, str(folder), str(k), str(bits or "")],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -207,36 +204,20 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-def measured(options: argparse.Namespace, before: dict[Key, Cells]) -> Iterator[tuple[Cells, Cells]]:
-    """Give a line for each size and k, and put that of the other version into ``before``."""
+def measured(options: argparse.Namespace) -> Iterator[tuple[Cells, Cells]]:
+    """Give a line for each size and k."""
     plans: Sequence[tuple[int, Sequence[int]]] = PLANS
     if options.records or options.k:
         plans = [(records, options.k or (10,)) for records in options.records or (45_222,)]
-    pythons = [sys.executable]
-    if options.against is not None:
-        pythons.append(str(interpreter(options.against)))
     for records, demands in plans:
         with tempfile.TemporaryDirectory() as folder:
-            first = Path(folder) / "0"
-            first.mkdir()
-            prepare(first, records)
-            copies = [first] + [
-                Path(shutil.copytree(first, Path(folder) / str(place))) for place in range(1, len(pythons))
-            ]
+            prepare(Path(folder), records)
             for k in demands:
-                versions = [
-                    Version(python, copy, k, options.score_bits)
-                    for python, copy in zip(pythons, copies, strict=True)
-                ]
+                processes = Processes(Path(folder), k, options.score_bits)
                 for _ in range(options.repeat + 1):
-                    for version in versions:
-                        version.turn()
-                for version in versions:
-                    version.end()
-                mine, *others = (version.cells(records) for version in versions)
-                of: Cells = {"records": records, "k": k}
-                before |= {Row(TABLE, of, other).key: other for other in others}
-                yield of, mine
+                    processes.turn()
+                processes.end()
+                yield {"records": records, "k": k}, processes.cells(records)
 
 
 def main() -> None:
@@ -257,8 +238,7 @@ def main() -> None:
         else:
             party(Path(folder), int(place), int(k), int(bits) if bits else None)
         return
-    before: dict[Key, Cells] = {}
-    present(TABLE, options, measured(options, before), before)
+    present(TABLE, options, measured(options))
 
 
 if __name__ == "__main__":
