@@ -13,7 +13,7 @@ from ppdm_sql import examples
 
 TERMINAL = {"rich", "prompt_toolkit"}
 ENGINE = {"duckdb", "sqlglot", "numpy", "pyarrow"}
-LATER = {"scipy", "pyarrow", "cryptography", "pulp", "highspy", "sklearn", "prompt_toolkit"}
+LATER = {"scipy", "pyarrow", "cryptography", "highspy", "sklearn", "prompt_toolkit"}
 LISTED = "print('loaded:', *{name.partition('.')[0] for name in sys.modules})"
 RUN = """
 import sys

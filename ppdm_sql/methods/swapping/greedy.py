@@ -19,11 +19,16 @@ from numpy.typing import NDArray
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Counts
-from ppdm_sql.methods.swapping.exact import Solution
-from ppdm_sql.methods.swapping.lagrangian_prices import Prices
-from ppdm_sql.methods.swapping.marginal_deviation import Flows
+from ppdm_sql.methods.swapping.exact import (
+    EVERYTHING,
+    Prices,
+    RecordClasses,
+    Solution,
+    tied,
+    tied_classes,
+)
+from ppdm_sql.methods.swapping.marginals import Flows
 from ppdm_sql.methods.swapping.posteriors import Candidates
-from ppdm_sql.methods.swapping.record_classes import EVERYTHING, RecordClasses, tied, tied_classes
 
 MOST = 4_000_000
 """Numbers (unlike records times values) that the greedy method holds at most."""
@@ -54,7 +59,7 @@ def greedy(engine: Engine, candidates: Candidates, start: Flows, seed: bytes) ->
             f"{candidates.categories} values.",
             "Use --method exact.",
         )
-    table = tied(engine, candidates.table, candidates.keys, prices, EVERYTHING, every=True)
+    table = tied(engine, candidates, prices, EVERYTHING, every=True)
     classes = tied_classes(engine, table, candidates.categories)
     placed, passes = improved(classes, random_phase_one(classes, start, seed))
     return Solution(prices, table, classes.kinds, placed, 0, None, passes)

@@ -9,32 +9,27 @@ from typing import Literal
 
 import numpy as np
 
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError, InvalidOption
 from ppdm_sql.methods.base.arrays import Counts
-from ppdm_sql.methods.swapping.assignment import RecordAssignment, assign
-from ppdm_sql.methods.swapping.changed_shares import (
+from ppdm_sql.methods.swapping.exact import ExactSearch, Prices, Solution, SwapConstraints, reduced_costs
+from ppdm_sql.methods.swapping.greedy import greedy
+from ppdm_sql.methods.swapping.identification import IdentifiableRecords
+from ppdm_sql.methods.swapping.marginals import (
+    Demand,
+    Flows,
     Share,
     bounds,
     check_share,
     default_band,
-    rounded_changes,
-)
-from ppdm_sql.methods.swapping.exact import ExactSearch, Solution
-from ppdm_sql.methods.swapping.greedy import greedy
-from ppdm_sql.methods.swapping.identification import IdentifiableRecords
-from ppdm_sql.methods.swapping.lagrangian_prices import SwapConstraints
-from ppdm_sql.methods.swapping.marginal_deviation import (
-    Demand,
-    Flows,
-    deviation_of,
     feasible_proportions,
     joint,
+    least_deviation,
+    rounded_changes,
     separate,
 )
-from ppdm_sql.methods.swapping.modelling_attacker import attacker_share
-from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates, candidates
+from ppdm_sql.methods.swapping.posteriors import SCALE, Candidates, by_code, candidates, keyed_hash
 from ppdm_sql.progress import Progress, warn
 from ppdm_sql.release.draft import MeasureRow
 
@@ -174,7 +169,7 @@ def _demand(found: Candidates, options: SwapOptions, progress: Progress) -> tupl
 def _constraints(demand: Demand, phase1: Flows | None) -> SwapConstraints:
     if phase1 is not None:
         return SwapConstraints(demand, phase1.deviation, phase1.net)
-    return SwapConstraints(demand, deviation_of(demand), None)
+    return SwapConstraints(demand, least_deviation(demand), None)
 
 
 def _marginal_not_kept(demand: Demand, deviation: int, name: str) -> str:
@@ -248,4 +243,143 @@ def _plan(
         most=demand.high,
         rounds=solution.rounds,
         one_each=found.keys == found.pattern,
+    )
+
+
+@dataclass(frozen=True)
+class RecordAssignment:
+    """The records that change.
+
+    Args:
+        moves: Working table: the pattern's key, ``kind``, ``category`` (the new one), ``records``, ``cost``.
+        unique: Uniquely identifiable records by true and new category, shape (C, C).
+        grouped: Members of groups by true and new category.
+        objective: Sum of the costs without noise, in units of probability.
+    """
+
+    moves: Table
+    unique: Counts
+    grouped: Counts
+    objective: float
+
+
+def assign(
+    engine: Engine, candidates: Candidates, prices: Prices, ties: Table, moved: Counts, seed: bytes
+) -> RecordAssignment:
+    """Let every record do what is best at the prices, and share the ties out by a keyed hash.
+
+    Args:
+        engine: Where the candidates are.
+        candidates: The records that may change.
+        prices: The prices.
+        ties: Working table of the keys and ``class`` of records that are decided one class at a time.
+        moved: Records of each class by category entered; those left over in the last column stay.
+        seed: Decides which records of a class move.
+
+    Cost: one scan of the candidates.
+    """
+    chosen = _chosen(engine, candidates, ties, moved, seed)
+    moves = engine.materialize("moves", changes(candidates, prices, ties, chosen))
+    engine.discard(chosen)
+    return _counted(engine, moves, candidates.categories)
+
+
+def changes(candidates: Candidates, prices: Prices, ties: Table, chosen: Table) -> str:
+    """Give SQL for the records that move: those that no tie holds, by the prices, and the chosen ones."""
+    size, keys, pattern = candidates.categories, ", ".join(candidates.keys), ", ".join(candidates.pattern)
+    posteriors = [f"{'unblurred_' if candidates.blurred else 'p'}{h}" for h in range(size)]
+    carried = [*candidates.keys, "kind", "true_posterior", *posteriors]
+    # without a tie one choice costs nothing
+    choices = reduced_costs(
+        candidates.table, prices, np.zeros((2, size), dtype=np.int64), [n for n in carried if n != "kind"]
+    )
+    best = " ".join(f"WHEN reduced_cost_{h} = 0 THEN {h}" for h in range(size))
+    untied = (
+        f"SELECT {', '.join(carried)}, CASE {best} END AS category FROM ({choices}) AS f "
+        f"ANTI JOIN {ties} USING ({keys}) WHERE reduced_cost_stay < 0"
+    )
+    tied = f"SELECT {', '.join(carried)}, category FROM {candidates.table} JOIN {chosen} USING ({keys})"
+    rows = (
+        f"SELECT {pattern}, kind, category::USMALLINT AS category, "
+        f"(true_posterior - {by_code('category', posteriors)})::BIGINT AS cost "
+        f"FROM ({untied} UNION ALL {tied})"
+    )
+    if candidates.keys == candidates.pattern:
+        return f"SELECT {pattern}, kind, category, 1::BIGINT AS records, cost FROM ({rows})"
+    return (
+        f"SELECT {pattern}, kind, category, count(*) AS records, sum(cost)::BIGINT AS cost FROM ({rows}) "
+        f"GROUP BY {pattern}, kind, category"
+    )
+
+
+def _chosen(engine: Engine, candidates: Candidates, ties: Table, moved: Counts, seed: bytes) -> Table:
+    """Give the records of the ties that move, with the category that they enter."""
+    classes, categories = np.nonzero(moved[:, : candidates.categories])
+    records = moved[classes, categories]
+    # of a class, the first records enter one category, the next ones another
+    summed, begins = np.cumsum(records), np.searchsorted(classes, classes)
+    last = summed - (summed - records)[begins]
+    quotas = {"classes": classes, "categories": categories, "last": last, "records": records}
+    keys = ", ".join(candidates.keys)
+    order = f"{keyed_hash(seed, candidates.keys, 'tie')}, {keys}"
+    return engine.materialize(
+        "chosen",
+        f"SELECT {keys}, q.category FROM (SELECT {keys}, class, "
+        f"row_number() OVER (PARTITION BY class ORDER BY {order}) AS place FROM {ties}) AS t "
+        "JOIN (SELECT unnest($classes::BIGINT[]) AS class, unnest($categories::BIGINT[]) AS category, "
+        "unnest($last::BIGINT[]) AS last, unnest($records::BIGINT[]) AS records) AS q "
+        "ON q.class = t.class AND t.place <= q.last AND t.place > q.last - q.records",
+        {name: values.tolist() for name, values in quotas.items()},
+    )
+
+
+def _counted(engine: Engine, moves: Table, size: int) -> RecordAssignment:
+    rows = engine.query(statements.bind("swapping/flows", tables={"moves": moves}), step="flows")
+    flows = np.zeros((2 * size, size), dtype=np.int64)
+    for kind, category, records, _ in rows:
+        flows[kind, category] = records
+    return RecordAssignment(moves, flows[:size], flows[size:], sum(int(row[3]) for row in rows) / SCALE)
+
+
+SURE = 0.98
+SAMPLE = 100_000
+CELL = 200
+"""Records that a cell should hold, which decides how finely differences are told apart."""
+
+
+def attacker_share(engine: Engine, candidates: Candidates, moves: Table) -> float | None:
+    """Measure the share of the changed unique records that an attacker settles; None where none changed."""
+    if not candidates.unique.sum():
+        return None
+    ((settled, changed),) = engine.query(
+        f"SELECT coalesce(sum(changed) FILTER (changed + 1 >= {SURE!r}::DOUBLE * (records + 2)), 0)::BIGINT, "
+        f"sum(changed)::BIGINT FROM ({_cells(candidates, moves)})",
+        step="settled_share",
+    )
+    return settled / changed if changed else None
+
+
+def _cells(candidates: Candidates, moves: Table) -> str:
+    """Give SQL for the records and changed records of each cell, of a sample."""
+    size, records = candidates.categories, int(candidates.unique.sum())
+    part = -(-records // SAMPLE)
+    steps = max(8, min(256, min(records, SAMPLE) // (CELL * size)))
+    posterior = "unblurred_" if candidates.blurred else "p"
+    listed = ", ".join(
+        f"CASE WHEN kind = {h} THEN true_posterior ELSE {posterior}{h} END AS posterior_{h}"
+        for h in range(size)
+    )
+    shown = by_code("shown", [f"posterior_{h}" for h in range(size)])
+    others = ", ".join(f"CASE WHEN shown = {h} THEN -1 ELSE posterior_{h} END" for h in range(size))
+    rival = f"list_position([{others}], greatest({others}))"
+    ahead = f"(({shown} - greatest({others})) * {steps}::BIGINT // {2 * SCALE})"
+    keys = ", ".join(candidates.pattern)
+    sampled = (
+        f"SELECT {listed}, coalesce(m.category, u.kind) AS shown, m.category IS NOT NULL AS changed "
+        f"FROM {candidates.table} AS u LEFT JOIN (SELECT {keys}, category FROM {moves}) AS m USING ({keys}) "
+        f"WHERE u.kind < {size} AND hash({keys}) % {part} = 0"
+    )
+    return (
+        f"SELECT count(*) AS records, count(*) FILTER (changed) AS changed FROM ({sampled}) "
+        f"GROUP BY shown, {rival}, {ahead}"
     )

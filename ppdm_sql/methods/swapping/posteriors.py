@@ -21,11 +21,10 @@ import numpy as np
 
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.methods.base.arrays import Counts
 from ppdm_sql.methods.base.collapse import value_counts
-from ppdm_sql.methods.swapping.gumbel_noise import gumbel_noise
-from ppdm_sql.methods.swapping.identification import IdentifiableRecords
-from ppdm_sql.methods.swapping.packed_patterns import Pack
+from ppdm_sql.methods.swapping.identification import IdentifiableRecords, Pack
 
 SCALE = 10**9
 NEVER = {"INTEGER": -2 * 10**9, "BIGINT": -(10**15)}
@@ -247,3 +246,37 @@ def by_code(code: str, columns: Sequence[str]) -> str:
         'CASE category WHEN 0 THEN p0 WHEN 1 THEN p1 END'
     """
     return f"CASE {code} {' '.join(f'WHEN {place} THEN {name}' for place, name in enumerate(columns))} END"
+
+
+HEX_DIGITS = 13
+"""Hexadecimal digits of a hash that one draw uses: 52 bits, as many as a DOUBLE holds."""
+
+
+def keyed_hash(seed: bytes, columns: Sequence[str], purpose: str) -> str:
+    """Give SQL for a text hash of a row's key that nobody can compute without the seed.
+
+    The purpose makes two uses independent.
+
+    Example:
+        >>> keyed_hash(b"s", ["w0"], "tie")
+        "md5(concat_ws(',', '73tie', w0))"
+    """
+    start = render(literal(seed.hex() + purpose))
+    return f"md5(concat_ws(',', {', '.join([start, *columns])}))"
+
+
+def gumbel_noise(scale: float, seed: bytes, keys: Sequence[str], category: int) -> str:
+    """Give SQL that adds a draw of the standard Gumbel distribution, times the scale, to a posterior.
+
+    Choosing the best of values with Gumbel noise is choosing at random with probabilities proportional to
+    ``exp(value / scale)``. The scale is in units of probability; 0 gives no noise.
+
+    Example:
+        >>> gumbel_noise(0.25, b"s", ["w0"], 1)[:70]
+        " - round(0.25::DOUBLE * 1e9 * ln(-ln(((('0x' || substr(md5(concat_ws('"
+    """
+    if not scale:
+        return ""
+    digits = f"substr({keyed_hash(seed, keys, f'blur{category}')}, 1, {HEX_DIGITS})"
+    uniform = f"((('0x' || {digits})::BIGINT + 0.5::DOUBLE) / {2.0 ** (4 * HEX_DIGITS)!r}::DOUBLE)"
+    return f" - round({scale!r}::DOUBLE * 1e9 * ln(-ln({uniform})))"

@@ -25,24 +25,33 @@ from ppdm_sql.methods.base.collapse import Atoms, collapse
 from ppdm_sql.methods.base.released_rows import MaskedAtoms, released_rows
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import read_source
-from ppdm_sql.methods.swapping.correlation import cramers_v
 from ppdm_sql.methods.swapping.discretization import discretized, requested_bins
 from ppdm_sql.methods.swapping.identification import IdentifiableRecords, identify
-from ppdm_sql.methods.swapping.persons import SwappedPersons, as_persons, linked_rows, persons_of, rows_after
 from ppdm_sql.methods.swapping.planning import Method, PhaseOne, Plan, SwapOptions, swap_plan
 from ppdm_sql.methods.swapping.request import (
     METHODS,
     PHASES,
     SwapRequest,
+    SwapRoles,
+    assign_swap_roles,
     attribute_key,
+    check_categories,
+    check_unique,
+    cramers_v,
     master_key,
+    notice_correlations,
     per_group,
     proportion_of,
     share_of,
 )
-from ppdm_sql.methods.swapping.roles import SwapRoles, assign_swap_roles
-from ppdm_sql.methods.swapping.safeguards import check_categories, check_unique, notice_correlations
-from ppdm_sql.methods.swapping.swapped_rows import swapped
+from ppdm_sql.methods.swapping.swapped_rows import (
+    SwappedPersons,
+    as_persons,
+    linked_rows,
+    persons_of,
+    rows_after,
+    swapped,
+)
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release, ReleasedColumn
 from ppdm_sql.release.draft import MeasureRow

@@ -18,7 +18,7 @@ from ppdm_sql.engine.names import quoted
 from ppdm_sql.engine.source import is_stable
 from ppdm_sql.errors import GuaranteeNotMet, InvalidSource
 from ppdm_sql.methods.base.source import count_coded_records, read_source
-from ppdm_sql.methods.swapping.changed_shares import bounds
+from ppdm_sql.methods.swapping.marginals import bounds
 from ppdm_sql.release import Draft, publishing
 
 LOOSE = """

@@ -11,11 +11,10 @@ from oracle_swap import Row, limits, optimum, records
 from swaps import identified, measured, patterns, planned
 
 from ppdm_sql.engine import statements
+from ppdm_sql.methods.swapping.exact import EVERYTHING, Prices, tied, tied_classes
 from ppdm_sql.methods.swapping.greedy import improved
-from ppdm_sql.methods.swapping.lagrangian_prices import Prices
-from ppdm_sql.methods.swapping.marginal_deviation import Demand, joint, separate
+from ppdm_sql.methods.swapping.marginals import Demand, joint, separate
 from ppdm_sql.methods.swapping.posteriors import SCALE, candidates
-from ppdm_sql.methods.swapping.record_classes import EVERYTHING, tied, tied_classes
 
 HALF = Fraction(1, 2)
 EVERY = (Fraction(0), Fraction(1))
@@ -90,7 +89,7 @@ def test_the_papers_swaps_lead_from_4_0718_to_2_4237(policies: list[Row]) -> Non
     with identified([row[1:] for row in policies]) as (engine, found):
         table = candidates(engine, found, per_group=1, smoothing=0.0, blur=0.0, seed=b"")
         nothing = Prices.zero(3)
-        ties = tied(engine, table.table, table.keys, nothing, EVERYTHING, every=True)
+        ties = tied(engine, table, nothing, EVERYTHING, every=True)
         classes = tied_classes(engine, ties, 3)
         known = patterns(engine, found)
         rows = engine.query(f"SELECT w0, class FROM {ties}", step="test")

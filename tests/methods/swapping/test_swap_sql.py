@@ -16,22 +16,13 @@ from swaps import identified
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.methods.base.collapse import collapse
 from ppdm_sql.methods.swapping import posteriors
-from ppdm_sql.methods.swapping.assignment import assign
-from ppdm_sql.methods.swapping.correlation import cramers_v
 from ppdm_sql.methods.swapping.discretization import discretized
+from ppdm_sql.methods.swapping.exact import Prices, SwapConstraints, look_at, tied, tied_classes
 from ppdm_sql.methods.swapping.identification import IdentifiableRecords, identify
-from ppdm_sql.methods.swapping.lagrangian_prices import FixedFlows, Prices, SwapConstraints
-from ppdm_sql.methods.swapping.marginal_deviation import Demand
-from ppdm_sql.methods.swapping.modelling_attacker import attacker_share
+from ppdm_sql.methods.swapping.marginals import Demand
+from ppdm_sql.methods.swapping.planning import assign, attacker_share
 from ppdm_sql.methods.swapping.posteriors import Candidates, candidates
-from ppdm_sql.methods.swapping.record_classes import (
-    Boxes,
-    FreeRecords,
-    fix_records,
-    restrict,
-    tied,
-    tied_classes,
-)
+from ppdm_sql.methods.swapping.request import cramers_v
 from ppdm_sql.methods.swapping.swapped_rows import swapped
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -57,18 +48,15 @@ def exact(engine: Engine, found: IdentifiableRecords) -> None:
     """One step of each kind, at prices that are given: those of a solver differ from version to version."""
     with recorded(engine):  # apart: another golden file has these
         records = some_candidates(engine, found)
-    columns = [*records.keys, "kind", "true_posterior", "p0", "p1", "p2"]
-    every = FreeRecords(records.table, records.rows, FixedFlows.none(3), PRICES, Boxes.even(3, 10**9))
-    restrict(engine, every, PRICES, Boxes.even(3, 80), CONSTRAINTS, rounded=True, most=4)
-    free = fix_records(engine, every, PRICES, Boxes.even(3, 10**8), columns)
-    ties = tied(engine, free.table, records.keys, PRICES, 1000)
+    look_at(engine, records, PRICES, np.full((2, 3), 80), CONSTRAINTS, rounded=True, most=4)
+    ties = tied(engine, records, PRICES, 1000)
     assign(engine, records, PRICES, ties, np.array([[0, 1, 0, 1]]), b"s")
 
 
 def greedy(engine: Engine, found: IdentifiableRecords) -> None:
     with recorded(engine):  # apart: another golden file has these
         records = some_candidates(engine, found)
-    ties = tied(engine, records.table, records.keys, Prices.zero(3), 10**14, every=True)
+    ties = tied(engine, records, Prices.zero(3), 10**14, every=True)
     classes = tied_classes(engine, ties, 3)
     moved = np.zeros_like(classes.reduced_costs)
     moved[0, 1] = 1

@@ -41,17 +41,11 @@ FROM (
       )[kind + 1]
       ELSE -1
     END AS reduced_cost_stay,
-    CASE
-      WHEN kind < 3
-      THEN worth_stay
-      ELSE true_posterior + (
-        CAST([10, 0, -20, 10, 0, -20] AS BIGINT[])
-      )[kind + 1]
-    END - best AS cost
+    unchanged - best AS cost
   FROM (
     SELECT
       *,
-      GREATEST(best_entry, worth_stay) AS best,
+      GREATEST(worth_0, worth_1, worth_2, worth_stay) AS best,
       GREATEST(
         worth_0 - CAST(80 AS BIGINT),
         worth_1 - CAST(80 AS BIGINT),
@@ -63,136 +57,22 @@ FROM (
     FROM (
       SELECT
         *,
-        GREATEST(worth_0, worth_1, worth_2) AS best_entry
-      FROM (
-        SELECT
-          kind,
-          true_posterior,
-          p0 + CAST(10 AS BIGINT) AS worth_0,
-          p1 + CAST(0 AS BIGINT) AS worth_1,
-          p2 + -CAST(20 AS BIGINT) AS worth_2,
-          true_posterior + (
-            CAST([-290, -200, -120, -2000000000000000, -2000000000000000, -2000000000000000] AS BIGINT[])
-          )[kind + 1] AS worth_stay
-        FROM candidates
-      )
-    )
-  )
-)
-GROUP BY ALL;
-
-CREATE TEMPORARY TABLE free AS
-SELECT
-  w0,
-  kind,
-  true_posterior,
-  p0,
-  p1,
-  p2
-FROM (
-  SELECT
-    *,
-    GREATEST(
-      worth_0 - CAST(100000000 AS BIGINT),
-      worth_1 - CAST(100000000 AS BIGINT),
-      worth_2 - CAST(100000000 AS BIGINT),
-      worth_stay - (
-        CAST([100000000, 100000000, 100000000, 100000000, 100000000, 100000000] AS BIGINT[])
-      )[kind + 1]
-    ) AS lowest
-  FROM (
-    SELECT
-      *,
-      GREATEST(worth_0, worth_1, worth_2) AS best_entry
-    FROM (
-      SELECT
-        w0,
-        kind,
-        true_posterior,
-        p0,
-        p1,
-        p2,
         p0 + CAST(10 AS BIGINT) AS worth_0,
         p1 + CAST(0 AS BIGINT) AS worth_1,
         p2 + -CAST(20 AS BIGINT) AS worth_2,
         true_posterior + (
           CAST([-290, -200, -120, -2000000000000000, -2000000000000000, -2000000000000000] AS BIGINT[])
-        )[kind + 1] AS worth_stay
-      FROM candidates
-    )
-  )
-)
-WHERE
-  CAST((
-    worth_0 + CAST(100000000 AS BIGINT) >= lowest
-  ) AS INT) + CAST((
-    worth_1 + CAST(100000000 AS BIGINT) >= lowest
-  ) AS INT) + CAST((
-    worth_2 + CAST(100000000 AS BIGINT) >= lowest
-  ) AS INT) + CAST((
-    worth_stay + (
-      CAST([100000000, 100000000, 100000000, 100000000, 100000000, 100000000] AS BIGINT[])
-    )[kind + 1] >= lowest
-  ) AS INT) > 1;
-
-SELECT
-  kind,
-  CASE best_entry WHEN worth_0 THEN 0 WHEN worth_1 THEN 1 ELSE 2 END AS category,
-  COUNT(*),
-  CAST((
-    SUM(true_posterior) - SUM(best_entry)
-  ) AS INT128)
-FROM (
-  SELECT
-    *,
-    GREATEST(
-      worth_0 - CAST(100000000 AS BIGINT),
-      worth_1 - CAST(100000000 AS BIGINT),
-      worth_2 - CAST(100000000 AS BIGINT),
-      worth_stay - (
-        CAST([100000000, 100000000, 100000000, 100000000, 100000000, 100000000] AS BIGINT[])
-      )[kind + 1]
-    ) AS lowest
-  FROM (
-    SELECT
-      *,
-      GREATEST(worth_0, worth_1, worth_2) AS best_entry
-    FROM (
-      SELECT
-        w0,
-        kind,
-        true_posterior,
-        p0,
-        p1,
-        p2,
-        p0 + CAST(10 AS BIGINT) AS worth_0,
-        p1 + CAST(0 AS BIGINT) AS worth_1,
-        p2 + -CAST(20 AS BIGINT) AS worth_2,
+        )[kind + 1] AS worth_stay,
         true_posterior + (
-          CAST([-290, -200, -120, -2000000000000000, -2000000000000000, -2000000000000000] AS BIGINT[])
-        )[kind + 1] AS worth_stay
+          CAST([-290, -200, -120, 10, 0, -20] AS BIGINT[])
+        )[kind + 1] AS unchanged
       FROM candidates
     )
   )
 )
-WHERE
-  best_entry > worth_stay
-  AND NOT (
-    CAST((
-      worth_0 + CAST(100000000 AS BIGINT) >= lowest
-    ) AS INT) + CAST((
-      worth_1 + CAST(100000000 AS BIGINT) >= lowest
-    ) AS INT) + CAST((
-      worth_2 + CAST(100000000 AS BIGINT) >= lowest
-    ) AS INT) + CAST((
-      worth_stay + (
-        CAST([100000000, 100000000, 100000000, 100000000, 100000000, 100000000] AS BIGINT[])
-      )[kind + 1] >= lowest
-    ) AS INT) > 1
-  )
-GROUP BY
-  1,
-  2;
+GROUP BY ALL
+ORDER BY
+  ALL;
 
 CREATE TEMPORARY TABLE ties AS
 SELECT
@@ -207,27 +87,41 @@ FROM (
   SELECT
     w0,
     kind,
-    CASE WHEN worth_0 + CAST(500 AS BIGINT) >= lowest THEN best - worth_0 ELSE -1 END AS reduced_cost_0,
-    CASE WHEN worth_1 + CAST(500 AS BIGINT) >= lowest THEN best - worth_1 ELSE -1 END AS reduced_cost_1,
-    CASE WHEN worth_2 + CAST(500 AS BIGINT) >= lowest THEN best - worth_2 ELSE -1 END AS reduced_cost_2,
+    CASE
+      WHEN worth_0 + CAST(500 AS BIGINT) >= lowest
+      THEN (
+        best - worth_0
+      )
+      ELSE -1
+    END AS reduced_cost_0,
+    CASE
+      WHEN worth_1 + CAST(500 AS BIGINT) >= lowest
+      THEN (
+        best - worth_1
+      )
+      ELSE -1
+    END AS reduced_cost_1,
+    CASE
+      WHEN worth_2 + CAST(500 AS BIGINT) >= lowest
+      THEN (
+        best - worth_2
+      )
+      ELSE -1
+    END AS reduced_cost_2,
     CASE
       WHEN worth_stay + (
         CAST([500, 500, 500, 500, 500, 500] AS BIGINT[])
       )[kind + 1] >= lowest
-      THEN best - worth_stay
+      THEN (
+        best - worth_stay
+      )
       ELSE -1
     END AS reduced_cost_stay,
-    CASE
-      WHEN kind < 3
-      THEN worth_stay
-      ELSE true_posterior + (
-        CAST([10, 0, -20, 10, 0, -20] AS BIGINT[])
-      )[kind + 1]
-    END - best AS cost
+    unchanged - best AS cost
   FROM (
     SELECT
       *,
-      GREATEST(best_entry, worth_stay) AS best,
+      GREATEST(worth_0, worth_1, worth_2, worth_stay) AS best,
       GREATEST(
         worth_0 - CAST(500 AS BIGINT),
         worth_1 - CAST(500 AS BIGINT),
@@ -239,20 +133,16 @@ FROM (
     FROM (
       SELECT
         *,
-        GREATEST(worth_0, worth_1, worth_2) AS best_entry
-      FROM (
-        SELECT
-          w0,
-          kind,
-          true_posterior,
-          p0 + CAST(10 AS BIGINT) AS worth_0,
-          p1 + CAST(0 AS BIGINT) AS worth_1,
-          p2 + -CAST(20 AS BIGINT) AS worth_2,
-          true_posterior + (
-            CAST([-290, -200, -120, -2000000000000000, -2000000000000000, -2000000000000000] AS BIGINT[])
-          )[kind + 1] AS worth_stay
-        FROM free
-      )
+        p0 + CAST(10 AS BIGINT) AS worth_0,
+        p1 + CAST(0 AS BIGINT) AS worth_1,
+        p2 + -CAST(20 AS BIGINT) AS worth_2,
+        true_posterior + (
+          CAST([-290, -200, -120, -2000000000000000, -2000000000000000, -2000000000000000] AS BIGINT[])
+        )[kind + 1] AS worth_stay,
+        true_posterior + (
+          CAST([-290, -200, -120, 10, 0, -20] AS BIGINT[])
+        )[kind + 1] AS unchanged
+      FROM candidates
     )
   )
 )
@@ -310,32 +200,85 @@ FROM (
       p0,
       p1,
       p2,
-      CASE best_entry WHEN worth_0 THEN 0 WHEN worth_1 THEN 1 ELSE 2 END AS category
+      CASE
+        WHEN reduced_cost_0 = 0
+        THEN 0
+        WHEN reduced_cost_1 = 0
+        THEN 1
+        WHEN reduced_cost_2 = 0
+        THEN 2
+      END AS category
     FROM (
       SELECT
-        *,
-        GREATEST(worth_0, worth_1, worth_2) AS best_entry
+        w0,
+        true_posterior,
+        p0,
+        p1,
+        p2,
+        kind,
+        CASE
+          WHEN worth_0 + CAST(0 AS BIGINT) >= lowest
+          THEN (
+            best - worth_0
+          )
+          ELSE -1
+        END AS reduced_cost_0,
+        CASE
+          WHEN worth_1 + CAST(0 AS BIGINT) >= lowest
+          THEN (
+            best - worth_1
+          )
+          ELSE -1
+        END AS reduced_cost_1,
+        CASE
+          WHEN worth_2 + CAST(0 AS BIGINT) >= lowest
+          THEN (
+            best - worth_2
+          )
+          ELSE -1
+        END AS reduced_cost_2,
+        CASE
+          WHEN worth_stay + (
+            CAST([0, 0, 0, 0, 0, 0] AS BIGINT[])
+          )[kind + 1] >= lowest
+          THEN (
+            best - worth_stay
+          )
+          ELSE -1
+        END AS reduced_cost_stay,
+        unchanged - best AS cost
       FROM (
         SELECT
-          w0,
-          kind,
-          true_posterior,
-          p0,
-          p1,
-          p2,
-          p0 + CAST(10 AS BIGINT) AS worth_0,
-          p1 + CAST(0 AS BIGINT) AS worth_1,
-          p2 + -CAST(20 AS BIGINT) AS worth_2,
-          true_posterior + (
-            CAST([-290, -200, -120, -2000000000000000, -2000000000000000, -2000000000000000] AS BIGINT[])
-          )[kind + 1] AS worth_stay
-        FROM candidates
+          *,
+          GREATEST(worth_0, worth_1, worth_2, worth_stay) AS best,
+          GREATEST(
+            worth_0 - CAST(0 AS BIGINT),
+            worth_1 - CAST(0 AS BIGINT),
+            worth_2 - CAST(0 AS BIGINT),
+            worth_stay - (
+              CAST([0, 0, 0, 0, 0, 0] AS BIGINT[])
+            )[kind + 1]
+          ) AS lowest
+        FROM (
+          SELECT
+            *,
+            p0 + CAST(10 AS BIGINT) AS worth_0,
+            p1 + CAST(0 AS BIGINT) AS worth_1,
+            p2 + -CAST(20 AS BIGINT) AS worth_2,
+            true_posterior + (
+              CAST([-290, -200, -120, -2000000000000000, -2000000000000000, -2000000000000000] AS BIGINT[])
+            )[kind + 1] AS worth_stay,
+            true_posterior + (
+              CAST([-290, -200, -120, 10, 0, -20] AS BIGINT[])
+            )[kind + 1] AS unchanged
+          FROM candidates
+        )
       )
     ) AS f
     ANTI JOIN ties
       USING (w0)
     WHERE
-      best_entry > worth_stay
+      reduced_cost_stay < 0
     UNION ALL
     SELECT
       w0,

@@ -13,17 +13,23 @@ FROM (
     kind,
     CASE
       WHEN worth_0 + CAST(50000000000000 AS BIGINT) >= lowest
-      THEN best - worth_0
+      THEN (
+        best - worth_0
+      )
       ELSE -1
     END AS reduced_cost_0,
     CASE
       WHEN worth_1 + CAST(50000000000000 AS BIGINT) >= lowest
-      THEN best - worth_1
+      THEN (
+        best - worth_1
+      )
       ELSE -1
     END AS reduced_cost_1,
     CASE
       WHEN worth_2 + CAST(50000000000000 AS BIGINT) >= lowest
-      THEN best - worth_2
+      THEN (
+        best - worth_2
+      )
       ELSE -1
     END AS reduced_cost_2,
     CASE
@@ -37,20 +43,16 @@ FROM (
           50000000000000
         ] AS BIGINT[])
       )[kind + 1] >= lowest
-      THEN best - worth_stay
+      THEN (
+        best - worth_stay
+      )
       ELSE -1
     END AS reduced_cost_stay,
-    CASE
-      WHEN kind < 3
-      THEN worth_stay
-      ELSE true_posterior + (
-        CAST([0, 0, 0, 0, 0, 0] AS BIGINT[])
-      )[kind + 1]
-    END - best AS cost
+    unchanged - best AS cost
   FROM (
     SELECT
       *,
-      GREATEST(best_entry, worth_stay) AS best,
+      GREATEST(worth_0, worth_1, worth_2, worth_stay) AS best,
       GREATEST(
         worth_0 - CAST(50000000000000 AS BIGINT),
         worth_1 - CAST(50000000000000 AS BIGINT),
@@ -69,20 +71,16 @@ FROM (
     FROM (
       SELECT
         *,
-        GREATEST(worth_0, worth_1, worth_2) AS best_entry
-      FROM (
-        SELECT
-          w0,
-          kind,
-          true_posterior,
-          CASE WHEN kind % 3 = 0 THEN -2000000000000000 ELSE p0 + CAST(0 AS BIGINT) END AS worth_0,
-          CASE WHEN kind % 3 = 1 THEN -2000000000000000 ELSE p1 + CAST(0 AS BIGINT) END AS worth_1,
-          CASE WHEN kind % 3 = 2 THEN -2000000000000000 ELSE p2 + CAST(0 AS BIGINT) END AS worth_2,
-          true_posterior + (
-            CAST([0, 0, 0, -2000000000000000, -2000000000000000, -2000000000000000] AS BIGINT[])
-          )[kind + 1] AS worth_stay
-        FROM candidates
-      )
+        CASE WHEN kind % 3 = 0 THEN -2000000000000000 ELSE p0 + CAST(0 AS BIGINT) END AS worth_0,
+        CASE WHEN kind % 3 = 1 THEN -2000000000000000 ELSE p1 + CAST(0 AS BIGINT) END AS worth_1,
+        CASE WHEN kind % 3 = 2 THEN -2000000000000000 ELSE p2 + CAST(0 AS BIGINT) END AS worth_2,
+        true_posterior + (
+          CAST([0, 0, 0, -2000000000000000, -2000000000000000, -2000000000000000] AS BIGINT[])
+        )[kind + 1] AS worth_stay,
+        true_posterior + (
+          CAST([0, 0, 0, 0, 0, 0] AS BIGINT[])
+        )[kind + 1] AS unchanged
+      FROM candidates
     )
   )
 );
@@ -144,32 +142,85 @@ FROM (
       p0,
       p1,
       p2,
-      CASE best_entry WHEN worth_0 THEN 0 WHEN worth_1 THEN 1 ELSE 2 END AS category
+      CASE
+        WHEN reduced_cost_0 = 0
+        THEN 0
+        WHEN reduced_cost_1 = 0
+        THEN 1
+        WHEN reduced_cost_2 = 0
+        THEN 2
+      END AS category
     FROM (
       SELECT
-        *,
-        GREATEST(worth_0, worth_1, worth_2) AS best_entry
+        w0,
+        true_posterior,
+        p0,
+        p1,
+        p2,
+        kind,
+        CASE
+          WHEN worth_0 + CAST(0 AS BIGINT) >= lowest
+          THEN (
+            best - worth_0
+          )
+          ELSE -1
+        END AS reduced_cost_0,
+        CASE
+          WHEN worth_1 + CAST(0 AS BIGINT) >= lowest
+          THEN (
+            best - worth_1
+          )
+          ELSE -1
+        END AS reduced_cost_1,
+        CASE
+          WHEN worth_2 + CAST(0 AS BIGINT) >= lowest
+          THEN (
+            best - worth_2
+          )
+          ELSE -1
+        END AS reduced_cost_2,
+        CASE
+          WHEN worth_stay + (
+            CAST([0, 0, 0, 0, 0, 0] AS BIGINT[])
+          )[kind + 1] >= lowest
+          THEN (
+            best - worth_stay
+          )
+          ELSE -1
+        END AS reduced_cost_stay,
+        unchanged - best AS cost
       FROM (
         SELECT
-          w0,
-          kind,
-          true_posterior,
-          p0,
-          p1,
-          p2,
-          p0 + CAST(0 AS BIGINT) AS worth_0,
-          p1 + CAST(0 AS BIGINT) AS worth_1,
-          p2 + CAST(0 AS BIGINT) AS worth_2,
-          true_posterior + (
-            CAST([0, 0, 0, -2000000000000000, -2000000000000000, -2000000000000000] AS BIGINT[])
-          )[kind + 1] AS worth_stay
-        FROM candidates
+          *,
+          GREATEST(worth_0, worth_1, worth_2, worth_stay) AS best,
+          GREATEST(
+            worth_0 - CAST(0 AS BIGINT),
+            worth_1 - CAST(0 AS BIGINT),
+            worth_2 - CAST(0 AS BIGINT),
+            worth_stay - (
+              CAST([0, 0, 0, 0, 0, 0] AS BIGINT[])
+            )[kind + 1]
+          ) AS lowest
+        FROM (
+          SELECT
+            *,
+            p0 + CAST(0 AS BIGINT) AS worth_0,
+            p1 + CAST(0 AS BIGINT) AS worth_1,
+            p2 + CAST(0 AS BIGINT) AS worth_2,
+            true_posterior + (
+              CAST([0, 0, 0, -2000000000000000, -2000000000000000, -2000000000000000] AS BIGINT[])
+            )[kind + 1] AS worth_stay,
+            true_posterior + (
+              CAST([0, 0, 0, 0, 0, 0] AS BIGINT[])
+            )[kind + 1] AS unchanged
+          FROM candidates
+        )
       )
     ) AS f
     ANTI JOIN ties
       USING (w0)
     WHERE
-      best_entry > worth_stay
+      reduced_cost_stay < 0
     UNION ALL
     SELECT
       w0,
