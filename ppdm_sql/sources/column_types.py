@@ -1,11 +1,12 @@
-"""Types of columns that a user says, and those that the texts of a CSV file show."""
+"""Types of columns and markers of missing values that a user says, and what the texts of a column show."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from functools import cache
+from typing import NamedTuple, cast
 
 import sqlglot
 from sqlglot import exp
@@ -19,18 +20,26 @@ from ppdm_sql.errors import kind_of as class_of
 
 _SAMPLE = 2_048
 _DIGITS = "regexp_full_match(v, '[+-]?[0-9]+')"
-_WHOLE_NUMBER = f"{_DIGITS} AND TRY_CAST(v AS BIGINT) IS NOT NULL"
-_NUMBER = "regexp_full_match(v, '[+-]?([0-9]+|[0-9]*[.][0-9]+)([eE][+-]?[0-9]+)?')"
-_DATED = "regexp_full_match(v, '([0-9]{1,2}[-./]){2}[0-9]{4}|[0-9]{4}([-./][0-9]{1,2}){2}')"
+_TEXT, _DATED, _NUMBER, _WHOLE_NUMBER = range(4)
+_DATE = "([0-9]{1,2}[-./]){2}[0-9]{4}|[0-9]{4}([-./][0-9]{1,2}){2}"
+_SHAPE = f"""
+CASE
+    WHEN NOT unicode(v) BETWEEN unicode('+') AND unicode('9') THEN {_TEXT}
+    WHEN {_DIGITS} THEN CASE WHEN TRY_CAST(v AS BIGINT) IS NULL THEN {_NUMBER} ELSE {_WHOLE_NUMBER} END
+    WHEN regexp_full_match(v, '[+-]?([0-9]+|[0-9]*[.][0-9]+)([eE][+-]?[0-9]+)?') THEN {_NUMBER}
+    WHEN regexp_full_match(v, '{_DATE}') THEN {_DATED}
+    ELSE {_TEXT}
+END"""
+"""What a text is written like; its first letter tells of most that they are no more than texts."""
 _ORDERS = ("%d-%m-%Y", "%m-%d-%Y", "%Y-%m-%d")
 _FEWEST_RECORDS = 5
 """So many records must share a text for a message to quote it."""
 _SHOWN_BY = {
-    "BIGINT": "TRY_CAST(v AS BIGINT) IS NOT NULL AND CAST(TRY_CAST(v AS BIGINT) AS VARCHAR) = v",
-    "DOUBLE": "regexp_full_match(v, '-?(0|[1-9][0-9]*)?([.][0-9]+)?([eE][+-]?[0-9]+)?') "
-    "AND TRY_CAST(v AS DOUBLE) IS NOT NULL AND isfinite(TRY_CAST(v AS DOUBLE)) "
-    "AND (length(regexp_replace(v, '[eE].*|[^0-9]', '', 'g')) <= 15 "
-    "OR CAST(TRY_CAST(v AS DOUBLE) AS VARCHAR) = v)",
+    "BIGINT": "CAST(TRY_CAST(v AS BIGINT) AS VARCHAR) IS NOT DISTINCT FROM v",
+    "DOUBLE": "CASE WHEN regexp_full_match(v, '-?(0|[1-9][0-9]*)?([.][0-9]+)?([eE][+-]?[0-9]+)?') "
+    "AND coalesce(isfinite(TRY_CAST(v AS DOUBLE)), false) THEN CASE WHEN length(v) <= 15 THEN true "
+    "ELSE length(regexp_replace(v, '[eE].*|[^0-9]', '', 'g')) <= 15 "
+    "OR CAST(TRY_CAST(v AS DOUBLE) AS VARCHAR) = v END ELSE false END",
     "DATE": "regexp_full_match(v, '[0-9]{4}-[0-9]{2}-[0-9]{2}') AND TRY_CAST(v AS DATE) IS NOT NULL",
     "TIMESTAMP": "regexp_full_match(v, '[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}"
     "([.][0-9]{1,6})?)?') AND TRY_CAST(v AS TIMESTAMP) IS NOT NULL",
@@ -83,19 +92,6 @@ class Said(NamedTuple):
     def __bool__(self) -> bool:
         return bool(self.types or self.nulls)
 
-    def without_markers(self, engine: Engine, table: Table) -> Table:
-        """Read a table with NULL for these texts; it lasts as long as the workspace."""
-        if not self.nulls:
-            return table
-        columns, markers = engine.columns(table), [literal(text) for text in self.nulls]
-        values: dict[str, exp.Expression] = {item.name: column(item.name) for item in columns}
-        texts = [item.name for item in columns if kind_of(item.type) in (Kind.TEXT, Kind.ENUM)]
-        for name in texts:
-            marked = exp.In(this=exp.cast(column(name), "VARCHAR"), expressions=markers)
-            values[name] = exp.case().when(marked, exp.null()).else_(column(name))
-        rows = exp.select(*(alias(value, name) for name, value in values.items()))
-        return engine.overlay(rows.from_(table.expression()))
-
 
 def types_said(engine: Engine, types: Mapping[str, str] | None) -> dict[str, TypeSaid]:
     """Check what a user says of the types of columns.
@@ -138,47 +134,97 @@ def _type_said(engine: Engine, name: str, text: str) -> TypeSaid:
     return TypeSaid(text.strip())
 
 
-def resolved_types(
-    said: Mapping[str, TypeSaid], columns: Sequence[Column], *, table: str, strict: bool
-) -> dict[str, TypeSaid]:
-    """Find the columns of which something is said.
+# -- what is said is applied -------------------------------------------------------------------
+
+
+def applied(
+    engine: Engine, table: Table, said: Said, shown: str, *, strict: bool, of_texts: bool
+) -> tuple[dict[str, TypeSaid], list[str]]:
+    """Give the columns of a working table the types that are said, and NULL for what is said to be missing.
 
     Args:
-        said: The types by name.
-        columns: The columns that there are.
-        table: What they are of.
-        strict: Whether each name must be that of a column.
+        engine: Where the table is.
+        table: The working table, whose columns are changed in their place.
+        said: What the user says.
+        shown: What the table holds, for messages.
+        strict: Whether each name must be that of a column, and each marker occur.
+        of_texts: Whether all columns were read as texts, so that what they show is found, too.
+
+    Returns:
+        The types of columns that are not what they were, and what the user should know.
 
     Raises:
-        UnknownColumn: There is no such column.
-    """
-    names = [item.name for item in columns]
-    lowered = {name.lower() for name in names}
-    return {
-        resolve(name, names, table=table): kind
-        for name, kind in said.items()
-        if strict or name.lower() in lowered
-    }
-
-
-def typed(
-    engine: Engine, table: Table, columns: Sequence[Column], said: Mapping[str, TypeSaid], shown: str
-) -> exp.Select:
-    """Give the rows of a table with the types that were said.
-
-    Raises:
+        UnknownColumn: There is no column of which something is said.
         InvalidSource: Values are none of the type; the message counts them and says in which record the first
             is.
 
-    Cost: one scan where types are said.
+    Cost: one scan of what is said; of texts one of those that may be numbers or dates, one of the others.
     """
-    kinds = {item.name: item.type for item in columns}
-    values = {
-        name: kind.values(column(name), of_text=kinds[name] == "VARCHAR") for name, kind in said.items()
+    columns = engine.columns(table)
+    notices = _blank_markers(engine, table, columns, said.nulls, shown) if said.nulls else []
+    names = [item.name for item in columns]
+    lowered = {name.lower() for name in names}
+    types = {
+        resolve(name, names, table=shown): kind
+        for name, kind in said.types.items()
+        if strict or name.lower() in lowered
     }
-    _refuse_lost(engine, table, values, said, shown)
-    query = exp.select(*(alias(values.get(name, column(name)), name) for name in kinds))
-    return query.from_(table.expression())
+    values = {
+        item.name: types[item.name].values(column(item.name), of_text=item.type == "VARCHAR")
+        for item in columns
+        if item.name in types
+    }
+    _refuse_lost(engine, table, values, types, shown)
+    free = [item.name for item in columns if of_texts and item.name not in types]
+    found = _shown_types(engine, table, free)
+    values |= {name: kind.values(column(name), of_text=False) for name, kind in found.items()}
+    all_types = types | found
+    types = {name: all_types[name] for name in names if name in all_types}
+    for item in columns:
+        if item.name in types and types[item.name].name.upper() != item.type:
+            _change(engine, table, item.name, types[item.name].name, values[item.name])
+    told = notices if strict else []
+    if not of_texts:
+        return types, told + told_of_texts(engine, table, shown)
+    return types, told + _kept_as_text(engine, table, [name for name in free if name not in types], shown)
+
+
+def _blank_markers(
+    engine: Engine, table: Table, columns: Sequence[Column], markers: Sequence[str], shown: str
+) -> list[str]:
+    """Write NULL where a column of texts holds a marker; tell of markers that none holds."""
+    texts = [item for item in columns if kind_of(item.type) in (Kind.TEXT, Kind.ENUM)]
+    marked = [
+        exp.CountIf(this=exp.EQ(this=exp.cast(column(item.name), "VARCHAR"), expression=literal(marker)))
+        for item in texts
+        for marker in markers
+    ]
+    query = exp.select(*marked, exp.Count(this=exp.Star())).from_(table.expression())
+    (counts,) = engine.query(render(query), step="markers of missing values")
+    per_column = [counts[place : place + len(markers)] for place in range(0, len(counts) - 1, len(markers))]
+    for item, held in zip(texts, per_column, strict=True):
+        if any(held):
+            is_marker = exp.cast(column(item.name), "VARCHAR").isin(*map(literal, markers))
+            value = exp.case().when(is_marker, exp.null()).else_(column(item.name))
+            _change(engine, table, item.name, item.type, value)
+    unused = [
+        repr(marker)
+        for place, marker in enumerate(markers)
+        if counts[-1] and not any(held[place] for held in per_column)
+    ]
+    told = (
+        f"No column of texts of {shown} holds {' or '.join(unused)}, which was to stand for a missing value."
+    )
+    return [f"{told} Check how it is written."] if unused else []
+
+
+def _change(engine: Engine, table: Table, name: str, kind: str, value: exp.Expression) -> None:
+    """Write a column anew; the others are not copied."""
+    target = exp.DataType.build(kind, dialect="duckdb")
+    action = exp.AlterColumn(this=column(name), dtype=target, using=value)
+    engine.query(
+        render(exp.Alter(this=table.expression(), kind="TABLE", actions=[action])), step="types of columns"
+    )
 
 
 def _refuse_lost(
@@ -226,54 +272,55 @@ def _is_null(value: exp.Expression) -> exp.Expression:
 
 def _condition(text: str, value: exp.Expression) -> exp.Expression:
     """Fill a value in for ``v``."""
-    tree = sqlglot.parse_one(text, dialect="duckdb")
-    replaced = tree.transform(
+    tree = _parsed(text).transform(
         lambda node: (
             value.copy() if isinstance(node, exp.Column) and node.name == "v" and not node.table else node
         )
     )
-    return exp.paren(replaced, copy=False)
+    return exp.paren(tree, copy=False)
+
+
+@cache
+def _parsed(text: str) -> exp.Expression:
+    return cast(exp.Expression, sqlglot.parse_one(text, dialect="duckdb"))
 
 
 # -- what texts show --------------------------------------------------------------------------
 
 
-def shown_types(engine: Engine, table: Table, names: Sequence[str]) -> dict[str, TypeSaid]:
+def _shown_types(engine: Engine, table: Table, names: Sequence[str]) -> dict[str, TypeSaid]:
     """Find the types of columns of text: a type that all values have, and that loses nothing of any.
 
-    Cost: one scan; a sample says first what need not be asked of all.
+    DuckDB's reader would cost more: with a sample of all records it takes as long as reading a file twice,
+    and it says neither what a type loses nor what but a few values have.
     """
     sample = exp.select("*").from_(table.expression()).limit(_SAMPLE).subquery("s")
-    asked = {name: tuple(_SHOWN_BY) for name in names}
-    possible = _all_are(engine, sample, asked)
-    asked = {name: kinds for name, kinds in possible.items() if kinds}
-    certain = _all_are(engine, table.expression(), asked) if asked else {}
-    return {name: TypeSaid(kinds[0]) for name, kinds in certain.items() if kinds}
+    holds = _all_are(engine, sample, [(name, kind) for name in names for kind in _SHOWN_BY])
+    possible = {name: [kind for kind in _SHOWN_BY if holds[name, kind] is not False] for name in names}
+    types: dict[str, TypeSaid] = {}
+    while asked := [(name, kinds[0]) for name, kinds in possible.items() if kinds]:
+        holds = _all_are(engine, table.expression(), asked)
+        types |= {name: TypeSaid(kind) for name, kind in asked if holds[name, kind]}
+        possible = {name: possible[name][1:] for name, kind in asked if holds[name, kind] is False}
+    return types
 
 
 def _all_are(
-    engine: Engine, rows: exp.Expression, asked: Mapping[str, Sequence[str]]
-) -> dict[str, tuple[str, ...]]:
-    """Tell for each column which types all of its values have; none where it has no value."""
-    pairs = [(name, kind) for name, kinds in asked.items() for kind in kinds]
-    checks = [
-        alias(exp.LogicalAnd(this=_of_values(_SHOWN_BY[kind], column(name))), f"c{number}")
-        for number, (name, kind) in enumerate(pairs)
-    ]
-    if not checks:
+    engine: Engine, rows: exp.Expression, asked: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], bool | None]:
+    """Tell for columns and types whether all values are of the type; None where there is none."""
+    if not asked:
         return {}
+    checks = []
+    for name, kind in asked:
+        there = exp.not_(_is_null(column(name)))
+        check = exp.case().when(there, _condition(_SHOWN_BY[kind], column(name)))
+        checks.append(exp.LogicalAnd(this=check))
     (row,) = engine.look_up(render(exp.select(*checks).from_(rows)), step="types that texts show")
-    holds = dict(zip(pairs, row, strict=True))
-    return {name: tuple(kind for kind in kinds if holds[name, kind]) for name, kinds in asked.items()}
+    return dict(zip(asked, row, strict=True))
 
 
-def _of_values(text: str, value: exp.Expression) -> exp.Expression:
-    """Ask values only: NULL is of any type."""
-    there = exp.not_(_is_null(value.copy()))
-    return exp.case().when(there, _condition(text, value))
-
-
-def kept_as_text(engine: Engine, table: Table, names: Sequence[str], shown: str) -> list[str]:
+def _kept_as_text(engine: Engine, table: Table, names: Sequence[str], shown: str) -> list[str]:
     """Say which columns hold digits, numbers or dates and are read as text all the same, and why.
 
     Cost: one scan, and a GROUP BY of each column that holds some.
@@ -316,13 +363,21 @@ def _counted(engine: Engine, rows: exp.Expression, names: Sequence[str]) -> dict
     """Count for columns of text the values, whole numbers, numbers, and what is written like a date."""
     if not names:
         return {}
-    counts: list[exp.Expression] = []
-    for name in names:
-        counts.append(exp.Count(this=column(name)))
-        counts += [
-            exp.CountIf(this=_condition(text, column(name))) for text in (_WHOLE_NUMBER, _NUMBER, _DATED)
+    shapes, counts = list[exp.Expression](), list[exp.Expression]()
+    for place, name in enumerate(names):
+        value, shape = exp.column(f"value{place}"), exp.column(f"shape{place}")
+        shapes += [
+            alias(column(name), f"value{place}"),
+            alias(_condition(_SHAPE, column(name)), f"shape{place}"),
         ]
-    (row,) = engine.look_up(render(exp.select(*counts).from_(rows)), step="texts of digits")
+        counts += [
+            exp.Count(this=value),
+            exp.CountIf(this=exp.EQ(this=shape, expression=literal(_WHOLE_NUMBER))),
+            exp.CountIf(this=exp.GTE(this=shape.copy(), expression=literal(_NUMBER))),
+            exp.CountIf(this=exp.EQ(this=shape.copy(), expression=literal(_DATED))),
+        ]
+    query = exp.select(*counts).from_(exp.select(*shapes).from_(rows).subquery("shapes"))
+    (row,) = engine.look_up(render(query), step="texts of digits")
     found = [count or 0 for count in row]  # of no rows there is no number
     return {name: tuple(found[4 * place : 4 * place + 4]) for place, name in enumerate(names)}
 

@@ -13,17 +13,8 @@ from typing import NamedTuple
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import EngineError, InvalidSource
-from ppdm_sql.sources.column_types import (
-    Said,
-    TypeSaid,
-    kept_as_text,
-    resolved_types,
-    shown_types,
-    typed,
-)
 from ppdm_sql.sources.files import unreachable, without_secrets
 
 _DELIMITERS = (",", ";", "\t", "|")
@@ -54,47 +45,40 @@ class CsvForm(NamedTuple):
 
 
 def read_csv(
-    engine: Engine, files: Sequence[str], said: Said, shown: str, *, strict: bool
-) -> tuple[exp.Select, dict[str, TypeSaid], list[str]]:
-    """Read CSV files into a working table of texts, and find the types.
+    engine: Engine, files: Sequence[str], said: Mapping[str, object], shown: str
+) -> tuple[exp.Select, list[str]]:
+    """Write what reads CSV files, each column as texts.
 
     Args:
-        engine: Where the working table is made; it lasts as long as the workspace.
+        engine: What reads the first lines.
         files: The files, which have the same columns in the same order.
-        said: The types and the markers of missing values that the user says.
+        said: The columns of which the user says a type: these are names.
         shown: What the files are called in messages.
-        strict: Whether each column of which something is said must be there.
 
     Returns:
-        A SELECT of the records in their types, the types, and what the user should know.
+        A SELECT of every record, which fails where a row does not fit, and what the user should know.
 
     Raises:
-        InvalidSource: A row does not fit, the first line is none of names, or the text is not UTF-8; the
-            message tells the line, never what stands there.
-
-    Cost: one scan of the files, and two or three of the working table.
+        InvalidSource: The first line is none of names, or the text is not UTF-8.
     """
     form, notices = _form(files, engine, said, shown)
-    texts = said.without_markers(engine, _texts(engine, files, form, shown))
-    columns = engine.columns(texts)
-    chosen = resolved_types(said.types, columns, table=shown, strict=strict)
-    free = [item.name for item in columns if item.type == "VARCHAR" and item.name not in chosen]
-    types = chosen | shown_types(engine, texts, free)
-    notices += kept_as_text(engine, texts, [name for name in free if name not in types], shown)
-    notices += _without_records(engine, texts, shown)
-    return typed(engine, texts, columns, types, shown), types, notices
-
-
-def _without_records(engine: Engine, texts: Table, shown: str) -> list[str]:
-    counted = exp.select(exp.Count(this=exp.Star())).from_(texts.expression())
-    ((records,),) = engine.look_up(render(counted), step="records")
-    return [] if records else [f"{shown} holds no records, only names."]
+    options: dict[str, str | bool] = {
+        "auto_detect": False,
+        "header": True,
+        "delim": form.delimiter,
+        "quote": '"',
+        "escape": '"',
+    }
+    options |= {"comment": "", "strict_mode": True, "null_padding": False, "ignore_errors": False}
+    return exp.select("*").from_(_reader(files, options, form.names)), notices
 
 
 # -- the first line ---------------------------------------------------------------------------
 
 
-def _form(files: Sequence[str], engine: Engine, said: Said, shown: str) -> tuple[CsvForm, list[str]]:
+def _form(
+    files: Sequence[str], engine: Engine, said: Mapping[str, object], shown: str
+) -> tuple[CsvForm, list[str]]:
     """Read the first line of each file; all must have the same names."""
     forms: dict[CsvForm, str] = {}
     for file in files:
@@ -142,7 +126,7 @@ def _first_line(engine: Engine, file: str) -> str:
     try:
         rows = engine.look_up(render(query), step="first line")
     except EngineError as cause:
-        raise _unreadable(cause.engine_text, without_secrets(file)) from None
+        raise unreadable_csv(cause.engine_text, without_secrets(file)) from None
     if not rows or not (rows[0][0] or "").strip():
         raise InvalidSource(
             f"{without_secrets(file)} is empty, or its first line is.",
@@ -165,9 +149,9 @@ def _form_of(line: str, file: str) -> CsvForm:
     return CsvForm(best, tuple(name.strip() for name in names))
 
 
-def _refuse_data(names: Sequence[str], said: Said, shown: str) -> None:
+def _refuse_data(names: Sequence[str], said: Mapping[str, object], shown: str) -> None:
     """Refuse a first line that holds values, not names; it is not quoted, since they may be somebody's."""
-    known = {name.lower() for name in said.types}
+    known = {name.lower() for name in said}
     if any(_IS_DATA.fullmatch(name) and name.lower() not in known for name in names):
         raise InvalidSource(
             f"The first line of {shown} looks like a record, not like the names of its columns.",
@@ -202,23 +186,6 @@ def _named(form: CsvForm, shown: str) -> tuple[CsvForm, list[str]]:
 # -- the rows ---------------------------------------------------------------------------------
 
 
-def _texts(engine: Engine, files: Sequence[str], form: CsvForm, shown: str) -> Table:
-    """Read every row as texts into a working table; a row that does not fit is an error."""
-    options: dict[str, str | bool] = {
-        "auto_detect": False,
-        "header": True,
-        "delim": form.delimiter,
-        "quote": '"',
-        "escape": '"',
-    }
-    options |= {"comment": "", "strict_mode": True, "null_padding": False, "ignore_errors": False}
-    query = exp.select("*").from_(_reader(files, options, form.names))
-    try:
-        return engine.materialize("csv_texts", query)
-    except EngineError as cause:
-        raise _unreadable(cause.engine_text, shown) from None
-
-
 def _reader(files: Sequence[str], options: Mapping[str, str | bool], names: Sequence[str]) -> exp.Expression:
     """Write a call of DuckDB's reader."""
     listed = exp.Array(expressions=[literal(file) for file in files])
@@ -231,7 +198,7 @@ def _reader(files: Sequence[str], options: Mapping[str, str | bool], names: Sequ
     return exp.Table(this=call)
 
 
-def _unreadable(text: str, shown: str) -> InvalidSource:
+def unreadable_csv(text: str, shown: str) -> InvalidSource:
     """Say where a file cannot be read and why; what the engine says quotes the line."""
     if (unread := unreachable(shown, text)) is not None:
         return unread

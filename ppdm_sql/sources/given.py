@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -14,9 +14,10 @@ from ppdm_sql.engine.names import Table, free_name, table_name
 from ppdm_sql.engine.source import Source as Elsewhere
 from ppdm_sql.engine.source import find_elsewhere, is_stable, stand_in
 from ppdm_sql.engine.statements import literal
-from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable
+from ppdm_sql.errors import MORE_MEMORY, EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable
 from ppdm_sql.progress import Progress
-from ppdm_sql.sources.column_types import Said, TypeSaid, resolved_types, told_of_texts, typed, types_said
+from ppdm_sql.sources.column_types import Said, applied, told_of_texts, types_said
+from ppdm_sql.sources.csv_files import read_csv, unreadable_csv
 from ppdm_sql.sources.files import (
     alike,
     files_of,
@@ -86,25 +87,32 @@ def given(
         if table is not None and not said:
             looked = progress is not None and is_stable(engine, table)  # a view may take long to read
             notices = told_of_texts(engine, table, source) if looked else []
-            for text in notices:
-                progress.notice(text)  # type: ignore[union-attr]
+            _tell(progress, notices)
             with _remembered(engine, source, _of_attached(engine, table), notices):
                 yield source
             return
     with engine.workspace():
         if progress is not None:
             progress.start(f"reading {without_secrets(source) if kind is None else f'the {kind}'}")
+        how: dict[str, Any]
         if kind is not None:
             name, how = _free_name(engine, kind), {"kind": kind}
-            _load_frame(engine, name, source, said, kind, strict=strict)
-            notices = told_of_texts(engine, engine.given[name], f"the {kind}")
+            notices = _load_frame(engine, name, source, said, kind, strict=strict)
+        elif table is not None:
+            name, how = source, _of_attached(engine, table) | _how_read(said)
+            notices = _load_table(engine, name, table, said, strict=strict)
         else:
-            name = source if table is not None else called or without_secrets(source)
-            how, notices = _load_named(engine, name, source, table, said, strict=strict)
+            name = called or without_secrets(source)
+            how, notices = _load_files(engine, name, source, said, strict=strict)
         with _remembered(engine, name, how, notices):
-            for text in notices if progress is not None else ():
-                progress.notice(text)  # type: ignore[union-attr]
+            _tell(progress, notices)
             yield name
+
+
+def _tell(progress: Progress | None, notices: Sequence[str]) -> None:
+    if progress is not None:
+        for text in notices:
+            progress.notice(text)
 
 
 def _elsewhere(engine: Engine, name: str, progress: Progress | None) -> Elsewhere | None:
@@ -225,10 +233,16 @@ def _how_read(said: Said) -> dict[str, Any]:
     return ({"types": types} if types else {}) | ({"nulls": list(said.nulls)} if said.nulls else {})
 
 
-def _load(engine: Engine, name: str, select: exp.Expression) -> None:
+def _load(
+    engine: Engine, name: str, select: exp.Expression, refused: Callable[[EngineError], PpdmError]
+) -> Table:
     """Write rows into a temporary table that the engine finds by a name; it is called so where it can be."""
     free = free_name(name, [table.name for table in (*engine.tables(), *engine.given.values())])
-    engine.given[name] = engine.materialize("load", select, name=free)
+    try:
+        engine.given[name] = engine.materialize("load", select, name=free)
+    except EngineError as cause:
+        raise refused(cause) from None
+    return engine.given[name]
 
 
 @contextmanager
@@ -258,35 +272,18 @@ def _free_name(engine: Engine, kind: str) -> str:
     return name
 
 
-def _load_frame(engine: Engine, name: str, frame: Any, said: Said, kind: str, *, strict: bool) -> None:
+def _load_frame(engine: Engine, name: str, frame: Any, said: Said, kind: str, *, strict: bool) -> list[str]:
     refuse_names(frame, kind)
     with readable(engine, frame, kind) as view:
-        try:
-            rows = exp.select("*").from_(view.expression())
-            if said:
-                copied = engine.materialize("frame", rows)
-                rows = _typed(engine, copied, said, f"the {kind}", strict=strict)
-            _load(engine, name, rows)
-        except EngineError as cause:
-            raise unreadable_frame(kind, cause) from None
+        rows = exp.select("*").from_(view.expression())
+        table = _load(engine, name, rows, lambda cause: unreadable_frame(kind, cause))
+    return applied(engine, table, said, f"the {kind}", strict=strict, of_texts=False)[1]
 
 
-def _typed(engine: Engine, table: Table, said: Said, shown: str, *, strict: bool) -> exp.Select:
-    table = said.without_markers(engine, table)
-    columns = engine.columns(table)
-    types = resolved_types(said.types, columns, table=shown, strict=strict)
-    return typed(engine, table, columns, types, shown)
-
-
-def _load_named(
-    engine: Engine, name: str, path: str, table: Table | None, said: Said, *, strict: bool
-) -> tuple[dict[str, Any], list[str]]:
-    """Read a table with other types, or files; say how they are read again and what the user should know."""
-    if table is None:
-        return _load_files(engine, name, path, said, strict=strict)
-    how = _of_attached(engine, table) | _how_read(said)
-    _load(engine, name, _typed(engine, table, said, name, strict=strict))
-    return how, told_of_texts(engine, engine.given[name], name)
+def _load_table(engine: Engine, name: str, table: Table, said: Said, *, strict: bool) -> list[str]:
+    """Copy a table of which other types are said."""
+    loaded = _load(engine, name, exp.select("*").from_(table.expression()), lambda cause: cause)
+    return applied(engine, loaded, said, name, strict=strict, of_texts=False)[1]
 
 
 def _load_files(
@@ -294,39 +291,30 @@ def _load_files(
 ) -> tuple[dict[str, Any], list[str]]:
     """Read files, and say how they are read again and what the user should know."""
     kind, files = files_of(engine, path)
+    notices: list[str] = []
+
+    def refused(cause: EngineError) -> PpdmError:
+        if type(cause) is not EngineError or cause.remedy == MORE_MEMORY:
+            return cause
+        if (unread := unreachable(name, cause.engine_text)) is not None:
+            return unread
+        return unreadable_csv(cause.engine_text, name) if kind == "csv" else _unreadable(name, kind)
+
     with readable_twice(files) as found:
-        types, notices = _load_found(engine, name, kind, found, said, strict=strict)
+        rows, notices = (
+            read_csv(engine, found, said.types, name) if kind == "csv" else (_rows_of(kind, found), [])
+        )
+        table = _load(engine, name, rows, refused)
+    types, told = applied(engine, table, said, name, strict=strict, of_texts=kind == "csv")
+    notices += told
+    if kind == "csv" and not engine.size(table):
+        notices.append(f"{name} holds no records, only names.")
     found_as = Said(types, said.nulls)
     if found != files:
         notices = [f"{name} can be read only once: {_COPIED}", *notices]
         return {"kind": "stream", **_how_read(found_as)}, notices
     place = {} if is_remote(path) else {"path": os.path.abspath(path)}
     return {"kind": "file", **place, **_how_read(found_as)}, notices
-
-
-def _load_found(
-    engine: Engine, name: str, kind: str, files: list[str], said: Said, *, strict: bool
-) -> tuple[Mapping[str, TypeSaid], list[str]]:
-    """Read files, and give the types of their columns and what the user should know."""
-    notices: list[str] = []
-    if kind == "csv":
-        from ppdm_sql.sources.csv_files import read_csv
-
-        rows, types, notices = read_csv(engine, files, said, name, strict=strict)
-    else:
-        rows, types = _rows_of(kind, files), dict(said.types)
-        try:
-            if said:
-                rows = _typed(engine, engine.materialize("rows", rows), said, name, strict=strict)
-        except EngineError as cause:
-            raise unreachable(name, cause.engine_text) or _unreadable_files(name, kind) from None
-    try:
-        _load(engine, name, rows)
-    except EngineError as cause:
-        if type(cause) is not EngineError:
-            raise
-        raise unreachable(name, cause.engine_text) or _unreadable_files(name, kind) from None
-    return types, notices if kind == "csv" else told_of_texts(engine, engine.given[name], name)
 
 
 def _rows_of(kind: str, files: list[str]) -> exp.Select:
@@ -340,8 +328,8 @@ def _rows_of(kind: str, files: list[str]) -> exp.Select:
     return exp.select("*").from_(exp.Table(this=exp.Anonymous(this=f"read_{kind}", expressions=arguments)))
 
 
-def _unreadable_files(shown: str, kind: str) -> PpdmError:
-    title = {"csv": "CSV", "json": "JSON", "parquet": "Parquet"}[kind]
+def _unreadable(shown: str, kind: str) -> PpdmError:
+    title = {"json": "JSON", "parquet": "Parquet"}[kind]
     return InvalidSource(
         f"{shown} cannot be read as {title}.",
         f"Check that DuckDB reads it: duckdb -c \"FROM read_{kind}('FILE')\".",

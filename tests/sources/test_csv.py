@@ -82,6 +82,19 @@ def test_one_code_in_fifty_thousand_keeps_a_column_text(db: Database, folder: Pa
     assert len(found) == 50_001
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "found"),
+    [("", "5", "BIGINT"), ("", "2024-12-31", "DATE"), ("7", "0.5", "DOUBLE"), ("7", "a", "VARCHAR")],
+)
+def test_what_the_last_of_fifty_thousand_records_hold_counts(
+    db: Database, folder: Path, first: str, last: str, found: str
+) -> None:
+    rows = "".join(f"x,{first}\n" for _ in range(50_000))
+    columns, read = loaded(db, write(folder, f"name,code\n{rows}y,{last}\n"))
+    assert columns["code"] == found
+    assert str(read[-1][1]) == last
+
+
 def test_text_is_read_as_it_stands(db: Database, folder: Path) -> None:
     text = 'id,name\n1,"Ann, ""B"""\n2,"two\nlines"\n3, blank \n4,\n5,"it\'s; $1"\n\n6,5" pipe\n'
     _, rows = loaded(db, write(folder, text))

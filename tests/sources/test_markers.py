@@ -136,3 +136,10 @@ def test_a_call_in_sql_names_markers() -> None:
         ("m",),
         (None,),
     ]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_marker_that_occurs_nowhere_is_told(form: Callable[[Path], Any], tmp_path: Path) -> None:
+    _, told = audited(form, tmp_path, nulls=["N/A", "n/a", "?"], types={"born": "DATE %d-%m-%Y"})
+    (notice,) = told
+    assert "holds 'n/a' or '?', which was to stand for a missing value" in notice
