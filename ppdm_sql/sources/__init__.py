@@ -2,9 +2,7 @@
 
 from ppdm_sql.sources.attaching import attach, attachment, detach
 from ppdm_sql.sources.files import is_data_file, is_spreadsheet
-from ppdm_sql.sources.frames import like
-from ppdm_sql.sources.given import Source, given, read_again
-from ppdm_sql.sources.taking import takes_sources
+from ppdm_sql.sources.given import Source, given, like, read_again, takes_sources
 
 __all__ = [
     "Source",

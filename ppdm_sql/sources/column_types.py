@@ -140,18 +140,10 @@ def _type_said(engine: Engine, name: str, text: str) -> TypeSaid:
 def applied(
     engine: Engine, table: Table, said: Said, shown: str, *, strict: bool, of_texts: bool
 ) -> tuple[dict[str, TypeSaid], list[str]]:
-    """Give the columns of a working table the types that are said, and NULL for what is said to be missing.
+    """Give the columns of a working table, in their place, the types and the NULLs that are said.
 
-    Args:
-        engine: Where the table is.
-        table: The working table, whose columns are changed in their place.
-        said: What the user says.
-        shown: What the table holds, for messages.
-        strict: Whether each name must be that of a column, and each marker occur.
-        of_texts: Whether all columns were read as texts, so that what they show is found, too.
-
-    Returns:
-        The types of columns that are not what they were, and what the user should know.
+    Of columns that were read as texts, types are found, too. Returns the types of what is changed, and what
+    the user should know.
 
     Raises:
         UnknownColumn: There is no column of which something is said.

@@ -1,23 +1,34 @@
-"""The one place that decides what is meant where a table's name may stand, and lets it be read as one."""
+"""The one place that decides what is meant where a table's name may stand: a table, a file or a frame."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
+import secrets
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeAlias
+from contextlib import ExitStack, contextmanager
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
+import duckdb
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, free_name, table_name
 from ppdm_sql.engine.source import Source as Elsewhere
 from ppdm_sql.engine.source import find_elsewhere, is_stable, stand_in
-from ppdm_sql.engine.statements import literal
-from ppdm_sql.errors import MORE_MEMORY, EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable
-from ppdm_sql.progress import Progress
+from ppdm_sql.errors import (
+    MORE_MEMORY,
+    EngineError,
+    InvalidOption,
+    InvalidSource,
+    PpdmError,
+    UnknownTable,
+    kind_of,
+)
+from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.sources.column_types import Said, applied, told_of_texts, types_said
-from ppdm_sql.sources.csv_files import read_csv, unreadable_csv
 from ppdm_sql.sources.files import (
     alike,
     files_of,
@@ -25,17 +36,31 @@ from ppdm_sql.sources.files import (
     is_read_once,
     is_remote,
     kind_of_file,
+    read_csv,
+    read_other,
     readable_twice,
     refuse_other,
-    unreachable,
+    unreadable,
     without_secrets,
 )
-from ppdm_sql.sources.frames import frame_kind, readable, refuse_names, unreadable_frame
 
 Source: TypeAlias = Any
 """The name of a table or view, the path of a file or pattern of paths, or a frame."""
 
 _COPIED = "it was copied into a private temporary file, which is removed again."
+_ARROW = ("Table", "RecordBatch", "RecordBatchReader")
+_FRAMES = {
+    **dict.fromkeys((("pyarrow", name) for name in _ARROW), "Arrow table"),
+    ("pandas", "DataFrame"): "pandas data frame",
+    ("polars", "DataFrame"): "polars data frame",
+    ("polars", "LazyFrame"): "polars data frame",
+    ("duckdb", "DuckDBPyRelation"): "DuckDB relation",
+    ("_duckdb", "DuckDBPyRelation"): "DuckDB relation",
+}
+"""What a class is called in messages, by the package that it comes from."""
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+Split: TypeAlias = Callable[[str], tuple[str, str | None]]
 
 
 @contextmanager
@@ -273,10 +298,10 @@ def _free_name(engine: Engine, kind: str) -> str:
 
 
 def _load_frame(engine: Engine, name: str, frame: Any, said: Said, kind: str, *, strict: bool) -> list[str]:
-    refuse_names(frame, kind)
-    with readable(engine, frame, kind) as view:
+    _refuse_names(frame, kind)
+    with _readable(engine, frame, kind) as view:
         rows = exp.select("*").from_(view.expression())
-        table = _load(engine, name, rows, lambda cause: unreadable_frame(kind, cause))
+        table = _load(engine, name, rows, lambda cause: _unreadable_frame(kind, cause))
     return applied(engine, table, said, f"the {kind}", strict=strict, of_texts=False)[1]
 
 
@@ -291,18 +316,14 @@ def _load_files(
 ) -> tuple[dict[str, Any], list[str]]:
     """Read files, and say how they are read again and what the user should know."""
     kind, files = files_of(engine, path)
-    notices: list[str] = []
 
     def refused(cause: EngineError) -> PpdmError:
-        if type(cause) is not EngineError or cause.remedy == MORE_MEMORY:
-            return cause
-        if (unread := unreachable(name, cause.engine_text)) is not None:
-            return unread
-        return unreadable_csv(cause.engine_text, name) if kind == "csv" else _unreadable(name, kind)
+        known = type(cause) is not EngineError or cause.remedy == MORE_MEMORY
+        return cause if known else unreadable(kind, cause.engine_text, name)
 
     with readable_twice(files) as found:
         rows, notices = (
-            read_csv(engine, found, said.types, name) if kind == "csv" else (_rows_of(kind, found), [])
+            read_csv(engine, found, said.types, name) if kind == "csv" else (read_other(kind, found), [])
         )
         table = _load(engine, name, rows, refused)
     types, told = applied(engine, table, said, name, strict=strict, of_texts=kind == "csv")
@@ -317,20 +338,204 @@ def _load_files(
     return {"kind": "file", **place, **_how_read(found_as)}, notices
 
 
-def _rows_of(kind: str, files: list[str]) -> exp.Select:
-    """Write the call of DuckDB's reader of Parquet or JSON."""
-    arguments: list[exp.Expression] = [exp.Array(expressions=[literal(file) for file in files])]
-    if kind == "json":
-        options = {"sample_size": -1, "maximum_sample_files": 1_000_000, "ignore_errors": False}
-        arguments += [
-            exp.EQ(this=exp.column(key), expression=literal(value)) for key, value in options.items()
-        ]
-    return exp.select("*").from_(exp.Table(this=exp.Anonymous(this=f"read_{kind}", expressions=arguments)))
+# -- frames ------------------------------------------------------------------------------------
 
 
-def _unreadable(shown: str, kind: str) -> PpdmError:
-    title = {"json": "JSON", "parquet": "Parquet"}[kind]
+def frame_kind(given: object) -> str | None:
+    """Name the kind of a frame; None for what is none, such as the name of a table.
+
+    Example:
+        >>> import pyarrow
+        >>> frame_kind(pyarrow.table({"a": [1]})), frame_kind("visits")
+        ('Arrow table', None)
+    """
+    for kind in type(given).__mro__:
+        package = kind.__module__.partition(".")[0]
+        if found := _FRAMES.get((package, kind.__name__)):
+            return found
+    return None
+
+
+def _refuse_names(frame: Any, shown: str) -> None:
+    """Refuse a frame whose columns cannot be named in a requirement.
+
+    Raises:
+        InvalidSource: A name is no text, or empty, or there twice; case does not tell names apart.
+    """
+    names = _names(frame)
+    if not names:
+        raise InvalidSource(f"The {shown} has no columns.", "Give one with columns.")
+    for place, name in enumerate(names, start=1):
+        if not isinstance(name, str):
+            raise InvalidSource(
+                f"Column {place} of the {shown} is named by {kind_of(name)}, not by a text.",
+                "Rename it first, such as df.columns = [str(name) for name in df.columns].",
+            )
+        if not name or "\0" in name:
+            raise InvalidSource(f"Column {place} of the {shown} has no usable name.", "Give it a name first.")
+    lowered = [name.lower() for name in names]
+    for name in names:
+        if lowered.count(name.lower()) > 1:
+            raise InvalidSource(
+                f"The {shown} has two columns called {name!r}; upper and lower case count as the same.",
+                "Rename one of them first.",
+            )
+
+
+def _names(frame: Any) -> list[Any]:
+    if hasattr(frame, "collect_schema"):  # a lazy frame of polars
+        return list(frame.collect_schema().names())
+    if hasattr(frame, "schema") and hasattr(frame.schema, "names"):
+        return list(frame.schema.names)
+    return list(frame.columns)
+
+
+@contextmanager
+def _readable(engine: Engine, frame: Any, shown: str) -> Iterator[Table]:
+    """Let the engine read a frame under a private name.
+
+    Raises:
+        InvalidSource: DuckDB cannot read it.
+    """
+    name = f"ppdm_{secrets.token_hex(8)}"
+    _register(engine, name, frame, shown)
+    try:
+        yield Table(name)
+    finally:
+        engine.connection.unregister(name)
+
+
+def _register(engine: Engine, name: str, frame: Any, shown: str) -> None:
+    """Register a frame; a relation of another database is read into memory first."""
+    try:
+        engine.connection.register(name, frame)
+    except Exception as cause:  # pandas, polars and Arrow have errors of their own, which may quote cells
+        if "Relation" not in type(frame).__name__:
+            raise _unreadable_frame(shown, cause) from None
+    else:
+        return
+    try:
+        engine.connection.register(name, _in_memory(frame))
+    except Exception as cause:
+        raise _unreadable_frame(shown, cause) from None
+
+
+def _unreadable_frame(shown: str, cause: Exception) -> InvalidSource:
+    """Say that a frame cannot be read; the cause is named by its kind, as its text may quote a cell."""
+    if "open result" in str(cause):
+        return InvalidSource(
+            f"The {shown} belongs to a connection on which another result is not read to its end.",
+            "Read or close that result first.",
+        )
     return InvalidSource(
-        f"{shown} cannot be read as {title}.",
-        f"Check that DuckDB reads it: duckdb -c \"FROM read_{kind}('FILE')\".",
+        f"The {shown} cannot be read ({type(cause).__name__}).",
+        "Give each column values of one kind; objects, and texts among numbers, cannot be read.",
     )
+
+
+def _in_memory(relation: duckdb.DuckDBPyRelation) -> Any:
+    return relation.to_arrow_table()
+
+
+def like(given: Any) -> Callable[[duckdb.DuckDBPyRelation], Any]:
+    """Give what turns rows into a frame of the kind that was given.
+
+    Raises:
+        InvalidSource: It is no frame.
+
+    Example:
+        >>> import pyarrow
+        >>> like(pyarrow.table({"a": [1]}))(duckdb.sql("SELECT 2 AS a")).to_pylist()
+        [{'a': 2}]
+    """
+    kind = frame_kind(given)
+    if kind == "pandas data frame":
+        return lambda rows: rows.df()
+    if kind == "polars data frame":
+        return lambda rows: _as_polars(rows, lazy=type(given).__name__ == "LazyFrame")
+    if kind == "DuckDB relation":  # on duckdb's own connection, as that of the run is closed
+        return lambda rows: duckdb.from_arrow(rows.to_arrow_table())
+    if kind is None:
+        raise InvalidSource(
+            f"This takes a data frame, not {kind_of(given)}.",
+            "Give a pandas, polars or Arrow table or a DuckDB relation; files and tables go to a method of "
+            "ppdm_sql.open(...).",
+        )
+    if type(given).__name__ == "RecordBatchReader":
+        return lambda rows: rows.to_arrow_table().to_reader()
+    if type(given).__name__ == "RecordBatch":
+        return lambda rows: _one_batch(rows.to_arrow_table())
+    return lambda rows: rows.to_arrow_table()
+
+
+def _as_polars(rows: duckdb.DuckDBPyRelation, *, lazy: bool) -> Any:
+    import polars  # it made the frame that was given
+
+    frame: Any = polars.from_arrow(rows.to_arrow_table())
+    return frame.lazy() if lazy else frame
+
+
+def _one_batch(table: Any) -> Any:
+    return table.combine_chunks().to_batches()[0]
+
+
+# -- methods that take sources -----------------------------------------------------------------
+
+
+def takes_sources(
+    *names: str, elsewhere: bool = False, weighted: Mapping[str, Split] | None = None
+) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Make a method of what has an ``engine`` and a ``progress`` read files and frames first.
+
+    They are read once, though the method itself may be run again where another connection interferes.
+
+    Args:
+        names: The parameters that name tables. Of the first, each column of the parameter ``types`` must be
+            there.
+        elsewhere: Whether it reads tables that live elsewhere, by :mod:`ppdm_sql.engine.source`.
+        weighted: For a parameter that may say ``TABLE(n)`` what parts it; the method gets table and column.
+    """
+
+    def taking(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        signature = inspect.signature(method)
+
+        @functools.wraps(method)
+        def wrapper(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            bound = signature.bind(*args, **kwargs)
+            owner: Any = args[0]
+            engine: Engine = owner.engine
+            return engine.unblocked(
+                lambda: _with_sources(engine, method, bound, names, weighted or {}, elsewhere, owner.progress)
+            )
+
+        return wrapper
+
+    return taking
+
+
+def _with_sources(
+    engine: Engine,
+    method: Callable[..., Result],
+    bound: inspect.BoundArguments,
+    names: tuple[str, ...],
+    weighted: Mapping[str, Split],
+    elsewhere: bool,
+    listener: Progress | None,
+) -> Result:
+    types: Mapping[str, str] | None = bound.arguments.get("types")
+    nulls: str | Sequence[str] = bound.arguments.get("nulls", ())
+    progress = bound.arguments.get("progress") or listener or WarningProgress()
+    with ExitStack() as stack:
+        found: dict[str, Any] = {}
+        for name in names:
+            if (source := bound.arguments.get(name)) is None:
+                continue
+            weights = None
+            if name in weighted and isinstance(source, str):
+                source, weights = weighted[name](source)
+            strict = name == names[0]
+            how: Any = {"strict": strict, "elsewhere": elsewhere, "progress": progress}
+            table = stack.enter_context(given(engine, source, types, nulls, **how))
+            found[name] = (table, weights) if name in weighted else table
+        named = inspect.BoundArguments(bound.signature, OrderedDict(bound.arguments | found))
+        return method(*named.args, **named.kwargs)
