@@ -122,7 +122,7 @@ def missing(file: Path) -> DatabaseUnavailable:
         f"There is no database file {_shortened(file)}.",
         f"Check the path, or make it from a file of yours: ppdm sql {place} --write "
         "\"CREATE TABLE visits AS FROM read_csv('visits.csv')\"; "
-        "a command that takes a TABLE also takes visits.csv itself.",
+        "where TABLE is a file, such as visits.csv, leave the database out.",
     )
 
 

@@ -124,7 +124,7 @@ def test_a_missing_database_leads_on(folder: Path) -> None:
     done = ppdm("audit", "new.duckdb", "visits", "--require", "k on sex")
     assert done.exit_code == 3
     assert "There is no database file new.duckdb." in done.stderr
-    said = done.stderr.split("of yours: ", 1)[1].split("; a command", 1)[0]
+    said = done.stderr.split("of yours: ", 1)[1].split("; where TABLE", 1)[0]
     assert ppdm(*shlex.split(said)[1:]).exit_code == 0
     assert ppdm("audit", "new.duckdb", "visits", "--require", "k on sex").exit_code == 0
 
