@@ -45,8 +45,8 @@ from reference_search import Problem, search
 from rows import Measured, options_of, present
 
 import ppdm_sql as ppdm
-from ppdm_sql.evaluation.classifier import LEAF_BITS, LEAF_RECORDS, DesignMatrix, tree_class
 from ppdm_sql.evaluation.encoding import Sample
+from ppdm_sql.evaluation.evaluating import LEAF_BITS, LEAF_RECORDS, DesignMatrix, tree_class
 
 FOLDS = 3
 """In how many parts a table falls, each of which is held back once."""

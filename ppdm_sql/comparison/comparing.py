@@ -12,7 +12,7 @@ from ppdm_sql.comparison.settings import CompareOptions, TriedSetting, settings
 from ppdm_sql.comparison.trying import GridRun
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption, PpdmError, check_choice, said
-from ppdm_sql.evaluation.classifier import tree_class
+from ppdm_sql.evaluation.evaluating import tree_class
 from ppdm_sql.methods.top_down.generalize import generalize
 from ppdm_sql.methods.top_down.request import GeneralizeRequest
 from ppdm_sql.methods.top_down.suppress import suppress

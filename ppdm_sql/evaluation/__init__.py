@@ -1,6 +1,5 @@
 """What a release is still worth for classification, in errors of a decision tree."""
 
-from ppdm_sql.evaluation.error_rates import ErrorRate, Evaluation
-from ppdm_sql.evaluation.evaluating import EvaluateOptions, evaluate
+from ppdm_sql.evaluation.evaluating import ErrorRate, EvaluateOptions, Evaluation, evaluate
 
 __all__ = ["ErrorRate", "EvaluateOptions", "Evaluation", "evaluate"]

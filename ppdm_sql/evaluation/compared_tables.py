@@ -10,8 +10,7 @@ from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.names import Table, resolve, resolve_all
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn, UnknownTable, no_records
-from ppdm_sql.evaluation.encoding import Rows, collapsed, count_records
-from ppdm_sql.evaluation.features import Feature, check_families, features
+from ppdm_sql.evaluation.encoding import Feature, Rows, check_families, collapsed, count_records, features
 from ppdm_sql.release import CatalogueRow, Release
 from ppdm_sql.release.applying import recoded
 from ppdm_sql.release.bins import binned_types, in_bins

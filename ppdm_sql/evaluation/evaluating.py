@@ -1,5 +1,7 @@
 """Measures what a release is worth for classification, as the papers do.
 
+Trees are scikit-learn's, with settings that are the same for every table.
+
 Source: Wang, Fung, Yu 2005, "Template Based Privacy Preservation in Classification Problems", section 5,
 where removal means the sensitive attributes; with k-anonymity it means those of the quasi-identifier.
 """
@@ -9,14 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from statistics import fmean, stdev
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ppdm_sql.audit.model import Titled
 from ppdm_sql.engine import Engine
-from ppdm_sql.errors import InvalidOption
-from ppdm_sql.evaluation.classifier import misclassified, tree_class
+from ppdm_sql.errors import InvalidOption, PpdmError
 from ppdm_sql.evaluation.compared_tables import TrainTest, compared_rows, compared_tables
-from ppdm_sql.evaluation.encoding import EncodedTables, Sample, count_records
-from ppdm_sql.evaluation.error_rates import ErrorRate, Evaluation
-from ppdm_sql.evaluation.features import Feature
+from ppdm_sql.evaluation.encoding import Counts, EncodedTables, Feature, Numbers, Sample, count_records
+from ppdm_sql.notebook import in_html
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release
 from ppdm_sql.release.layout import Shape
@@ -26,6 +32,113 @@ BASELINES = (BE, MAJORITY)
 """The errors that a release does not change: on the source, and without any column."""
 Trial = tuple[Sample, Sample, int | None]
 """What a tree is grown from, what it is asked, and the fold that is kept from the one for the other."""
+COLUMNS = ("error", "of", "per_cent", "deviation", "lowest", "highest")
+LEAF_RECORDS = 5
+"""A leaf holds at least so many records."""
+
+LEAF_BITS = 8.0
+"""A leaf that does not save so many bits of class information is pruned: a cost that knows no table size."""
+
+MOST_DENSE = 2**27
+"""A matrix with more cells is kept sparse."""
+
+
+# -- what is found ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ErrorRate:
+    """One kind of error, or the difference of two, with its spread over the seeds.
+
+    Args:
+        error: ``BE``, ``SE``, ``RE``, ``RE (sensitive)``, ``majority``, or a difference such as ``SE - BE``.
+        of: What was classified, in words.
+        per_cent: One number a seed: per cent of the tested records, or percentage points of difference.
+
+    Example:
+        >>> rate = ErrorRate("BE", "original columns", (14.0, 15.0))
+        >>> rate.mean, round(rate.deviation, 2), rate.lowest, rate.highest
+        (14.5, 0.71, 14.0, 15.0)
+    """
+
+    error: str
+    of: str
+    per_cent: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """The mean over the seeds."""
+        return fmean(self.per_cent)
+
+    @property
+    def deviation(self) -> float | None:
+        """The sample standard deviation over the seeds; None for a single seed."""
+        return stdev(self.per_cent) if len(self.per_cent) > 1 else None
+
+    @property
+    def lowest(self) -> float:
+        """The lowest over the seeds."""
+        return min(self.per_cent)
+
+    @property
+    def highest(self) -> float:
+        """The highest over the seeds."""
+        return max(self.per_cent)
+
+    def minus(self, other: ErrorRate, of: str) -> ErrorRate:
+        """Give the difference to another error, seed by seed."""
+        both = zip(self.per_cent, other.per_cent, strict=True)
+        return ErrorRate(f"{self.error} - {other.error}", of, tuple(a - b for a, b in both))
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """How well a decision tree predicts the class from a release, beside what it does without.
+
+    Args:
+        release: Name of the release.
+        test: The test table, or None where folds of the release were tested.
+        records: Records of the release.
+        drawn: Records of them that each seed drew.
+        rates: The errors, then the differences that the papers report.
+    """
+
+    release: str
+    test: str | None
+    records: int
+    drawn: int
+    rates: tuple[ErrorRate, ...]
+
+    def __repr__(self) -> str:
+        errors = ", ".join(
+            f"{rate.error} {rate.mean:.1f} %" for rate in self.rates if " - " not in rate.error
+        )
+        return f"Evaluation({self.release!r}: {errors})"
+
+    def _repr_html_(self) -> str | None:
+        return in_html(self)
+
+    def rate(self, error: str) -> ErrorRate:
+        """Give one error by its name, such as ``SE`` or ``SE - BE``.
+
+        Raises:
+            KeyError: There is none of that name.
+        """
+        return {rate.error: rate for rate in self.rates}[error]
+
+    def tables(self) -> list[Titled]:
+        """Give the errors as a table for printing, to a thousandth of a per cent."""
+        rows = [
+            (r.error, r.of, *map(_rounded, (r.mean, r.deviation, r.lowest, r.highest))) for r in self.rates
+        ]
+        return [("", COLUMNS, rows)]
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 3)
+
+
+# -- the evaluation -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -217,3 +330,88 @@ def _differences(rates: dict[str, ErrorRate]) -> Iterator[ErrorRate]:
         yield rates[RE].minus(rates[SE], "benefit over removal")
     if RE_SENSITIVE in rates:
         yield rates[RE_SENSITIVE].minus(rates[SE], "benefit over removal")
+
+
+# -- trees --------------------------------------------------------------------------------------
+
+
+def tree_class() -> Any:
+    """Give scikit-learn's class of decision trees, or refuse if it is not installed."""
+    try:
+        from sklearn.tree import DecisionTreeClassifier  # type: ignore[import, unused-ignore]
+    except ImportError:
+        raise PpdmError(
+            "An evaluation grows decision trees with scikit-learn, which is not installed.",
+            "Run: pip install 'ppdm-sql[eval]'.",
+        ) from None
+    return DecisionTreeClassifier
+
+
+def misclassified(train: Sample, test: Sample, seed: int) -> int:
+    """Count the tested records whose class a tree mistakes; with no feature, the majority class is predicted.
+
+    The seed decides between splits that are equally good.
+    """
+    design = DesignMatrix.of(train)
+    if not design.width:
+        predicted = np.full(len(test.labels), np.bincount(train.labels, train.records).argmax())
+    else:
+        total = train.records.sum()
+        tree = tree_class()(
+            criterion="entropy",
+            min_weight_fraction_leaf=min((LEAF_RECORDS - 0.5) / total, 0.5),
+            ccp_alpha=LEAF_BITS / total,
+            random_state=seed,
+        )
+        tree.fit(design.matrix(train.numbers), train.labels, sample_weight=train.records)
+        predicted = tree.predict(design.matrix(test.numbers))
+    return int(test.records[predicted != test.labels].sum())
+
+
+@dataclass(frozen=True)
+class DesignMatrix:
+    """Which columns a tree sees: one of places for each ordered feature, one for each category.
+
+    A category of fewer records than a leaf needs has none, since no tree could split it off.
+    """
+
+    places: tuple[int, ...]  # for each feature its column of places, or -1
+    categories: tuple[Counts, ...]  # for each feature the columns of its categories, by category; -1 for none
+    width: int
+
+    @classmethod
+    def of(cls, train: Sample) -> DesignMatrix:
+        """Choose the columns by what there is to learn from."""
+        places, categories, width = [], [], 0
+        for numbers in train.numbers.T:
+            ordered = bool((numbers > 0).any())
+            places.append(width if ordered else -1)
+            width += ordered
+            often = np.bincount(_category(numbers), train.records) >= LEAF_RECORDS
+            often[0] = False
+            categories.append(np.where(often, width + often.cumsum() - 1, -1))
+            width += int(often.sum())
+        return cls(tuple(places), tuple(categories), width)
+
+    def matrix(self, numbers: Numbers) -> Any:
+        """Lay numbers out as the matrix that scikit-learn takes, sparse where it would be too large."""
+        from scipy import sparse  # type: ignore[import, unused-ignore]
+
+        rows, columns, cells = [], [], []
+        for feature, place, categories in zip(numbers.T, self.places, self.categories, strict=True):
+            category = _category(feature)
+            known = categories[np.where(category < len(categories), category, 0)]
+            column = np.where(feature > 0, place, known)
+            row = np.flatnonzero(column >= 0)
+            rows.append(row)
+            columns.append(column[row])
+            cells.append(np.where(feature > 0, feature, 1)[row])
+        places = np.concatenate(rows), np.concatenate(columns)
+        shape = (len(numbers), self.width)
+        found = sparse.csr_matrix((np.concatenate(cells), places), shape=shape, dtype=np.float32)
+        return found if len(numbers) * self.width > MOST_DENSE else found.toarray()
+
+
+def _category(numbers: Numbers) -> NDArray[np.int64]:
+    """Give the category of each number, from 1; 0 for what is none."""
+    return np.maximum(-numbers, 0).astype(np.int64)

@@ -12,7 +12,7 @@ from typing import Any
 from ppdm_sql.audit.column_kinds import Look, ValueShape, looks_like
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import MOMENTS, kind_of
-from ppdm_sql.evaluation.error_rates import Evaluation
+from ppdm_sql.evaluation import Evaluation
 from ppdm_sql.release import Measured, ReleasedColumn
 from ppdm_sql.report.charts import AFTER, BEFORE
 from ppdm_sql.report.page import Block, Numbers, Picture

@@ -18,8 +18,8 @@ from sklearn.tree import DecisionTreeClassifier
 import ppdm_sql
 from ppdm_sql.engine.statements import literal
 from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn, UnknownTable
-from ppdm_sql.evaluation import classifier
-from ppdm_sql.evaluation.features import Feature, features
+from ppdm_sql.evaluation import evaluating
+from ppdm_sql.evaluation.encoding import Feature, features
 
 CELL = "Cellmarker-Axolotl-4242"
 Row = tuple[Any, ...]
@@ -298,7 +298,7 @@ def test_a_sparse_matrix_gives_the_same_errors(
     load(con, NOISY, noisy(4, 800))
     suppress(con, "k >= 5 on town", keep=["job", "age"])
     dense = evaluate(con, seeds=1)
-    monkeypatch.setattr(classifier, "MOST_DENSE", 0)
+    monkeypatch.setattr(evaluating, "MOST_DENSE", 0)
     assert means(evaluate(con, seeds=1)) == pytest.approx(means(dense), abs=0.5)
 
 
