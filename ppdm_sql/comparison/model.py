@@ -136,9 +136,9 @@ class Comparison:
         return (row.name, *tried, *found, *seconds, row.at_frontier, *((row.problem,) * unmet))
 
     def _repr_html_(self) -> str:
-        from ppdm_sql.comparison.picturing import in_notebook  # pictures take libraries that few need
+        from ppdm_sql.comparison.page import shown_in_notebook  # few runs show one
 
-        return in_notebook(self)
+        return shown_in_notebook(self)
 
 
 def _rounded(number: float | None) -> float | None:

@@ -1,24 +1,44 @@
-"""What a release cost: the values of its columns before and after, and what they tell of the class."""
+"""What a release cost: the values of its columns, and what they tell of the class and of each other.
+
+Source: Bergsma 2013, "A bias-correction for Cramér's V and Tschuprow's T", doi:10.1016/j.jkss.2012.10.002.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import combinations
 from typing import Any
 
+from sqlglot import exp
+
 from ppdm_sql.audit.column_kinds import Look, ValueShape, looks_like
+from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import MOMENTS, kind_of
 from ppdm_sql.evaluation import Evaluation
 from ppdm_sql.release import Measured, ReleasedColumn
-from ppdm_sql.report.charts import AFTER, BEFORE
-from ppdm_sql.report.page import Block, Numbers, Picture
-from ppdm_sql.report.sides import MOST_LISTED, Bar, CountedSide, ValueCount, least_width
-from ppdm_sql.report.subject import MOST_BARS, Subject
-from ppdm_sql.report.words import NONE, Cell, Number, beside, count, listed, measure, several, share
+from ppdm_sql.report.page import (
+    AFTER,
+    BEFORE,
+    NONE,
+    Cell,
+    Drawing,
+    Number,
+    Numbers,
+    Picture,
+    beside,
+    count,
+    label,
+    listed,
+    measure,
+    several,
+    share,
+)
+from ppdm_sql.report.subject import MOST_BARS, MOST_LISTED, Bar, CountedSide, Subject, ValueCount, least_width
 
 MOST_COLUMNS = 24
 """Columns whose values are drawn at most."""
@@ -33,17 +53,16 @@ _INTERVAL = re.compile(r"\[(?P<lower>[^,]+), (?P<upper>[^,]+)(?P<end>[])])")
 _TIME = re.compile(r"\[?\d{4}(s|-.*|, .*)?")
 """A year, a decade, or what begins with a year and a month: as texts they are in time's order."""
 _INFORMATION = "class information: "
+MOST_PAIRED = 8
+"""Columns that are held against each other at most."""
+GROUPS = 20
+Strengths = Mapping[tuple[str, str], float | None]
 
 
-def values(subject: Subject) -> Block:
-    """Draw the values of each masked or swapped column."""
-    changed = subject.columns(*CHANGED)
-    same = [item.name for item in subject.columns(*KEPT)]
-    said = [f"Released as they are: {listed(same)}."] if same else []
-    if len(changed) > MOST_COLUMNS:
-        said.append(f"The first {MOST_COLUMNS} of {len(changed)} changed columns are drawn.")
-    pictures = [one for item in changed[:MOST_COLUMNS] for one in _column(subject, item)]
-    return Block("Values, column by column", sentences=said, pictures=pictures)
+def values(subject: Subject) -> list[Picture]:
+    """Draw the values of each masked or swapped column, of the first ones where there are many."""
+    drawn = subject.columns(*CHANGED)[:MOST_COLUMNS]
+    return [one for item in drawn for one in _column(subject, item)]
 
 
 def _column(subject: Subject, item: ReleasedColumn) -> list[Picture]:
@@ -56,7 +75,7 @@ def _column(subject: Subject, item: ReleasedColumn) -> list[Picture]:
         return [_intervals(subject, item, after.listed, intervals)]
     before = subject.before if subject.before is not None and item.name in subject.before.codes else None
     if after.values == 1 and item.treatment != "swapped":  # there is nothing to draw of the release
-        said = f"Every record of the release shows {_label(after.listed[0].value)}."
+        said = f"Every record of the release shows {label(after.listed[0].value)}."
         return [] if before is None else [replace(_before(subject, item.name, before), note=said)]
     if before is None:
         return [value_bars(subject, item.name, {AFTER: subject.after})]
@@ -94,7 +113,7 @@ def _before(subject: Subject, name: str, before: CountedSide) -> Picture:
     ]
     return Picture(
         title,
-        histogram(subject.draw, name, {BEFORE: bars}, dates=dates),
+        histogram(subject.drawing, name, {BEFORE: bars}, dates=dates),
         f"{name} in the source, drawn to scale; {several(values, 'different value')}.",
         Numbers([f"{name} from", "records"], cells),
         f"{several(values, 'different value')}.",
@@ -113,11 +132,6 @@ def value_bars(subject: Subject, name: str, sides: dict[str, CountedSide], title
             records[side] |= rows.records_of(name, missing)
     drawn = sorted(order, key=lambda value: -max(side.get(value, 0) for side in records.values()))[:MOST_BARS]
     drawn = in_order(drawn)
-    rows_drawn = [
-        {"label": _label(value), "side": side, "amount": counted.get(value, 0)}
-        for value in drawn
-        for side, counted in records.items()
-    ]
     cells: list[list[Cell]] = [
         [value, *(count(n.get(value, 0)) for n in records.values())] for value in order
     ]
@@ -129,12 +143,12 @@ def value_bars(subject: Subject, name: str, sides: dict[str, CountedSide], title
     ]
     step = 12 if len(sides) > 1 else 20
     words = "; ".join(
-        f"{_label(value)}: {beside({side: count(n.get(value, 0)) for side, n in records.items()})}"
+        f"{label(value)}: {beside({side: count(n.get(value, 0)) for side, n in records.items()})}"
         for value in drawn[:3]
     )
     return Picture(
         title or name,
-        subject.draw("bars", rows_drawn, sides=tuple(sides), title="records", format=",~f", step=step),
+        subject.bars(drawn, records, step=step),
         f"Records by the value of {name}. {words}.",
         Numbers([name, *(f"records {side}" if len(sides) > 1 else "records" for side in sides)], cells),
         " ".join(said),
@@ -166,10 +180,6 @@ def _number(text: str) -> float | None:
     begins = _INTERVAL.fullmatch(text)
     place = _place(begins["lower"] if begins else number, dates=False)
     return -math.inf if side == "less" and place is not None else place
-
-
-def _label(value: str | None) -> str:
-    return "NULL" if value is None else value
 
 
 # -- intervals --------------------------------------------------------------------------------
@@ -218,12 +228,12 @@ def _intervals(
     if before is not None and before.has_places(item.name):
         within = shown[0][1].lower, max(bar.upper for _, bar in shown)
         bars = {BEFORE: before.bars(item.name, HISTOGRAM_BARS, within), **bars}
-    cells: list[list[Cell]] = [[Number(_label(one.value)), count(one.records)] for one, _ in shown]
-    cells += [[_label(one.value), count(one.records)] for one in others]
-    said = [f"{_label(one.value)}: {several(one.records, 'record')}." for one in others[:3]]
+    cells: list[list[Cell]] = [[Number(label(one.value)), count(one.records)] for one, _ in shown]
+    cells += [[label(one.value), count(one.records)] for one in others]
+    said = [f"{label(one.value)}: {several(one.records, 'record')}." for one in others[:3]]
     return Picture(
         item.name,
-        histogram(subject.draw, item.name, bars, dates=dates),
+        histogram(subject.drawing, item.name, bars, dates=dates),
         f"{item.name} in {several(len(shown), 'interval')}, drawn to scale.",
         Numbers([item.name, "records"], cells),
         " ".join(said),
@@ -238,7 +248,7 @@ def _wide(bar: Bar) -> Bar:
 
 
 def histogram(
-    draw: Callable[..., str], title: str, bars: dict[str, list[Bar]], *, dates: bool = False, sizes: str = ""
+    drawing: Drawing, title: str, bars: dict[str, list[Bar]], *, dates: bool = False, sizes: str = ""
 ) -> str:
     """Draw bars whose areas are the records; of sizes, on a logarithmic axis, those whose heights are."""
     high = max((bar.records / (bar.upper - bar.lower) for found in bars.values() for bar in found), default=0)
@@ -256,9 +266,8 @@ def histogram(
     both = len(bars) > 1
     most = max((bar.upper for found in bars.values() for bar in found), default=1)
     ticks = [step * 10**power for power in range(19) for step in (1, 2, 5) if step * 10**power <= most]
-    return draw(
-        *("histogram", rows),
-        sides=tuple(bars),
+    return drawing.of_sides(
+        *("histogram", rows, list(bars)),
         title=title,
         up=sizes or f"records per {of}",
         kind="temporal" if dates else "quantitative",
@@ -280,13 +289,13 @@ def _drawn(place: float, dates: bool) -> float | str:
 # -- what is left out -------------------------------------------------------------------------
 
 
-def left_out(subject: Subject) -> Block:
+def left_out(subject: Subject) -> list[Numbers]:
     """Show which values and labels lose most of their records where some are left out; the owner's."""
     source, release = subject.before, subject.after
     named = [item.name for item in subject.columns("suppressed", "generalized", *KEPT)]
     if source is None or not subject.left_out or not named:
-        return Block()
-    missing = subject.left_out / (subject.left_out + release.counts(named[0]).records)
+        return []
+    missing = subject.share_left_out
     found = []
     for name in named:
         text = bind(
@@ -297,31 +306,28 @@ def left_out(subject: Subject) -> Block:
         )
         params = {"release": subject.name, "attribute": name}
         hit = subject.engine.query(text, params, step="left_out_values")
-        found += [(lost - before * missing, name, label, before, lost) for label, before, lost in hit]
+        found += [(lost - before * missing, name, shown, before, lost) for shown, before, lost in hit]
     found.sort(key=lambda one: -one[0])
     rows: list[list[Cell]] = [
-        [name, Number(_label(label)), count(before), count(lost), share(lost / before)]
-        for _, name, label, before, lost in found[:MOST_HIT]
+        [name, Number(label(shown)), count(before), count(lost), share(lost / before)]
+        for _, name, shown, before, lost in found[:MOST_HIT]
     ]
-    said = f"{share(missing)} of the source's records are left out; of these values twice that share or more."
     heading = ["column", "value or label", "records of the source", "left out", "share"]
-    tables = [Numbers(heading, rows)]
-    return Block("Records left out, by value", [said], tables=tables) if rows else Block()
+    return [Numbers(heading, rows)] if rows else []
 
 
 # -- what the columns tell of the class -----------------------------------------------------
 
 
-def information(subject: Subject, measures: Sequence[Measured]) -> Block:
+def information(subject: Subject, measures: Sequence[Measured]) -> list[Picture]:
     """Show what each column tells of the class, before and after; the owner's."""
     found = class_information(measures)
     if not found:
-        return Block()
-    rows = [
-        {"label": name, "side": side, "amount": amount}
-        for name, m in found.items()
-        for side, amount in ((BEFORE, m.before), (AFTER, m.after))
-    ]
+        return []
+    sides = {
+        BEFORE: {name: m.before for name, m in found.items()},
+        AFTER: {n: m.after for n, m in found.items()},
+    }
     cells: list[list[Cell]] = [
         [
             name,
@@ -332,11 +338,11 @@ def information(subject: Subject, measures: Sequence[Measured]) -> Block:
     ]
     picture = Picture(
         "What a column tells of the class",
-        subject.draw("bars", rows, sides=(BEFORE, AFTER), title="bits", format=".2~f", step=12),
+        subject.bars(list(found), sides, title="bits", form=".2~f"),
         "Information about the class, in bits beyond chance, that each column carries before and after.",
         Numbers(["column", "bits before", "bits after", "kept"], cells),
     )
-    return Block("Information about the class", pictures=[picture])
+    return [picture]
 
 
 def class_information(measures: Sequence[Measured]) -> dict[str, Measured]:
@@ -351,17 +357,139 @@ def measure_table(measures: Sequence[Measured]) -> Numbers:
     return Numbers(["measure", "before", "after"], rows)
 
 
-def classifier(found: Evaluation | None) -> Block:
-    """Show the error of a classifier, where it was measured."""
-    if found is None:
-        return Block()
-    heading = ["error", "of", "per cent", "lowest", "highest"]
+def error_table(found: Evaluation) -> Numbers:
+    """List the errors of a classifier."""
     rows: list[list[Cell]] = [
         [r.error, r.of, *(Number(f"{number:.1f}") for number in (r.mean, r.lowest, r.highest))]
         for r in found.rates
     ]
-    said = (
-        f"A decision tree predicts the class; {several(found.drawn, 'record')} a seed, "
-        "tested on what it has not seen."
-    )
-    return Block("The error of a classifier", sentences=[said], tables=[Numbers(heading, rows)])
+    return Numbers(["error", "of", "per cent", "lowest", "highest"], rows)
+
+
+# -- what columns have in common -----------------------------------------------------------------
+
+
+def associations(subject: Subject) -> tuple[list[Picture], list[str]]:
+    """Draw how strongly columns go together, before and after; say which columns are left out."""
+    wanted, apart = _compared(subject)
+    if len(wanted) < 2:
+        return [], []
+    after = _strengths(subject.after, wanted)
+    pictures = [_heat(subject, "After" if subject.before else "In the release", wanted, after)]
+    if subject.before is not None:
+        pictures = [_heat(subject, "Before", wanted, _strengths(subject.before, wanted)), *pictures]
+    return pictures, apart
+
+
+def _compared(subject: Subject) -> tuple[list[str], list[str]]:
+    """Choose the columns: those with few values or with places, changed ones and the class first."""
+    order = {"class": 0, "sensitive": 1, "kept": 3}
+    sides = [side for side in (subject.before, subject.after) if side is not None]
+    named = sorted(subject.columns(), key=lambda item: order.get(item.treatment, 2))
+    there = [item.name for item in named if all(item.name in side.codes for side in sides)]
+    few = [name for name in there[: 2 * MOST_PAIRED] if all(_is_few(side, name) for side in sides)]
+    few = few[:MOST_PAIRED]
+    place = {item.name: number for number, item in enumerate(subject.shape.columns)}
+    return sorted(few, key=place.__getitem__), [name for name in there if name not in few]
+
+
+def _is_few(side: CountedSide, name: str) -> bool:
+    """Tell whether a column can be held against others: few values, or places to group, and no key."""
+    found = side.counts(name)
+    return found.values < max(2, found.records) and (side.has_places(name) or found.values <= MOST_LISTED)
+
+
+def _strengths(side: CountedSide, names: Sequence[str]) -> Strengths:
+    """Measure every pair; one scan of the rows to group them, then one of the groups for each pair."""
+    grouped = _grouped(side, names)
+    pairs = list(combinations(names, 2))
+    cells = side.engine.materialize("pair_cells", _pair_cells(grouped, len(names)))
+    rows = side.engine.query(bind("report/association", tables={"cells": cells}), step="association")
+    found = {pair: (chi_square, *sizes) for pair, chi_square, *sizes in rows}
+    for table in (cells, grouped):
+        side.engine.discard(table)
+    return {pair: corrected_v(*found[number]) for number, pair in enumerate(pairs)}
+
+
+def _pair_cells(grouped: Table, width: int) -> exp.Select:
+    """Count the combinations of each pair of columns: ``pair, row_value, column_value, records``."""
+    codes = [column(f"v{place}", "g") for place in range(width)]
+    which = exp.Anonymous(this="grouping", expressions=[code.copy() for code in codes])
+    numbers: list[exp.If] = []
+    values: tuple[list[exp.If], list[exp.If]] = ([], [])
+    sets: list[exp.Expression] = []
+    for number, chosen in enumerate(combinations(range(width), 2)):
+        sets.append(exp.Tuple(expressions=[codes[place].copy() for place in chosen]))
+        # the bits of GROUPING, the first column's the highest, are those of the columns that a set leaves out
+        left_out = sum(1 << (width - 1 - place) for place in range(width) if place not in chosen)
+        here = exp.EQ(this=which.copy(), expression=exp.convert(left_out))
+        numbers.append(exp.If(this=here, true=exp.convert(number)))
+        for ifs, place in zip(values, chosen, strict=True):
+            ifs.append(exp.If(this=here.copy(), true=exp.cast(codes[place].copy(), "TEXT")))
+    pair, *ends = (exp.Case(ifs=ifs) for ifs in (numbers, *values))
+    named = alias(pair, "pair"), alias(ends[0], "row_value"), alias(ends[1], "column_value")
+    total = alias(exp.cast(exp.Sum(this=column("records", "g")), "DOUBLE"), "records")
+    query = exp.select(*named, total).from_(aliased(grouped, "g"))
+    query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)]))
+    return query
+
+
+def corrected_v(chi_square: float | None, rows: int, columns: int, records: float) -> float | None:
+    """Give Cramér's V with Bergsma's correction; None where a column has one value only.
+
+    Example:
+        >>> corrected_v(100.0, 2, 2, 100.0), corrected_v(1.0, 2, 3, 100.0), corrected_v(5.0, 1, 2, 10.0)
+        (1.0, 0.0, None)
+    """
+    if chi_square is None or records <= 1 or min(rows, columns) < 2:
+        return None
+    phi = max(0.0, chi_square / records - (rows - 1) * (columns - 1) / (records - 1))
+    least = min(n - (n - 1) ** 2 / (records - 1) for n in (rows, columns))
+    return min(1.0, math.sqrt(phi / (least - 1))) if least > 1 else None
+
+
+def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
+    """Collapse the rows over the columns, many numbers in groups that are about as frequent as each other."""
+    query = exp.select().from_(aliased(side.rows, "s"))
+    keys: list[exp.Expression] = []
+    for place, name in enumerate(names):
+        code = f"{'x' if side.has_places(name) else 'c'}{side.codes[name]}"
+        value: exp.Expression = column(code, "s")
+        if side.has_places(name) and side.different_places(name) > GROUPS:
+            text = bind(
+                "report/grouped_values",
+                tables={"side": side.rows},
+                columns={"value": [code]},
+                values={"groups": GROUPS},
+            )
+            groups = side.engine.materialize("grouped_values", text)
+            same = exp.NullSafeEQ(this=column("value", f"g{place}"), expression=value)
+            source = aliased(groups, f"g{place}")
+            query.append("joins", exp.Join(this=source, side="LEFT", on=same))
+            value = column("group", f"g{place}")
+        keys.append(alias(value, f"v{place}"))
+    total = alias(exp.cast(exp.Sum(this=column("records", "s")), "BIGINT"), "records")
+    query = query.select(*keys, total).group_by(*(exp.Literal.number(n) for n in range(1, len(keys) + 1)))
+    return side.engine.materialize("paired", query)
+
+
+def _heat(subject: Subject, title: str, names: Sequence[str], found: Strengths) -> Picture:
+    """Draw one matrix: the lower triangle, a cell a pair."""
+    rows = [
+        {"across": first, "down": second, "text": _two_digits(strength), "size": strength or 0.0}
+        for (first, second), strength in found.items()
+    ]
+    cells: list[list[Cell]] = [
+        [first, second, NONE if value is None else Number(f"{value:.3f}")]
+        for (first, second), value in found.items()
+    ]
+    known = {pair: value for pair, value in found.items() if value is not None}
+    most = max(known, key=known.__getitem__, default=None)
+    says = f"{title}: the association of each pair of {listed(list(names))}."
+    if most is not None:
+        says += f" The largest is that of {most[0]} and {most[1]}, {found[most]:.2f}."
+    return Picture(title, subject.drawing.draw("heat", rows), says, Numbers(["column", "column", "V"], cells))
+
+
+def _two_digits(strength: float | None) -> str:
+    return NONE if strength is None else f"{strength:.2f}"

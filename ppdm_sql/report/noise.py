@@ -11,37 +11,33 @@ from ppdm_sql.methods.perturbation.distributions import Distribution
 from ppdm_sql.methods.perturbation.reconstruct import ReconstructOptions, ReconstructRun
 from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import ReleasedColumn
-from ppdm_sql.report.charts import AFTER, BEFORE, THIRD
-from ppdm_sql.report.page import Block, Chapter, Numbers, Picture
-from ppdm_sql.report.sides import MOST_LISTED, Bar, FrequentValues
-from ppdm_sql.report.subject import MOST_BARS, Subject
-from ppdm_sql.report.words import Cell, Number, count, measure
+from ppdm_sql.report.page import AFTER, BEFORE, Cell, Number, Numbers, Picture, count, measure
+from ppdm_sql.report.subject import MOST_BARS, MOST_LISTED, Bar, FrequentValues, Subject
 
-TRUE, NOISY = "true", "released"
+TRUE, NOISY, RECONSTRUCTED = "true", "released", "reconstructed"
 TREATED = ("randomized", "discretized")
 
 
-def noise(subject: Subject, models: Mapping[str, NoiseModel]) -> Chapter:
-    """Show each randomized column: what is released, what can be learned from it, and the noise itself.
-
-    Args:
-        subject: The release; with the true values where the page is the owner's.
-        models: The noise of its columns, as their comments tell it to everybody.
-    """
-    found = _reconstructed(subject, models)
-    pictures = [one for item in subject.columns(*TREATED) for one in _column(subject, item, models, found)]
-    said = (
-        "The values of single records are hidden by noise. Their distribution comes back: it is "
-        "reconstructed from the released values and from what everybody may know of the noise."
-    )
+def noise_table(models: Mapping[str, NoiseModel]) -> list[Numbers]:
+    """List the noise of each column, as its comment tells it to everybody."""
     rows: list[list[Cell]] = [
         [name, str(model.kind), measure(model.amount), "yes" if model.rounded else "no"]
         for name, model in models.items()
         if model.added
     ]
-    tables = [Numbers(["column", "noise", "half its width, or its standard deviation", "rounded"], rows)]
-    blocks = [Block(sentences=[said], tables=tables * bool(rows), pictures=pictures)] if models else []
-    return Chapter("noise", "Noise and what shows through it", blocks)
+    heads = ["column", "noise", "half its width, or its standard deviation", "rounded"]
+    return [Numbers(heads, rows)] if rows else []
+
+
+def noise(subject: Subject, models: Mapping[str, NoiseModel]) -> list[Picture]:
+    """Show of each randomized column what is released, and what can be learned from it.
+
+    Args:
+        subject: The release; with the true values where the page is the owner's.
+        models: The noise of its columns.
+    """
+    found = _reconstructed(subject, models)
+    return [one for item in subject.columns(*TREATED) for one in _column(subject, item, models, found)]
 
 
 def _reconstructed(subject: Subject, models: Mapping[str, NoiseModel]) -> dict[str, Distribution]:
@@ -80,7 +76,7 @@ def _numbers(subject: Subject, name: str, found: Distribution) -> Picture:
         for lower, upper, part in zip(edges, edges[1:], found.probabilities, strict=False)
     ]
     width = edges[1] - edges[0]
-    lines = {NOISY: subject.after.bars(name, 60), "reconstructed": estimate}
+    lines = {NOISY: subject.after.bars(name, 60), RECONSTRUCTED: estimate}
     if subject.before is not None and name in subject.before.codes:
         within = (edges[0], edges[-1])
         lines = {TRUE: subject.before.bars(name, len(estimate), within), **lines}
@@ -90,21 +86,10 @@ def _numbers(subject: Subject, name: str, found: Distribution) -> Picture:
         true = [count(lines[TRUE][place].records)] if TRUE in lines and place < len(lines[TRUE]) else []
         cells.append([Number(f"{bar.lower:,.6g}"), Number(f"{bar.upper:,.6g}"), *true, count(bar.records)])
     heads = ["from", "to", *([TRUE] if TRUE in lines else []), "reconstructed"]
-    colours = {TRUE: "var(--before)", NOISY: "var(--accent)", "reconstructed": "var(--ink)"}
-    svg = subject.drawing.draw(
-        "lines",
-        rows,
-        title=name,
-        up=f"records in {measure(width)}",
-        format=",~f",
-        height=220,
-        sides=list(lines),
-        colours=[colours[side] for side in lines],
-        legend={"symbolType": "stroke"},
-    )
+    look = {"title": name, "up": f"records in {measure(width)}", "format": ",~f", "height": 220}
     return Picture(
         name,
-        svg,
+        subject.drawing.of_sides("lines", rows, list(lines), **look),
         f"Records by {name}: {', '.join(lines)}; the reconstruction has intervals of {measure(width)}.",
         Numbers(heads, [row for row in cells if len(row) == len(heads)]),
     )
@@ -127,20 +112,15 @@ def _categories(subject: Subject, name: str, found: Distribution | None, model: 
         sides = {BEFORE: _by_value(subject.before.counts(name)), **sides}
     if found is not None and found.values and model.kind == "retain":
         guessed = [float(part) * found.records for part in found.probabilities]
-        sides[THIRD] = dict(zip(found.values, guessed, strict=True))
+        sides[RECONSTRUCTED] = dict(zip(found.values, guessed, strict=True))
     order = list(model.labels) if model.kind == "cells" else sorted(released, key=lambda v: -released[v])
-    rows = [
-        {"label": "NULL" if value is None else value, "side": side, "amount": counted.get(value, 0)}
-        for value in order[:MOST_BARS]
-        for side, counted in sides.items()
-    ]
     cells: list[list[Cell]] = [
         [value, *(count(n.get(value, 0)) for n in sides.values())] for value in order[:MOST_LISTED]
     ]
     words = "shown as cells" if model.kind == "cells" else f"kept with a probability of {model.amount:g}"
     return Picture(
         name,
-        subject.draw("bars", rows, sides=tuple(sides), title="records", format=",~f", step=12),
+        subject.bars(order[:MOST_BARS], sides),
         f"Records by the value of {name}, which is {words}.",
         Numbers([name, *(f"records {side}" for side in sides)], cells),
         f"Each value is {words}."

@@ -1,27 +1,183 @@
-"""What a page is made of, and the template that makes HTML of it."""
+"""What pages show: numbers as a person writes them, tables, pictures, and the templates that hold them.
+
+A page is a template of this folder; its pictures are Vega-Lite descriptions of ``charts/``, drawn as SVG that
+only shows. A text ``@name`` in a description takes a typed value, so that no name and no value of a table can
+change it. Colours are variables of the page's style, so that one picture serves light and dark.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import itertools
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
+from xml.etree import ElementTree
 
-from ppdm_sql.errors import InvalidOption
-from ppdm_sql.report.words import Cell, Number
+from ppdm_sql.errors import EngineError, InvalidOption
+from ppdm_sql.version import __version__
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from jinja2 import Environment
 
-INSTALL = "Install it with pip install 'ppdm-sql[report]'."
-
+VEGA_LITE = "v5.21"
+BEFORE, AFTER = "before", "after"
+COLOURS = {
+    BEFORE: "var(--before)",
+    AFTER: "var(--accent)",
+    "true": "var(--before)",
+    "released": "var(--accent)",
+    "reconstructed": "var(--ink)",
+}
+"""Of each side that a picture can show."""
+_DRAWN = frozenset(
+    (
+        *("svg", "g", "path", "line", "rect", "circle", "text", "tspan"),
+        *("defs", "clipPath", "linearGradient", "stop"),
+    )
+)
+_KEPT = frozenset(
+    (
+        *("d", "x", "y", "x1", "x2", "y1", "y2", "r", "cx", "cy", "dx", "dy", "width", "height", "viewBox"),
+        *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "opacity"),
+        *("stroke-linecap", "stroke-miterlimit", "stroke-linejoin", "text-anchor", "transform", "clip-path"),
+        *("font-family", "font-size", "font-weight", "font-style", "id", "offset", "stop-color"),
+    )
+)
+_REFERENCE = re.compile(r"url\(#([\w-]+)\)")
 _DIRECTIONS = {
     code: f"\\u{code:04x}"
     for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 }
 """How characters that turn the direction of writing are shown."""
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+class Number(str):
+    """The text of a number; it stands on the right of its column."""
+
+
+Cell = str | None
+"""A cell of a table for readers; None is NULL."""
+
+NONE = Number("–")
+
+
+def count(number: float | None) -> Number:
+    """Write a whole number.
+
+    Example:
+        >>> count(45222), count(None)
+        ('45,222', '–')
+    """
+    return NONE if number is None else Number(f"{number:,.0f}")
+
+
+def share(part: float | None) -> Number:
+    """Write a share in per cent; what is not quite nothing or all is not shown as that.
+
+    Example:
+        >>> share(0.2777), share(0.99996), share(0.00001), share(1.0), share(0.05)
+        ('27.8 %', '> 99.9 %', '< 0.1 %', '100 %', '5 %')
+    """
+    if part is None:
+        return NONE
+    if 0 < part < 0.0005:
+        return Number("< 0.1 %")
+    if 0.9995 < part < 1:
+        return Number("> 99.9 %")
+    return Number(f"{100 * part:.1f}".removesuffix(".0") + " %")
+
+
+def measure(number: float | None) -> Number:
+    """Write any number with three digits or, if it is a large one, without decimals.
+
+    Example:
+        >>> measure(0.58964), measure(45222.0), measure(3.0), measure(-0.00001234)
+        ('0.59', '45,222', '3', '-1.23e-05')
+    """
+    if number is None or not math.isfinite(number):
+        return NONE
+    if abs(number) >= 100 or number == int(number):
+        return Number(f"{number:,.0f}")
+    return Number(f"{number:.3g}")
+
+
+def listed(words: list[str] | tuple[str, ...]) -> str:
+    """Join words as a sentence does.
+
+    Example:
+        >>> listed(["Job"]), listed(["Job", "Sex", "Age"])
+        ('Job', 'Job, Sex and Age')
+    """
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def written(day: date) -> str:
+    """Write a day.
+
+    Example:
+        >>> written(date(2026, 11, 3))
+        '3 November 2026'
+    """
+    return f"{day.day} {day:%B %Y}"
+
+
+def made() -> str:
+    """Say by what and when a page is made."""
+    return f"Made by ppdm-sql {__version__} on {written(datetime.now(UTC).date())}."
+
+
+def beside(said: Mapping[str, str]) -> str:
+    """Put what is said of the sides beside each other; a single side needs no name.
+
+    Example:
+        >>> beside({"before": "1", "after": "4"}), beside({"after": "4"})
+        ('1 before, 4 after', '4')
+    """
+    if len(said) == 1:
+        return next(iter(said.values()))
+    return ", ".join(f"{text} {side}" for side, text in said.items())
+
+
+def span(low: int, high: int) -> str:
+    """Write a range of whole numbers.
+
+    Example:
+        >>> span(2, 2), span(3, 5)
+        ('2', '3–5')
+    """
+    return f"{low}" if low == high else f"{low}–{high}"
+
+
+def several(number: int, one: str, many: str | None = None) -> str:
+    """Write a number with what it counts.
+
+    Example:
+        >>> several(1, "class", "classes"), several(1200, "record")
+        ('1 class', '1,200 records')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def label(value: str | None) -> str:
+    """Write a value in a picture."""
+    return "NULL" if value is None else value
+
+
+# -- tables, pictures and trees --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -79,86 +235,133 @@ class Branch:
     is_open: bool = True
 
 
-@dataclass(frozen=True)
-class Block:
-    """A part of a chapter: sentences, tables, pictures side by side, or trees, in this order.
-
-    Args:
-        title: Its heading; none is left out.
-        sentences: Paragraphs.
-        tables: Tables that are always open.
-        pictures: Pictures, side by side where there is room.
-        trees: A tree for each of several titles.
-        items: A list of points: what each is about, and the rest of it.
-    """
-
-    title: str = ""
-    sentences: Sequence[str] = ()
-    tables: Sequence[Numbers] = ()
-    pictures: Sequence[Picture] = ()
-    trees: Sequence[tuple[str, Branch]] = ()
-    items: Sequence[tuple[str, str]] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing in it."""
-        return not (self.sentences or self.tables or self.pictures or self.trees or self.items)
+# -- drawing ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Chapter:
-    """A chapter of a page.
+class Drawing:
+    """Draws the pictures of one page; identifiers in them are told apart by the number of the picture."""
 
-    Args:
-        anchor: Its name in links.
-        title: Its heading.
-        blocks: Its parts; empty ones are left out.
-    """
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._vega = _library()
 
-    anchor: str
-    title: str
-    blocks: Sequence[Block]
+    def draw(self, chart: str, rows: Sequence[Mapping[str, Any]], **values: Any) -> str:
+        """Draw a chart.
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing in it."""
-        return all(block.is_empty for block in self.blocks)
+        Args:
+            chart: The name of its description: of Vega where it has data of its own, such as a tree.
+            rows: What it shows.
+            **values: For each ``@name`` of the description.
+
+        Raises:
+            EngineError: The library cannot draw it.
+        """
+        spec = _filled(_description(chart), values)
+        try:
+            if "data" in spec:
+                spec["data"][0]["values"] = list(rows)
+                svg = self._vega.vega_to_svg(spec)
+            else:
+                spec |= {"config": _description("config"), "data": {"values": list(rows)}}
+                svg = self._vega.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+        except ValueError as cause:
+            raise EngineError(f"The chart {chart!r} cannot be drawn.", "Report this as a defect.") from cause
+        return _cleaned(svg, f"p{next(self._numbers)}-")
+
+    def of_sides(
+        self, chart: str, rows: Sequence[Mapping[str, Any]], sides: Sequence[str], **look: Any
+    ) -> str:
+        """Draw a chart of some sides, in their order; a legend is there where there are several."""
+        seen = [side for side in sides if any(row["side"] == side for row in rows)]
+        symbol = "stroke" if chart in ("curve", "lines") else "square"
+        legend = {"symbolType": symbol} if len(seen) > 1 else None
+        colours = [COLOURS[side] for side in seen]
+        return self.draw(chart, rows, sides=seen, colours=colours, legend=legend, **look)
+
+    def bars(
+        self,
+        shown: Sequence[str | None],
+        sides: Mapping[str, Mapping[Any, float | None]],
+        title: str,
+        form: str = ",~f",
+        step: int = 14,
+    ) -> str:
+        """Draw numbers by what they are of, on one side or beside each other; what a side lacks is 0."""
+        rows = [
+            {"label": label(value), "side": side, "amount": numbers.get(value, 0)}
+            for value in shown
+            for side, numbers in sides.items()
+        ]
+        return self.of_sides("bars", rows, list(sides), title=title, format=form, step=step)
 
 
-@dataclass(frozen=True)
-class Page:
-    """A page.
-
-    Args:
-        title: Its heading.
-        edition: Whom it is for, in a sentence.
-        lead: What it is about, in sentences.
-        verdict: The outcome in a few words, and whether it is good; None where there is none.
-        worth: What it is worth, in a sentence or two; empty where that is not known.
-        facts: What is known of its subject, each with a name.
-        chapters: Its chapters; empty ones are left out.
-        made: When and by what it was made.
-    """
-
-    title: str
-    edition: str
-    lead: Sequence[str]
-    verdict: tuple[str, bool] | None
-    facts: Sequence[tuple[str, str]]
-    chapters: Sequence[Chapter] = field(default_factory=tuple)
-    worth: str = ""
-    made: str = ""
+def _library() -> ModuleType:
+    """Import what draws."""
+    try:
+        import vl_convert
+    except ImportError as cause:
+        raise InvalidOption(
+            "Charts are drawn by vl-convert-python, which is missing.",
+            "Install it with pip install 'ppdm-sql[report]'.",
+        ) from cause
+    return vl_convert
 
 
-def html(page: Page) -> str:
-    """Write a page as HTML that needs nothing else, and that may do nothing but show itself.
+@cache
+def _description(name: str) -> dict[str, Any]:
+    text = (files("ppdm_sql.report") / "charts" / f"{name}.json").read_text(encoding="utf-8")
+    return cast(dict[str, Any], json.loads(text))
 
-    Raises:
-        InvalidOption: The library that fills templates is missing.
-    """
+
+def _filled(node: Any, values: Mapping[str, Any]) -> Any:
+    """Put values in the places of their names."""
+    if isinstance(node, dict):
+        return {key: _filled(item, values) for key, item in node.items()}
+    if isinstance(node, list):
+        return [_filled(item, values) for item in node]
+    return values[node[1:]] if isinstance(node, str) and node.startswith("@") else node
+
+
+def _cleaned(svg: str, prefix: str) -> str:
+    """Keep shapes and texts; roles, classes, links and whatever could act are left out."""
+    root = ElementTree.fromstring(svg)
+    _clean(root, prefix)
+    root.set("aria-hidden", "true")
+    root.set("focusable", "false")
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _clean(element: ElementTree.Element, prefix: str) -> None:
+    for child in list(element):
+        if child.tag.rpartition("}")[2] not in _DRAWN or _is_nothing(child):
+            element.remove(child)
+        else:
+            _clean(child, prefix)
+    for name, value in list(element.attrib.items()):
+        if name not in _KEPT:
+            del element.attrib[name]
+        elif name == "id":
+            element.set(name, prefix + value)
+        elif "url(" in value:
+            element.set(name, _REFERENCE.sub(rf"url(#{prefix}\1)", value))
+
+
+def _is_nothing(element: ElementTree.Element) -> bool:
+    """Tell whether an element is one of the empty backgrounds that the library draws."""
+    bare = not element.get("fill") and not element.get("stroke")
+    return bare and element.get("class") in ("background", "foreground")
+
+
+# -- templates -------------------------------------------------------------------------------------
+
+
+def html(template: str, **shown: object) -> str:
+    """Fill a template: HTML that needs nothing else, and that may do nothing but show itself."""
     style = _file("page.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    written = _templates().get_template("page.html.jinja").render(page=page, style=style, digest=digest)
+    written = templates().get_template(template).render(style=style, digest=digest, **shown)
     return with_directions_shown(written)
 
 
@@ -172,20 +375,21 @@ def with_directions_shown(written: str) -> str:
     return written.translate(_DIRECTIONS)
 
 
-def _templates() -> Environment:
-    try:
-        from jinja2 import DictLoader, Environment, StrictUndefined
-    except ImportError as cause:
-        raise InvalidOption("Reports are written with Jinja2, which is missing.", INSTALL) from cause
-    templates = Environment(
-        loader=DictLoader({"page.html.jinja": _file("page.html.jinja")}),
+def templates() -> Environment:
+    """Give the templates, with the words for numbers."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined  # few runs write a page
+
+    found = Environment(
+        loader=FunctionLoader(_file),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.tests["right"] = lambda cell: isinstance(cell, Number)
-    return templates
+    found.tests["right"] = lambda cell: isinstance(cell, Number)
+    found.globals |= {"several": several, "made": made}
+    found.filters |= {"count": count, "listed": listed, "share": share, "written": written}
+    return found
 
 
 def _file(name: str) -> str:

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from sqlglot import exp
+
+from ppdm_sql.audit import Identifiable, audit
 from ppdm_sql.audit.before_publishing import ReleasedRows
 from ppdm_sql.audit.model import ClassSizes, Finding
+from ppdm_sql.engine.names import Table
 from ppdm_sql.privacy import Requirement, requirement_of
 from ppdm_sql.privacy.requirement import Counts
-from ppdm_sql.report.charts import AFTER, BEFORE
+from ppdm_sql.release.bins import in_bins
 from ppdm_sql.report.cost import histogram
-from ppdm_sql.report.measuring import BARS, Measurements, Reached
-from ppdm_sql.report.page import Block, Chapter, Numbers, Picture
-from ppdm_sql.report.sides import Bar
-from ppdm_sql.report.subject import Subject
-from ppdm_sql.report.words import Cell, Number, beside, count, measure, share, span
+from ppdm_sql.report.page import (
+    AFTER,
+    BEFORE,
+    Cell,
+    Number,
+    Numbers,
+    Picture,
+    beside,
+    count,
+    measure,
+    share,
+    span,
+)
+from ppdm_sql.report.subject import BARS, Bar, Measurements, Reached, Subject
 
+STATUSES = ("uniquely", "collectively", "not identifiable")
 RISKS = (1.0, 1 / 2, 1 / 3, 1 / 5, 1 / 10, 1 / 20, 1 / 50, 1 / 100)
 """Risks of a record or person for which the share of those with at least as much is listed."""
 TICKS = (0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
-def promise(subject: Subject) -> Chapter:
-    """Show, for each requirement, what was asked and reached, and the distribution behind it."""
-    return Chapter("promise", "The promise", [_asked(subject), _spread(subject)])
-
-
-def _asked(subject: Subject) -> Block:
+def asked(subject: Subject) -> list[Numbers]:
+    """Say of each requirement what was asked and what was reached; no table where there is none."""
     before = subject.measured_before
     rows = []
     for place, found in enumerate(subject.measured.findings):
@@ -35,7 +45,7 @@ def _asked(subject: Subject) -> Block:
             [str(found.requirement), *was, _amount(found), Number("holds" if found.holds else "is broken")]
         )
     named = ["requirement", *(["in the source"] if before else []), "in the release", "audit"]
-    return Block(tables=[Numbers(named, rows)] if rows else ())
+    return [Numbers(named, rows)] if rows else []
 
 
 def _amount(found: Finding) -> Number:
@@ -46,15 +56,14 @@ def _amount(found: Finding) -> Number:
     return count(found.reached) if requirement.counts is Counts.RECORDS else measure(found.reached)
 
 
-def _spread(subject: Subject) -> Block:
+def distributions(subject: Subject) -> list[Picture]:
     """Draw the distribution behind each requirement; class sizes once for each set of columns."""
     pictures = [_sizes(subject, place) for place in range(len(subject.measured.sizes))]
-    pictures += [
+    return pictures + [
         _reached_by(subject, place, requirement)
         for place, requirement in enumerate(subject.requirements)
         if subject.measured.reached[place] is not None
     ]
-    return Block("The distribution behind it" if pictures else "", pictures=pictures)
 
 
 def _of_sides(subject: Subject) -> Iterator[tuple[str, Measurements]]:
@@ -83,7 +92,7 @@ def _sizes(subject: Subject, place: int) -> Picture:
     smallest = beside({side: count(sizes.sizes[0][0]) for side, sizes in found.items()})
     return Picture(
         f"Class sizes on {on}",
-        histogram(subject.draw, f"{counted} in the class", bars, sizes=counted),
+        histogram(subject.drawing, f"{counted} in the class", bars, sizes=counted),
         f"{counted.capitalize()} by the size of their equivalence class on {on}. "
         f"The smallest class has: {smallest}.",
         Numbers(names, cells),
@@ -151,22 +160,7 @@ def _limit(requirement: Requirement) -> str:
 # -- risk -------------------------------------------------------------------------------------
 
 
-def risk(subject: Subject, riskiest: Block) -> Chapter:
-    """Show the prosecutor's risk by record; the riskiest combinations are the owner's to see."""
-    places = range(len(subject.measured.sizes))
-    pictures = [_curve(subject, place) for place in places]
-    words = (
-        "Somebody who knows that a person is in the table, and what the named columns say of that person, "
-        + _finds(subject)
-    )
-    return Chapter(
-        "risk",
-        "Who could be found",
-        [Block(sentences=[*([words] if pictures else []), *_alone(subject)], pictures=pictures), riskiest],
-    )
-
-
-def _alone(subject: Subject) -> list[str]:
+def alone(subject: Subject) -> list[str]:
     """Say who is alone by what is released as it is beside the labels; it takes nothing but the release."""
     shape, treatments = subject.shape, {item.name: item.treatment for item in subject.columns()}
     if not subject.requirements:  # who swaps or adds noise takes others to know what is released as it is
@@ -177,10 +171,9 @@ def _alone(subject: Subject) -> list[str]:
     return [] if found is None else [str(found)]
 
 
-def _finds(subject: Subject) -> str:
-    if subject.counted == "persons":
-        return "finds the records of that person with a probability of one over the persons in their class."
-    return "finds the right record with a probability of one over the size of its class."
+def curves(subject: Subject) -> list[Picture]:
+    """Draw the prosecutor's risk by record, for each quasi-identifier."""
+    return [_curve(subject, place) for place in range(len(subject.measured.sizes))]
 
 
 def _curve(subject: Subject, place: int) -> Picture:
@@ -233,3 +226,49 @@ def _points(sizes: ClassSizes) -> set[float]:
     """Give risks at which a curve can fall, from the least of a record to certainty; some 200 at most."""
     largest = sizes.sizes[-1][0]
     return {1 / round(largest ** (i / 200)) for i in range(201)}
+
+
+# -- who was identifiable ------------------------------------------------------------------------
+
+
+def identifiable(subject: Subject, by: Sequence[str], source: Table | None) -> list[Picture]:
+    """Show, for each swapped column, who was identifiable before and after; the owner's."""
+    swapped = [item.name for item in subject.columns("swapped")]
+    if not swapped or not by:
+        return []
+    after = {one.confidential: one for one in _identifiable(subject, swapped, by)}
+    before = {} if source is None else _before(subject, source, swapped, by)
+    return [_statuses(subject, name, before.get(name), after[name]) for name in swapped]
+
+
+def _identifiable(subject: Subject, swapped: Sequence[str], by: Sequence[str]) -> tuple[Identifiable, ...]:
+    view = subject.engine.overlay(subject.shape.rows())
+    return audit(subject.engine, view, count=subject.shape.count, confidential=swapped, by=by).identifiable
+
+
+def _before(
+    subject: Subject, source: Table, swapped: Sequence[str], by: Sequence[str]
+) -> dict[str, Identifiable]:
+    """Count the identifiable records of the source, numbers in the bins that the release shows."""
+    engine, shape = subject.engine, subject.shape
+    shown = in_bins(source, engine.columns(source), shape.columns, "s")
+    view = engine.overlay(exp.select(exp.Star()).from_(shown))
+    found = audit(engine, view, count=shape.count, confidential=swapped, by=by).identifiable
+    return {one.confidential: one for one in found}
+
+
+def _statuses(subject: Subject, name: str, before: Identifiable | None, after: Identifiable) -> Picture:
+    sides = {side: one for side, one in ((BEFORE, before), (AFTER, after)) if one is not None}
+    numbers = {
+        side: dict(zip(STATUSES, (one.unique, one.grouped, one.others), strict=True))
+        for side, one in sides.items()
+    }
+    cells: list[list[Cell]] = [
+        [status, *(count(found[status]) for found in numbers.values())] for status in STATUSES
+    ]
+    return Picture(
+        f"Records whose {name} can be identified",
+        subject.bars(STATUSES, numbers, step=14),
+        f"Records that are uniquely, collectively or not identifiable in {name}.",
+        Numbers(["identifiable", *sides], cells),
+    )

@@ -1,22 +1,396 @@
-"""What a page is made from."""
+"""What a page is made from: the rows of source and release, and what the audit's steps say of them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
 from typing import Any
 
-from ppdm_sql.audit.model import Counted
-from ppdm_sql.engine import Engine
-from ppdm_sql.privacy import Requirement
-from ppdm_sql.release import ReleasedColumn
-from ppdm_sql.release.layout import Shape
-from ppdm_sql.report.charts import AFTER, BEFORE, COLOURS, Drawing
-from ppdm_sql.report.measuring import Measurements
-from ppdm_sql.report.sides import UNCOUNTED, CountedSide
+from sqlglot import exp
 
+from ppdm_sql.audit.collapsing import Collapsed
+from ppdm_sql.audit.findings import summed_up, worst_groups
+from ppdm_sql.audit.judging import judge_classes
+from ppdm_sql.audit.model import ClassSizes, Counted, Finding, Group
+from ppdm_sql.audit.questions import Judged, questions
+from ppdm_sql.audit.recorded_cut import RecordedCut
+from ppdm_sql.audit.risks import class_sizes
+from ppdm_sql.audit.templates import template_groups
+from ppdm_sql.engine import Column, Engine, Rows
+from ppdm_sql.engine.exact import exact_columns, exact_values
+from ppdm_sql.engine.names import Table, alias, aliased, column
+from ppdm_sql.engine.statements import Scalar, bind
+from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of
+from ppdm_sql.privacy import Counts, KAnonymity, Requirement
+from ppdm_sql.privacy.level import with_labels
+from ppdm_sql.release import ReleasedColumn
+from ppdm_sql.release.bins import bin_label
+from ppdm_sql.release.layout import Shape
+from ppdm_sql.report.page import AFTER, BEFORE, Drawing
+
+MOST_LISTED = 50
+"""Values of a column that a table lists at most, the most frequent ones."""
+UNCOUNTED = ("lower bound", "upper bound", "pseudonym", "count")
+"""Treatments of columns that tell nothing which another column does not, or nobody should look at."""
+BARS = 20
+"""Bars of what groups reach; the last takes all that is beyond."""
 MOST_BARS = 12
 """Values that a picture shows at most."""
+
+
+@dataclass(frozen=True)
+class ValueCount:
+    """A value, as text, with its records; None is NULL."""
+
+    value: str | None
+    records: int
+
+
+@dataclass(frozen=True)
+class FrequentValues:
+    """The most frequent values of a column.
+
+    Args:
+        listed: At most :data:`MOST_LISTED` of them.
+        values: How many there are in all.
+        records: Of all values.
+    """
+
+    listed: tuple[ValueCount, ...]
+    values: int
+    records: int
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar over an interval of numbers, or of moments in milliseconds since 1970."""
+
+    lower: float
+    upper: float
+    records: float
+
+
+@dataclass(frozen=True)
+class CountedSide:
+    """The source or the release, to be counted.
+
+    Args:
+        engine: Where the rows are, inside a workspace.
+        rows: The distinct combinations, with ``c0``, ``c1`` ... for the columns, ``x0`` ... for those that
+            have places on a line, and ``records``.
+        codes: The number of each column that is counted.
+        types: Its type.
+    """
+
+    engine: Engine
+    rows: Table
+    codes: Mapping[str, int]
+    types: Mapping[str, str]
+    _counted: dict[str, FrequentValues] = field(default_factory=dict, compare=False, repr=False)
+
+    def has_places(self, name: str) -> bool:
+        """Tell whether the values of a column have places on a line: numbers, dates and time stamps."""
+        return name in self.types and has_places(self.types[name])
+
+    @property
+    def records(self) -> int:
+        """All records; 0 where no column is counted."""
+        name = next(iter(self.codes), None)
+        return 0 if name is None else self.counts(name).records
+
+    def counts(self, name: str) -> FrequentValues:
+        """Count the most frequent values of a column; one scan of it, the first time."""
+        if name not in self._counted:
+            self._counted[name] = self._frequent(name)
+        return self._counted[name]
+
+    def _frequent(self, name: str) -> FrequentValues:
+        found = self._query("value_counts", {"value": self._value(name)}, {"most": MOST_LISTED})
+        listed = tuple(ValueCount(value, records) for value, records, *_ in found)
+        return FrequentValues(listed, found[0][2] if found else 0, found[0][3] if found else 0)
+
+    def records_of(self, name: str, values: Sequence[str | None]) -> dict[str | None, int]:
+        """Count the records of some values of a column, and of NULL; one scan of it."""
+        text = bind("report/value_records", tables={"side": self.rows}, columns={"value": self._value(name)})
+        wanted = [value for value in values if value is not None]
+        return dict(self.engine.query(text, {"wanted": wanted}, step="value_records"))
+
+    def bars(self, name: str, most: int, within: tuple[float, float] | None = None) -> list[Bar]:
+        """Count the records of a column in bars of one width; two scans of it.
+
+        Args:
+            name: A column that has places.
+            most: Bars at most; whole numbers and dates get no bar narrower than one of them.
+            within: The range of the bars; by default that of the values.
+        """
+        place = {"place": self._place(name)}
+        ((least, largest, _),) = self._query("extent", place)
+        least, largest = within or (least, largest)
+        if least is None or largest is None:
+            return []
+        lower, width, bars = _cut(least, largest, most, self._unit(name))
+        asked: dict[str, Scalar] = {"least": lower, "width": width, "bars": bars}
+        found: dict[int, int] = dict(self._query("bar_counts", place, asked))
+        edges = [lower + place * width for place in range(bars + 1)]
+        return [Bar(*ends, found.get(bar, 0)) for bar, ends in enumerate(pairwise(edges))]
+
+    def different_places(self, name: str) -> int:
+        """Count the different numbers of a column; one scan of it."""
+        ((_, _, different),) = self._query("extent", {"place": self._place(name)})
+        return int(different)
+
+    def _unit(self, name: str) -> float:
+        """Give the distance of neighbouring values; 0 for those that can lie anywhere."""
+        kind = kind_of(self.types[name])
+        return 1.0 if kind is Kind.WHOLE else 86_400_000.0 if kind is Kind.DATE else 0.0
+
+    def _value(self, name: str) -> list[str]:
+        return [f"c{self.codes[name]}"]
+
+    def _place(self, name: str) -> list[str]:
+        return [f"x{self.codes[name]}"]
+
+    def _query(
+        self, step: str, columns: Mapping[str, Sequence[str]], values: Mapping[str, Scalar] | None = None
+    ) -> Rows:
+        text = bind(f"report/{step}", tables={"side": self.rows}, columns=columns, values=values)
+        return self.engine.query(text, step=step)
+
+
+def has_places(type_text: str) -> bool:
+    """Tell whether values have places on a line.
+
+    Example:
+        >>> has_places("INTEGER"), has_places("DATE"), has_places("VARCHAR")
+        (True, True, False)
+    """
+    return is_number(type_text) or kind_of(type_text) in MOMENTS
+
+
+def _cut(least: float, largest: float, most: int, unit: float) -> tuple[float, float, int]:
+    """Cut a range into bars; give the first edge, the width and how many there are."""
+    narrowest = max(least_width(least), least_width(largest))
+    if unit:
+        steps = round((largest - least) / unit) + 1
+        width = max(unit * math.ceil(steps / most), narrowest)
+        return least, width, max(1, math.ceil(steps * unit / width))
+    if largest <= least:
+        return least, max(1.0, narrowest), 1
+    width = max((largest - least) / most, narrowest)
+    return least, width, min(most, math.ceil((largest - least) / width))
+
+
+def least_width(place: float) -> float:
+    """Give the least width of a bar at a place, so that floating-point numbers tell its ends apart.
+
+    Example:
+        >>> least_width(2.0**62)
+        2048.0
+    """
+    return 2 * math.ulp(place)
+
+
+# -- rows -------------------------------------------------------------------------------------
+
+
+def release_side(engine: Engine, shape: Shape) -> CountedSide:
+    """Give the released rows; nothing but the frozen table is read."""
+    wanted = [item for item in shape.columns if item.treatment not in UNCOUNTED]
+    shown = {item.name: _unnamed(shape.shown(item)) for item in wanted}
+    plain = {name: kind for name, kind in engine.columns(shape.frozen) if name in shown}
+    types = {item.name: "VARCHAR" if item.packed else plain[item.name] for item in wanted}
+    rows = exp.select().from_(shape.stored())
+    return _side(engine, rows, shown, types, shape.count, "f")
+
+
+def source_side(
+    engine: Engine, source: Table, shape: Shape, cells: Mapping[str, Sequence[str]]
+) -> CountedSide:
+    """Give the rows of the source, with those columns of the release that it has.
+
+    Args:
+        engine: Inside a workspace.
+        source: The source.
+        shape: The release.
+        cells: For columns that the release shows as cells, their labels; they are shown so here, too.
+    """
+    there = {item.name: item for item in engine.columns(source)}
+    wanted = [item for item in shape.columns if item.treatment not in UNCOUNTED and item.name in there]
+    values = {item.name: _shown_of_source(item, there[item.name], cells) for item in wanted}
+    labelled = {item.name for item in wanted if item.bins or item.name in cells}
+    types = {name: "VARCHAR" if name in labelled else there[name].type for name in values}
+    rows = exp.select().from_(aliased(source, "s"))
+    count = shape.count if shape.count in there else None
+    if count is not None:
+        rows = rows.where(exp.GT(this=column(count, "s"), expression=exp.Literal.number(0)))
+    return _side(engine, rows, values, types, count, "s")
+
+
+def _shown_of_source(
+    item: ReleasedColumn, found: Column, cells: Mapping[str, Sequence[str]]
+) -> exp.Expression:
+    value = column(item.name, "s")
+    labels = cells.get(item.name) or item.bins
+    return bin_label(value, labels, found.type) if labels else value
+
+
+def _side(
+    engine: Engine,
+    rows: exp.Select,
+    values: Mapping[str, exp.Expression],
+    types: Mapping[str, str],
+    count: str | None,
+    table: str,
+) -> CountedSide:
+    """Collapse the rows over the columns, each under a code; everything after counts the combinations."""
+    coded = [alias(value.copy(), f"c{place}") for place, value in enumerate(values.values())]
+    one: exp.Expression = exp.Literal.number(1) if count is None else column(count, table)
+    view = engine.overlay(rows.select(*coded, alias(exp.cast(one, "BIGINT"), "records")))
+    named = [item for item in engine.columns(view) if item.name != "records"]
+    exact = [alias(value, name) for name, value in exact_values(engine, view, named).items()]
+    total = alias(exp.cast(exp.Sum(this=column("records", "s")), "BIGINT"), "records")
+    query = exp.select(*exact, total).from_(aliased(view, "s")).group_by(exp.var("ALL"))
+    collapsed = engine.materialize("side", query)
+    places = [
+        alias(_place_of(column(f"c{place}", "s"), types[name]), f"x{place}")
+        for place, name in enumerate(values)
+        if has_places(types[name])
+    ]
+    shown = engine.overlay(exp.select(exp.Star(), *places).from_(aliased(collapsed, "s")))
+    return CountedSide(engine, shown, {name: place for place, name in enumerate(values)}, dict(types))
+
+
+def _place_of(value: exp.Expression, type_text: str) -> exp.Expression:
+    if is_number(type_text):
+        return exp.cast(value.copy(), "DOUBLE")
+    moment = exp.cast(value.copy(), "TIMESTAMP")
+    return exp.cast(exp.Anonymous(this="epoch_ms", expressions=[moment]), "DOUBLE")
+
+
+def _unnamed(value: exp.Expression) -> exp.Expression:
+    return value.this if isinstance(value, exp.Alias) else value
+
+
+# -- measured --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What the groups of one requirement reach, in bars of one width from 0.
+
+    Args:
+        width: Of a bar; the last of :data:`BARS` takes all that is beyond.
+        bars: ``(bar, groups, records)``, those that are not empty.
+    """
+
+    width: float
+    bars: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """What was measured on a table.
+
+    Args:
+        findings: One for each requirement.
+        reached: One for each requirement that is not about class sizes; None for the others.
+        sizes: One for each quasi-identifier or channel, each set of columns once.
+        smallest: The smallest classes of each of those, where they are asked for; they hold cells.
+    """
+
+    findings: tuple[Finding, ...]
+    reached: tuple[Reached | None, ...]
+    sizes: tuple[ClassSizes, ...]
+    smallest: tuple[tuple[Group, ...], ...] = ()
+
+
+def measured(
+    engine: Engine,
+    table: Table,
+    asked: Sequence[Requirement],
+    count: str | None,
+    cut: RecordedCut | None = None,
+    person: Sequence[str] = (),
+    *,
+    smallest: int = 0,
+) -> Measurements:
+    """Measure a table; nothing is measured where nothing is asked.
+
+    Args:
+        engine: Inside a workspace.
+        table: What to measure.
+        asked: The requirements.
+        count: Its column of counts.
+        cut: Of a release, by which populations are mapped.
+        person: Columns that say whose record a row is; empty where records are counted.
+        smallest: How many of the smallest classes of each set of columns to name by their values.
+
+    Cost: one scan of the table, then scans of its distinct combinations.
+    """
+    if not asked:
+        return Measurements((), (), ())
+    columns = exact_columns(engine.columns(table))
+    found = questions(asked, [item.name for item in columns], table=table.name)
+    used = list(dict.fromkeys(chain(*(item.columns for item in found))))
+    types = dict(with_labels(used, columns))
+    collapsed = Collapsed(engine, table, used, count, person, cut=cut)
+    for item in found:
+        collapsed.class_count(item.requirement.attributes)
+    judged = [one for group in template_groups(collapsed, found, types) for one in group.judge()]
+    judged += [
+        judge_classes(collapsed, item, types)
+        for item in found
+        if item.requirement.counts is not Counts.PROTECTED
+    ]
+    judged.sort(key=lambda one: one.question.number)
+    groupings = {frozenset(item.requirement.attributes): item.requirement.attributes for item in found}
+    sets = list(groupings.values())
+    return Measurements(
+        tuple(summed_up(collapsed, judged)),
+        tuple(_reached(collapsed, one) for one in judged),
+        tuple(class_sizes(collapsed, names) for names in sets),
+        tuple(_smallest(collapsed, names, types, smallest) for names in sets) if smallest else (),
+    )
+
+
+def _smallest(
+    collapsed: Collapsed, names: tuple[str, ...], types: Mapping[str, str], most: int
+) -> tuple[Group, ...]:
+    (question,) = questions([KAnonymity(2, names)], list(types), table=collapsed.source.name)
+    return tuple(worst_groups(collapsed, judge_classes(collapsed, question, types), most))
+
+
+def _reached(collapsed: Collapsed, judged: Judged) -> Reached | None:
+    requirement = judged.question.requirement
+    if requirement.counts in (Counts.RECORDS, Counts.POPULATION):
+        return None
+    width = bar_width(requirement)
+    values: dict[str, Scalar] = {"requirement": judged.question.number, "width": width, "bars": BARS}
+    text = bind("report/reached_counts", tables={"judgements": judged.judgements}, values=values)
+    found = {
+        bar: (groups, records) for bar, groups, records in collapsed.engine.query(text, step="reached_counts")
+    }
+    # a group without a protected value is not judged by its template: its confidence is 0
+    unjudged = collapsed.class_count(requirement.attributes) - sum(groups for groups, _ in found.values())
+    if unjudged > 0:
+        groups, records = found.get(0, (0, 0))
+        found[0] = groups + unjudged, records + collapsed.size[1] - sum(n for _, n in found.values())
+    return Reached(width, tuple((bar, *found[bar]) for bar in sorted(found)))
+
+
+def bar_width(requirement: Requirement) -> float:
+    """Choose the width of the bars: 5 % for shares, 1 for a diversity, else a fifth of the limit."""
+    if requirement.counts is Counts.PROTECTED:
+        return 0.05
+    limit = float(requirement.limit)
+    if requirement.worst == "min":
+        return 1.0
+    return limit / 5 if limit > 0 else 0.05
+
+
+# -- the subject -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -57,6 +431,11 @@ class Subject:
         return self.measured.findings[0].counted if self.measured.findings else "records"
 
     @property
+    def share_left_out(self) -> float:
+        """Of the records of the source."""
+        return self.left_out / (self.left_out + self.after.records)
+
+    @property
     def sides(self) -> tuple[str, ...]:
         """The sides that there are."""
         return (AFTER,) if self.before is None else (BEFORE, AFTER)
@@ -66,11 +445,12 @@ class Subject:
         every = [item for item in self.shape.columns if item.treatment not in UNCOUNTED]
         return [item for item in every if not treatments or item.treatment in treatments]
 
-    def draw(self, chart: str, rows: Sequence[Mapping[str, Any]], **values: Any) -> str:
-        """Draw a chart of some sides, in their order; a legend is there where there are several."""
-        sides = values.pop("sides", self.sides)
-        seen = [side for side in sides if any(row["side"] == side for row in rows)]
-        symbol = "stroke" if chart in ("curve", "lines") else "square"
-        legend = {"symbolType": symbol} if len(seen) > 1 else None
-        colours = [COLOURS.get(side, "var(--accent)") for side in seen]
-        return self.drawing.draw(chart, rows, sides=seen, colours=colours, legend=legend, **values)
+    def draw(self, chart: str, rows: Sequence[Mapping[str, Any]], **look: Any) -> str:
+        """Draw a chart of the sides."""
+        return self.drawing.of_sides(chart, rows, self.sides, **look)
+
+    def bars(
+        self, shown: Sequence[str | None], sides: Mapping[str, Mapping[Any, float | None]], **look: Any
+    ) -> str:
+        """Draw records by what they are of."""
+        return self.drawing.bars(shown, sides, **{"title": "records", "step": 12, **look})

@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.trees.model import DecisionTree, TreeNode
 from ppdm_sql.methods.trees.printing import condition
 from ppdm_sql.methods.trees.storing import Model, ModelRow, accuracy
 from ppdm_sql.release.exporting import check_target, write_page
-from ppdm_sql.report.charts import Drawing
-from ppdm_sql.report.page import Block, Branch, Chapter, Numbers, Page, Picture, html
-from ppdm_sql.report.words import Cell, count, listed, made, several, share
+from ppdm_sql.report.page import AFTER, Branch, Cell, Drawing, Numbers, Picture, count, html, several, share
 
 DRAWN_SPLITS = 3
 """Splits above a node that is drawn; the list of branches below has all."""
@@ -44,30 +41,26 @@ def write_model_report(engine: Engine, model: Model, path: str | os.PathLike[str
     """
     check_target(engine, Path(path), force=force)
     page = model_page(model.row(), model.tree(), Drawing())
-    write_page(engine, Path(path), html(page).encode(), force=force)
+    write_page(engine, Path(path), page.encode(), force=force)
 
 
-def model_page(row: ModelRow, tree: DecisionTree, drawing: Drawing) -> Page:
+def model_page(row: ModelRow, tree: DecisionTree, drawing: Drawing) -> str:
     """Make the page of a model."""
-    splits = list(tree.used)
-    from_what = f" from {listed(splits)}" if splits else ", always the same class"
-    shown = "The branches below show all of it. " if tree.depth > DRAWN_SPLITS else ""
-    return Page(
-        title=row.model,
-        edition="A trained model, for its owner: it tells of the records that it was grown from",
-        lead=[
-            f"{row.model} predicts {row.class_column}{from_what}.",
-            f"It was grown from {several(row.rows, 'record')} of {row.source}, {MODES[row.mode]}.",
-        ],
-        verdict=None,
+    below = "The branches below show all of it. " if tree.depth > DRAWN_SPLITS else ""
+    kept = sorted(tree.nodes, key=lambda node: node.depth)[:MOST_BRANCHES]
+    branch = _branch(tree, tree.root, {node.id for node in kept})
+    return html(
+        "model.html.jinja",
+        row=row,
+        splits=list(tree.used),
+        grown=MODES[row.mode],
         facts=model_facts(row, tree),
-        chapters=[
-            Chapter("tree", "The tree", [Block(pictures=[drawn_tree(drawing, tree, shown)])]),
-            Chapter("branches", "Its branches", [_branches(tree)]),
-            Chapter("splits", "What the splits tell of the class", [_told(tree, drawing)]),
-            Chapter("right", "What it gets right", [_confusion(row)]),
-        ],
-        made=made(),
+        tree=drawn_tree(drawing, tree, below),
+        hidden=len(tree.nodes) - MOST_BRANCHES,
+        trees=[(tree.class_column, branch)],
+        purified=_purified(tree, drawing),
+        accuracy=None if row.confusion is None else accuracy(row.confusion),
+        confusion=_confusion(row),
     )
 
 
@@ -105,7 +98,7 @@ def drawn_tree(drawing: Drawing, tree: DecisionTree, note: str = "") -> Picture:
         for node in shown
     ]
     room = 530 // (depth + 1)
-    svg = drawing.draw_marks(
+    svg = drawing.draw(
         "tree", rows, height=max(NODE_HEIGHT * leaves, 60), reach=room * depth, limit={"value": room}
     )
     cells: list[list[Cell]] = [[count(node.depth), _way(tree, node), _says(tree, node)] for node in shown]
@@ -136,14 +129,6 @@ def _purity(node: TreeNode) -> float:
     return node.counts[node.label] / max(node.records, 1)
 
 
-def _branches(tree: DecisionTree) -> Block:
-    left_out = len(tree.nodes) - MOST_BRANCHES
-    said = [f"{several(left_out, 'node')} of the deepest are left out."] if left_out > 0 else []
-    kept = sorted(tree.nodes, key=lambda node: node.depth)[:MOST_BRANCHES]
-    shown = {node.id for node in kept}
-    return Block(sentences=said, trees=[(tree.class_column, _branch(tree, tree.root, shown))])
-
-
 def _branch(tree: DecisionTree, node: TreeNode, shown: set[int]) -> Branch:
     children = [_branch(tree, child, shown) for child in tree.children(node) if child.id in shown]
     return Branch(_way(tree, node), _says(tree, node), node.is_leaf, children, node.depth < OPEN_SPLITS)
@@ -152,7 +137,7 @@ def _branch(tree: DecisionTree, node: TreeNode, shown: set[int]) -> Branch:
 # -- what it tells ----------------------------------------------------------------------------
 
 
-def _told(tree: DecisionTree, drawing: Drawing) -> Block:
+def _purified(tree: DecisionTree, drawing: Drawing) -> list[Picture]:
     """Draw by how much the splits of each column purify the records, in shares of the gini index."""
     falls: dict[str, float] = dict.fromkeys(tree.used, 0.0)
     for node in tree.nodes:
@@ -161,17 +146,13 @@ def _told(tree: DecisionTree, drawing: Drawing) -> Block:
             falls[node.column] += max(_impurity(node.counts) - below, 0.0)
     whole = _impurity(tree.root.counts)
     if not falls or not whole:
-        return Block()
-    ranked = sorted(falls.items(), key=lambda item: -item[1])[:12]
-    rows = [{"label": name, "side": "after", "amount": fall / whole} for name, fall in ranked]
-    look: dict[str, Any] = {"sides": ["after"], "colours": ["var(--accent)"], "legend": None}
-    svg = drawing.draw("bars", rows, title="share of the impurity taken away", format=".0%", step=20, **look)
-    cells: list[list[Cell]] = [[name, share(fall / whole)] for name, fall in ranked]
-    told = f"{ranked[0][0]} tells most, {share(ranked[0][1] / whole)}."
-    numbers = Numbers(["column", "share of the gini index"], cells)
-    return Block(
-        pictures=[Picture("By column", svg, f"What the splits of each column tell. {told}", numbers)]
-    )
+        return []
+    ranked = {name: fall / whole for name, fall in sorted(falls.items(), key=lambda item: -item[1])[:12]}
+    best, most = next(iter(ranked.items()))
+    svg = drawing.bars(list(ranked), {AFTER: ranked}, "share of the impurity taken away", ".0%", 20)
+    cells: list[list[Cell]] = [[name, share(fall)] for name, fall in ranked.items()]
+    says = f"What the splits of each column tell. {best} tells most, {share(most)}."
+    return [Picture("By column", svg, says, Numbers(["column", "share of the gini index"], cells))]
 
 
 def _impurity(counts: Sequence[int]) -> float:
@@ -185,12 +166,10 @@ def _impurity(counts: Sequence[int]) -> float:
     return records - sum(n * n for n in counts) / records if records else 0.0
 
 
-def _confusion(row: ModelRow) -> Block:
+def _confusion(row: ModelRow) -> Numbers | None:
     if row.confusion is None:
-        return Block()
+        return None
     cells: list[list[Cell]] = [
         [name, *map(count, found)] for name, found in zip(row.classes, row.confusion, strict=True)
     ]
-    heads = ["true class", *(f"predicted {name}" for name in row.classes)]
-    said = f"{share(accuracy(row.confusion))} of the records of {row.test} are predicted right."
-    return Block(sentences=[said], tables=[Numbers(heads, cells)])
+    return Numbers(["true class", *(f"predicted {name}" for name in row.classes)], cells)

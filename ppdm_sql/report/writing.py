@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,11 +13,13 @@ from pathlib import Path
 from ppdm_sql.audit.noise import NoiseModel, noise_models
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable
 from ppdm_sql.evaluation import EvaluateOptions, Evaluation, evaluate
 from ppdm_sql.evaluation.evaluating import BE, MAJORITY, RE, SE, errors_of
 from ppdm_sql.methods.top_down.information_loss import DETAIL
-from ppdm_sql.privacy import parse_all
+from ppdm_sql.release.catalogue import parts
+from ppdm_sql.privacy import Counts, Requirement, parse_all
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import Measured, Release, ReleasedColumn, Verification
 from ppdm_sql.release.catalogue import READ, CatalogueRow
@@ -24,37 +27,43 @@ from ppdm_sql.release.cut_tree import Node, told
 from ppdm_sql.release.exporting import check_target, write_page
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.verification import verify
-from ppdm_sql.report import cost, course, crossing, noise, promise, swaps
-from ppdm_sql.report.associations import associations
-from ppdm_sql.report.charts import Drawing
-from ppdm_sql.report.limits import limits
-from ppdm_sql.report.measuring import measured
-from ppdm_sql.report.page import Block, Chapter, Numbers, Page, html
-from ppdm_sql.report.sides import CountedSide, release_side, source_side
-from ppdm_sql.report.subject import Subject
-from ppdm_sql.report.words import Cell, Number, count, made, several, share, written
+from ppdm_sql.report import cost, noise, promise
+from ppdm_sql.report.page import (
+    Branch,
+    Cell,
+    Drawing,
+    Number,
+    Numbers,
+    Picture,
+    count,
+    html,
+    measure,
+    several,
+    share,
+)
+from ppdm_sql.report.subject import CountedSide, Subject, measured, release_side, source_side
 from ppdm_sql.sources import read_again
 
 RISKIEST = 10
 """Combinations of the source that are named for each requirement."""
 QUICK = EvaluateOptions(folds=5, seeds=1, sample=20_000)
 """How the error of the headline is measured, where no evaluation is asked for."""
-METHODS = {
-    "PDA": "suppression (Progressive Disclosure Algorithm; Wang, Fung, Yu 2005)",
-    "TDS": "generalization (Top-Down Specialization; Fung, Wang, Yu 2005)",
-    "HCE-TDR": "generalization guided by the conditional entropy (HCE-TDR, 2013)",
-    "TDS2P": "generalization of two parties' records (TDS2P; Wang, Fung, Dong 2005)",
-    "swap": "swapping of confidential values (Li, Sarkar 2004)",
-    "randomize": "randomization (Agrawal, Srikant 2000)",
+MOST_CHILDREN = 50
+"""Children of a node that a tree lists at most."""
+MOST_LEVELS = 60
+"""Levels of a tree that are listed at most: an interval can lose its values one by one."""
+MOST_STEPS = 200
+MOST_NAMED = 6
+MOST_POINTS = 300
+KINDS = {
+    "HELLO": "versions, requirements, options, who owns which column",
+    "KEYS": "which records both sides have",
+    "SCORE": "the best candidate of a side",
+    "WIN": "the specialization that is performed, and the side of each record",
+    "DIGEST": "digests of the states, to be compared",
+    "LABELS": "the labels of the release",
 }
-"""What each method is called on a page."""
-
-
-ENDED = {
-    "complete": "when no step was left",
-    "max-steps": "at the number of steps that was asked for",
-    "interrupted": "early, by Ctrl-C",
-}
+"""What each kind of message is about."""
 
 
 @dataclass(frozen=True)
@@ -94,13 +103,13 @@ def write_report(
             "Leave --evaluate out, or --public.",
         )
     try:
-        content = html(report_page(engine, release, options, progress)).encode()
+        content = report_page(engine, release, options, progress).encode()
     finally:
         progress.stop()
     write_page(engine, Path(path), content, force=options.force)
 
 
-def report_page(engine: Engine, release: Release, options: ReportOptions, progress: Progress) -> Page:
+def report_page(engine: Engine, release: Release, options: ReportOptions, progress: Progress) -> str:
     """Make the page of a release."""
     drawing = Drawing()
     progress.start(f"verifying {release.name}")
@@ -117,11 +126,88 @@ def report_page(engine: Engine, release: Release, options: ReportOptions, progre
         errors = {} if options.public else _errors(engine, row, shape, evaluation)
         progress.start(f"counting {release.name}")
         stack.enter_context(engine.workspace())
-        digest = _digest(options.exported)
+        exported = _digest(options.exported)
         subject = _published(engine, drawing, row, shape)
         if options.public:
-            return _public_page(subject, verification, digest)
-        return _owners_page(subject, release, row, verification, digest, evaluation, errors)
+            return html("release.html.jinja", owner=None, exported=exported, **_public(subject, verification))
+        subject, source, no_source = _with_source(subject, row)
+        nodes, measures = release.cut(), release.measures()
+        shown = _public(subject, verification, nodes, measures, errors)
+        owner = _owners(subject, release, row, source, measures, evaluation)
+        return html("release.html.jinja", owner={**owner, "no_source": no_source}, exported=exported, **shown)
+
+
+def _public(
+    subject: Subject,
+    verification: Verification,
+    nodes: Sequence[Node] = (),
+    measures: Sequence[Measured] = (),
+    errors: Mapping[str, float] | None = None,
+) -> dict[str, object]:
+    """Give what both editions show; nothing of the source is given for the public one."""
+    masked = subject.columns("suppressed", "generalized")
+    hides = {item.name for item in masked if _is_hiding(subject, item)}
+    models = _noises(subject)
+    pictures, apart = cost.associations(subject)
+    return {
+        "subject": subject,
+        "verification": verification,
+        "broken": [str(found.requirement) for found in verification.findings if not found.holds]
+        + [check.check for check in verification.checks if not check.holds],
+        "worth": _worth(subject, measures, errors),
+        "columns": _columns(subject, hides, nodes, measures),
+        "hides": hides,
+        "asked": promise.asked(subject),
+        "distributions": promise.distributions(subject),
+        "curves": promise.curves(subject),
+        "alone": promise.alone(subject),
+        "is_noisy": bool(models),
+        "noises": noise.noise_table(models),
+        "noise": noise.noise(subject, models),
+        "same": [item.name for item in subject.columns(*cost.KEPT)],
+        "changed": len(subject.columns(*cost.CHANGED)),
+        "most_drawn": cost.MOST_COLUMNS,
+        "values": cost.values(subject),
+        "associations": pictures,
+        "apart": apart,
+        "asks": asks(subject.requirements),
+    }
+
+
+def asks(requirements: Sequence[Requirement]) -> dict[str, bool]:
+    """Say what requirements are about, for what they do not promise; nothing where there are none."""
+    about = {
+        "sensitive": any(one.sensitive_columns for one in requirements),
+        "templates": any(one.counts is Counts.PROTECTED for one in requirements),
+    }
+    return about if requirements else {}
+
+
+def _owners(
+    subject: Subject,
+    release: Release,
+    row: CatalogueRow,
+    source: Table | None,
+    measures: Sequence[Measured],
+    evaluation: Evaluation | None,
+) -> dict[str, object]:
+    """Give what the owner's edition shows beside that."""
+    by = list(row.parameters.get("by", ()))
+    stepwise = subject.shape.stepwise
+    return {
+        "row": row,
+        "riskiest": _riskiest(subject),
+        "by": by,
+        "identifiable": promise.identifiable(subject, by, source),
+        "left_out": cost.left_out(subject),
+        "information": cost.information(subject, measures),
+        "evaluation": evaluation,
+        "errors": None if evaluation is None else cost.error_table(evaluation),
+        "trees": _trees(subject, release) if stepwise else [],
+        "steps": _gains(subject, release) if stepwise else [],
+        "messages": _messages(subject.engine, row.release),
+        "measures": [cost.measure_table(measures)] if measures else [],
+    }
 
 
 def _refuse_unreadable(name: str, verification: Verification) -> None:
@@ -184,93 +270,23 @@ def _noises(subject: Subject) -> dict[str, NoiseModel]:
     return noise_models(subject.engine, noises) if noises else {}
 
 
-# -- the public edition -----------------------------------------------------------------------
-
-
-def _public_page(subject: Subject, verification: Verification, digest: tuple[str, str] | None) -> Page:
-    """Make the page that everybody may see; it is given nothing of the source."""
-    chapters = [
-        _columns(subject),
-        promise.promise(subject),
-        promise.risk(subject, Block()),
-        noise.noise(subject, _noises(subject)),
-        Chapter("values", "What is in it", [cost.values(subject), associations(subject)]),
-        _limits(subject),
-    ]
-    return Page(
-        title=subject.name,
-        edition="Report on a release, made from what is released alone",
-        lead=[_first_sentence(subject, None), *_missing(subject), _requirements_sentence(subject)],
-        verdict=_verdict(verification),
-        worth=_worth(subject),
-        facts=[("Method", _method(subject)), *_file_facts(digest)],
-        chapters=chapters,
-        made=made(),
-    )
-
-
-def _first_sentence(subject: Subject, source: str | None) -> str:
-    records = _records(subject.after)
-    origin = "" if source is None else f" of {source}"
-    columns = several(len(subject.shape.columns), "column")
-    return f"{subject.name} holds {several(records, 'record')}{origin} in {columns}."
-
-
-def _requirements_sentence(subject: Subject) -> str:
-    asked = [str(requirement) for requirement in subject.requirements]
-    if not asked:
-        return f"It was made by {_method(subject)}."
-    named = "one requirement" if len(asked) == 1 else several(len(asked), "requirement")
-    return f"It was made by {_method(subject)} under {named}: {'; '.join(asked)}."
-
-
-def _verdict(verification: Verification) -> tuple[str, bool]:
-    broken = [str(found.requirement) for found in verification.findings if not found.holds]
-    broken += [check.check for check in verification.checks if not check.holds]
-    if broken:
-        return f"This release does not verify. Broken: {'; '.join(broken)}.", False
-    if verification.findings:
-        return "An audit of the released rows confirms every requirement.", True
-    return "The released rows are those that were published.", True
-
-
-def _method(subject: Subject) -> str:
-    return METHODS.get(subject.method, subject.method)
-
-
-def _columns(subject: Subject, nodes: Sequence[Node] = (), measures: Sequence[Measured] = ()) -> Chapter:
-    """Say what became of each column, and what the symbol is; the cut and the measures are the owner's."""
+def _columns(
+    subject: Subject, hides: Collection[str], nodes: Sequence[Node], measures: Sequence[Measured]
+) -> Numbers:
+    """Say what became of each column; the cut and the measures are the owner's."""
     shape = subject.shape
-    hidden = {item.name for item in subject.columns("suppressed", "generalized") if _is_hiding(subject, item)}
 
     def counted(item: ReleasedColumn) -> tuple[set[str | None], int]:
         found = subject.after.counts(item.name)
-        symbol = [shape.symbol] if item.name in hidden else []  # it may be rare
+        symbol = [shape.symbol] if item.name in hides else []  # it may be rare
         return {*symbol, *(one.value for one in found.listed)}, found.values
 
     rows = [*told(shape.columns, shape.symbol, nodes, measures, counted)]
-    words = (
-        f"{shape.symbol} stands for a value that the release does not show: any of its column's, but for "
-        "those that the column shows."
-    )
-    blocks = [Block(tables=[Numbers(["column", "the release shows"], rows)])]
-    return Chapter(
-        "columns", "What became of each column", [*blocks, Block(sentences=[words] if hidden else ())]
-    )
+    return Numbers(["column", "the release shows"], rows)
 
 
 def _is_hiding(subject: Subject, item: ReleasedColumn) -> bool:
     return subject.shape.symbol in subject.after.records_of(item.name, [subject.shape.symbol])
-
-
-def _missing(subject: Subject) -> list[str]:
-    """Say how many records of the source are not in the release, where its method can tell."""
-    if subject.left_out:
-        left, whole = subject.left_out, subject.left_out + _records(subject.after)
-        verb, they = ("is", "it was") if left == 1 else ("are", "they were")
-        of_all = share(left / whole)
-        return [f"{several(left, 'record')}, {of_all} of the source's, {verb} missing: {they} left out."]
-    return ["No record of the source is missing."] if subject.method in ("PDA", "TDS", "HCE-TDR") else []
 
 
 def _worth(
@@ -300,79 +316,17 @@ def _worth(
     return " ".join(said)
 
 
-def _file_facts(digest: tuple[str, str] | None) -> list[tuple[str, str]]:
-    return [] if digest is None else [("File", digest[0]), ("SHA-256", digest[1])]
-
-
-def _limits(subject: Subject) -> Chapter:
-    items = limits(subject.method, subject.requirements)
-    return Chapter("limits", "What is not promised", [Block(items=items)])
-
-
-def _records(side: CountedSide) -> int:
-    name = next(iter(side.codes), None)
-    return 0 if name is None else side.counts(name).records
-
-
-# -- the owner's edition ----------------------------------------------------------------------
-
-
-def _owners_page(
-    subject: Subject,
-    release: Release,
-    row: CatalogueRow,
-    verification: Verification,
-    digest: tuple[str, str] | None,
-    evaluation: Evaluation | None,
-    errors: Mapping[str, float],
-) -> Page:
-    subject, source, said = _with_source(subject, row)
-    measures = release.measures()
-    costs = [
-        cost.left_out(subject),
-        cost.values(subject),
-        cost.information(subject, measures),
-        cost.classifier(evaluation),
-        associations(subject),
-    ]
-    return Page(
-        title=release.name,
-        edition="Report on a release, for its owner: it tells of the source and must not be passed on",
-        lead=[
-            *(_first_sentence(subject, row.source), *_missing(subject)),
-            *(_requirements_sentence(subject), *said),
-        ],
-        verdict=_verdict(verification),
-        worth=_worth(subject, measures, errors),
-        facts=[*_owners_facts(subject, row), *_file_facts(digest)],
-        chapters=[
-            _columns(subject, release.cut(), measures),
-            promise.promise(subject),
-            promise.risk(subject, _riskiest(subject)),
-            swaps.swaps(subject, release, source),
-            noise.noise(subject, _noises(subject)),
-            Chapter("cost", "What it cost", costs),
-            course.course(subject, release),
-            crossing.crossed(subject.engine, row.release),
-            Chapter("measures", "All measures", [_all_measures(measures)]),
-            _limits(subject),
-        ],
-        made=made(),
-    )
-
-
-def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | None, list[str]]:
+def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | None, str]:
     """Put the source beside the release; where it is gone or another, say so and leave it out."""
     engine = subject.engine
     try:
         source = engine.find(row.source)
     except (UnknownTable, InvalidOption):
-        return subject, None, [f"The source {row.source} is not in this database, so nothing of it is shown."]
+        return subject, None, f"The source {row.source} is not in this database"
     cells = {name: model.labels for name, model in _noises(subject).items() if model.kind == "cells"}
     side = source_side(engine, source, subject.shape, cells)
     if not _is_same(subject, side, row.left_out or 0):
-        changed = f"The source {row.source} is not what it was when the release was made"
-        return subject, None, [f"{changed}, so nothing of it is shown."]
+        return subject, None, f"The source {row.source} is not what it was when the release was made"
     names = {item.name for item in engine.columns(source)}
     wanted = {name for requirement in subject.requirements for name in requirement.attributes}
     found = None
@@ -381,7 +335,7 @@ def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | 
         found = measured(
             engine, source, subject.requirements, subject.shape.count, person=person, smallest=RISKIEST
         )
-    return replace(subject, before=side, measured_before=found), source, []
+    return replace(subject, before=side, measured_before=found), source, ""
 
 
 def _is_same(subject: Subject, side: CountedSide, left_out: int) -> bool:
@@ -389,22 +343,18 @@ def _is_same(subject: Subject, side: CountedSide, left_out: int) -> bool:
     kept = [item.name for item in subject.columns(*cost.KEPT)]
     if any(name not in side.codes for name in kept):
         return False
-    records = _records(subject.after)
+    records = subject.after.records
     if left_out:
-        return not side.codes or _records(side) == records + left_out
-    return (not side.codes or _records(side) == records) and all(
+        return not side.codes or side.records == records + left_out
+    return (not side.codes or side.records == records) and all(
         side.counts(name) == subject.after.counts(name) for name in kept
     )
 
 
-def _all_measures(found: Sequence[Measured]) -> Block:
-    return Block("What the run measured", tables=[cost.measure_table(found)]) if found else Block()
-
-
-def _riskiest(subject: Subject) -> Block:
+def _riskiest(subject: Subject) -> list[Numbers]:
     """Name the smallest classes of the source, for each quasi-identifier."""
     if subject.measured_before is None:
-        return Block()
+        return []
     tables = []
     for sizes, worst in zip(subject.measured_before.sizes, subject.measured_before.smallest, strict=True):
         rows: list[list[Cell]] = [
@@ -416,16 +366,92 @@ def _riskiest(subject: Subject) -> Block:
             for group in worst
         ]
         tables.append(Numbers([*sizes.quasi_identifier, subject.counted, "risk"], rows))
-    return Block("The riskiest combinations of the source", tables=tables)
+    return tables
 
 
-def _owners_facts(subject: Subject, row: CatalogueRow) -> list[tuple[str, str]]:
-    """List what the catalogue knows."""
-    facts = [("Source", row.source), ("Method", _method(subject))]
-    facts.append(("Published", f"{written(row.created_at.date())}, by ppdm-sql {row.version}"))
-    if row.left_out is not None:
-        most = row.parameters.get("suppress_records", "")
-        facts.append(("Records left out", f"{row.left_out}; at most {most} of the source's"))
-    if subject.shape.stepwise:
-        facts.append(("Ended", ENDED.get(row.stopped, row.stopped)))
-    return [*facts, *(("Notice", notice) for notice in row.notices)]
+# -- how it came about -----------------------------------------------------------------------------
+
+
+def _trees(subject: Subject, release: Release) -> list[tuple[str, Branch]]:
+    nodes: dict[str, list[Node]] = defaultdict(list)
+    for node in release.cut():
+        nodes[node.attribute].append(node)
+    trees = []
+    for item in subject.columns("suppressed", "generalized"):
+        if found := nodes.get(item.name):
+            counts = subject.after.counts(item.name)
+            every = counts.values == len(counts.listed)  # else what is not listed is there, too
+            none = dict.fromkeys([node.label for node in found if every and node.shown], 0)
+            records = {**none, **{one.value: one.records for one in counts.listed}}
+            trees.append((item.name, _branch(found[0], _children(found), records)))
+    return trees
+
+
+def _children(nodes: Sequence[Node]) -> Mapping[int, list[Node]]:
+    found: dict[int, list[Node]] = defaultdict(list)
+    for node in nodes:
+        if node.parent is not None:
+            found[node.parent].append(node)
+    return found
+
+
+def _branch(
+    node: Node, children: Mapping[int, list[Node]], records: Mapping[str | None, int], depth: int = 0
+) -> Branch:
+    """Make a branch of a node and of all below it."""
+    below = children.get(node.node, [])
+    if below and depth == MOST_LEVELS:
+        return Branch(node.label, "and what is below it", node.shown, is_open=False)
+    listed = [_branch(child, children, records, depth + 1) for child in below[:MOST_CHILDREN]]
+    if len(below) > MOST_CHILDREN:
+        listed.append(Branch(f"{several(len(below) - MOST_CHILDREN, 'value')} more"))
+    note = ""
+    if node.shown and node.label in records:
+        note = several(records[node.label], "record")
+    is_open = depth < 2 and len(below) <= MOST_CHILDREN // 2
+    return Branch(node.label, note, node.shown, listed, is_open)
+
+
+def _gains(subject: Subject, release: Release) -> list[Picture] | None:
+    """Draw what each step gained: information about the class, or certainty; None where there was no step."""
+    made, label = release.steps(), release.row().parameters.get("class")
+    steps = [step for step in made if step.gain is not None]
+    if not steps:
+        return [] if made else None
+    cells: list[list[Cell]] = [
+        [count(step.step), step.attribute, step.parent, _written(step.children), measure(step.gain)]
+        for step in steps[:MOST_STEPS]
+    ]
+    left_out = len(steps) - len(cells)
+    every = -(-len(steps) // MOST_POINTS)
+    rows = [{"step": step.step, "amount": step.gain} for step in steps[::every]]
+    return [
+        Picture(
+            "Gain of each step",
+            subject.drawing.draw("steps", rows, up="gain, in bits" if label else "gain, as a share"),
+            f"The gain of {several(len(steps), 'step')}, "
+            + ("in bits about the class." if label else "as the fall of the certainty penalty."),
+            Numbers(["step", "column", "from", "to", "gain"], cells),
+            (f"Every {every}th step is drawn. " if every > 1 else "")
+            + (f"The table leaves out {several(left_out, 'step')}." if left_out > 0 else ""),
+        )
+    ]
+
+
+def _written(children: Sequence[str | None]) -> str:
+    """Write the labels that a step brought, the first of them."""
+    named = "; ".join("NULL" if child is None else str(child) for child in children[:MOST_NAMED])
+    return named + (f" and {len(children) - MOST_NAMED} more" if len(children) > MOST_NAMED else "")
+
+
+def _messages(engine: Engine, release: str) -> list[Numbers]:
+    """Sum up the messages between two parties by their kind and direction."""
+    if "transcripts" not in parts(engine):
+        return []
+    found = engine.query(text("report/messages"), {"release": release}, step="messages")
+    rows: list[list[Cell]] = [
+        [kind, KINDS.get(kind, ""), direction, count(messages), count(size), count(first), count(last)]
+        for kind, direction, messages, size, first, last in found
+    ]
+    heads = ["message", "about", "direction", "messages", "bytes", "first round", "last round"]
+    return [Numbers(heads, rows)] if rows else []

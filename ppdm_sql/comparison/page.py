@@ -11,9 +11,8 @@ from typing import Any
 from ppdm_sql.comparison.model import ComparedRow, Comparison
 from ppdm_sql.engine import Engine
 from ppdm_sql.release.exporting import write_page
-from ppdm_sql.report.charts import Drawing
-from ppdm_sql.report.page import Block, Chapter, Numbers, Page, Picture, html
-from ppdm_sql.report.words import Cell, Number, count, made, measure, several, share
+from ppdm_sql.report.notebook import in_notebook
+from ppdm_sql.report.page import Cell, Drawing, Number, Numbers, Picture, count, html, measure, several, share
 
 FRONTIER, OTHER = "beaten by no other", "beaten by another"
 WIDTH, HEIGHT, LETTER, LINE, SPOT = 480, 300, 6.5, 14, 5
@@ -24,16 +23,6 @@ RISKS = {
     "highest_risk": "highest risk of a record",
     "confidence": "highest confidence of a template",
 }
-MEANINGS = {
-    "smallest_class": "The records of the smallest equivalence class.",
-    "highest_risk": "How likely somebody who knows the columns finds the right record: one over the class.",
-    "average_risk": "The share of the records that such a person is expected to find.",
-    "confidence": "The highest confidence of a template: how sure anybody can be of a protected value.",
-    "detail_lost": "How much of the detail of the masked columns is gone; a record left out shows none.",
-    "error": "Records in a hundred whose class a decision tree mistakes, tested on what it has not seen.",
-    "left_out": "Records of the source that are not in the release.",
-}
-"""What each number says."""
 
 
 def write_comparison(engine: Engine, comparison: Comparison, path: Path, *, force: bool) -> None:
@@ -44,27 +33,18 @@ def write_comparison(engine: Engine, comparison: Comparison, path: Path, *, forc
         InvalidOption: A library or the folder is missing.
         EngineError: The disk is full.
     """
-    write_page(engine, path, html(comparison_page(comparison)).encode(), force=force)
+    write_page(engine, path, comparison_page(comparison).encode(), force=force)
 
 
-def comparison_page(comparison: Comparison) -> Page:
-    """Make the page of a comparison; the owner's, as it tells of rows that are not released."""
-    every = "All settings" if comparison.of else "All releases"
-    words = [(f"{_head(name).capitalize()}.", MEANINGS[name]) for name in comparison.measured]
-    chapters = [
-        Chapter("frontier", "Risk against what is lost", [Block(pictures=pictures(comparison, Drawing()))]),
-        Chapter("rows", every, [Block(tables=[table(comparison)])]),
-        Chapter("unmet", "What cannot be met", [Block(items=_unmet(comparison))]),
-        Chapter("words", "What the numbers say", [Block(items=words)]),
-    ]
-    return Page(
-        title=f"Settings for {comparison.of}" if comparison.of else "Releases compared",
-        edition="A comparison, for the owner: it tells of the source and must not be passed on",
+def comparison_page(comparison: Comparison) -> str:
+    """Make the page of a comparison."""
+    return html(
+        "comparison.html.jinja",
+        found=comparison,
         lead=_lead(comparison),
-        verdict=None,
         facts=_facts(comparison),
-        chapters=chapters,
-        made=made(),
+        table=table(comparison),
+        pictures=pictures(comparison, Drawing()),
     )
 
 
@@ -89,10 +69,6 @@ def _facts(comparison: Comparison) -> list[tuple[str, str]]:
     facts = [("Requirements", "; ".join(next(iter(asked))))] if len(asked) == 1 and any(asked) else []
     words = {"BE": "A classifier on the source errs in", "majority": "Without any column"}
     return facts + [(words.get(name, name), f"{rate:.1f} %") for name, rate in comparison.baseline.items()]
-
-
-def _unmet(comparison: Comparison) -> list[tuple[str, str]]:
-    return [(f"{row.name}.", row.problem) for row in comparison.rows if row.problem]
 
 
 def table(comparison: Comparison) -> Numbers:
@@ -211,9 +187,7 @@ def _scales(points: Sequence[dict[str, Any]]) -> dict[str, object]:
     }
 
 
-def in_notebook(comparison: Comparison) -> str:
+def shown_in_notebook(comparison: Comparison) -> str:
     """Give the table and, where the library is there, the pictures, as HTML for a notebook."""
-    from ppdm_sql.report.notebook import with_pictures
-
     shown = [("", table(comparison))]
-    return with_pictures(_lead(comparison), shown, lambda drawing: pictures(comparison, drawing))
+    return in_notebook(_lead(comparison), shown, lambda drawing: pictures(comparison, drawing))
