@@ -6,7 +6,7 @@ but for a label that stands in two places of a taxonomy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
 
@@ -196,9 +196,18 @@ def choices(wanted: str, names: Iterable[str], *, most: int = 12) -> str:
         'Job, Sex'
     """
     ordered = nearest_first(wanted, names)
-    rest = len(ordered) - most
-    shown = (name if name == name.strip() else f'"{name}"' for name in ordered[:most])
-    return ", ".join(shown) + (f" and {rest} more" if rest > 0 else "")
+    return some([name if name == name.strip() else f'"{name}"' for name in ordered], most)
+
+
+def some(words: Sequence[str], most: int, between: str = ", ") -> str:
+    """Write the first of some words, and how many more there are.
+
+    Example:
+        >>> some(["a", "b", "c"], 2), some(["a"], 2)
+        ('a, b and 1 more', 'a')
+    """
+    rest = len(words) - most
+    return between.join(words[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def unknown(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
 from typing import Annotated, Any
 
 import typer
@@ -26,12 +26,11 @@ from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, Given, SparkOfR
 from ppdm_sql.cli.publishing import is_stepwise, measures_table, promised, short_names
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.release import Release, ReleasedColumn
+from ppdm_sql.release import Release, ReleasedColumn, Step
 from ppdm_sql.release.cut_tree import Node
 
 WIDE = 12
 """Columns up to which a release is shown whole to a reader."""
-STEPS = ("step", "attribute", "parent", "children", "score", "gain", "loss")
 CUT = ("attribute", "node", "parent", "label", "shown")
 Children = Mapping[int | None, Sequence[Node]]
 
@@ -198,15 +197,10 @@ def steps(
     """
     with ppdm_sql.open(database, read_only=True) as db:
         release = db.release(given["release"])
-        _, columns, rows = steps_table(release)
+        rows = [astuple(step) for step in release.steps()]
         stepwise = is_stepwise(release.row())
-    print_tables([("", columns, rows)], form)
+    print_tables([("", [item.name for item in fields(Step)], rows)], form)
     notice(f"Note: {release.name} was not made step by step.", quiet=stepwise)
-
-
-def steps_table(release: Release) -> Titled:
-    """Give the steps that led to the release."""
-    return "steps", STEPS, _rows(release.steps(), STEPS)
 
 
 def noise_option(item: ReleasedColumn) -> str:
@@ -227,10 +221,6 @@ def rows_table(title: str, relation: Any, limit: int | None = None) -> Titled:
     if columns := fetchable(zip(relation.columns, relation.types, strict=True)):
         shortened = shortened.project(columns)
     return title, relation.columns, shortened.fetchall()
-
-
-def _rows(records: Iterable[Any], names: Iterable[str]) -> list[list[Any]]:
-    return [[getattr(record, name) for name in names] for record in records]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -115,17 +115,11 @@ class CompareOptions:
 
 @dataclass(frozen=True)
 class TriedSetting:
-    """One setting of the grid.
+    """One setting of the grid."""
 
-    Args:
-        name: What sets it apart from the others.
-        choices: The options that have several values, with its own.
-        request: What its run is asked.
-    """
-
-    name: str
-    choices: Mapping[str, object]
-    request: RefinementRequest
+    name: str  # what sets it apart from the others
+    choices: Mapping[str, object]  # the options that have several values, with its own
+    request: RefinementRequest  # what its run is asked
 
     @property
     def method(self) -> str:
@@ -134,16 +128,7 @@ class TriedSetting:
 
 
 def settings(options: CompareOptions, into: str) -> list[TriedSetting]:
-    """List the settings of a grid.
-
-    Args:
-        options: What is asked.
-        into: What the release of any of them would be called.
-
-    Raises:
-        InvalidOption: A method is not known, or there is no requirement or no limit of one.
-        RequirementSyntaxError: A requirement cannot be read.
-    """
+    """List the settings of a grid."""
     for method in options.method:
         check_choice("method", method, METHODS)
     values: dict[str, Sequence[object]] = {
@@ -363,11 +348,10 @@ class SettingProgress(SilentProgress):
     """The progress of one setting after the other: each is a phase, and no notice is given twice."""
 
     def __init__(self, listener: Progress) -> None:
-        self._listener, self._of, self._said = listener, "", set[str]()
+        self._listener, self._said = listener, set[str]()
 
     def of(self, what: str) -> None:
         """Name the setting."""
-        self._of = what
         self._listener.start(what)
 
     def update(self, **measures: object) -> None:
@@ -382,17 +366,7 @@ class SettingProgress(SilentProgress):
 
 
 class GridRun:
-    """All settings of a grid on one table.
-
-    Args:
-        engine: The database; nothing is written for good.
-        source: Table or view to read.
-        options: What is asked.
-        progress: Told which setting is tried.
-
-    Raises:
-        PpdmError: What holds for all settings cannot be used, such as a column that does not exist.
-    """
+    """All settings of a grid on one table."""
 
     def __init__(self, engine: Engine, source: str, options: CompareOptions, progress: Progress) -> None:
         self._engine, self._source, self._options = engine, source, options
@@ -417,11 +391,7 @@ class GridRun:
             return error
 
     def compared(self) -> Comparison:
-        """Try every setting; Ctrl-C ends with those that were tried.
-
-        Raises:
-            KeyboardInterrupt: No setting was done.
-        """
+        """Try every setting; Ctrl-C ends with those that were tried."""
         rows: list[ComparedRow] = []
         interrupted = False
         try:
@@ -500,10 +470,6 @@ def compared_releases(
     """Measure releases, by the columns that are asked for or, each, by those of its own requirements.
 
     Ctrl-C ends with those that were measured.
-
-    Raises:
-        UnknownColumn: A release lacks a column of the quasi-identifier that is asked for.
-        KeyboardInterrupt: None was measured.
     """
     rows: list[ComparedRow] = []
     baseline: dict[str, float] = {}
@@ -601,11 +567,7 @@ def _average(sizes: Sequence[tuple[int, int, int]]) -> float:
 def classifier_error(
     engine: Engine, row: CatalogueRow, shape: Shape, baseline: dict[str, float], progress: Progress
 ) -> float:
-    """Measure the error of a classifier on rows; the first time also those that go into ``baseline``.
-
-    Raises:
-        PpdmError: The source cannot be read, or the rows cannot be evaluated.
-    """
+    """Measure the error of a classifier on rows; the first time also those that go into ``baseline``."""
     wanted = (SE,) if baseline else (SE, *BASELINES)
     found = errors_of(engine, row, shape, EvaluateOptions(seeds=1), wanted, progress)
     baseline |= {name: found[name] for name in found if name != SE}

@@ -10,6 +10,7 @@ from typing import Any
 
 from ppdm_sql.comparison.model import ComparedRow, Comparison
 from ppdm_sql.engine import Engine
+from ppdm_sql.errors import some
 from ppdm_sql.release.exporting import write_page
 from ppdm_sql.report.notebook import in_notebook
 from ppdm_sql.report.page import Cell, Drawing, Number, Numbers, Picture, count, html, measure, several, share
@@ -26,13 +27,7 @@ RISKS = {
 
 
 def write_comparison(engine: Engine, comparison: Comparison, path: Path, *, force: bool) -> None:
-    """Write the page of a comparison into a file, whole or not at all.
-
-    Raises:
-        NameTaken: The file exists, and is not to be replaced.
-        InvalidOption: A library or the folder is missing.
-        EngineError: The disk is full.
-    """
+    """Write the page of a comparison into a file, whole or not at all."""
     write_page(engine, path, comparison_page(comparison).encode(), force=force)
 
 
@@ -130,7 +125,7 @@ def _scatter(
             "at": at,
             "amount": amount,
             "side": FRONTIER if best else OTHER,
-            "label": here[0] + (f" and {len(here) - 1} more" if len(here) > 1 else ""),
+            "label": some(here, 1),
             "method": method,
         }
         for (at, amount, best, method), here in places.items()

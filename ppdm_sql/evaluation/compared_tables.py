@@ -36,18 +36,6 @@ def compared_tables(
 ) -> tuple[TrainTest, TrainTest]:
     """Read the originals and what the release made of them; the source must be as it was.
 
-    Args:
-        engine: Where they are.
-        release: The release.
-        test: The test table; None where folds are tested.
-        class_column: What is predicted, as the release has it; None for the class that it was made with.
-
-    Raises:
-        UnknownTable: There is no such test table.
-        UnknownColumn: The release has no such class, or the test table lacks a column.
-        InvalidSource: The source is gone or changed, or the test table cannot be used.
-        InvalidOption: The release has no class column, or masks it, or has no column to predict it from.
-
     Cost: one scan of the source, of the frozen table, and of the test table twice.
     """
     row = release.row()

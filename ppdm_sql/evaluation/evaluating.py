@@ -187,19 +187,7 @@ def errors_of(
     wanted: Collection[str],
     progress: Progress,
 ) -> dict[str, float]:
-    """Measure some of the errors only, in per cent, on rows that need not be published.
-
-    Args:
-        engine: The database.
-        row: What the catalogue says, or would say, of the release.
-        shape: Its columns, and where its rows are.
-        options: What is asked.
-        wanted: Such as ``SE``, the error on the released columns.
-        progress: Told what is done.
-
-    Raises:
-        PpdmError: What :func:`evaluate` raises.
-    """
+    """Measure some of the errors only, in per cent, on rows that need not be published."""
     tree_class()
     _check(options)
     with engine.workspace():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ppdm_sql.errors import UnknownValue
+from ppdm_sql.errors import UnknownValue, some
 from ppdm_sql.privacy.quoting import Value
 
 _MOST = 5
@@ -18,10 +18,9 @@ def said_absent(column: str, values: Sequence[Value]) -> str:
         >>> said_absent("Bankruptcy", ["discharged", None])
         "Column 'Bankruptcy' does not hold the protected values 'discharged', NULL."
     """
-    named = ", ".join("NULL" if value is None else repr(value) for value in values[:_MOST])
-    more = f" and {len(values) - _MOST} more" if len(values) > _MOST else ""
+    named = some(["NULL" if value is None else repr(value) for value in values], _MOST)
     plural = "s" if len(values) > 1 else ""
-    return f"Column {column!r} does not hold the protected value{plural} {named}{more}."
+    return f"Column {column!r} does not hold the protected value{plural} {named}."
 
 
 def unknown_value(column: str, values: Sequence[Value]) -> UnknownValue:

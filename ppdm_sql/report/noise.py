@@ -30,12 +30,7 @@ def noise_table(models: Mapping[str, NoiseModel]) -> list[Numbers]:
 
 
 def noise(subject: Subject, models: Mapping[str, NoiseModel]) -> list[Picture]:
-    """Show of each randomized column what is released, and what can be learned from it.
-
-    Args:
-        subject: The release; with the true values where the page is the owner's.
-        models: The noise of its columns.
-    """
+    """Show of each randomized column what is released, and what can be learned from it."""
     found = _reconstructed(subject, models)
     return [one for item in subject.columns(*TREATED) for one in _column(subject, item, models, found)]
 

@@ -56,10 +56,8 @@ def _release(result: Release) -> str:
 @html_of.register
 def _audit(result: Audit) -> str:
     """Give an audit: its tables, and the class sizes drawn."""
-    return in_notebook(
-        [repr(result)],
-        [(title, laid_out(columns, rows)) for title, columns, rows in result.tables()],
-        lambda drawing: [class_sizes(drawing, sizes, result.counted) for sizes in result.class_sizes],
+    return _tables(
+        result, lambda drawing: [class_sizes(drawing, sizes, result.counted) for sizes in result.class_sizes]
     )
 
 
@@ -68,21 +66,20 @@ def _evaluation(result: Evaluation) -> str:
     """Give an evaluation: its errors, as a table and drawn."""
     errors = {rate.error: rate.mean for rate in result.rates if " - " not in rate.error}
     title = "Errors, in per cent of the tested records"
-    return in_notebook(
-        [repr(result)],
-        [(name, laid_out(columns, rows)) for name, columns, rows in result.tables()],
-        lambda drawing: [bars(drawing, title, {AFTER: errors}, "per cent")],
-    )
+    return _tables(result, lambda drawing: [bars(drawing, title, {AFTER: errors}, "per cent")])
 
 
 @html_of.register
 def _reconstruction(result: Reconstruction) -> str:
     """Give a reconstruction: its tables, and each distribution drawn."""
-    return in_notebook(
-        [repr(result)],
-        [(title, laid_out(columns, rows)) for title, columns, rows in result.tables()],
-        lambda drawing: [_distribution(drawing, one) for one in result.distributions[:MOST_PICTURES]],
+    return _tables(
+        result, lambda drawing: [_distribution(drawing, one) for one in result.distributions[:MOST_PICTURES]]
     )
+
+
+def _tables(result: Audit | Evaluation | Reconstruction, draw: Callable[[Drawing], Sequence[Picture]]) -> str:
+    tables = [(title, laid_out(columns, rows)) for title, columns, rows in result.tables()]
+    return in_notebook([repr(result)], tables, draw)
 
 
 @html_of.register

@@ -182,57 +182,34 @@ def label(value: str | None) -> str:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A table for readers.
+    """A table for readers."""
 
-    Args:
-        columns: What its columns are called.
-        rows: The cells, written out; None is NULL.
-    """
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    columns: Sequence[str]  # what its columns are called
+    rows: Sequence[Sequence[Cell]]  # the cells, written out; None is NULL
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart with the numbers that it shows.
+    """A chart with the numbers that it shows."""
 
-    Args:
-        title: What it shows, in a few words.
-        svg: The chart, safe to be put into a page.
-        says: What the picture says, for those who cannot see it.
-        numbers: The same as a table.
-        note: What else is to be said, such as what was left out.
-        wide: Whether it takes the whole width of the page.
-        starts: Whether it starts a line, as the first of two that belong together does.
-    """
-
-    title: str
-    svg: str
-    says: str
-    numbers: Numbers
-    note: str = ""
-    wide: bool = False
-    starts: bool = False
+    title: str  # what it shows, in a few words
+    svg: str  # the chart, safe to be put into a page
+    says: str  # what the picture says, for those who cannot see it
+    numbers: Numbers  # the same as a table
+    note: str = ""  # what else is to be said, such as what was left out
+    wide: bool = False  # whether it takes the whole width of the page
+    starts: bool = False  # whether it starts a line, as the first of two that belong together does
 
 
 @dataclass(frozen=True)
 class Branch:
-    """A node of a tree that opens and closes.
+    """A node of a tree that opens and closes."""
 
-    Args:
-        label: What it is called; None is NULL.
-        note: What is said beside it.
-        shown: Whether it is one of those that the release shows.
-        children: The nodes below it.
-        is_open: Whether it is open at first.
-    """
-
-    label: Cell
-    note: str = ""
-    shown: bool = False
-    children: Sequence[Branch] = ()
-    is_open: bool = True
+    label: Cell  # what it is called; None is NULL
+    note: str = ""  # what is said beside it
+    shown: bool = False  # whether it is one of those that the release shows
+    children: Sequence[Branch] = ()  # the nodes below it
+    is_open: bool = True  # whether it is open at first
 
 
 # -- drawing ---------------------------------------------------------------------------------------
@@ -246,16 +223,7 @@ class Drawing:
         self._vega = _library()
 
     def draw(self, chart: str, rows: Sequence[Mapping[str, Any]], **values: Any) -> str:
-        """Draw a chart.
-
-        Args:
-            chart: The name of its description: of Vega where it has data of its own, such as a tree.
-            rows: What it shows.
-            **values: For each ``@name`` of the description.
-
-        Raises:
-            EngineError: The library cannot draw it.
-        """
+        """Draw a chart; values are for the ``@name`` of its description, which is Vega's if it has data."""
         spec = _filled(_description(chart), values)
         try:
             if "data" in spec:
@@ -388,7 +356,8 @@ def templates() -> Environment:
     )
     found.tests["right"] = lambda cell: isinstance(cell, Number)
     found.globals |= {"several": several, "made": made}
-    found.filters |= {"count": count, "listed": listed, "share": share, "written": written}
+    found.filters |= {"listed": listed, "share": share, "written": written}
+    found.filters["error"] = lambda per_cent: f"{per_cent:.1f} %"
     return found
 
 

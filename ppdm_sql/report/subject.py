@@ -50,17 +50,11 @@ class ValueCount:
 
 @dataclass(frozen=True)
 class FrequentValues:
-    """The most frequent values of a column.
+    """The most frequent values of a column."""
 
-    Args:
-        listed: At most :data:`MOST_LISTED` of them.
-        values: How many there are in all.
-        records: Of all values.
-    """
-
-    listed: tuple[ValueCount, ...]
-    values: int
-    records: int
+    listed: tuple[ValueCount, ...]  # at most `MOST_LISTED` of them
+    values: int  # how many there are in all
+    records: int  # of all values
 
 
 @dataclass(frozen=True)
@@ -278,32 +272,20 @@ def _unnamed(value: exp.Expression) -> exp.Expression:
 
 @dataclass(frozen=True)
 class Reached:
-    """What the groups of one requirement reach, in bars of one width from 0.
+    """What the groups of one requirement reach, in bars of one width from 0."""
 
-    Args:
-        width: Of a bar; the last of :data:`BARS` takes all that is beyond.
-        bars: ``(bar, groups, records)``, those that are not empty.
-    """
-
-    width: float
-    bars: tuple[tuple[int, int, int], ...]
+    width: float  # of a bar; the last of `BARS` takes all that is beyond
+    bars: tuple[tuple[int, int, int], ...]  # `(bar, groups, records)`, those that are not empty
 
 
 @dataclass(frozen=True)
 class Measurements:
-    """What was measured on a table.
+    """What was measured on a table."""
 
-    Args:
-        findings: One for each requirement.
-        reached: One for each requirement that is not about class sizes; None for the others.
-        sizes: One for each quasi-identifier or channel, each set of columns once.
-        smallest: The smallest classes of each of those, where they are asked for; they hold cells.
-    """
-
-    findings: tuple[Finding, ...]
-    reached: tuple[Reached | None, ...]
-    sizes: tuple[ClassSizes, ...]
-    smallest: tuple[tuple[Group, ...], ...] = ()
+    findings: tuple[Finding, ...]  # one for each requirement
+    reached: tuple[Reached | None, ...]  # one for each requirement; None where it is about class sizes
+    sizes: tuple[ClassSizes, ...]  # one for each quasi-identifier or channel, each set of columns once
+    smallest: tuple[tuple[Group, ...], ...] = ()  # the smallest of each, where asked for; they hold cells
 
 
 def measured(
@@ -317,15 +299,6 @@ def measured(
     smallest: int = 0,
 ) -> Measurements:
     """Measure a table; nothing is measured where nothing is asked.
-
-    Args:
-        engine: Inside a workspace.
-        table: What to measure.
-        asked: The requirements.
-        count: Its column of counts.
-        cut: Of a release, by which populations are mapped.
-        person: Columns that say whose record a row is; empty where records are counted.
-        smallest: How many of the smallest classes of each set of columns to name by their values.
 
     Cost: one scan of the table, then scans of its distinct combinations.
     """
@@ -398,32 +371,19 @@ class Subject:
     """A release, as both editions of its page may look at it.
 
     The public edition has no ``before``, so that nothing of the source can come into it.
-
-    Args:
-        engine: Inside a workspace.
-        drawing: Draws the pictures.
-        name: The release.
-        method: How it was made.
-        shape: Its columns.
-        requirements: What it keeps.
-        after: Its rows.
-        measured: What the audit's steps say of these.
-        before: The rows of the source, for the owner, where it is still there.
-        measured_before: What the audit's steps say of the source.
-        left_out: Records of the source that the release does not have.
     """
 
-    engine: Engine
-    drawing: Drawing
-    name: str
-    method: str
-    shape: Shape
-    requirements: tuple[Requirement, ...]
-    after: CountedSide
-    measured: Measurements
-    before: CountedSide | None = None
-    measured_before: Measurements | None = None
-    left_out: int = 0
+    engine: Engine  # inside a workspace
+    drawing: Drawing  # draws the pictures
+    name: str  # the release
+    method: str  # how it was made
+    shape: Shape  # its columns
+    requirements: tuple[Requirement, ...]  # what it keeps
+    after: CountedSide  # its rows
+    measured: Measurements  # what the audit's steps say of these
+    before: CountedSide | None = None  # the rows of the source, for the owner, where it is still there
+    measured_before: Measurements | None = None  # what the audit's steps say of the source
+    left_out: int = 0  # records of the source that the release does not have
 
     @property
     def counted(self) -> Counted:

@@ -32,11 +32,6 @@ MODES = {
 def write_model_report(engine: Engine, model: Model, path: str | os.PathLike[str], *, force: bool) -> None:
     """Write the page of a model into a file, whole or not at all.
 
-    Raises:
-        NameTaken: The file exists, and is not to be replaced.
-        InvalidOption: A library or the folder is missing.
-        UnknownModel: It was dropped in the meantime.
-
     Cost: no scan of a table; the nodes are read.
     """
     check_target(engine, Path(path), force=force)

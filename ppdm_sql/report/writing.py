@@ -14,7 +14,7 @@ from ppdm_sql.audit.noise import NoiseModel, noise_models
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import text
-from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable
+from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable, some
 from ppdm_sql.evaluation import EvaluateOptions, Evaluation, evaluate
 from ppdm_sql.evaluation.evaluating import BE, MAJORITY, RE, SE, errors_of
 from ppdm_sql.methods.top_down.information_loss import DETAIL
@@ -32,7 +32,6 @@ from ppdm_sql.report.page import (
     Branch,
     Cell,
     Drawing,
-    Number,
     Numbers,
     Picture,
     count,
@@ -68,14 +67,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class ReportOptions:
-    """What is asked of a report.
-
-    Args:
-        public: Whether the page is for others than the owner.
-        force: Whether a file is replaced.
-        evaluate: Whether the error of a classifier is measured.
-        exported: The file that the release was exported to, whose digest the page gives.
-    """
+    """What is asked of a report; see :meth:`ppdm_sql.Release.report` for each."""
 
     public: bool = False
     force: bool = False
@@ -87,11 +79,6 @@ def write_report(
     engine: Engine, release: Release, path: str | os.PathLike[str], options: ReportOptions, progress: Progress
 ) -> None:
     """Write the page of a release into a file, whole or not at all.
-
-    Raises:
-        NameTaken: The file exists, and is not to be replaced.
-        InvalidOption: A library or the folder is missing, or an option cannot be used.
-        EngineError: The rows of the release cannot be read.
 
     Cost: the verification; the audit of release and source; for each column some scans of it on either side,
     and one for each pair of eight columns at most.
@@ -132,9 +119,10 @@ def report_page(engine: Engine, release: Release, options: ReportOptions, progre
             return html("release.html.jinja", owner=None, exported=exported, **_public(subject, verification))
         subject, source, no_source = _with_source(subject, row)
         nodes, measures = release.cut(), release.measures()
-        shown = _public(subject, verification, nodes, measures, errors)
+        shown = _public(subject, verification, nodes, measures)
         owner = _owners(subject, release, row, source, measures, evaluation)
-        return html("release.html.jinja", owner={**owner, "no_source": no_source}, exported=exported, **shown)
+        owner |= {"no_source": no_source, "errors": errors}
+        return html("release.html.jinja", owner=owner, exported=exported, **shown)
 
 
 def _public(
@@ -142,7 +130,6 @@ def _public(
     verification: Verification,
     nodes: Sequence[Node] = (),
     measures: Sequence[Measured] = (),
-    errors: Mapping[str, float] | None = None,
 ) -> dict[str, object]:
     """Give what both editions show; nothing of the source is given for the public one."""
     masked = subject.columns("suppressed", "generalized")
@@ -154,7 +141,8 @@ def _public(
         "verification": verification,
         "broken": [str(found.requirement) for found in verification.findings if not found.holds]
         + [check.check for check in verification.checks if not check.holds],
-        "worth": _worth(subject, measures, errors),
+        "masked": len(masked),
+        "showing": sum(subject.after.counts(item.name).values > 1 for item in masked),
         "columns": _columns(subject, hides, nodes, measures),
         "hides": hides,
         "asked": promise.asked(subject),
@@ -202,7 +190,9 @@ def _owners(
         "left_out": cost.left_out(subject),
         "information": cost.information(subject, measures),
         "evaluation": evaluation,
-        "errors": None if evaluation is None else cost.error_table(evaluation),
+        "error_table": None if evaluation is None else cost.error_table(evaluation),
+        "detail": next((one.after for one in measures if one.measure == DETAIL), None),
+        "class_column": next((item.name for item in subject.columns("class")), None),
         "trees": _trees(subject, release) if stepwise else [],
         "steps": _gains(subject, release) if stepwise else [],
         "messages": _messages(subject.engine, row.release),
@@ -287,33 +277,6 @@ def _columns(
 
 def _is_hiding(subject: Subject, item: ReleasedColumn) -> bool:
     return subject.shape.symbol in subject.after.records_of(item.name, [subject.shape.symbol])
-
-
-def _worth(
-    subject: Subject, measures: Sequence[Measured] = (), errors: Mapping[str, float] | None = None
-) -> str:
-    """Say what the release is still worth; the detail and the errors are the owner's to know."""
-    said, masked = [], subject.columns("suppressed", "generalized")
-    if masked:
-        showing = sum(subject.after.counts(item.name).values > 1 for item in masked)
-        verb = "shows" if 1 in (showing, len(masked)) else "show"
-        some = "All" if showing == len(masked) > 1 else f"{showing} of"
-        kept = [one.after for one in measures if one.measure == DETAIL]
-        detail = f", and {share(kept[0])} of the detail of the masked cells is kept" if kept else ""
-        said.append(f"{some} {several(len(masked), 'masked column')} {verb} something{detail}.")
-    if errors:
-        (label,) = subject.columns("class")
-        was, now, blind = (Number(f"{errors[of]:.1f} %") for of in (BE, SE, MAJORITY))
-        said.append(
-            f"A decision tree that learns from the release is wrong about {label.name} in {now} of the "
-            f"records it has not seen; from the original in {was}, and without any column in {blind}."
-        )
-        if RE in errors and round(errors[RE], 1) < round(errors[SE], 1):
-            without = Number(f"{errors[RE]:.1f} %")
-            said.append(
-                f"Without its masked columns it would be wrong in {without}: they do more harm than good."
-            )
-    return " ".join(said)
 
 
 def _with_source(subject: Subject, row: CatalogueRow) -> tuple[Subject, Table | None, str]:
@@ -440,8 +403,7 @@ def _gains(subject: Subject, release: Release) -> list[Picture] | None:
 
 def _written(children: Sequence[str | None]) -> str:
     """Write the labels that a step brought, the first of them."""
-    named = "; ".join("NULL" if child is None else str(child) for child in children[:MOST_NAMED])
-    return named + (f" and {len(children) - MOST_NAMED} more" if len(children) > MOST_NAMED else "")
+    return some(["NULL" if child is None else str(child) for child in children], MOST_NAMED, "; ")
 
 
 def _messages(engine: Engine, release: str) -> list[Numbers]:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ppdm_sql.errors import InvalidOption, said
+from ppdm_sql.errors import InvalidOption, said, some
 
 Tree = tuple[tuple[str, ...], tuple[int, ...]]
 """Labels and parents of the nodes, depth-first."""
@@ -186,9 +186,7 @@ def _listed(numbers: Sequence[int], where: str) -> str:
         >>> _listed([1, 2, 3, 4, 5, 6, 7], "job.csv, line")
         'job.csv, lines 1, 2, 3, 4, 5 and 2 more'
     """
-    shown = ", ".join(map(str, numbers[:_MOST_NUMBERS]))
-    more = len(numbers) - _MOST_NUMBERS
-    return f"{where}{'s' * (len(numbers) > 1)} {shown}" + (f" and {more} more" if more > 0 else "")
+    return f"{where}{'s' * (len(numbers) > 1)} {some([*map(str, numbers)], _MOST_NUMBERS)}"
 
 
 # -- trees ------------------------------------------------------------------------------------
