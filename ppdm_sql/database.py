@@ -6,22 +6,41 @@ A method imports what it runs when it is called: each brings libraries and modul
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import duckdb
 
 from ppdm_sql.engine import Engine, alone
-from ppdm_sql.engine.names import by_name, listed
+from ppdm_sql.engine.names import by_name
 from ppdm_sql.engine.opening import connect, remove_database
 from ppdm_sql.engine.pending import has_pending
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.engine.watching import interruptible
 from ppdm_sql.errors import PpdmError
+from ppdm_sql.options import (
+    AgrawalRequest,
+    ApplyRequest,
+    AuditRequest,
+    CompareRequest,
+    EvaluateRequest,
+    Generalize,
+    Option,
+    Options,
+    PredictRequest,
+    Randomize,
+    ReconstructRequest,
+    Suppress,
+    Swap,
+    TrainRequest,
+    options_of,
+)
 from ppdm_sql.progress import Progress, WarningProgress
-from ppdm_sql.sources import Source, attach, detach, read_again, takes_sources
+from ppdm_sql.sources import attach, detach, read_again, takes_sources
 
 if TYPE_CHECKING:
     from ppdm_sql.audit import Audit
@@ -32,11 +51,69 @@ if TYPE_CHECKING:
     from ppdm_sql.methods.perturbation.distributions import Reconstruction
     from ppdm_sql.methods.trees.predicting import Predicted
     from ppdm_sql.methods.trees.storing import Model, ModelRow
-    from ppdm_sql.privacy import Asked, Requirement
-    from ppdm_sql.privacy.quoting import Number
     from ppdm_sql.release import CatalogueRow, Release
     from ppdm_sql.release.applying import Applied
-    from ppdm_sql.taxonomy.model import Taxonomy
+
+
+Given = ParamSpec("Given")
+Asked = TypeVar("Asked", bound=Options)
+Result = TypeVar("Result")
+
+
+def asks(
+    request: Callable[Given, Asked],
+) -> Callable[[Callable[[Database, Asked], Result]], Callable[Concatenate[Database, Given], Result]]:
+    """Let a method take what its request declares, by the same names and with the same defaults.
+
+    Its docstring tells of each option, too, by the help of the command.
+    """
+    kind: Any = request
+    parameters = _parameters(kind)
+
+    def asking(
+        run: Callable[[Database, Asked], Result],
+    ) -> Callable[Concatenate[Database, Given], Result]:
+        @functools.wraps(run)
+        def method(self: Database, /, *args: Given.args, **options: Given.kwargs) -> Result:
+            return run(self, request(*args, **options))
+
+        own, returns = inspect.signature(run).parameters["self"], run.__annotations__["return"]
+        told: Any = method
+        told.__signature__ = inspect.Signature([own, *parameters], return_annotation=returns)
+        told.__doc__ = _documented(run.__doc__ or "", parameters, options_of(kind))
+        return method
+
+    return asking
+
+
+def _parameters(request: Any) -> list[inspect.Parameter]:
+    """Give the parameters of a request: those given by place, then the others as they are declared."""
+    found = dict(inspect.signature(request).parameters)
+    order = [*(option.name for option in options_of(request)), "progress"]
+    plain = [
+        found[name].replace(
+            annotation=getattr(found[name].annotation, "__origin__", found[name].annotation),
+            default=vars(request).get(name, found[name].default),
+        )
+        for name in order
+        if name in found
+    ]
+    return sorted(plain, key=lambda one: one.kind)
+
+
+def _documented(text: str, parameters: Sequence[inspect.Parameter], options: Sequence[Option]) -> str:
+    """Put the arguments between the description of a method and what it says of its results and errors."""
+    flags = {flag: option.name for option in options for flag in option.flags.split("/")}
+    helps = {option.name: option.help for option in options} | {"progress": "Told what the run is doing."}
+    worded = {
+        name: re.sub(r"--[a-z][a-z-]*", lambda found: f"``{flags.get(found[0], found[0])}``", help)
+        for name, help in helps.items()
+    }
+    lines = [f"    {one.name}: {worded[one.name]}" for one in parameters]
+    said, heading, rest = re.split(
+        r"^((?:Returns|Raises|Cost):)", inspect.cleandoc(text), maxsplit=1, flags=re.M
+    )
+    return said + "\n".join(["Args:", *lines]) + f"\n\n{heading}{rest}"
 
 
 def _weighted(text: str) -> tuple[str, str | None]:
@@ -106,41 +183,9 @@ class Database:
 
     @takes_sources("table", "population", elsewhere=True, weighted={"population": _weighted})
     @alone
-    def audit(
-        self,
-        table: Source,
-        require: Sequence[str | Asked] = (),
-        *,
-        count_column: str | None = None,
-        quasi_identifier: Sequence[str] | None = None,
-        thresholds: Sequence[Number] | None = None,
-        population: Source | None = None,
-        groups: int = 0,
-        confidential: str | Sequence[str] = (),
-        sensitive: str | Sequence[str] = (),
-        by: str | Sequence[str] = (),
-        allow_absent: bool = False,
-        person: str | Sequence[str] = (),
-        types: Mapping[str, str] | None = None,
-        nulls: str | Sequence[str] = (),
-    ) -> Audit:
+    @asks(AuditRequest)
+    def audit(self, asked: AuditRequest) -> Audit:
         """Measure any table or view: requirements, class sizes, risk, what columns give away of others.
-
-        Args:
-            table: Table or view, file or frame; alone, its columns are looked at.
-            require: Requirements to check; one without a limit (``k on Sex, Job``) is only measured.
-            count_column: Where rows are collapsed, the column that says how many records each stands for.
-            quasi_identifier: Columns whose class sizes and risk are wanted; by default those of ``require``.
-            thresholds: Confidences in [0, 1], such as 0.5 or ``50%``, above which inferences are counted.
-            population: A table of everybody, for the journalist's risk; ``t(n)`` counts each row n times.
-            groups: How many of the worst groups to name by their values; 0 names none.
-            confidential: Columns whose values ``by`` may give away: counts identifiable records.
-            sensitive: The same; measures diversity, closeness and the confidence of each value.
-            by: Columns that others may know.
-            allow_absent: Whether a template may protect values that its column does not hold.
-            person: Columns that say whose record a row is: then persons are counted, not records.
-            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
-            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
 
         Raises:
             PpdmError: A name or protected value is unknown, a text cannot be read, the table is empty.
@@ -157,80 +202,28 @@ class Database:
         from ppdm_sql.audit import audit
         from ppdm_sql.privacy import parse_measures
 
+        population, named = asked.population, asked.quasi_identifier
         return audit(
             self.engine,
-            self.engine.find(table),
-            parse_measures(require),
-            count=count_column,
-            quasi_identifier=None if quasi_identifier is None else listed(quasi_identifier),
+            self.engine.find(asked.table),
+            parse_measures(asked.require),
+            count=asked.count_column,
+            quasi_identifier=None if named is None else tuple(named),
             population=None if population is None else (self.engine.find(population[0]), population[1]),
-            groups=groups,
-            thresholds=thresholds,
-            confidential=listed(confidential),
-            sensitive=listed(sensitive),
-            by=listed(by),
-            allow_absent=allow_absent,
-            person=listed(person),
+            groups=asked.groups,
+            thresholds=asked.thresholds,
+            confidential=tuple(asked.confidential),
+            sensitive=tuple(asked.sensitive),
+            by=tuple(asked.by),
+            allow_absent=asked.allow_absent,
+            person=tuple(asked.person),
         )
 
     @takes_sources("table", elsewhere=True)
     @alone
-    def suppress(
-        self,
-        table: Source,
-        require: Sequence[str | Requirement],
-        *,
-        class_column: str | None = None,
-        into: str,
-        count_column: str | None = None,
-        keep: Sequence[str] = (),
-        allow_identifiers: Sequence[str] = (),
-        identifiers: Mapping[str, str] | None = None,
-        suppress_records: Number = 0,
-        max_steps: int | None = None,
-        symbol: str = "*",
-        allow_absent: bool = False,
-        person: str | Sequence[str] = (),
-        types: Mapping[str, str] | None = None,
-        nulls: str | Sequence[str] = (),
-        score: str = "default",
-        detail: float | None = None,
-        limits: Mapping[str, object] | None = None,
-        weights: Mapping[str, object] | None = None,
-        to: str | None = None,
-        progress: Progress | None = None,
-    ) -> Release:
+    @asks(Suppress)
+    def suppress(self, asked: Suppress) -> Release:
         """Suppress values (PDA) until every requirement holds, and publish the verified release.
-
-        Args:
-            table: Table or view, file or frame to release.
-            require: Templates and k-anonymity; their columns are masked, whole values at a time.
-            class_column: The column that a classifier is to predict; released as it is. Without one, steps
-                keep as much detail as they can, by the normalized certainty penalty.
-            into: Name of the release, a view.
-            count_column: Where rows are collapsed, the column that says how many records each stands for;
-                the release is collapsed too.
-            keep: Further columns to release as they are. A column of a requirement that is kept stays in
-                the clear and still groups. Columns that nobody names are not released.
-            allow_identifiers: Kept columns to release although they look like direct identifiers, or
-                nearly every record has a value of its own there; without it they are refused.
-            identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
-            suppress_records: The largest share of the records that may be left out, such as ``"1%"`` or 0.01:
-                those in classes that break a requirement. They are not in the release in any form.
-            max_steps: Stop after this many disclosures, at least 0; every state keeps the requirements.
-            symbol: What a suppressed value becomes.
-            allow_absent: Whether a template may protect values that its column does not hold.
-            person: Columns that say whose record a row is: then every requirement counts persons.
-            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
-            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
-            score: ``"default"`` counts what a step tells of the class, corrected for chance, and the detail
-                that it shows, over the whole table, less what records that it leaves out would have shown;
-                ``"paper"`` is information gained per privacy lost.
-            detail: What showing all detail is worth, from 0 on, where to know the class for sure is worth 1.
-            limits: For a column, how many different labels it may show at most.
-            weights: For a column, a number above 0 that its gains are multiplied by.
-            to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
-            progress: Told what the run is doing.
 
         Raises:
             GuaranteeNotMet: No suppression meets the requirements.
@@ -249,118 +242,19 @@ class Database:
             >>> sorted(row[0] for row in release.relation().fetchall())
             ['*', '*', '*']
         """
-        from ppdm_sql.methods.top_down.request import RefinementRequest
         from ppdm_sql.methods.top_down.suppress import suppress
 
-        request = RefinementRequest(
-            require=require,
-            class_column=class_column,
-            into=into,
-            count_column=count_column,
-            keep=listed(keep),
-            allow_identifiers=listed(allow_identifiers),
-            identifiers=by_name(identifiers, "identifiers"),
-            suppress_records=suppress_records,
-            max_steps=max_steps,
-            symbol=symbol,
-            allow_absent=allow_absent,
-            score=score,
-            detail=detail,
-            limits=by_name(limits, "limits"),
-            weights=by_name(weights, "weights"),
-            person=listed(person),
-            to=to,
-        )
-        return suppress(self.engine, table, request, progress or WarningProgress())
+        return suppress(self.engine, asked.table, asked, asked.progress or WarningProgress())
 
     @takes_sources("table", elsewhere=True)
     @alone
-    def generalize(
-        self,
-        table: Source,
-        require: Sequence[str | Requirement],
-        *,
-        class_column: str | None = None,
-        into: str,
-        method: str = "tds",
-        taxonomies: Mapping[str, Taxonomy | Mapping[str, Any] | str | Path] | None = None,
-        ranges: Mapping[str, tuple[object, object]] | None = None,
-        boundary: str = "valid",
-        condition: Sequence[str] = (),
-        suppress: Sequence[str] = (),
-        categories: str | Sequence[str] = (),
-        count_column: str | None = None,
-        keep: Sequence[str] = (),
-        allow_identifiers: Sequence[str] = (),
-        identifiers: Mapping[str, str] | None = None,
-        interval_columns: bool = False,
-        show_values: bool = False,
-        suppress_records: Number = 0,
-        max_steps: int | None = None,
-        symbol: str = "*",
-        allow_absent: bool = False,
-        person: str | Sequence[str] = (),
-        types: Mapping[str, str] | None = None,
-        nulls: str | Sequence[str] = (),
-        score: str = "default",
-        detail: float | None = None,
-        rare: str | None = None,
-        limits: Mapping[str, object] | None = None,
-        weights: Mapping[str, object] | None = None,
-        min_widths: Mapping[str, object] | None = None,
-        tops: Mapping[str, object] | None = None,
-        bottoms: Mapping[str, object] | None = None,
-        to: str | None = None,
-        progress: Progress | None = None,
-    ) -> Release:
+    @asks(Generalize)
+    def generalize(self, asked: Generalize) -> Release:
         """Generalize (TDS, HCE-TDR) as little as the requirements allow, and publish the verified release.
 
         The columns of the requirements are masked: by their taxonomy where one is given; numbers, dates and
         times without one by intervals that are grown during the run; all others by suppression, as are
         whole numbers that look like codes, unless ``ranges`` or the like say that they are numbers.
-
-        Args:
-            table: Table or view, file or frame to release.
-            require: What the release keeps, in any form of the language; these columns are masked.
-            class_column: The column that a classifier is to predict; released as it is. Without one, steps
-                keep as much detail as they can, by the normalized certainty penalty.
-            into: Name of the release, a view.
-            method: ``tds``, or ``hce-tdr``, which takes one quasi-identifier.
-            taxonomies: For a column its taxonomy: a :class:`~ppdm_sql.Taxonomy`, nested mappings, the path
-                of an ARX CSV file, or the name of a table with the columns ``child`` and ``parent``.
-            ranges: For a grown column its lower bound, and its upper bound, which is outside.
-            boundary: Where a grown interval is split: at its best ``valid`` boundary, or ``best`` or nowhere.
-            condition: For ``hce-tdr``, the other columns that tell of the class; released as they are.
-            suppress: Columns to suppress although they have an order.
-            categories: Columns of numbers that are codes, whatever they look like; suppressed likewise.
-            count_column: Column that says how many records a row stands for; the release is collapsed too.
-            keep: Further columns to release as they are. Columns that nobody names are not released.
-            allow_identifiers: As of :meth:`suppress`.
-            identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
-            interval_columns: Put columns ``A_lower`` and ``A_upper`` beside each column of intervals.
-            show_values: List values that a taxonomy lacks in the error that says how many there are.
-            suppress_records: The largest share of the records that may be left out, such as ``"1%"`` or 0.01:
-                those in classes that break a requirement. They are not in the release in any form.
-            max_steps: Stop after this many steps, at least 0; every state keeps the requirements.
-            symbol: What a suppressed value becomes.
-            allow_absent: Whether a template may protect values that its column does not hold.
-            person: Columns that say whose record a row is: then every requirement counts persons.
-            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
-            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
-            score: ``"default"`` counts what a step tells of the class, corrected for chance, and the detail
-                that it shows, over the whole table, less what records that it leaves out would have shown;
-                ``"paper"`` is information gained per privacy lost.
-            detail: What showing all detail is worth, from 0 on, where to know the class for sure is worth 1.
-            rare: ``"merged"`` puts children of a hierarchy's node that have too few records for any class
-                into one group, ``other X``; ``"apart"`` leaves them, as the papers' score does by itself.
-            limits: For a column, how many different labels it may show at most.
-            weights: For a column, a number above 0 that its gains are multiplied by.
-            min_widths: For a grown column, the least width of its intervals: a number, for dates one of
-                days, or a text such as ``1 month``.
-            tops: For a column of grown intervals or ``ranges`` the smallest value of its upper tail.
-            bottoms: For such a column the greatest value of its lower tail, which shares one label.
-            to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
-            progress: Told what the run is doing.
 
         Returns:
             The release, verified by its own audit.
@@ -383,111 +277,19 @@ class Database:
             [('cook', '[30, 45)', 'good'), ('office', '[45, 47]', 'bad')]
         """
         from ppdm_sql.methods.top_down.generalize import generalize
-        from ppdm_sql.methods.top_down.request import GeneralizeRequest
 
-        request = GeneralizeRequest(
-            require=require,
-            class_column=class_column,
-            into=into,
-            method=method,
-            taxonomies=by_name(taxonomies, "taxonomies"),
-            ranges=by_name(ranges, "ranges"),
-            boundary=boundary,
-            condition=listed(condition),
-            suppress=listed(suppress),
-            categories=listed(categories),
-            count_column=count_column,
-            keep=listed(keep),
-            allow_identifiers=listed(allow_identifiers),
-            identifiers=by_name(identifiers, "identifiers"),
-            interval_columns=interval_columns,
-            show_values=show_values,
-            suppress_records=suppress_records,
-            max_steps=max_steps,
-            symbol=symbol,
-            allow_absent=allow_absent,
-            score=score,
-            detail=detail,
-            rare=rare,
-            limits=by_name(limits, "limits"),
-            weights=by_name(weights, "weights"),
-            min_widths=by_name(min_widths, "min_widths"),
-            person=listed(person),
-            tops=by_name(tops, "tops"),
-            bottoms=by_name(bottoms, "bottoms"),
-            to=to,
-        )
-        return generalize(self.engine, table, request, progress or WarningProgress())
+        return generalize(self.engine, asked.table, asked, asked.progress or WarningProgress())
 
     @takes_sources("table", elsewhere=True)
     @alone
-    def swap(
-        self,
-        table: Source,
-        *,
-        confidential: str | Sequence[str],
-        by: Sequence[str],
-        proportion: Number | Mapping[str, Number],
-        into: str,
-        method: str = "exact",
-        phase1: str = "joint",
-        per_group: Number = 1,
-        share: tuple[Number, Number] | None = None,
-        blur: float = 0.0,
-        smoothing: float = 0.0,
-        bins: int | Mapping[str, int | Sequence[object]] | None = None,
-        seed: int | None = None,
-        class_column: str | None = None,
-        count_column: str | None = None,
-        keep: Sequence[str] = (),
-        allow_identifiers: Sequence[str] = (),
-        identifiers: Mapping[str, str] | None = None,
-        person: str | Sequence[str] = (),
-        types: Mapping[str, str] | None = None,
-        nulls: str | Sequence[str] = (),
-        to: str | None = None,
-        progress: Progress | None = None,
-    ) -> Release:
+    @asks(Swap)
+    def swap(self, asked: Swap) -> Release:
         """Exchange confidential values of identifiable records, and publish the verified release.
 
         A record is identifiable if all records with its values in ``by`` have one confidential value. A share
         of those that are alone with theirs takes another value, and so do members of each group; all else is
         released as it is. Frequencies of the values are kept where that is possible, and what the columns
         tell of each other as far as it is.
-
-        Args:
-            table: Table or view, file or frame to release.
-            confidential: The confidential columns; several are swapped in turn.
-            by: The non-confidential columns that others may know; released as they are.
-            proportion: Share of the uniquely identifiable records to change, in (0, 1], for all confidential
-                columns or for each by its name (``""`` stands for those not named).
-            into: Name of the release, a view.
-            method: ``exact``, the least cost and a proof of it, or ``greedy``, the procedure of the paper.
-            phase1: ``joint`` keeps frequencies over unique records and groups together, ``separate`` over
-                each by itself, as the paper does.
-            per_group: Records of each collectively identifiable group to change: a whole number, at least 1,
-                or a share such as ``"50%"``; at least one member stays as it is.
-            share: Least and largest changed share of the uniquely identifiable records of each value; by
-                default a band around the proportion, ``(0, 1)`` switches it off.
-            blur: Scale of random noise on the costs, at least 0, against who models which records were cheap
-                to change.
-            smoothing: Records added to every count of the estimates, at least 0.
-            bins: For confidential numbers, dates and times: a number of bins of about equal numbers of
-                records, or for each column a number or the edges. The release shows the bins.
-            seed: Makes the run repeat exactly; whoever knows it can find out which records were changed.
-            class_column: The column that :meth:`evaluate` predicts; by default a confidential one.
-            count_column: Where rows are collapsed, the column that says how many records each stands for;
-                the release is collapsed too.
-            keep: Further columns to release as they are. Columns that nobody names are not released.
-            allow_identifiers: As of :meth:`suppress`.
-            identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
-            person: Columns that say whose record a row is. Then persons are identified, by the set of what
-                their rows show in ``by``, and all rows of a person change alike; a person must have one
-                confidential value. They are not released, but may be identifiers.
-            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
-            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
-            to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
-            progress: Told what the run is doing.
 
         Returns:
             The release, compared with the table by an audit before it was published.
@@ -511,56 +313,14 @@ class Database:
             >>> con.sql("SELECT count(*) FROM t JOIN safe s USING (age) WHERE t.ill <> s.ill").fetchall()
             [(6,)]
         """
-        from ppdm_sql.methods.swapping.request import SwapRequest
         from ppdm_sql.methods.swapping.swap import swap
 
-        request = SwapRequest(
-            confidential=listed(confidential),
-            by=listed(by),
-            proportion=proportion,
-            into=into,
-            method=method,
-            phase1=phase1,
-            per_group=per_group,
-            share=share,
-            blur=blur,
-            smoothing=smoothing,
-            bins=bins,
-            seed=seed,
-            class_column=class_column,
-            count_column=count_column,
-            keep=listed(keep),
-            allow_identifiers=listed(allow_identifiers),
-            identifiers=by_name(identifiers, "identifiers"),
-            person=listed(person),
-            to=to,
-        )
-        return swap(self.engine, table, request, progress or WarningProgress())
+        return swap(self.engine, asked.table, asked, asked.progress or WarningProgress())
 
     @takes_sources("table", elsewhere=True)
     @alone
-    def randomize(
-        self,
-        table: Source,
-        *,
-        noise: Mapping[str, str] | Sequence[str],
-        into: str,
-        ranges: Mapping[str, tuple[object, object]] | None = None,
-        class_column: str | None = None,
-        keep: Sequence[str] = (),
-        allow_identifiers: Sequence[str] = (),
-        identifiers: Mapping[str, str] | None = None,
-        record: str | None = None,
-        key_file: str | os.PathLike[str] | None = None,
-        seed: int | None = None,
-        correlated: bool = False,
-        count_column: str | None = None,
-        person: str | Sequence[str] = (),
-        types: Mapping[str, str] | None = None,
-        nulls: str | Sequence[str] = (),
-        to: str | None = None,
-        progress: Progress | None = None,
-    ) -> Release:
+    @asks(Randomize)
+    def randomize(self, asked: Randomize) -> Release:
         """Distort the values of columns, each record for itself, and publish the verified release.
 
         Noise is written ``gaussian 100%`` (the privacy level at 95 % confidence), ``gaussian 100% at 99.9%``,
@@ -570,32 +330,6 @@ class Database:
         cell that a number lies in; ``retain 0.7`` keeps a category with this probability and draws one at
         random otherwise. NULL stays NULL. The catalogue and the comments on columns hold this model, never
         the noise.
-
-        Args:
-            table: Table or view, file or frame to release.
-            noise: For each column its noise, or texts such as ``"salary=gaussian 100%"``.
-            into: Name of the release, a view.
-            ranges: Least and largest possible value of columns of numbers; without it those in the data,
-                which are released with the noise.
-            class_column: The column that a miner is to predict, released as it is.
-            keep: Further columns to release as they are. Columns that nobody names are not released.
-            allow_identifiers: As of :meth:`suppress`.
-            identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
-            record: A column with another value in each record, by which a record always gets the same noise;
-                by default the row of the table.
-            key_file: A file for the key of the noise: read if it exists, else made for the owner's eyes only.
-                The same key, record, column and noise give the same value again. One key, one set of persons.
-                By default the key is thrown away.
-            seed: Makes the key instead, in tests; whoever knows it can take the noise away.
-            correlated: Correlate Gaussian noise as the columns are, so that no filter can tell them apart.
-            count_column: Always refused: a row for several records cannot be randomized.
-            person: Columns that say whose record a row is. Then a column that is the same in all rows of a
-                person gets one draw for the person, since the mean of many noisy rows would be close to the
-                truth; other columns get a draw for each row. They are not released, but may be identifiers.
-            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
-            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
-            to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
-            progress: Told what the run is doing.
 
         Returns:
             The release, compared with the table by an audit before it was published.
@@ -618,72 +352,19 @@ class Database:
             [(900, True, True)]
         """
         from ppdm_sql.methods.perturbation.randomize import randomize
-        from ppdm_sql.methods.perturbation.request import RandomizeRequest
 
-        request = RandomizeRequest(
-            noise=noise,
-            into=into,
-            ranges=by_name(ranges, "ranges"),
-            class_column=class_column,
-            keep=listed(keep),
-            allow_identifiers=listed(allow_identifiers),
-            identifiers=by_name(identifiers, "identifiers"),
-            record=record,
-            key_file=key_file,
-            seed=seed,
-            correlated=correlated,
-            count_column=count_column,
-            person=listed(person),
-            to=to,
-        )
-        return randomize(self.engine, table, request, progress or WarningProgress())
+        return randomize(self.engine, asked.table, asked, asked.progress or WarningProgress())
 
     @takes_sources("table", elsewhere=True)
     @alone
-    def reconstruct(
-        self,
-        table: Source,
-        *,
-        into: str,
-        columns: str | Sequence[str] = (),
-        by_class: str | None = None,
-        intervals: int | None = None,
-        noise: Mapping[str, str] | Sequence[str] = (),
-        ranges: Mapping[str, tuple[object, object]] | None = None,
-        kernel: str = "cell",
-        categorical: str = "bayes",
-        fraction: float = 0.01,
-        max_iterations: int = 10_000,
-        types: Mapping[str, str] | None = None,
-        nulls: str | Sequence[str] = (),
-        progress: Progress | None = None,
-    ) -> Reconstruction:
+    @asks(ReconstructRequest)
+    def reconstruct(self, asked: ReconstructRequest) -> Reconstruction:
         """Estimate the distributions behind randomized columns, and write them into an ordinary table.
 
         The table has a row for each interval or category: ``lower`` and ``upper``, or ``value``, and the
         estimated ``probability`` and number of ``records``; with several columns ``attribute``, and by class
         ``class``. Records without a value are left out and counted. A value farther out than the noise takes
         any value of the range counts to the end interval; an unknown category is left out.
-
-        Args:
-            table: Release, table, view, file or frame of distorted values.
-            into: Name of the table to make.
-            columns: The columns; by default all whose noise is known.
-            by_class: Column whose values, at most 1,000 and NULL among them, get a distribution each.
-            intervals: Number of intervals, at least 1; by default one for 100 records, but 10 to 100. The
-                whole numbers of a range with at most 100 of them get one each by default.
-            noise: The noise, in the language of :meth:`randomize`, where the table is no release of this
-                database and its comments do not tell.
-            ranges: Least and largest original value of columns with such noise.
-            kernel: ``cell``, which is exact for values spread evenly in their interval, or ``midpoint``, the
-                approximation of the paper.
-            categorical: ``bayes``, iterated, or ``inversion`` of the matrix: negative estimates become 0.
-            fraction: The iteration stops once the change is below this share of the 95 % quantile of
-                chi-square; at least 0. Less follows the sample more closely than its size warrants.
-            max_iterations: It stops after this many steps in any case, at least 1.
-            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
-            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
-            progress: Told what the run is doing.
 
         Returns:
             The distributions, what stopped each iteration, and the privacy that remains by entropy.
@@ -706,52 +387,17 @@ class Database:
         """
         from ppdm_sql.methods.perturbation.reconstruct import ReconstructOptions, reconstruct
 
-        options = ReconstructOptions(
-            into=into,
-            columns=listed(columns),
-            by_class=by_class,
-            intervals=intervals,
-            kernel=kernel,
-            categorical=categorical,
-            fraction=fraction,
-            max_iterations=max_iterations,
-            noise=noise,
-            ranges=None if ranges is None else by_name(ranges, "ranges"),
-        )
-        return reconstruct(self.engine, table, options, progress or WarningProgress())
+        options = asked.of(ReconstructOptions)
+        return reconstruct(self.engine, asked.table, options, asked.progress or WarningProgress())
 
     @takes_sources("test")
     @alone
-    def evaluate(
-        self,
-        release: str | Release,
-        *,
-        test: Source | None = None,
-        class_column: str | None = None,
-        folds: int = 10,
-        seeds: int = 5,
-        sample: int = 200_000,
-        types: Mapping[str, str] | None = None,
-        nulls: str | Sequence[str] = (),
-        progress: Progress | None = None,
-    ) -> Evaluation:
+    @asks(EvaluateRequest)
+    def evaluate(self, asked: EvaluateRequest) -> Evaluation:
         """Measure what a release is still worth for classification, in errors of a decision tree.
 
         The tree predicts the class from the original columns (BE), from the release (SE), and from the
         original with the masked, or the sensitive, columns removed (RE); each with the seeds 1, 2, ...
-
-        Args:
-            release: The release, or its name; its source must be as it was.
-            test: Table to test on, as it is for the original, recoded for the release; by default the
-                release and its source are tested fold by fold, each against the rest.
-            class_column: The column to predict, one that the release shows as it is; by default its class.
-            folds: Number of folds, at least 2; means nothing with ``test``.
-            seeds: Number of repetitions, at least 1. A seed deals out the folds and decides between splits
-                that are equally good.
-            sample: How many records each repetition draws at most, of each table.
-            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
-            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
-            progress: Told what the run is doing.
 
         Returns:
             Errors in per cent of the tested records, with their spread over the seeds.
@@ -778,96 +424,17 @@ class Database:
         from ppdm_sql.release import Release
         from ppdm_sql.release.catalogue import READ
 
-        found = release if isinstance(release, Release) else self.release(release)
-        options, row = EvaluateOptions(test, class_column, folds, seeds, sample), found.row()
+        found = asked.release if isinstance(asked.release, Release) else self.release(asked.release)
+        options, row = asked.of(EvaluateOptions), found.row()
         with read_again(self.engine, row.source, row.parameters.get(READ, {}), row.release):
-            return evaluate(self.engine, found, options, progress or WarningProgress())
+            return evaluate(self.engine, found, options, asked.progress or WarningProgress())
 
-    def compare(
-        self,
-        tables: Source | Sequence[str],
-        *,
-        quasi_identifier: Sequence[str] = (),
-        require: Sequence[str | Asked] = (),
-        k: int | Sequence[int] | None = None,
-        method: str | Sequence[str] = "tds",
-        suppress_records: Number | Sequence[Number] = "0",
-        class_column: str | None = None,
-        taxonomies: Mapping[str, Taxonomy | Mapping[str, Any] | str | Path] | None = None,
-        ranges: Mapping[str, tuple[object, object]] | None = None,
-        condition: Sequence[str] = (),
-        suppress: Sequence[str] = (),
-        categories: str | Sequence[str] = (),
-        count_column: str | None = None,
-        keep: Sequence[str] = (),
-        allow_identifiers: Sequence[str] = (),
-        identifiers: Mapping[str, str] | None = None,
-        max_steps: int | None = None,
-        symbol: str = "*",
-        allow_absent: bool = False,
-        evaluate: bool = False,
-        page: str | os.PathLike[str] | None = None,
-        force: bool = False,
-        keep_best: str | None = None,
-        into: str | None = None,
-        types: Mapping[str, str] | None = None,
-        nulls: str | Sequence[str] = (),
-        boundary: str = "valid",
-        person: str | Sequence[str] = (),
-        score: str = "default",
-        detail: float | None = None,
-        rare: str | None = None,
-        limits: Mapping[str, object] | None = None,
-        weights: Mapping[str, object] | None = None,
-        min_widths: Mapping[str, object] | None = None,
-        tops: Mapping[str, object] | None = None,
-        bottoms: Mapping[str, object] | None = None,
-        progress: Progress | None = None,
-    ) -> Comparison:
+    @asks(CompareRequest)
+    def compare(self, asked: CompareRequest) -> Comparison:
         """Put settings, or releases, side by side: risk, detail lost, the error of a classifier.
 
         Settings are all combinations of ``k``, ``method`` and ``suppress_records``. Nothing is published,
         unless ``keep_best`` says by what the best is chosen. One that cannot be met says why in its row.
-
-        Args:
-            tables: Table or view, file or frame to try settings on; or releases, and nothing to try.
-            quasi_identifier: Columns that others may know: those of ``k``, or to measure releases by.
-            require: What every setting keeps; ``k on A, B`` without a limit takes that of ``k``.
-            k: The smallest class sizes to try.
-            method: Of ``tds``, ``hce-tdr`` and ``pda``, those to try.
-            suppress_records: The largest shares of the records that may be left out, to try.
-            class_column: The column that a classifier is to predict; by default detail counts.
-            taxonomies: As for :meth:`generalize`, for all settings alike.
-            ranges: For a grown column its lower bound, and its upper bound, which is outside.
-            condition: For ``hce-tdr``, the other columns that tell of the class; the others keep them.
-            suppress: Columns to suppress although they have an order.
-            categories: Columns of numbers that are codes, whatever they look like; suppressed likewise.
-            count_column: Where rows are collapsed, the column that says how many records each stands for.
-            keep: Further columns to release as they are.
-            allow_identifiers: As of :meth:`suppress`.
-            identifiers: Direct identifiers, each with ``"drop"`` or ``"pseudonym"``.
-            max_steps: Stop each after this many steps, at least 0.
-            symbol: What a suppressed value becomes.
-            allow_absent: Whether a template may protect values that its column does not hold.
-            evaluate: Measure the error of a classifier, too, with one seed; needs scikit-learn.
-            page: A file to write with pictures, such as ``compared.html``; it is the owner's.
-            force: Replace the file of ``page`` if it exists.
-            keep_best: Publish the setting with the least ``loss`` of detail, ``risk``, ``average-risk``,
-                ``error`` or ``left-out``.
-            into: Name of the release that is published so.
-            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
-            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
-            boundary: As for :meth:`generalize`, for all settings alike, as are those below.
-            person: Columns that say whose record a row is: requirements, classes and risks count persons.
-            score: As of :meth:`suppress`, of every setting.
-            detail: As of :meth:`suppress`.
-            rare: As of :meth:`generalize`.
-            limits: For a column, how many labels it may show at most.
-            weights: For a column, how many times what it gains counts.
-            min_widths: For a grown column, the least width of its intervals.
-            tops: For a column of grown intervals or ``ranges``, from which value up all have one label.
-            bottoms: For such a column, from which value down all have one label.
-            progress: Told what is tried.
 
         Returns:
             A row a release, or for settings of the same numbers. Ctrl-C ends with those that were done.
@@ -888,71 +455,15 @@ class Database:
         """
         from ppdm_sql.comparison import CompareOptions, compare
 
-        several = isinstance(suppress_records, list | tuple)
-        shares: tuple[Any, ...] = tuple(suppress_records) if several else (suppress_records,)  # type: ignore[arg-type]
-        options = CompareOptions(
-            quasi_identifier=listed(quasi_identifier),
-            require=require,
-            k=() if k is None else (k,) if isinstance(k, int) else tuple(k),
-            method=(method,) if isinstance(method, str) else tuple(method),
-            suppress_records=shares,
-            class_column=class_column,
-            taxonomies=by_name(taxonomies, "taxonomies"),
-            ranges=by_name(ranges, "ranges"),
-            condition=listed(condition),
-            suppress=listed(suppress),
-            categories=listed(categories),
-            count_column=count_column,
-            keep=listed(keep),
-            allow_identifiers=listed(allow_identifiers),
-            identifiers=by_name(identifiers, "identifiers"),
-            max_steps=max_steps,
-            symbol=symbol,
-            allow_absent=allow_absent,
-            evaluate=evaluate,
-            page=page,
-            force=force,
-            keep_best=keep_best,
-            into=into,
-            boundary=boundary,
-            person=listed(person),
-            score=score,
-            detail=detail,
-            rare=rare,
-            limits=by_name(limits, "limits"),
-            weights=by_name(weights, "weights"),
-            min_widths=by_name(min_widths, "min_widths"),
-            tops=by_name(tops, "tops"),
-            bottoms=by_name(bottoms, "bottoms"),
-        )
-        listener = progress or self.progress or WarningProgress()
-        return compare(self.engine, tables, options, types, nulls, listener)
+        listener = asked.progress or self.progress or WarningProgress()
+        options = asked.of(CompareOptions)
+        return compare(self.engine, asked.tables, options, asked.types, asked.nulls, listener)
 
     @takes_sources("table", elsewhere=True)
     @alone
-    def apply(
-        self,
-        release: str | Release,
-        table: Source,
-        *,
-        into: str,
-        unseen: str = "nearest",
-        types: Mapping[str, str] | None = None,
-        nulls: str | Sequence[str] = (),
-        to: str | None = None,
-    ) -> Applied:
+    @asks(ApplyRequest)
+    def apply(self, asked: ApplyRequest) -> Applied:
         """Apply the cut of a release to the records of another table, such as new or test records.
-
-        Args:
-            release: The release, or its name.
-            table: Table or view, file or frame with at least the masked columns.
-            into: Name of the table to make. It has the release's columns, masked ones as text, in its order;
-                what the table lacks of the others and pseudonyms are left out.
-            unseen: ``nearest`` shows the most general label for values that the release does not know;
-                ``refuse`` makes nothing if there are any.
-            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
-            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
-            to: Where Spark writes the rows, too: the path of a folder, or the name of a table.
 
         Returns:
             What was made, and the release's requirements measured on it: the cut keeps no promise for new
@@ -979,20 +490,13 @@ class Database:
         """
         from ppdm_sql.release import Release, applying
 
-        name = release.name if isinstance(release, Release) else release
-        return applying.apply(self.engine, name, table, into=into, unseen=unseen, to=to)
+        name = asked.release.name if isinstance(asked.release, Release) else asked.release
+        into, unseen = asked.into, asked.unseen
+        return applying.apply(self.engine, name, asked.table, into=into, unseen=unseen, to=asked.to)
 
     @alone
-    def generate_agrawal(
-        self,
-        into: str,
-        *,
-        function: int,
-        rows: int,
-        seed: int | None = None,
-        balanced: bool = True,
-        progress: Progress | None = None,
-    ) -> Generated:
+    @asks(AgrawalRequest)
+    def generate_agrawal(self, asked: AgrawalRequest) -> Generated:
         """Make a table of synthetic persons: nine attributes, and a class that a function of them decides.
 
         ``salary``, ``commission``, ``age``, ``hvalue``, ``hyears`` and ``loan`` are real numbers, ``elevel``,
@@ -1000,16 +504,6 @@ class Database:
         salary of 75,000 on, ``hvalue`` lies between 50,000 and 150,000 times the zipcode, which is 1 to 9.
         ``class`` is ``Group A`` where the function holds, else ``Group B``: a function of age (1), of age and
         salary (2), of both and elevel (3), of income and loan (4), of these and the house (5).
-
-        Args:
-            into: Name of the table.
-            function: Number of the function, 1 to 5.
-            rows: Number of records, at least 1.
-            seed: From 0 on. The same seed gives the same table, whatever the number of threads; by default
-                one is drawn.
-            balanced: As many records of one class as of the other, and one more of ``Group A`` where ``rows``
-                is odd; otherwise as it comes.
-            progress: Told what the run is doing.
 
         Returns:
             The seed and the records of each class.
@@ -1030,35 +524,18 @@ class Database:
 
         return generate_agrawal(
             self.engine,
-            into,
-            function=function,
-            rows=rows,
-            seed=seed,
-            balanced=balanced,
-            progress=progress or WarningProgress(),
+            asked.into,
+            function=asked.function,
+            rows=asked.rows,
+            seed=asked.seed,
+            balanced=asked.balanced,
+            progress=asked.progress or WarningProgress(),
         )
 
     @takes_sources("table", "test", elsewhere=True)
     @alone
-    def train(
-        self,
-        table: Source,
-        *,
-        class_column: str,
-        into: str,
-        mode: str = "byclass",
-        columns: Sequence[str] = (),
-        intervals: int | None = None,
-        max_depth: int | None = None,
-        min_split: int | None = None,
-        prune: bool = True,
-        noise: Mapping[str, str] | Sequence[str] = (),
-        ranges: Mapping[str, tuple[object, object]] | None = None,
-        test: Source | None = None,
-        types: Mapping[str, str] | None = None,
-        nulls: str | Sequence[str] = (),
-        progress: Progress | None = None,
-    ) -> Model:
+    @asks(TrainRequest)
+    def train(self, asked: TrainRequest) -> Model:
         """Grow a decision tree from original or randomized values, and store it with a macro that predicts.
 
         Numbers are divided into intervals, at whose boundaries they are split, by the gini index. Where the
@@ -1069,28 +546,6 @@ class Database:
 
         A text goes left if it is among those that the split lists, the smaller side, all others and NULL go
         right. A number that is NULL goes with the larger side. Records without a class are left out.
-
-        Args:
-            table: Release, table, view, file or frame to learn from.
-            class_column: The column to predict, of at most 256 values.
-            into: Name of the model.
-            mode: ``original``, ``randomized``, ``global``, ``byclass`` or ``local``.
-            columns: What the tree may split; by default all numbers, booleans, and texts of at most 256
-                values.
-            intervals: Of each number, 2 to 1,000; by default one for 100 records, but 10 to 100. The whole
-                numbers of a range with at most 100 of them get one each by default.
-            max_depth: Most splits above a node, 0 to 64.
-            min_split: Nodes with fewer records are not split, at least 2; by default 20 or a thousandth of
-                the records, whichever is more.
-            prune: Whether splits that cost more bits to tell than they save are taken back.
-            noise: The noise, in the language of :meth:`randomize`, where the table is no release of this
-                database and its comments do not tell.
-            ranges: Least and largest original value of columns; by default the observed ones where there is
-                no noise.
-            test: Table to count right and wrong predictions on; it holds values as they are.
-            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
-            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
-            progress: Told what the run is doing.
 
         Returns:
             The model: its tree, and the confusion matrix where there is a test table.
@@ -1111,51 +566,18 @@ class Database:
             >>> model.tree().root.cut, model.row().confusion
             (49.5, ((50, 0), (0, 50)))
         """
-        from ppdm_sql.methods.trees.train import TrainRequest, train
+        from ppdm_sql.methods.trees.train import train
 
-        request = TrainRequest(
-            class_column=class_column,
-            into=into,
-            mode=mode,
-            columns=listed(columns),
-            intervals=intervals,
-            max_depth=max_depth,
-            min_split=min_split,
-            prune=prune,
-            noise=noise,
-            ranges=by_name(ranges, "ranges"),
-            test=test,
-        )
-        return train(self.engine, table, request, progress or WarningProgress())
+        return train(self.engine, asked.table, asked, asked.progress or WarningProgress())
 
     @takes_sources("table", elsewhere=True)
     @alone
-    def predict(
-        self,
-        model: str | Model,
-        table: Source,
-        *,
-        into: str,
-        keep: Sequence[str] | None = None,
-        column: str = "predicted",
-        types: Mapping[str, str] | None = None,
-        nulls: str | Sequence[str] = (),
-        to: str | None = None,
-    ) -> Predicted:
+    @asks(PredictRequest)
+    def predict(self, asked: PredictRequest) -> Predicted:
         """Make a table of the records of another with the class that a model predicts for each.
 
         A model that was trained on randomized values predicts for true ones. In SQL the same is a call of the
         macro ``MODEL_predict``, whose parameters are the columns that the tree uses.
-
-        Args:
-            model: The model, or its name.
-            table: Table or view, file or frame with the columns that the tree uses.
-            into: Name of the table to make.
-            keep: The columns to take over; by default all.
-            column: The column with the predicted class, in the type of the training table's.
-            types: Types of columns of a file, frame or table, by their names, such as ``{"zip": "VARCHAR"}``.
-            nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
-            to: Folder of Spark where the rows are written; of a table there, ``into`` is a view of them.
 
         Returns:
             The records by predicted class.
@@ -1179,9 +601,9 @@ class Database:
         """
         from ppdm_sql.methods.trees.storing import Model
 
-        found = model if isinstance(model, Model) else self.model(model)
-        shown = None if keep is None else listed(keep)
-        return found.predict(table, into=into, keep=shown, column=column, to=to)
+        found = asked.model if isinstance(asked.model, Model) else self.model(asked.model)
+        into, keep, column = asked.into, asked.keep, asked.column
+        return found.predict(asked.table, into=into, keep=keep, column=column, to=asked.to)
 
     @alone
     def install(self, *, short_names: bool = True) -> Installed:

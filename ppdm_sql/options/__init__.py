@@ -1,11 +1,675 @@
-"""The options of every method, each described once.
+"""What the methods can be asked, each option declared once.
 
-The command line makes its parameters of them (``cli/parameters.py``), the calls in SQL their arguments
-(``sql_calls/arguments.py``), and ``docs/options.md`` is written from them. The methods of
-:class:`ppdm_sql.Database` spell their signatures out, for editors and type checkers; a test compares both.
+The command line makes its parameters of these requests (``cli/parameters.py``), the calls in SQL their
+arguments (``sql_calls``), Python its signatures (``database.py``), and ``docs/options.md`` is written from
+them. Behind the type of an option stand its form, where the type does not tell it, what other requests say of
+it, too, its help, an example in SQL, what the help puts for the value, and else an :class:`Option`.
 """
 
-from ppdm_sql.options.methods import OPTIONS
-from ppdm_sql.options.option import REQUIRED, Form, Option
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-__all__ = ["OPTIONS", "REQUIRED", "Form", "Option"]
+from ppdm_sql.options.option import REQUIRED, Form, Option, Options, PathLike, PerColumn, options_of
+from ppdm_sql.privacy import Asked, Requirement
+from ppdm_sql.privacy.quoting import Number
+
+if TYPE_CHECKING:
+    from ppdm_sql.progress import Progress
+    from ppdm_sql.release import Release
+    from ppdm_sql.taxonomy.model import Taxonomy
+
+__all__ = ["OPTIONS", "REQUIRED", "Form", "Option", "Options", "options_of"]
+
+Names = Annotated[Sequence[str], Form.names]
+Noises = Annotated[Mapping[str, str] | Sequence[str], Form.noises]
+Ranges = Annotated[PerColumn[tuple[object, object]], Form.ranges]
+Taxonomies = Annotated[PerColumn["Taxonomy | Mapping[str, Any] | str | Path"], Form.taxonomies]
+Values = Annotated[PerColumn[object], Form.values]
+
+TABLE = Option("A table or view, or a file: NAME, visits.csv.", "'customers'", "TABLE", sql="tbl", flag="")
+RELEASE = Option("A release; ppdm releases lists them.", "'customers_safe'", "RELEASE", flag="")
+INTO = Option("Name of the release.", "'customers_safe'", "NAME")
+REQUIRE = Option(
+    "A requirement, such as k >= 5 on sex, zip.", "['k >= 4 on Job, Country']", "TEXT", flag="--require/-r"
+)
+CLASS = Option("What the recipient wants to predict.", "'Rating'", "COLUMN", sql="class")
+COUNT = Option("Column that says how many records a row stands for.", "'n'", "COLUMN", sql="count")
+PERSON = Option("Column that says whose record a row is: requirements count persons.", "'patient'", "A,B")
+KEEP = Option("Further columns to release unchanged, unless they look like identifiers.", "['Child']", "A,B")
+ALLOW_IDENTIFIERS = Option(
+    "Kept columns to release although they look like identifiers.",
+    "['visit_time']",
+    "A,B",
+    sql="allow_identifier",
+)
+IDENTIFIERS = Option(
+    "Direct identifier to drop, or to replace by a pseudonym.",
+    "{'name': 'drop', 'id': 'pseudonym'}",
+    "A[=pseudonym]",
+    sql="identifier",
+)
+MAX_STEPS = Option("Stop after this many steps.", "10", least=0)
+SYMBOL = Option("Text that stands for a suppressed value.", "'?'")
+ALLOW_ABSENT = Option("Accept protected values that do not occur in their column.", "true")
+SUPPRESS_RECORDS = Option(
+    "Leave out at most this share of the records: those in classes that break a requirement.", "'1%'", "SHARE"
+)
+RANGES = Option("Range of the original values.", "{'age': [1, 99]}", "A=LOW,HIGH", sql="range")
+NOISE = Option("The noise, if the table does not state it.", "{'salary': 'gaussian 100%'}", "A=TEXT")
+SEED = Option("Make the run repeatable; keep the seed secret.", "1", "N")
+METHOD = Option("How the next step is chosen.", "'tds'", "tds|hce-tdr")
+SCORE = Option(
+    "How steps are scored: by what the whole table gains, or as in the papers.", "'paper'", "default|paper"
+)
+DETAIL = Option(
+    "How much detail counts beside information about the class, which counts 1; by default 0.3.",
+    "1",
+    "LAMBDA",
+)
+RARE = Option(
+    "Merge groups of a hierarchy that are too small to be shown into 'other X', or keep them apart.",
+    "'apart'",
+    "merged|apart",
+)
+BOUNDARY = Option(
+    "Split a grown interval at its best valid boundary, or as in the paper: at the best one or nowhere.",
+    "'best'",
+    "valid|best",
+)
+INTERVALS = Option("Number of intervals; by default one per 100 records, 10 to 100.", "50", "M")
+TEST = Option("Test on this table instead of cross-validating.", "'people_test'", "TABLE")
+CONFIDENTIAL = Option("Columns whose values are swapped.", "['Amount']", "A,B")
+BY = Option("Columns that others may know; released unchanged.", "['Age', 'Gender']", "X,Y,Z")
+TAXONOMIES = Option(
+    "A column's taxonomy: a CSV file, a table (child, parent), or a rule such as ranges 5,10.",
+    "{'job': 'job.csv'}",
+    "COL=FILE",
+    sql="taxonomy",
+)
+CONDITION = Option("For hce-tdr: further condition attributes, released unchanged.", "['workclass']", "P,Q")
+SUPPRESS = Option("Numeric columns to suppress instead of growing intervals.", "['zip']", "A,B")
+CATEGORIES = Option(
+    "Columns of numbers that are codes: their values are shown one by one.", "['race']", "A,B", sql="category"
+)
+SHOW_VALUES = Option("Print the values that a taxonomy lacks.", "true")
+TYPES = Option("Types of columns, as for codes in a CSV file.", "{'zip': 'VARCHAR'}", "A=TYPE,...")
+NULLS = Option(
+    "Texts that stand for a missing value, read as NULL.", "['N/A', '(null)']", "N/A,...", flag="--null"
+)
+LIMITS = Option("Show at most N different labels in a column.", "{'birth_date': 40}", "A=N", sql="limit")
+WEIGHTS = Option(
+    "Count what a column gains X times, so that it keeps more detail.", "{'zip': 3}", "A=X", sql="weight"
+)
+MIN_WIDTHS = Option(
+    "Grow no intervals narrower than WIDTH: a number, days for dates, or a text such as 1 month.",
+    "{'age': 5}",
+    "A=WIDTH",
+    sql="min_width",
+)
+TOPS = Option("Show one label for all values from here up: 90 or more.", "{'age': 90}", "A=90", sql="top")
+BOTTOMS = Option(
+    "Show one label for all values from here down: 18 or less.", "{'age': 18}", "A=18", sql="bottom"
+)
+TO = Option(
+    "Also write the rows to a folder or table of Spark, one per record.",
+    "'/data/customers_safe'",
+    "PATH|TABLE",
+)
+GROWN_RANGES = Option(
+    "Range of a column with grown intervals, end excluded.", "{'age': [1, 99]}", "COL=1,99", sql="range"
+)
+NEW_TABLE = Option("Name of the table to create.", "'customers_safe'", "NAME")
+OPTIONAL_CLASS = Option(
+    "What the recipient wants to predict; without it, all detail counts alike.",
+    "'Rating'",
+    "COLUMN",
+    sql="class",
+)
+FILE_FORCE = Option("Replace the file if it exists (regular files only).", "true")
+EVALUATE = Option("Also measure a classifier's error (scikit-learn).", "true")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading(Options):
+    """How what is read is to be read."""
+
+    types: Annotated[Mapping[str, str] | None, Form.types, TYPES] = None
+    nulls: Annotated[Names, Form.choices, NULLS] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfTable(Reading):
+    """What a table is asked."""
+
+    table: Annotated[Any, TABLE, Option(before="types")] = field(kw_only=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfRelease(Options):
+    """What a release is asked."""
+
+    release: Annotated["str | Release", RELEASE] = field(kw_only=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told(Options):
+    """What tells how far it is."""
+
+    progress: "Progress | None" = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(Options):
+    """What the owner asks of every run, whatever its method."""
+
+    into: Annotated[str, INTO, Option(before="types")]
+    class_column: Annotated[str | None, OPTIONAL_CLASS] = None
+    count_column: Annotated[str | None, COUNT] = None
+    keep: Annotated[Names, KEEP] = ()
+    allow_identifiers: Annotated[Names, ALLOW_IDENTIFIERS] = ()
+    identifiers: Annotated[PerColumn[str], Form.identifiers, IDENTIFIERS] = None
+    person: Annotated[Names, PERSON] = ()
+    to: Annotated[str | None, TO, Option(before="")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditRequest(OfTable):
+    """What is asked of an audit."""
+
+    require: Annotated[Sequence[str | Asked], Form.texts, REQUIRE, Option(before="types")] = field(
+        kw_only=False, default=()
+    )
+    count_column: Annotated[str | None, COUNT] = None
+    quasi_identifier: Annotated[
+        Sequence[str] | None,
+        Form.names,
+        "Columns over which class sizes and risks are computed.",
+        "['Job', 'Country']",
+        "A,B",
+    ] = None
+    thresholds: Annotated[
+        Sequence[Number] | None,
+        Form.thresholds,
+        "Count the inferences with a confidence above SHARE.",
+        "[0.5, 0.75]",
+        "SHARE",
+        Option(sql="threshold"),
+    ] = None
+    population: Annotated[
+        Any,
+        "The table of the population, for the journalist risk; TABLE(n) counts each row n times.",
+        "'citizens'",
+        "TABLE",
+    ] = None
+    groups: Annotated[int, "How many of the worst groups to print with their values.", "5", "N"] = 0
+    confidential: Annotated[Names, CONFIDENTIAL, "Count records whose value here follows from --by."] = ()
+    sensitive: Annotated[
+        Names, "Measure how much --by tells about these; no requirement is needed.", "['Bankruptcy']", "A,B"
+    ] = ()
+    by: Annotated[Names, BY, "Columns that others may know.", Option(metavar="X,Y")] = ()
+    allow_absent: Annotated[bool, ALLOW_ABSENT] = False
+    person: Annotated[Names, PERSON] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefinementRequest(Request):
+    """What the owner asks of every refinement."""
+
+    require: Annotated[Sequence[str | Requirement], Form.texts, REQUIRE, Option(before="class_column")] = (
+        field(kw_only=False)
+    )
+    max_steps: Annotated[
+        int | None, MAX_STEPS, "Stop after this many disclosures.", Option(before="person")
+    ] = None
+    suppress_records: Annotated[Number, Form.share, SUPPRESS_RECORDS] = 0
+    symbol: Annotated[str, SYMBOL] = "*"
+    allow_absent: Annotated[bool, ALLOW_ABSENT] = False
+    score: Annotated[str, SCORE, Option(before="to")] = "default"
+    detail: Annotated[float | None, DETAIL] = None
+    limits: Annotated[Values, LIMITS] = None
+    weights: Annotated[Values, WEIGHTS] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralizeRequest(RefinementRequest):
+    """What the owner asks of a generalization."""
+
+    method: Annotated[str, METHOD, Option(before="count_column")] = "tds"
+    taxonomies: Annotated[Taxonomies, TAXONOMIES] = None
+    ranges: Annotated[Ranges, GROWN_RANGES] = None
+    boundary: Annotated[str, BOUNDARY] = "valid"
+    condition: Annotated[Names, CONDITION] = ()
+    suppress: Annotated[Names, SUPPRESS] = ()
+    categories: Annotated[Names, CATEGORIES] = ()
+    interval_columns: Annotated[
+        bool,
+        "Add the bounds of intervals as columns A_lower, A_upper.",
+        "true",
+        Option(before="suppress_records"),
+    ] = False
+    show_values: Annotated[bool, SHOW_VALUES] = False
+    max_steps: Annotated[int | None, MAX_STEPS, Option(before="symbol")] = None
+    rare: Annotated[str | None, RARE, Option(before="limits")] = None
+    min_widths: Annotated[Values, MIN_WIDTHS, Option(before="to")] = None
+    tops: Annotated[Values, TOPS] = None
+    bottoms: Annotated[Values, BOTTOMS] = None
+    looks: dict[str, str] = field(default_factory=dict)
+    """What is known of how columns look; requests of one table may share it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwapRequest(Request):
+    """What the owner asks of a swapping."""
+
+    confidential: Annotated[Names, CONFIDENTIAL, Option(before="class_column")]
+    by: Annotated[Names, BY]
+    proportion: Annotated[
+        Number | Mapping[str, Number],
+        Form.shares,
+        "Share of the uniquely identifiable records to change.",
+        "0.5",
+        "[A=]P",
+    ]
+    method: Annotated[str, METHOD, "How the records to change are chosen.", "'exact'", "exact|greedy"] = (
+        "exact"
+    )
+    phase1: Annotated[
+        str, "Preserve frequencies over all records, or as in the paper.", "'joint'", "joint|separate"
+    ] = "joint"
+    per_group: Annotated[
+        Number, Form.share, "How many records of each group to change.", "'50%'", "N|SHARE"
+    ] = 1
+    share: Annotated[
+        tuple[Number, Number] | None,
+        Form.bounds,
+        "Bounds on the changed share of every value; 0,1 sets none.",
+        "[0.4, 0.6]",
+        "LOW,HIGH",
+    ] = None
+    blur: Annotated[float, "Noise on the costs, against attackers with a model.", "0.1", "TAU"] = 0.0
+    smoothing: Annotated[float, "Records added to every count behind the costs.", "1", "N"] = 0.0
+    bins: Annotated[
+        int | Mapping[str, int | Sequence[object]] | None,
+        Form.bins,
+        "Bins for confidential numbers.",
+        "{'hours': [0, 20, 40, 99]}",
+        "N|A=0,10,20",
+    ] = None
+    seed: Annotated[int | None, SEED] = field(default=None, repr=False)
+    class_column: Annotated[str | None, CLASS, "What ppdm evaluate predicts, if not the first one."] = None
+    person: Annotated[
+        Names, PERSON, "Column that says whose record a row is: all rows of a person change alike."
+    ] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomizeRequest(Request):
+    """What the owner asks of a randomization."""
+
+    noise: Annotated[
+        Noises,
+        NOISE,
+        "gaussian|uniform 100%|SCALE [at 95%] [rounded], cells N|EDGES, retain P.",
+        Option(metavar="A=NOISE", before="class_column"),
+    ]
+    ranges: Annotated[Ranges, RANGES, "The range of all possible values of a column."] = None
+    class_column: Annotated[str | None, CLASS, "What the recipient wants to predict; released unchanged."] = (
+        None
+    )
+    record: Annotated[
+        str | None,
+        "Column that identifies records, instead of row numbers.",
+        "'id'",
+        "ID",
+        Option(before="person"),
+    ] = None
+    key_file: Annotated[
+        PathLike | None, "Keep the key, so that the noise can be repeated.", "'customers.key'", "FILE"
+    ] = None
+    seed: Annotated[int | None, SEED, "For tests only: whoever has the seed can remove the noise."] = field(
+        default=None, repr=False
+    )
+    correlated: Annotated[bool, "Correlate Gaussian noise as the columns are.", "true"] = False
+    count_column: Annotated[str | None, COUNT, Option(hidden=True, before="person")] = None
+    person: Annotated[Names, PERSON, "Column that says whose record a row is: one draw for a person."] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReconstructRequest(OfTable, Told):
+    """What is asked of a reconstruction."""
+
+    into: Annotated[str, NEW_TABLE, Option(before="types")]
+    columns: Annotated[
+        Names,
+        Form.repeated_names,
+        "A randomized column; by default all of them.",
+        "['salary']",
+        "A",
+        Option(flag="--column"),
+    ] = ()
+    by_class: Annotated[str | None, "Reconstruct a distribution for each value of C.", "'rating'", "C"] = None
+    intervals: Annotated[int | None, INTERVALS] = None
+    noise: Annotated[Noises, NOISE] = ()
+    ranges: Annotated[Ranges, RANGES] = None
+    kernel: Annotated[str, "Exact, or the paper's approximation.", "'cell'", "cell|midpoint"] = "cell"
+    categorical: Annotated[
+        str, "How the distributions of categories are estimated.", "'bayes'", "bayes|inversion"
+    ] = "bayes"
+    fraction: Annotated[float, "Stop below this fraction of the chi-square quantile.", "0.01"] = 0.01
+    max_iterations: Annotated[int, "Stop after this many iterations.", "10000", "N"] = 10000
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainRequest(OfTable, Told):
+    """What is asked of a training."""
+
+    into: Annotated[str, INTO, "Name of the model.", Option(before="types")]
+    class_column: Annotated[str, CLASS, "What to predict."]
+    mode: Annotated[
+        str,
+        "Use values as they are, or reconstruct: for all, by class, by class in every node.",
+        "'byclass'",
+        "original|randomized|global|byclass|local",
+    ] = "byclass"
+    columns: Annotated[
+        Names, "Columns to split on; by default all that can be split.", "['age', 'salary']", "A,B"
+    ] = ()
+    intervals: Annotated[
+        int | None, INTERVALS, "Intervals per number; by default one per 100 records, 10 to 100."
+    ] = None
+    max_depth: Annotated[int | None, "Greatest depth of the tree.", "10", "D"] = None
+    min_split: Annotated[
+        int | None, "Smallest node to split; by default 20, or 1 record in 1,000.", "20", "N"
+    ] = None
+    prune: Annotated[
+        bool, "Keep splits that cost more bits than they save.", "false", Option(flag="--no-prune")
+    ] = True
+    noise: Annotated[Noises, NOISE] = ()
+    ranges: Annotated[Ranges, RANGES] = None
+    test: Annotated[Any, TEST, "A table of true values, on which right predictions are counted."] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfModel(Options):
+    """What a model is asked."""
+
+    model: Annotated[Any, RELEASE, "A model; ppdm models lists them.", "'ratings'", "MODEL"] = field(
+        kw_only=False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictRequest(OfTable, OfModel):
+    """What is asked of a prediction."""
+
+    into: Annotated[str, NEW_TABLE, Option(before="types")]
+    keep: Annotated[Sequence[str] | None, Form.names, KEEP, "Columns to copy; by default all."] = None
+    column: Annotated[str, "Name of the column with the predicted class.", "'class'", "NAME"] = "predicted"
+    to: Annotated[str | None, TO, Option(before="")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyRequest(OfTable, OfRelease):
+    """What is asked where a release is applied."""
+
+    into: Annotated[str, NEW_TABLE, Option(before="types")]
+    unseen: Annotated[
+        str,
+        "For values that the release does not know: show the most general label, or stop.",
+        "'refuse'",
+        "nearest|refuse",
+    ] = "nearest"
+    to: Annotated[str | None, TO, Option(before="")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateRequest(Reading, Told, OfRelease):
+    """What is asked of an evaluation."""
+
+    test: Annotated[Any, TEST, Option(before="types")] = None
+    class_column: Annotated[str | None, CLASS, "Predict this column, if not the class of the release."] = None
+    folds: Annotated[int, "Folds of the cross-validation.", "10", "N"] = 10
+    seeds: Annotated[int, "Repeat with this many seeds.", "5", "N"] = 5
+    sample: Annotated[int, "Draw at most this many records.", "200000", "N"] = 200000
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareRequest(Reading, Told):
+    """What is asked of a comparison."""
+
+    tables: Annotated[
+        Any,
+        Form.texts,
+        "A table to try settings on, or releases to put side by side.",
+        "['customers_k4', 'customers_k10']",
+        "TABLE|RELEASE...",
+        Option(sql="tbl", flag="", before="types"),
+    ] = field(kw_only=False)
+    quasi_identifier: Annotated[
+        Names, "Columns that others may know; those of --k.", "['Job', 'Country']", "A,B", Option(sql="qi")
+    ] = ()
+    require: Annotated[
+        Sequence[str | Asked], Form.texts, REQUIRE, "A requirement that every setting keeps."
+    ] = ()
+    k: Annotated[
+        int | Sequence[int] | None,
+        Form.wholes,
+        "The k to try, for --qi and for --require 'k on A, B'.",
+        "[2, 5, 10]",
+        "N,N",
+    ] = None
+    method: Annotated[Names, Form.choices, "The methods to try.", "['tds', 'hce-tdr']", "tds,hce-tdr,pda"] = (
+        "tds"
+    )
+    suppress_records: Annotated[
+        Number | Sequence[Number],
+        Form.choices,
+        "The shares of the records that may be left out, to try.",
+        "['0', '1%']",
+        "0,1%",
+    ] = "0"
+    class_column: Annotated[str | None, OPTIONAL_CLASS] = None
+    taxonomies: Annotated[Taxonomies, TAXONOMIES] = None
+    ranges: Annotated[Ranges, GROWN_RANGES] = None
+    condition: Annotated[
+        Names, CONDITION, "Further columns that tell of the class: for hce-tdr conditions, else kept."
+    ] = ()
+    suppress: Annotated[Names, SUPPRESS] = ()
+    categories: Annotated[Names, CATEGORIES] = ()
+    count_column: Annotated[str | None, COUNT] = None
+    keep: Annotated[Names, KEEP] = ()
+    allow_identifiers: Annotated[Names, ALLOW_IDENTIFIERS] = ()
+    identifiers: Annotated[PerColumn[str], Form.identifiers, IDENTIFIERS] = None
+    max_steps: Annotated[int | None, MAX_STEPS] = None
+    symbol: Annotated[str, SYMBOL] = "*"
+    allow_absent: Annotated[bool, ALLOW_ABSENT] = False
+    evaluate: Annotated[bool, EVALUATE] = False
+    page: Annotated[
+        PathLike | None, "Also write a page with pictures, such as compared.html.", "'compared.html'", "FILE"
+    ] = None
+    force: Annotated[bool, FILE_FORCE, "Replace the file of --page if it exists."] = False
+    keep_best: Annotated[
+        str | None,
+        "Publish the setting in which this is least, under the name --into.",
+        "'loss'",
+        "loss|risk|average-risk|error|left-out",
+    ] = None
+    into: Annotated[str | None, INTO, "Name of the release that --keep-best publishes."] = None
+    boundary: Annotated[str, BOUNDARY, Option(before="")] = "valid"
+    person: Annotated[Names, PERSON] = ()
+    score: Annotated[str, SCORE] = "default"
+    detail: Annotated[float | None, DETAIL] = None
+    rare: Annotated[str | None, RARE] = None
+    limits: Annotated[Values, LIMITS] = None
+    weights: Annotated[Values, WEIGHTS] = None
+    min_widths: Annotated[Values, MIN_WIDTHS] = None
+    tops: Annotated[Values, TOPS] = None
+    bottoms: Annotated[Values, BOTTOMS] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportRequest(OfRelease):
+    """What is asked of an export."""
+
+    path: Annotated[
+        PathLike,
+        "Ends in .parquet, .csv or .duckdb.",
+        "'customers_safe.parquet'",
+        "FILE",
+        Option(sql="file", flag=""),
+    ] = field(kw_only=False)
+    force: Annotated[bool, FILE_FORCE] = False
+    format: Annotated[str | None, "parquet, csv or duckdb, if the file name does not say.", "'parquet'"] = (
+        None
+    )
+    formula_safe: Annotated[bool, "Write CSV that spreadsheets do not read as formulas.", "true"] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportRequest(OfRelease):
+    """What is asked of a report."""
+
+    release: Annotated["str | Release", RELEASE, "A release or a model; see ppdm releases and ppdm models."]
+    path: Annotated[
+        PathLike,
+        "The page to write, such as customers_safe.html.",
+        "'customers_safe.html'",
+        "FILE",
+        Option(sql="file", flag=""),
+    ] = field(kw_only=False)
+    public: Annotated[bool, "Make the page for others, from the release alone.", "true"] = False
+    force: Annotated[bool, FILE_FORCE] = False
+    evaluate: Annotated[bool, EVALUATE] = False
+    exported: Annotated[
+        PathLike | None,
+        "The exported file, whose SHA-256 the page gives.",
+        "'customers_safe.parquet'",
+        "FILE",
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgrawalRequest(Told):
+    """What is asked of a generator."""
+
+    into: Annotated[str, NEW_TABLE, Option(example="'people'")] = field(kw_only=False)
+    function: Annotated[int, "The function that determines the class.", "2", "1-5"]
+    rows: Annotated[int, "Number of records.", "10000", "N"]
+    seed: Annotated[int | None, SEED, "Make the same table again; without it, a seed is drawn."] = field(
+        default=None, repr=False
+    )
+    balanced: Annotated[
+        bool, "Equal numbers of records of both classes.", "false", Option(flag="--balanced/--no-balanced")
+    ] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntegrateOptions(Options):
+    """What one party asks of an integration."""
+
+    require: Annotated[
+        Sequence[str | Requirement],
+        Form.texts,
+        REQUIRE,
+        "A requirement; the same on both sides.",
+        Option(before="types"),
+    ]
+    class_column: Annotated[str, CLASS, "What the recipient wants to predict; in both tables."]
+    key: Annotated[Names, "What identifies a person in both tables; not released.", "['ssn']", "A,B"]
+    owns: Annotated[Names, "Columns of this table that the release may show.", "['Sex']", "A,B"]
+    into: Annotated[str, INTO, "Name of the release, in this file."]
+    taxonomies: Annotated[Taxonomies, TAXONOMIES, "Taxonomy of a column of this side."] = None
+    ranges: Annotated[Ranges, GROWN_RANGES, "Range of a column of this side, for grown intervals."] = None
+    suppress: Annotated[Names, SUPPRESS, "Columns of this side to suppress, not to grow."] = ()
+    symbol: Annotated[str, SYMBOL] = "*"
+    match: Annotated[str, "How keys are compared where records differ.", "'hashed'", "plain|hashed"] = "plain"
+    secret: Annotated[
+        bytes | None, Form.path, "For hashed: a secret that only both parties have.", "'secret.txt'", "FILE"
+    ] = field(default=None, repr=False)
+    intersect: Annotated[bool, "Use the common records, if the partner agrees.", "true"] = False
+    score_bits: Annotated[
+        int | None, "Send scores in only this many bits, such as 8.", "8", "N", Option(least=1)
+    ] = None
+    boundary: Annotated[str, BOUNDARY] = "valid"
+    max_steps: Annotated[int | None, MAX_STEPS] = None
+    show_values: Annotated[bool, SHOW_VALUES, "Print this side's values that a taxonomy lacks."] = False
+    allow_absent: Annotated[bool, ALLOW_ABSENT] = False
+    person: Annotated[Names, PERSON, Option(hidden=True)] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class NameRequest(Options):
+    """What is asked of what has a name."""
+
+    name: Annotated[
+        str, RELEASE, "A release or a model; see ppdm releases and ppdm models.", Option(metavar="NAME")
+    ] = field(kw_only=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstallRequest(Options):
+    """What is asked of an installation."""
+
+    short_names: Annotated[
+        bool,
+        "Install into the schema ppdm only: ppdm.ppdm_risk(...).",
+        "false",
+        Option(flag="--no-short-names"),
+    ] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suppress(RefinementRequest, OfTable, Told):
+    """What :meth:`ppdm_sql.Database.suppress` takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generalize(GeneralizeRequest, OfTable, Told):
+    """What :meth:`ppdm_sql.Database.generalize` takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swap(SwapRequest, OfTable, Told):
+    """What :meth:`ppdm_sql.Database.swap` takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Randomize(RandomizeRequest, OfTable, Told):
+    """What :meth:`ppdm_sql.Database.randomize` takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Integrate(IntegrateOptions, OfTable, Told):
+    """What :class:`ppdm_sql.integrate.Party` takes."""
+
+
+REQUESTS: Mapping[str, Any] = {
+    "audit": AuditRequest,
+    "suppress": Suppress,
+    "generalize": Generalize,
+    "integrate": Integrate,
+    "swap": Swap,
+    "randomize": Randomize,
+    "reconstruct": ReconstructRequest,
+    "train": TrainRequest,
+    "predict": PredictRequest,
+    "apply": ApplyRequest,
+    "evaluate": EvaluateRequest,
+    "compare": CompareRequest,
+    "export": ExportRequest,
+    "report": ReportRequest,
+    "generate_agrawal": AgrawalRequest,
+    "releases": Options,
+    "models": Options,
+    "show": NameRequest,
+    "steps": OfRelease,
+    "verify": OfRelease,
+    "drop": NameRequest,
+    "install": InstallRequest,
+    "uninstall": Options,
+}
+"""What each method is asked."""
+OPTIONS: Mapping[str, tuple[Option, ...]] = {name: options_of(request) for name, request in REQUESTS.items()}
+"""The options of each method, in the order in which a call in SQL takes them without their names."""

@@ -1,10 +1,21 @@
-"""What is said of an option."""
+"""What is said of an option, where a request declares it."""
 
 from __future__ import annotations
 
+import inspect
+import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from functools import cache
+from typing import Any, Final, TypeVar, get_args
+
+from ppdm_sql.engine.names import by_name, listed
+
+Value = TypeVar("Value")
+PerColumn = Mapping[str, Value] | Any
+"""Something for columns by their names. None may be given for nothing, and becomes an empty mapping."""
+PathLike = str | os.PathLike[str]
 
 
 class Form(Enum):
@@ -33,6 +44,13 @@ class Form(Enum):
     bins = "whole number, or struct of a number or a list of edges by column"
 
 
+_FORMS = {str: Form.text, int: Form.whole, float: Form.number, bool: Form.flag, os.PathLike[str]: Form.path}
+"""Forms of options whose types tell it."""
+_NAMES = (Form.names, Form.repeated_names)
+_SEVERAL = (Form.choices, Form.wholes)
+_BY_COLUMN = (Form.ranges, Form.identifiers, Form.taxonomies, Form.values)
+
+
 class Required(Enum):
     """Stands where an option without a default has one."""
 
@@ -47,28 +65,30 @@ class Option:
     """An option of a method.
 
     Args:
-        name: What the method in Python calls it.
-        form: What its value looks like.
         help: One sentence, for the help of the command and the reference page.
         example: A value as SQL writes it.
-        default: What holds where it is not given.
+        metavar: What the help puts for the value.
         sql: What the call in SQL calls it, if not ``name``.
         flag: What the command line calls it, if not ``sql`` with hyphens; nothing for a word without a flag.
-        metavar: What the help puts for the value.
         least: The least whole number that can be given.
         hidden: Whether it is there only to be refused in words.
+        before: The inherited option that it stands before; behind all of them if empty.
+        name: What the method in Python calls it.
+        form: What its value looks like.
+        default: What holds where it is not given.
     """
 
-    name: str
-    form: Form
-    help: str
-    example: str
-    default: object = None
+    help: str = ""
+    example: str = ""
+    metavar: str | None = None
     sql: str = ""
     flag: str | None = None
-    metavar: str | None = None
     least: int | None = None
     hidden: bool = False
+    before: str | None = None
+    name: str = ""
+    form: Form = Form.text
+    default: object = None
 
     @property
     def argument(self) -> str:
@@ -84,3 +104,85 @@ class Option:
     def required(self) -> bool:
         """Whether it must be given."""
         return self.default is REQUIRED
+
+
+_PLAIN, _TEXTS = Option(), ("help", "example", "metavar")
+
+
+class Options:
+    """What can be asked, a field each; what is annotated with something said of it is an option.
+
+    Names and choices become tuples, and what is said by column a dictionary.
+
+    Raises:
+        InvalidOption: Something else is given for them, such as a frame.
+    """
+
+    def __post_init__(self) -> None:
+        request: Any = type(self)
+        for option in options_of(request):
+            given = getattr(self, option.name)
+            if option.form in _BY_COLUMN:
+                object.__setattr__(self, option.name, by_name(given, option.name))
+            elif option.form in _NAMES and given is not None:
+                object.__setattr__(self, option.name, listed(given))
+            elif option.form in _SEVERAL:
+                object.__setattr__(self, option.name, _several(given))
+
+    def of(self, kind: Callable[..., Value]) -> Value:
+        """Give what a part of the package is asked that has a dataclass of its own."""
+        names = inspect.signature(kind).parameters
+        return kind(**{name: given for name, given in vars(self).items() if name in names})
+
+
+def _several(given: Any) -> tuple[Any, ...]:
+    if given is None:
+        return ()
+    return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+
+
+@cache
+def options_of(request: Any) -> tuple[Option, ...]:
+    """Give the options of a request, in the order in which a call in SQL takes them without their names.
+
+    Those of a class stand behind what it inherits, unless one says before which it and those after it stand.
+    """
+    found: list[Option] = []
+    for one in reversed(request.__mro__):
+        place = len(found)
+        for name, hint in inspect.get_annotations(one).items():
+            if not hasattr(hint, "__metadata__"):
+                continue
+            option = _declared(name, hint, vars(one).get(name, REQUIRED))
+            names = [other.name for other in found]
+            if name in names and option.before is None:
+                found[names.index(name)] = option
+                continue
+            if name in names:
+                del found[names.index(name)]
+                names.remove(name)
+            if option.before is not None:
+                place = names.index(option.before) if option.before in names else len(found)
+            found.insert(place, option)
+            place += 1
+    return tuple(found)
+
+
+def _declared(name: str, hint: Any, default: object) -> Option:
+    """Read what an annotation says, later things over earlier ones; texts are help, example and metavar."""
+    kinds = get_args(hint.__origin__) or (hint.__origin__,)
+    said: dict[str, Any] = {
+        "form": next((_FORMS[kind] for kind in reversed(kinds) if kind in _FORMS), Form.text)
+    }
+    texts = 0
+    for item in hint.__metadata__:
+        if isinstance(item, str):
+            said[_TEXTS[texts]] = item
+            texts += 1
+            continue
+        texts = 0
+        if isinstance(item, Form):
+            said["form"] = item
+        else:
+            said |= {key: value for key, value in vars(item).items() if value != getattr(_PLAIN, key)}
+    return Option(name=name, default=default, **said)

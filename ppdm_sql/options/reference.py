@@ -8,8 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from ppdm_sql.options.methods import OPTIONS
-from ppdm_sql.options.option import Option
+from ppdm_sql.options import OPTIONS, Option
 
 INTRODUCTION = """\
 # The options of every method

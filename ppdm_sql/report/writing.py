@@ -18,11 +18,10 @@ from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError
 from ppdm_sql.evaluation import EvaluateOptions, Evaluation, evaluate
 from ppdm_sql.evaluation.evaluating import BE, MAJORITY, RE, SE, errors_of
 from ppdm_sql.methods.top_down.information_loss import DETAIL
-from ppdm_sql.release.catalogue import parts
 from ppdm_sql.privacy import Counts, Requirement, parse_all
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import Measured, Release, ReleasedColumn, Verification
-from ppdm_sql.release.catalogue import READ, CatalogueRow
+from ppdm_sql.release.catalogue import READ, CatalogueRow, parts
 from ppdm_sql.release.cut_tree import Node, told
 from ppdm_sql.release.exporting import check_target, write_page
 from ppdm_sql.release.layout import Shape

@@ -30,8 +30,8 @@ def value(call: str, option: Option, given: object) -> Any:
         InvalidOption: It is of another form.
 
     Example:
-        >>> from ppdm_sql.options.shared import KEEP
-        >>> value("ppdm_suppress", KEEP, "Child, Age")
+        >>> from ppdm_sql.options import OPTIONS
+        >>> value("ppdm_suppress", OPTIONS["suppress"][5], "Child, Age")
         ('Child', 'Age')
     """
     try:

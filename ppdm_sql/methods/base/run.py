@@ -21,8 +21,8 @@ from ppdm_sql.errors import ColumnRoleError
 from ppdm_sql.methods.base.collapse import Atoms, Kept
 from ppdm_sql.methods.base.pseudonyms import pseudonym
 from ppdm_sql.methods.base.released_rows import Output
-from ppdm_sql.methods.base.request import Request
 from ppdm_sql.methods.base.roles import Roles
+from ppdm_sql.options import Request
 from ppdm_sql.progress import Heard, Progress
 from ppdm_sql.release import Draft, Release, check_free, check_writable, publish
 from ppdm_sql.release.draft import MeasureRow

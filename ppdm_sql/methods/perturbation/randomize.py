@@ -42,10 +42,10 @@ from ppdm_sql.methods.perturbation.person_draws import (
     person_notices,
     refuse_correlated,
 )
-from ppdm_sql.methods.perturbation.request import RandomizeRequest
 from ppdm_sql.methods.perturbation.roles import RandomizeRoles, assign_randomize_roles
 from ppdm_sql.methods.perturbation.source_counts import value_counts
 from ppdm_sql.methods.perturbation.spectral_attack import deviation, filter_attack
+from ppdm_sql.options import RandomizeRequest
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn
 from ppdm_sql.release.draft import MeasureRow

@@ -12,7 +12,7 @@ from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.perturbation.noise import NoiseSpec
 from ppdm_sql.methods.perturbation.noise_syntax import parse_all_noise
-from ppdm_sql.methods.perturbation.request import RandomizeRequest
+from ppdm_sql.options import RandomizeRequest
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,9 +18,9 @@ from ppdm_sql.engine.names import option_for, resolve, resolve_all
 from ppdm_sql.engine.person_columns import person_columns
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource
 from ppdm_sql.methods.base.collapse import Atoms, counts_by_class
-from ppdm_sql.methods.base.request import Request
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.swapping.marginals import rounded_changes
+from ppdm_sql.options import SwapRequest
 from ppdm_sql.privacy.quoting import Number, read_share
 from ppdm_sql.progress import Progress
 
@@ -28,24 +28,6 @@ Edges = Sequence[object]
 
 METHODS = ("exact", "greedy")
 PHASES = ("joint", "separate")
-
-
-@dataclass(frozen=True, kw_only=True)
-class SwapRequest(Request):
-    """What the owner asks of a run; see :meth:`ppdm_sql.Database.swap` for each."""
-
-    confidential: Sequence[str]
-    by: Sequence[str]
-    proportion: Number | Mapping[str, Number]
-    method: str = "exact"
-    phase1: str = "joint"
-    per_group: Number = 1
-    share: tuple[Number, Number] | None = None
-    blur: float = 0.0
-    smoothing: float = 0.0
-    bins: int | Mapping[str, int | Edges] | None = None
-    seed: int | None = None
-    class_column: str | None = None
 
 
 def proportion_of(request: SwapRequest, name: str) -> Fraction:

@@ -31,7 +31,6 @@ from ppdm_sql.methods.swapping.planning import Method, PhaseOne, Plan, SwapOptio
 from ppdm_sql.methods.swapping.request import (
     METHODS,
     PHASES,
-    SwapRequest,
     SwapRoles,
     assign_swap_roles,
     attribute_key,
@@ -52,6 +51,7 @@ from ppdm_sql.methods.swapping.swapped_rows import (
     rows_after,
     swapped,
 )
+from ppdm_sql.options import SwapRequest
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release, ReleasedColumn
 from ppdm_sql.release.draft import MeasureRow

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from fractions import Fraction
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,51 +15,15 @@ from ppdm_sql.engine.names import option_for, resolve, resolve_all
 from ppdm_sql.engine.person_columns import person_columns
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, said
 from ppdm_sql.methods.base.arrays import Codes, Floats
-from ppdm_sql.methods.base.request import Request
 from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.score import DETAIL
+from ppdm_sql.options import GeneralizeRequest as GeneralizeRequest
+from ppdm_sql.options import RefinementRequest as RefinementRequest
 from ppdm_sql.privacy import Requirement
-from ppdm_sql.taxonomy.model import Taxonomy
 
 SCORES = ("default", "paper")
 """How steps are scored: by what the whole table gains, or as the papers print it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RefinementRequest(Request):
-    """What the owner asks of every refinement; see :meth:`ppdm_sql.Database.suppress` for each."""
-
-    require: Sequence[str | Requirement]
-    max_steps: int | None = None
-    symbol: str = "*"
-    allow_absent: bool = False
-    suppress_records: int | float | str | Fraction = 0
-    score: str = "default"
-    detail: float | None = None
-    limits: Mapping[str, object] = field(default_factory=dict)
-    weights: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class GeneralizeRequest(RefinementRequest):
-    """What the owner asks of a generalization; see :meth:`ppdm_sql.Database.generalize` for each."""
-
-    method: str = "tds"
-    taxonomies: Mapping[str, Taxonomy | Mapping[str, object] | str | Path] = field(default_factory=dict)
-    ranges: Mapping[str, tuple[object, object]] = field(default_factory=dict)
-    boundary: str = "valid"
-    rare: str | None = None
-    condition: Sequence[str] = ()
-    suppress: Sequence[str] = ()
-    categories: Sequence[str] = ()
-    min_widths: Mapping[str, object] = field(default_factory=dict)
-    tops: Mapping[str, object] = field(default_factory=dict)
-    bottoms: Mapping[str, object] = field(default_factory=dict)
-    interval_columns: bool = False
-    show_values: bool = False
-    looks: dict[str, str] = field(default_factory=dict)
-    """What is known of how columns look; requests of one table may share it."""
 
 
 # -- roles ----------------------------------------------------------------------------------------

@@ -25,8 +25,8 @@ from ppdm_sql.methods.trees.coded_records import (
     value_class_feature,
 )
 from ppdm_sql.methods.trees.model import RECONSTRUCTED
-from ppdm_sql.methods.trees.request import TrainRequest
 from ppdm_sql.methods.trees.values_elsewhere import VALUE, values_elsewhere
+from ppdm_sql.options import TrainRequest
 from ppdm_sql.progress import Progress
 
 MOST_VALUES = 256

@@ -25,15 +25,14 @@ from ppdm_sql.methods.trees.level_records import LevelRecords, RecordsHere
 from ppdm_sql.methods.trees.model import MODES, RECONSTRUCTED, DecisionTree, Mode
 from ppdm_sql.methods.trees.predicting import confusion
 from ppdm_sql.methods.trees.pruning import numbered, pruned
-from ppdm_sql.methods.trees.request import TrainRequest
 from ppdm_sql.methods.trees.root_elsewhere import root_elsewhere
 from ppdm_sql.methods.trees.root_records import SMALL, root_records
 from ppdm_sql.methods.trees.storing import Model, check_model_name, store_model
 from ppdm_sql.methods.trees.tree_growth import Limits, TreeGrowth, code_offsets
 from ppdm_sql.methods.trees.values_elsewhere import VALUE, values_elsewhere
+from ppdm_sql.options import TrainRequest
 from ppdm_sql.progress import Progress, warn
 
-__all__ = ["TrainRequest", "train"]
 LEAST_SPLIT = 20
 """Nodes with fewer records are not split, unless asked."""
 SHARE = 1000

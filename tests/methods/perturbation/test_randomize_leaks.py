@@ -21,7 +21,7 @@ import ppdm_sql.methods.perturbation.drawing as drawing
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.perturbation.noise_draws import NoiseDrawer, Stream, in_unit
 from ppdm_sql.methods.perturbation.noise_key import Key, run_key
-from ppdm_sql.methods.perturbation.request import RandomizeRequest
+from ppdm_sql.options import RandomizeRequest
 
 CELL = "Cellmarker-Axolotl-4242"
 UNNAMED = "Secret-Salary-9917"
