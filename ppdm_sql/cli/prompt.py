@@ -22,7 +22,7 @@ from ppdm_sql.cli.output import notice
 from ppdm_sql.cli.sql import Session
 from ppdm_sql.engine.names import quoted
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.sql_calls.script_reader import is_complete
+from ppdm_sql.sql_calls.calls import is_complete
 
 ROWS_SHOWN = 200
 _LEAVE = ("exit", "quit", ".exit", ".quit")

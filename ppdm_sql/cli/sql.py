@@ -117,7 +117,7 @@ class Session:
 
     def run(self, sql: str, *, most: int | None = None) -> None:
         """Run statements; the first that fails ends it."""
-        from ppdm_sql.sql_calls.script_reader import with_quoted_arguments
+        from ppdm_sql.sql_calls.calls import with_quoted_arguments
 
         for statement in self._statements(with_quoted_arguments(sql)):
             self._registration.note()
@@ -162,7 +162,7 @@ class Session:
     def _explained(self, error: Exception) -> BaseException:
         """Put an error into words that quote no cell of the data."""
         from ppdm_sql.sql_calls.registering import Interrupted
-        from ppdm_sql.sql_calls.transactions import open_transaction
+        from ppdm_sql.sql_calls.running import open_transaction
 
         text, failure = str(error), self._registration.failure_in(str(error))
         interrupted = isinstance(error, duckdb.InterruptException) or "Query interrupted" in text
@@ -204,7 +204,7 @@ def own_words(text: str) -> tuple[str, str] | None:
         ('The key of a pseudonym is NULL.', 'Give a secret text.')
         >>> own_words("Conversion Error: Could not convert string 'Ann' to INT32")
     """
-    from ppdm_sql.macros.macros import macros
+    from ppdm_sql.macros import macros
     from ppdm_sql.sql_calls.row_functions import FUNCTIONS
 
     said = text.partition("\n")[0].partition("Error: ")[2]

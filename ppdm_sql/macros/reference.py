@@ -13,8 +13,8 @@ import duckdb
 
 from ppdm_sql import examples
 from ppdm_sql.engine import Engine
+from ppdm_sql.macros import Macro, macros
 from ppdm_sql.macros.installing import install
-from ppdm_sql.macros.macros import Macro, macros
 from ppdm_sql.privacy.models import models
 
 SHOWN = 6

@@ -1,22 +1,265 @@
-"""The methods as calls in SQL: their arguments, what they run, and the rows that they return."""
+"""The methods as calls in SQL: what users write, the arguments, what they run, and errors in words of SQL."""
 
 from __future__ import annotations
 
+import copy
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass
 from typing import Any
 
 from ppdm_sql.database import Database
-from ppdm_sql.errors import InvalidOption
-from ppdm_sql.options import OPTIONS, Option
+from ppdm_sql.errors import InvalidOption, PpdmError
+from ppdm_sql.options import OPTIONS, Form, Option
+from ppdm_sql.privacy import parse_names
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Release
-from ppdm_sql.sql_calls import rows
-from ppdm_sql.sql_calls.arguments import sql_name, value
-from ppdm_sql.sql_calls.arrow import Columns, typed
-from ppdm_sql.sql_calls.describing import MODELS, RELEASES, listed_models, listed_releases, published, report
-from ppdm_sql.sql_calls.rows import Row
+from ppdm_sql.sql_calls.describing import (
+    MODELS,
+    RELEASES,
+    Columns,
+    Row,
+    applied,
+    audited,
+    compared,
+    dropped,
+    listed_models,
+    listed_releases,
+    published,
+    report,
+    shown,
+    summarized,
+    trained,
+    typed,
+    verified,
+)
+
+
+class Unfit(Exception):
+    """A value that is not of the form that an argument takes."""
+
+
+RESERVED = ("column", "into", "limit", "to")
+"""Names of arguments that are reserved words of SQL, which stand in quotes."""
+
+
+def sql_name(option: Option) -> str:
+    """Give the name of an argument as SQL wants it."""
+    return f'"{option.argument}"' if option.argument in RESERVED else option.argument
+
+
+def value(call: str, option: Option, given: object) -> Any:
+    """Turn the value of an argument, as JSON has it, into what the method takes.
+
+    Raises:
+        InvalidOption: It is of another form.
+
+    Example:
+        >>> from ppdm_sql.options import OPTIONS
+        >>> value("ppdm_suppress", OPTIONS["suppress"][5], "Child, Age")
+        ('Child', 'Age')
+    """
+    try:
+        return _READERS[option.form](given)
+    except PpdmError:
+        raise
+    except (Unfit, ValueError, TypeError, ZeroDivisionError):
+        raise InvalidOption(
+            f"The argument {option.argument} of {call} cannot be used.",
+            f"Write it as {sql_name(option)} := {option.example} ({option.form.value}).",
+        ) from None
+
+
+# -- forms ------------------------------------------------------------------------------------
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise Unfit
+    return value
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise Unfit
+    return value
+
+
+def _number(value: object) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise Unfit
+    return value
+
+
+def _whole(value: object) -> int:
+    """Read a whole number.
+
+    Example:
+        >>> _whole(3.0)
+        3
+    """
+    found = _number(value)
+    if found != int(found):
+        raise Unfit
+    return int(found)
+
+
+def _share(value: object) -> int | float | str:
+    return value if isinstance(value, str) else _number(value)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(_text, value)) if isinstance(value, list) else (_text(value),)
+
+
+def _wholes(value: object) -> tuple[int, ...]:
+    return tuple(map(_whole, value)) if isinstance(value, list) else (_whole(value),)
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """Read names between commas, or a list of names as they stand.
+
+    Example:
+        >>> _names('a, "b c"'), _names(["b c"])
+        (('a', 'b c'), ('b c',))
+    """
+    return _texts(value) if isinstance(value, list) else parse_names(_text(value))
+
+
+def _shares(value: object) -> object:
+    return _by_column(_share)(value) if isinstance(value, dict) else _share(value)
+
+
+def _thresholds(value: object) -> list[int | float | str]:
+    return [_share(item) for item in (value if isinstance(value, list) else [value])]
+
+
+def _bounds(value: object) -> tuple[Any, Any]:
+    if not isinstance(value, list) or len(value) != 2 or None in value:
+        raise Unfit
+    return value[0], value[1]
+
+
+def _identifiers(value: object) -> dict[str, str]:
+    if isinstance(value, dict):
+        return {name: _text(item) for name, item in value.items()}
+    return dict.fromkeys(_names(value), "drop")
+
+
+def _taxonomy(value: object) -> object:
+    return value if isinstance(value, dict) else _text(value)
+
+
+def _bins(value: object) -> int | dict[str, Any]:
+    if not isinstance(value, dict):
+        return _whole(value)
+    return {name: item if isinstance(item, list) else _whole(item) for name, item in value.items()}
+
+
+def _by_column(read: Callable[[object], Any]) -> Callable[[object], dict[str, Any]]:
+    def fields(value: object) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise Unfit
+        return {name: read(item) for name, item in value.items()}
+
+    return fields
+
+
+_READERS: Mapping[Form, Callable[[Any], Any]] = {
+    Form.text: _text,
+    Form.path: _text,
+    Form.whole: _whole,
+    Form.number: _number,
+    Form.flag: _flag,
+    Form.texts: _texts,
+    Form.choices: _texts,
+    Form.wholes: _wholes,
+    Form.names: _names,
+    Form.repeated_names: _names,
+    Form.share: _share,
+    Form.shares: _shares,
+    Form.thresholds: _thresholds,
+    Form.bounds: _bounds,
+    Form.ranges: _by_column(_bounds),
+    Form.identifiers: _identifiers,
+    Form.noises: _by_column(_text),
+    Form.taxonomies: _by_column(_taxonomy),
+    Form.bins: _bins,
+    Form.types: _by_column(_text),
+    Form.values: _by_column(_share),
+}
+
+# -- what users write, and what they are told -------------------------------------------------
+
+_TEXT = r"""[eE]'(?:\\.|''|[^'\\])*'|'(?:''|[^'])*'|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$"""
+_LITERAL = rf"""{_TEXT}|"(?:""|[^"])*"|--[^\n]*|/\*.*?\*/"""
+_LITERALS = re.compile(_LITERAL, re.DOTALL)
+_NAMED = re.compile(
+    rf"{_LITERAL}|(?P<name>\b(?:{'|'.join(RESERVED)}))(?=\s*(?::=|=>))", re.DOTALL | re.IGNORECASE
+)
+_OPEN = re.compile(r"'|\"|/\*|\$\w*\$")
+
+
+def with_quoted_arguments(sql: str) -> str:
+    """Put ``into`` and other words that SQL reserves in quotes where they name an argument.
+
+    Example:
+        >>> print(with_quoted_arguments("CALL f('into := 1', into := 'a'); INSERT INTO t SELECT 1"))
+        CALL f('into := 1', "into" := 'a'); INSERT INTO t SELECT 1
+    """
+    return _NAMED.sub(lambda found: f'"{found["name"].lower()}"' if found["name"] else found[0], sql)
+
+
+def is_complete(sql: str) -> bool:
+    """Tell whether a text ends a statement: with a semicolon that is in no literal and no comment.
+
+    Example:
+        >>> is_complete("SELECT 1;  -- one"), is_complete("SELECT ';"), is_complete("SELECT 1")
+        (True, False, False)
+    """
+    rest = _LITERALS.sub(" ", sql).rstrip()
+    return rest.endswith(";") and not _OPEN.search(rest)
+
+
+_FLAG = re.compile(r"(--[a-z][a-z-]*)(?: ([A-Z]\w*(?:,\w+)*)(?=[.,;]? |[.,;]?$))?")
+"""An option, and columns behind it that stand there as an example."""
+_CALLED = "|".join(name.replace("_", " ") for name in OPTIONS if name != "integrate")
+_COMMAND = re.compile(rf"\bppdm ({_CALLED})\b")
+
+
+def in_sql(error: PpdmError, arguments: Iterable[Option]) -> PpdmError:
+    """Give an error with the arguments of a call in the place of the options of its command.
+
+    Args:
+        error: What a method raised.
+        arguments: What the call takes.
+
+    Example:
+        >>> error = PpdmError("--sensitive is given alone.", "Give --by Age,Sex, or run ppdm verify first.")
+        >>> print(in_sql(error, OPTIONS["audit"]))
+        sensitive is given alone. Give by := ['Age', 'Sex'], or run ppdm_verify first.
+    """
+    known = {flag: option for option in arguments for flag in option.flags.split("/")}
+
+    def argument(found: re.Match[str]) -> str:
+        flag, columns = found.groups()
+        if flag not in known:
+            return found[0]
+        name = sql_name(known[flag])
+        if columns is None or known[flag].form is not Form.names:
+            return name if columns is None else f"{name} {columns}"
+        return f"{name} := {columns.split(',')}"
+
+    def worded(text: str) -> str:
+        text = _FLAG.sub(argument, text)
+        return _COMMAND.sub(lambda found: f"ppdm_{found[1].replace(' ', '_')}", text)
+
+    reworded = copy.copy(error)
+    reworded.problem, reworded.remedy = worded(error.problem), worded(error.remedy)
+    reworded.args = (f"{reworded.problem} {reworded.remedy}".strip(),)
+    return reworded
+
 
 Given = dict[str, Any]
 
@@ -90,7 +333,7 @@ class Call:
 
 
 def _publish(method: Callable[..., Release]) -> Callable[[Database, Given], list[Row]]:
-    return lambda db, given: [rows.published(method(db, **given))]
+    return lambda db, given: [summarized(method(db, **given))]
 
 
 def _reconstruct(db: Database, given: Given) -> list[Row]:
@@ -144,13 +387,13 @@ def run(call: Call, db: Database, given: str, progress: Progress) -> list[Row]:
 # -- the calls --------------------------------------------------------------------------------
 
 CALLS = (
-    Call("audit", lambda db, given: rows.audited(db.audit(**given)), AUDITED, writes=False),
+    Call("audit", lambda db, given: audited(db.audit(**given)), AUDITED, writes=False),
     Call("suppress", _publish(Database.suppress), PUBLISHED, takes_progress=True),
     Call("generalize", _publish(Database.generalize), PUBLISHED, takes_progress=True),
     Call("swap", _publish(Database.swap), PUBLISHED, takes_progress=True),
     Call("randomize", _publish(Database.randomize), PUBLISHED, takes_progress=True),
     Call("reconstruct", _reconstruct, DISTRIBUTIONS, takes_progress=True),
-    Call("train", lambda db, given: [rows.trained(db.train(**given))], TRAINED, takes_progress=True),
+    Call("train", lambda db, given: [trained(db.train(**given))], TRAINED, takes_progress=True),
     Call(
         "predict",
         lambda db, given: list(db.predict(**given).classes.items()),
@@ -158,30 +401,30 @@ CALLS = (
     ),
     Call("releases", lambda db, _: listed_releases(db), RELEASES, writes=False),
     Call("models", lambda db, _: listed_models(db), MODELS, writes=False),
-    Call("show", lambda db, given: rows.shown(published(db, **given)), "what, value", writes=False),
+    Call("show", lambda db, given: shown(published(db, **given)), "what, value", writes=False),
     Call("steps", _steps, STEPS, writes=False),
     Call(
         "verify",
-        lambda db, given: rows.verified(db.release(given["release"]).verify()),
+        lambda db, given: verified(db.release(given["release"]).verify()),
         "check, holds BOOLEAN, reached DOUBLE, limit DOUBLE",
         writes=False,
     ),
     Call(
         "apply",
-        lambda db, given: [rows.applied(db.apply(**given))],
+        lambda db, given: [applied(db.apply(**given))],
         "made, rows BIGINT, unseen BIGINT, verdict",
     ),
     Call("evaluate", _evaluate, ERRORS, writes=False, takes_progress=True),
     Call(
         "compare",
-        lambda db, given: rows.compared(db.compare(**given)),
+        lambda db, given: compared(db.compare(**given)),
         COMPARED,
         writes=False,
         takes_progress=True,
     ),
     Call("export", _export, "release, file, rows BIGINT", writes=False),
     Call("report", _report, "release, file, public BOOLEAN", writes=False),
-    Call("drop", lambda db, given: [rows.dropped(published(db, **given))], "dropped, kind"),
+    Call("drop", lambda db, given: [dropped(published(db, **given))], "dropped, kind"),
     Call("generate_agrawal", _generate_agrawal, "class, records BIGINT, seed BIGINT", takes_progress=True),
     Call("install", _install, "macro, version"),
     Call("uninstall", lambda db, _: [(macro, None) for macro in db.uninstall()], "macro, version"),

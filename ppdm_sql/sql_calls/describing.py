@@ -1,25 +1,63 @@
-"""Describes what is published, by the same names and values for a command and for a call."""
+"""What is published or was measured, in few columns that a person can read."""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from ppdm_sql.database import Database
 from ppdm_sql.engine.names import Table, quoted
+from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import InvalidOption, UnknownRelease, unknown
 from ppdm_sql.methods.trees.model import DecisionTree
 from ppdm_sql.methods.trees.storing import KEPT, Model, ModelRow, accuracy
+from ppdm_sql.privacy import Measure
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release, ReleasedColumn
 from ppdm_sql.release.catalogue import LOCATION, NOTICES, SHAPE
 from ppdm_sql.release.cut_tree import told
-from ppdm_sql.sql_calls.arrow import typed
+
+if TYPE_CHECKING:
+    from ppdm_sql.audit import Audit, Exposure, Finding, Profile, Risk
+    from ppdm_sql.audit.model import Counted
+    from ppdm_sql.comparison.model import Comparison
+    from ppdm_sql.release.applying import Applied
+    from ppdm_sql.release.verification import Verification
+
+Columns = Sequence[tuple[str, str]]
+"""Name and DuckDB type of each field of a struct."""
+
+
+def typed(text: str) -> Columns:
+    """Read names with their types, VARCHAR where there is none.
+
+    Example:
+        >>> typed("release, rows BIGINT")
+        [('release', 'VARCHAR'), ('rows', 'BIGINT')]
+    """
+    return [(name, kind or "VARCHAR") for name, _, kind in (item.partition(" ") for item in text.split(", "))]
+
 
 Description = list[tuple[str, object]]
 """Names and values, in the order in which they are shown."""
 
+Row = tuple[Any, ...]
+"""What a call returns."""
+_SUMMARY = (
+    "detail kept",
+    "columns that show something",
+    "uniquely identifiable records",
+    "collectively identifiable records",
+    "uniquely identifiable records changed",
+    "marginal deviation",
+    "privacy level at",
+    "noise that all noisy columns can remove",
+)
+"""Measures of a release that matter beside those of its requirements, by what they begin with."""
 RELEASES = "release, method, source, requirements VARCHAR[], rows BIGINT, stopped, created_at TIMESTAMP"
 MODELS = "model, mode, source, class, rows BIGINT, test, accuracy DOUBLE, created_at TIMESTAMP"
 LISTED_RELEASES, LISTED_MODELS = ([name for name, _ in typed(text)] for text in (RELEASES, MODELS))
@@ -172,3 +210,161 @@ def model_description(row: ModelRow, tree: DecisionTree) -> Description:
 def prediction(row: ModelRow, tree: DecisionTree) -> str:
     """Write how the model's macro is called."""
     return f"{Table(f'{row.model}_predict')}({', '.join(map(quoted, tree.used))})"
+
+
+# -- what calls give ---------------------------------------------------------------------------
+
+
+def summarized(release: Release) -> Row:
+    """Give release, method, rows, verdict, and the measures that matter."""
+    row = release.row()
+    early = "" if row.stopped == "complete" else f", stopped early ({row.stopped})"
+    verdict = ("verified" if row.verified else "not verified") + early
+    return row.release, row.method, row.rows, verdict, list(_summary(release))
+
+
+def _summary(release: Release) -> Iterator[str]:
+    """Write each measure that matters as ``smallest class: k >= 4 on Job: 1 -> 4``."""
+    requirements = set(release.row().requirements)
+    for name, before, after in release.measures():
+        kind, _, of = name.partition(": ")
+        if of in requirements or name in _SUMMARY or kind in _SUMMARY or kind.startswith("privacy level at"):
+            was = "" if before is None else f"{before:.6g} -> "
+            yield f"{name}: {was}{'NULL' if after is None else f'{after:.6g}'}"
+
+
+def trained(model: Model) -> Row:
+    """Give model, mode, rows, leaves and accuracy."""
+    row = model.row()
+    return row.model, row.mode, row.rows, len(model.tree().leaves), right(row)
+
+
+def shown(found: Release | Model) -> list[Row]:
+    """Describe a release or a model, then give its measures."""
+    if isinstance(found, Model):
+        return [(what, _text(value)) for what, value in model_description(found.row(), found.tree())]
+    described = [(what, _text(value)) for what, value in release_description(found, {}, _noise)]
+    return described + [
+        (f"measure {name}", f"{_text(before)} -> {_text(after)}") for name, before, after in found.measures()
+    ]
+
+
+def _noise(item: ReleasedColumn) -> str:
+    """Write the argument that describes a column's noise to others."""
+    name, noise = (render(literal(text)) for text in (item.name, item.noise))
+    return f"noise := {{{name}: {noise}}}"
+
+
+def _text(value: object) -> str:
+    """Write a value for a reader."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "seconds")
+    if isinstance(value, (bool, dict)):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_text, value))
+    return "NULL" if value is None else str(value)
+
+
+def dropped(found: Release | Model) -> Row:
+    """Remove a release or model, and say which."""
+    found.drop()
+    return found.name, "model" if isinstance(found, Model) else "release"
+
+
+# -- what was measured ------------------------------------------------------------------------
+
+
+def audited(audit: Audit) -> list[Row]:
+    """Give what an audit found, a row for each measure."""
+    rows = [_finding(found) for found in audit.findings]
+    for group in audit.worst:
+        asked, values = str(group.requirement), ", ".join(map(_text, group.values))
+        note = f"{group.records} {audit.counted}"
+        rows.append((values, f"reached of {asked}", group.reached, not group.violates, note))
+    rows += list(_exposed(audit.exposure, audit.counted)) if audit.exposure else []
+    rows += list(_profiled(audit.profile)) if audit.profile else []
+    for sizes in audit.class_sizes:
+        (k, *_), classes = sizes.sizes[0], sum(number for _, number, _ in sizes.sizes)
+        if audit.exposure is None or audit.exposure.by != sizes.quasi_identifier:
+            on = ", ".join(sizes.quasi_identifier)
+            rows.append((on, "smallest class (k)", k, None, f"the smallest of {classes} classes"))
+    rows += [row for risk in audit.risks for row in _risk(risk, audit.counted)]
+    for found in audit.inferences:
+        about = f"{', '.join(found.channel)} -> {', '.join(found.sensitive)}"
+        rows += [(about, f"inferences above {above:g}", number, None, None) for above, number in found.above]
+    for item in audit.identifiable:
+        about, of = f"{item.confidential} by {', '.join(item.by)}", f"of {item.records}"
+        rows.append((about, f"uniquely identifiable {audit.counted}", item.unique, None, of))
+        rows.append((about, f"collectively identifiable {audit.counted}", item.grouped, None, of))
+    return rows
+
+
+def _risk(risk: Risk, counted: str) -> Iterator[Row]:
+    on, of = ", ".join(risk.quasi_identifier), f"in {risk.population}"
+    yield on, f"{risk.attacker} risk, average", risk.average, None, of
+    if risk.highest is not None:
+        note = f"{risk.records_at_highest} {counted}, {of}"
+        yield on, f"{risk.attacker} risk, highest", risk.highest, None, note
+
+
+def _finding(found: Finding) -> Row:
+    about, of = str(found.requirement), f"{found.classes} classes"
+    if isinstance(found.requirement, Measure):
+        return about, "reached", found.reached, None, of
+    broken = f"{found.violating_records} {found.counted} in {found.violating_classes} of {of} violate it"
+    return about, "reached", found.reached, found.holds, f"limit {found.limit:.6g}; {broken}"
+
+
+def _exposed(found: Exposure, counted: Counted) -> Iterator[Row]:
+    from ppdm_sql.audit.exposure import sensitive_measures  # what only lists does without
+
+    by = ", ".join(found.by)
+    yield from ((by, name, value, None, note) for name, value, note in found.measures(counted))
+    for item in found.sensitive:
+        about = f"{item.sensitive} by {by}"
+        yield from ((about, name, value, None, note) for name, value, note in sensitive_measures(item))
+        for value in item.by_value:
+            note = (
+                f"{100 * value.share:.4g} % of all {counted}; certain for {value.certain} of {value.records}"
+            )
+            named = f"{item.sensitive} = {_text(value.value)} by {by}"
+            yield named, "highest confidence", value.confidence, None, note
+
+
+def _profiled(found: Profile) -> Iterator[Row]:
+    yield "the table", "records", found.records, None, f"{len(found.columns)} columns"
+    for column in found.columns:
+        note = f"{column.looks_like}: {column.type}, {column.values} values, {column.nulls} NULLs"
+        yield column.column, "share of unique records", column.share_alone, None, note
+    for pair in found.pairs:
+        note = f"{pair.alone} of {found.records} records"
+        yield " and ".join(pair.columns), "share of unique records", pair.share_alone, None, note
+
+
+def verified(found: Verification) -> list[Row]:
+    """Give what a verification found, a row for each requirement and for each check."""
+    rows: list[Row] = [(str(f.requirement), f.holds, f.reached, f.limit) for f in found.findings]
+    return rows + [(check.check, check.holds, None, None) for check in found.checks]
+
+
+def compared(found: Comparison) -> list[Row]:
+    """Give settings, or releases, side by side."""
+    return [
+        (
+            *(row.name, row.method, list(row.requirements), *astuple(row.numbers)),
+            *(row.seconds, row.at_frontier, row.problem or None),
+        )
+        for row in found.rows
+    ]
+
+
+def applied(found: Applied) -> Row:
+    """Give the table that was made, its rows, the records with unseen values, and what does not hold."""
+    broken = [str(item.requirement) for item in found.findings if not item.holds]
+    unknown = [str(requirement) for requirement in found.unmeasured]
+    faults = [f"{text} does not hold" for text in broken] + [f"{text} cannot be measured" for text in unknown]
+    faults += [f"{found.left_out} records left out"] if found.left_out else []
+    return found.into, found.rows, sum(found.unseen.values()), "; ".join(faults) or "every requirement holds"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import secrets
 import weakref
 from collections.abc import Callable, Sequence
@@ -15,17 +16,139 @@ from ppdm_sql.database import Database
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, quoted
 from ppdm_sql.errors import DatabaseUnavailable, PpdmError, PpdmWarning, UnknownTable
-from ppdm_sql.macros.macros import macros
+from ppdm_sql.macros import macros
 from ppdm_sql.progress import Progress, WarningProgress
-from ppdm_sql.sql_calls import interrupts
-from ppdm_sql.sql_calls.arrow import answers, arrays, arrow_type, counted, row_by_row, struct_text
-from ppdm_sql.sql_calls.call_macros import call_macro, row_macro
-from ppdm_sql.sql_calls.call_order import CallOrder
-from ppdm_sql.sql_calls.calls import CALLS, Call, run
-from ppdm_sql.sql_calls.generalizing import generalizing
-from ppdm_sql.sql_calls.row_functions import FUNCTIONS
-from ppdm_sql.sql_calls.transactions import NO_CHECK, UNNUMBERED, TransactionWatch
-from ppdm_sql.sql_calls.wording import in_sql
+from ppdm_sql.sql_calls import running
+from ppdm_sql.sql_calls.calls import CALLS, Call, in_sql, run
+from ppdm_sql.sql_calls.describing import Columns
+from ppdm_sql.sql_calls.row_functions import FUNCTIONS, RowFunction, generalizing
+from ppdm_sql.sql_calls.running import NO_CHECK, UNNUMBERED, CallOrder, TransactionWatch
+
+# -- Arrow arrays for functions that the engine calls -------------------------------------------
+
+
+def struct_text(columns: Columns) -> str:
+    """Write the type of a struct.
+
+    Example:
+        >>> struct_text([("of", "VARCHAR"), ("n", "BIGINT[]")])
+        'STRUCT("of" VARCHAR, "n" BIGINT[])'
+    """
+    return f"STRUCT({', '.join(f'{quoted(name)} {kind}' for name, kind in columns)})"
+
+
+def arrow_type(kind: str | Columns, *, listed: bool = False) -> Any:
+    """Give the Arrow type of a DuckDB type, of a struct by its fields, or of a list of such.
+
+    Example:
+        >>> arrow_type("BIGINT[]")
+        ListType(list<item: int64>)
+    """
+    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+
+    if listed:
+        return pa.list_(arrow_type(kind))
+    if not isinstance(kind, str):
+        return pa.struct([(name, arrow_type(field)) for name, field in kind])
+    if kind.endswith("[]"):
+        return pa.list_(arrow_type(kind[:-2]))
+    plain = {"VARCHAR": pa.string(), "BIGINT": pa.int64(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}
+    return pa.timestamp("us") if kind == "TIMESTAMP" else plain[kind]
+
+
+def arrays(run: Callable[..., Sequence[Any]], kind: Any) -> Callable[..., Any]:
+    """Make a function whose answers come in an Arrow array of a type."""
+    import pyarrow as pa
+
+    return lambda *given: pa.array(run(*given), kind)
+
+
+def counted(run: Callable[..., Any], parameters: int) -> Callable[..., Any]:
+    """Let a function of any number of arguments say that it takes so many, which the engine compares.
+
+    Example:
+        >>> str(inspect.signature(counted(lambda *given: given, 2)))
+        '(a0, a1, /)'
+    """
+    kind = inspect.Parameter.POSITIONAL_ONLY
+    signature = inspect.Signature([inspect.Parameter(f"a{place}", kind) for place in range(parameters)])
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    return run
+
+
+def answers(
+    run: Callable[..., Sequence[Any]], kind: Any, problem: Callable[[Exception], str]
+) -> Callable[..., Any]:
+    """Make a function whose answers come in a struct beside the problem that there was, if any.
+
+    Args:
+        run: From Arrow arrays to a list of answers.
+        kind: The Arrow type of an answer.
+        problem: Puts an error into words.
+    """
+    import pyarrow as pa
+
+    def answered(*given: Any) -> list[dict[str, Any]]:
+        try:
+            return [{"problem": None, "answer": answer} for answer in run(*given)]
+        except Exception as error:
+            return [{"problem": problem(error), "answer": None}] * len(given[0])
+
+    return arrays(answered, pa.struct([("problem", pa.string()), ("answer", kind)]))
+
+
+def row_by_row(run: Callable[..., Any]) -> Callable[..., list[Any]]:
+    """Make a function of Arrow arrays out of one of values.
+
+    Example:
+        >>> import pyarrow
+        >>> row_by_row(max)(pyarrow.array([1, 5]), pyarrow.array([2, 3]))
+        [2, 5]
+    """
+    return lambda *arrays: [run(*row) for row in zip(*(array.to_pylist() for array in arrays), strict=True)]
+
+
+# -- the temporary macros: all names are the package's own, quoted since some are words of SQL --
+
+PLACE = "current_database(), current_schema()"
+STATEMENT = "current_transaction_id(), current_query_id()"
+
+
+def call_macro(call: Call, function: str, check: str) -> str:
+    """Write the macro of a call: check for changes of the caller's own, then run, then give the rows.
+
+    Args:
+        call: The call.
+        function: Gives its rows, or a problem, for the arguments as JSON, :data:`PLACE`, :data:`STATEMENT`.
+        check: Gives a statement that fails if the caller has changes of its own.
+    """
+    names = [option.argument for option in call.arguments]
+    parameters = ", ".join(f"{quoted(name)} := NULL" for name in names)
+    given = ", ".join(f"'{name}', {quoted(name)}" for name in names)
+    answer = _answer(f"{function}(json_object({given})::VARCHAR, {PLACE}, {STATEMENT})")
+    statement = f"{check}(current_database(), {STATEMENT}, epoch_us(now()))"
+    return (
+        f"CREATE OR REPLACE TEMP MACRO {call.macro}({parameters}) AS TABLE "
+        f"SELECT unnest(made.made) FROM (SELECT unnest({answer}) AS made "
+        f"FROM (SELECT count(*) AS n FROM query({statement})) AS checked) AS made"
+    )
+
+
+def row_macro(item: RowFunction, function: str) -> str:
+    """Write the macro of a function of a row."""
+    body = item.body.replace("{answer}", _answer(f"{function}({item.arguments})"))
+    return f"CREATE OR REPLACE TEMP MACRO {item.name}({item.parameters}) AS {body}"
+
+
+def _answer(called: str) -> str:
+    """Take the answer out of its struct, or make an error of the problem; the function is called once."""
+    return (
+        f"list_transform([{called}], lambda given: "
+        "CASE WHEN given.problem IS NULL THEN given.answer ELSE error(given.problem) END)[1]"
+    )
+
+
+# -- registering --------------------------------------------------------------------------------
 
 _registered: weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, Registration] = weakref.WeakKeyDictionary()
 _turns = CallOrder()
@@ -84,7 +207,7 @@ def unregister(connection: duckdb.DuckDBPyConnection) -> None:
     if found := _registered.pop(connection, None):
         found.remove()
     if not _registered:
-        interrupts.ignore()
+        running.ignore()
 
 
 def registration(connection: duckdb.DuckDBPyConnection) -> Registration:
@@ -213,7 +336,7 @@ class Registration:
 
     def _check(self, current: str, transaction: int, statement: int, begun: int) -> str:
         """Write the statement by which the engine checks for changes of the caller."""
-        interrupts.listen()
+        running.listen()
         if statement != UNNUMBERED:
             self._watch.plan(transaction, statement, begun)
             if not _turns.plan(self._prefix):
@@ -239,7 +362,7 @@ class Registration:
             if call.writes:
                 _refuse_read_only(engine, call, catalog)
             work = lambda: run(call, Database(engine), given, self._progress)  # noqa: E731
-            return interrupts.interruptible(work, engine)
+            return running.interruptible(work, engine)
         except UnknownTable as error:
             remedy = "Temporary tables and views cannot be read by a call, which has a connection of its own."
             raise UnknownTable(error.problem, f"{error.remedy} {remedy}") from None

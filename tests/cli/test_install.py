@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from commands import assert_explained, execute, ppdm
 
-from ppdm_sql.macros.macros import macros
+from ppdm_sql.macros import macros
 
 QUERY = "SELECT records, classes, k FROM ppdm_risk('policies', ['Age', 'Gender'])"
 HOLDING = (

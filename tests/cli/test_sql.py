@@ -16,7 +16,7 @@ import commands
 import pytest
 from commands import assert_explained, ppdm, spawn
 
-from ppdm_sql.sql_calls.script_reader import is_complete, with_quoted_arguments
+from ppdm_sql.sql_calls.calls import is_complete, with_quoted_arguments
 
 CALL = """CALL ppdm_suppress('customers', into := 'safe', class := 'Rating', count := 'n',
     require := ['Job, Country -> Bankruptcy = Discharged <= 50%'])"""

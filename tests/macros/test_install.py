@@ -18,7 +18,7 @@ from ppdm_sql import examples
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.statements import text as text_of
 from ppdm_sql.errors import EngineError, InvalidOption, NameTaken
-from ppdm_sql.macros.macros import macros
+from ppdm_sql.macros import macros
 
 NAMES = [macro.name for macro in macros()]
 OURS = sorted((schema, name) for schema in ("main", "ppdm") for name in NAMES)

@@ -22,7 +22,7 @@ from ppdm_sql import examples
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import sql_folder
-from ppdm_sql.macros.macros import macros
+from ppdm_sql.macros import macros
 from ppdm_sql.macros.reference import page, results
 
 Row = tuple[Any, ...]

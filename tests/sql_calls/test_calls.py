@@ -13,8 +13,7 @@ from ppdm_sql import examples
 from ppdm_sql.cli.app import COMMANDS
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import quoted
-from ppdm_sql.sql_calls.arguments import RESERVED
-from ppdm_sql.sql_calls.calls import CALLS
+from ppdm_sql.sql_calls.calls import CALLS, RESERVED
 
 TEMPLATE = "Job, Country -> Bankruptcy = Discharged <= 50%"
 SUPPRESS = f"""CALL ppdm_suppress('customers', 'safe', require := ['{TEMPLATE}'], class := 'Rating',

@@ -23,9 +23,8 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import quoted
 from ppdm_sql.options import Option
 from ppdm_sql.sql_calls import registering
-from ppdm_sql.sql_calls.arguments import value
-from ppdm_sql.sql_calls.calls import CALLS
-from ppdm_sql.sql_calls.transactions import SECONDS_TO_PLAN
+from ppdm_sql.sql_calls.calls import CALLS, value
+from ppdm_sql.sql_calls.running import SECONDS_TO_PLAN
 
 SUPPRESS = """ppdm_suppress('customers', 'safe',
     require := ['Job, Country -> Bankruptcy = Discharged <= 50%'], class := 'Rating', count := 'n',
