@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from ppdm_sql.release import CatalogueRow, Release
     from ppdm_sql.release.applying import Applied
 
-
 Given = ParamSpec("Given")
 Asked = TypeVar("Asked", bound=Options)
 Result = TypeVar("Result")
@@ -80,7 +79,8 @@ def asks(
         own, returns = inspect.signature(run).parameters["self"], run.__annotations__["return"]
         told: Any = method
         told.__signature__ = inspect.Signature([own, *parameters], return_annotation=returns)
-        told.__doc__ = _documented(run.__doc__ or "", parameters, options_of(kind))
+        if run.__doc__ is not None:  # python -OO takes it away
+            told.__doc__ = _documented(run.__doc__, parameters, options_of(kind))
         return method
 
     return asking
@@ -90,13 +90,9 @@ def _parameters(request: Any) -> list[inspect.Parameter]:
     """Give the parameters of a request: those given by place, then the others as they are declared."""
     found = dict(inspect.signature(request).parameters)
     order = [*(option.name for option in options_of(request)), "progress"]
+    declared = [found[name] for name in order if name in found]
     plain = [
-        found[name].replace(
-            annotation=getattr(found[name].annotation, "__origin__", found[name].annotation),
-            default=vars(request).get(name, found[name].default),
-        )
-        for name in order
-        if name in found
+        one.replace(annotation=getattr(one.annotation, "__origin__", one.annotation)) for one in declared
     ]
     return sorted(plain, key=lambda one: one.kind)
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from ppdm_sql.database import Database
-from ppdm_sql.engine.names import by_name, listed, table_name
+from ppdm_sql.engine.names import table_name
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.two_party.certificates import Credentials, keygen
 from ppdm_sql.methods.two_party.connection import Address, Line, connect_to, listen_on
@@ -105,12 +105,12 @@ class Party:
         self._request = IntegrateRequest(
             require=require,
             class_column=class_column,
-            key=listed(key),
-            owns=listed(owns),
+            key=key,
+            owns=owns,
             into=into,
-            taxonomies=by_name(taxonomies, "taxonomies"),
-            ranges=by_name(ranges, "ranges"),
-            suppress=listed(suppress),
+            taxonomies=taxonomies,
+            ranges=ranges,
+            suppress=suppress,
             symbol=symbol,
             match=match,
             secret=secret,
@@ -120,7 +120,7 @@ class Party:
             max_steps=max_steps,
             show_values=show_values,
             allow_absent=allow_absent,
-            person=listed(person),
+            person=person,
         )
 
     def serve(

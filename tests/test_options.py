@@ -1,12 +1,11 @@
-"""Each option is described once: command line, SQL and Python agree with the description."""
-
-from __future__ import annotations
+"""Each option is declared once: command line, SQL and Python have it from its request."""
 
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from commands import ppdm
@@ -14,8 +13,9 @@ from pages import ROOT
 
 import ppdm_sql
 from ppdm_sql.cli.app import COMMANDS as LISTED
+from ppdm_sql.database import asks
 from ppdm_sql.integrate import Party
-from ppdm_sql.options import OPTIONS, Form, Option
+from ppdm_sql.options import OPTIONS, SYMBOL, Form, Option, Suppress, options_of
 from ppdm_sql.options.reference import page
 
 PLACES: dict[str, Callable[..., Any]] = {
@@ -149,6 +149,49 @@ def default_of(option: Option) -> Any:
 def test_no_two_options_of_a_method_have_one_name(name: str) -> None:
     for names in zip(*((o.name, o.argument) for o in OPTIONS[name]), strict=True):
         assert len(names) == len(set(names))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wider(Suppress):
+    """What a method is asked that has an option more, and one that it tells of in other words."""
+
+    shown: Annotated[int | None, "Show N of --keep.", "3", "N", Option(sql="show", before="person")] = None
+    symbol: Annotated[str, SYMBOL, "What stands there."] = "?"
+
+
+def test_an_option_stands_where_its_field_says() -> None:
+    usual, wider = OPTIONS["suppress"], options_of(Wider)
+    names = [option.name for option in usual]
+    names.insert(names.index("person"), "shown")
+    assert [option.name for option in wider] == names
+    (shown,) = (option for option in wider if option.name == "shown")
+    assert (shown.form, shown.argument, shown.flags, shown.required) == (Form.whole, "show", "--show", False)
+    (symbol,) = (option for option in wider if option.name == "symbol")
+    assert (symbol.help, symbol.example, symbol.default) == ("What stands there.", "'?'", "?")
+
+
+def test_a_method_takes_what_its_request_declares() -> None:
+    @asks(Wider)
+    def widely(self: Any, asked: Wider) -> Any:
+        """Do it.
+
+        Raises:
+            PpdmError: Never.
+        """
+        return asked
+
+    given: Any = widely(None, "t", "k >= 2 on a", into="x", keep="a", shown=2)  # type: ignore[arg-type]
+    assert (given.table, given.keep, given.limits, given.shown) == ("t", ("a",), {}, 2)
+    assert list(inspect.signature(widely).parameters)[:3] == ["self", "table", "require"]
+    assert "    shown: Show N of ``keep``.\n" in (widely.__doc__ or "")
+    with pytest.raises(TypeError, match="keeep"):
+        widely(None, "t", "k >= 2 on a", into="x", keeep="a")  # type: ignore[arg-type, call-arg]
+
+
+@pytest.mark.parametrize("words", [{"keaap": "a"}, {"looks": {}}])
+def test_what_a_method_does_not_take_is_a_type_error(words: dict[str, Any]) -> None:
+    with ppdm_sql.open() as db, pytest.raises(TypeError, match=next(iter(words))):
+        db.generalize("t", ["k >= 2 on a"], into="safe", **words)
 
 
 def test_the_reference_page_is_what_the_options_say() -> None:

@@ -131,7 +131,7 @@ FILE_FORCE = Option("Replace the file if it exists (regular files only).", "true
 EVALUATE = Option("Also measure a classifier's error (scikit-learn).", "true")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Reading(Options):
     """How what is read is to be read."""
 
@@ -139,28 +139,28 @@ class Reading(Options):
     nulls: Annotated[Names, Form.choices, NULLS] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class OfTable(Reading):
     """What a table is asked."""
 
     table: Annotated[Any, TABLE, Option(before="types")] = field(kw_only=False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class OfRelease(Options):
     """What a release is asked."""
 
     release: Annotated["str | Release", RELEASE] = field(kw_only=False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Told(Options):
     """What tells how far it is."""
 
     progress: "Progress | None" = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Request(Options):
     """What the owner asks of every run, whatever its method."""
 
@@ -174,7 +174,7 @@ class Request(Options):
     to: Annotated[str | None, TO, Option(before="")] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class AuditRequest(OfTable):
     """What is asked of an audit."""
 
@@ -213,7 +213,7 @@ class AuditRequest(OfTable):
     person: Annotated[Names, PERSON] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RefinementRequest(Request):
     """What the owner asks of every refinement."""
 
@@ -232,7 +232,7 @@ class RefinementRequest(Request):
     weights: Annotated[Values, WEIGHTS] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class GeneralizeRequest(RefinementRequest):
     """What the owner asks of a generalization."""
 
@@ -259,7 +259,7 @@ class GeneralizeRequest(RefinementRequest):
     """What is known of how columns look; requests of one table may share it."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class SwapRequest(Request):
     """What the owner asks of a swapping."""
 
@@ -304,7 +304,7 @@ class SwapRequest(Request):
     ] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class RandomizeRequest(Request):
     """What the owner asks of a randomization."""
 
@@ -336,7 +336,7 @@ class RandomizeRequest(Request):
     person: Annotated[Names, PERSON, "Column that says whose record a row is: one draw for a person."] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ReconstructRequest(OfTable, Told):
     """What is asked of a reconstruction."""
 
@@ -361,7 +361,7 @@ class ReconstructRequest(OfTable, Told):
     max_iterations: Annotated[int, "Stop after this many iterations.", "10000", "N"] = 10000
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class TrainRequest(OfTable, Told):
     """What is asked of a training."""
 
@@ -391,7 +391,7 @@ class TrainRequest(OfTable, Told):
     test: Annotated[Any, TEST, "A table of true values, on which right predictions are counted."] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class OfModel(Options):
     """What a model is asked."""
 
@@ -400,7 +400,7 @@ class OfModel(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PredictRequest(OfTable, OfModel):
     """What is asked of a prediction."""
 
@@ -410,7 +410,7 @@ class PredictRequest(OfTable, OfModel):
     to: Annotated[str | None, TO, Option(before="")] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ApplyRequest(OfTable, OfRelease):
     """What is asked where a release is applied."""
 
@@ -424,7 +424,7 @@ class ApplyRequest(OfTable, OfRelease):
     to: Annotated[str | None, TO, Option(before="")] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class EvaluateRequest(Reading, Told, OfRelease):
     """What is asked of an evaluation."""
 
@@ -435,7 +435,7 @@ class EvaluateRequest(Reading, Told, OfRelease):
     sample: Annotated[int, "Draw at most this many records.", "200000", "N"] = 200000
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class CompareRequest(Reading, Told):
     """What is asked of a comparison."""
 
@@ -509,7 +509,7 @@ class CompareRequest(Reading, Told):
     bottoms: Annotated[Values, BOTTOMS] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ExportRequest(OfRelease):
     """What is asked of an export."""
 
@@ -527,7 +527,7 @@ class ExportRequest(OfRelease):
     formula_safe: Annotated[bool, "Write CSV that spreadsheets do not read as formulas.", "true"] = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class ReportRequest(OfRelease):
     """What is asked of a report."""
 
@@ -550,7 +550,7 @@ class ReportRequest(OfRelease):
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class AgrawalRequest(Told):
     """What is asked of a generator."""
 
@@ -565,7 +565,7 @@ class AgrawalRequest(Told):
     ] = True
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class IntegrateOptions(Options):
     """What one party asks of an integration."""
 
@@ -599,7 +599,7 @@ class IntegrateOptions(Options):
     person: Annotated[Names, PERSON, Option(hidden=True)] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class NameRequest(Options):
     """What is asked of what has a name."""
 
@@ -608,7 +608,7 @@ class NameRequest(Options):
     ] = field(kw_only=False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class InstallRequest(Options):
     """What is asked of an installation."""
 
@@ -620,27 +620,27 @@ class InstallRequest(Options):
     ] = True
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Suppress(RefinementRequest, OfTable, Told):
     """What :meth:`ppdm_sql.Database.suppress` takes."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Generalize(GeneralizeRequest, OfTable, Told):
     """What :meth:`ppdm_sql.Database.generalize` takes."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Swap(SwapRequest, OfTable, Told):
     """What :meth:`ppdm_sql.Database.swap` takes."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Randomize(RandomizeRequest, OfTable, Told):
     """What :meth:`ppdm_sql.Database.randomize` takes."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Integrate(IntegrateOptions, OfTable, Told):
     """What :class:`ppdm_sql.integrate.Party` takes."""
 

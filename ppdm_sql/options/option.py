@@ -112,6 +112,9 @@ _PLAIN, _TEXTS = Option(), ("help", "example", "metavar")
 class Options:
     """What can be asked, a field each; what is annotated with something said of it is an option.
 
+    Annotations are read as they stand, so a module that declares options does not postpone them. Requests are
+    not compared, which makes the classes sooner.
+
     Names and choices become tuples, and what is said by column a dictionary.
 
     Raises:

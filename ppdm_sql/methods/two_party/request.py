@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import resolve, resolve_all
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, UnknownColumn, check_choice
-from ppdm_sql.methods.top_down.request import GeneralizeRequest
+from ppdm_sql.options import GeneralizeRequest, IntegrateOptions
 from ppdm_sql.privacy import Counts, Requirement, parse_all
 from ppdm_sql.privacy.level import level_of
-from ppdm_sql.taxonomy.model import Taxonomy
 
 FEWEST_BITS, MOST_BITS = 2, 16
 """Of a quantised score."""
@@ -21,33 +19,15 @@ SHORTEST_SECRET = 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class IntegrateRequest:
-    """What one party asks; :class:`ppdm_sql.integrate.Party` says what each part of it means.
+class IntegrateRequest(IntegrateOptions):
+    """What one party asks, checked.
 
     Raises:
         InvalidOption: A value cannot be used.
     """
 
-    require: Sequence[str | Requirement]
-    class_column: str
-    into: str
-    key: Sequence[str]
-    owns: Sequence[str]
-    taxonomies: Mapping[str, Taxonomy | Mapping[str, object] | str | Path] = field(default_factory=dict)
-    ranges: Mapping[str, tuple[object, object]] = field(default_factory=dict)
-    suppress: Sequence[str] = ()
-    symbol: str = "*"
-    show_values: bool = False
-    match: str = "plain"
-    secret: bytes | None = field(default=None, repr=False)
-    intersect: bool = False
-    score_bits: int | None = None
-    boundary: str = "valid"
-    max_steps: int | None = None
-    allow_absent: bool = False
-    person: Sequence[str] = ()
-
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.person:
             raise InvalidOption(
                 "Two parties match one record of each by the key, so --person has nothing to count.",
