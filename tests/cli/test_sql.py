@@ -47,8 +47,9 @@ def test_moments_in_time_zones_are_shown_as_text(tmp_path: Path) -> None:
     moment = "2024-01-01 12:00:00+00"
     query = "SET TimeZone = 'UTC'; SELECT day, [day] AS days, i AS day FROM t ORDER BY i DESC LIMIT 1;"
     assert ppdm("sql", seen, query, "-f", "csv").stdout == f"day,days,day\n{moment},['{moment}'],3\n"
-    refused = ppdm("sql", seen, "PIVOT t ON i USING count(*)")
-    assert_explained(refused, code=2, problem="time zone cannot be shown")
+    pivoted = ppdm("sql", seen, "SET TimeZone = 'UTC'; PIVOT t ON i USING count(*);")
+    if moment not in pivoted.stdout:  # as before DuckDB 2.0.1
+        assert_explained(pivoted, code=2, problem="time zone cannot be shown")
     worst = rows(ppdm("audit", seen, "t", "--require", "k >= 4 on day", "--show-groups", "-f", "json"))
     assert "2024-01-01" in json.dumps(worst)
     assert ppdm("suppress", seen, "t", "--require", "k >= 2 on day", "--into", "s").exit_code == 0

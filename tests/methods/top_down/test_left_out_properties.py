@@ -140,9 +140,8 @@ def test_a_class_is_judged_by_what_is_left_of_the_table(limit: str, rows: str, l
     with duckdb.connect() as connection:
         connection.execute(f"CREATE TABLE t AS FROM (VALUES {rows}) AS v(x, y, s)")
         ranges = {"x": (0, 4), "y": (0, 4)}
-        release = ppdm_sql.open(connection).generalize(
-            "t", [f"{limit} of s on x, y"], into="r", ranges=ranges, suppress_records="50%"
-        )
+        how = {"ranges": ranges, "suppress_records": "50%", "score": "paper"}
+        release = ppdm_sql.open(connection).generalize("t", [f"{limit} of s on x, y"], into="r", **how)
         assert release.row().left_out == left_out and release.verify().holds
 
 
