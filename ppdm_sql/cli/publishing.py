@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from glob import glob
 from pathlib import Path
 
@@ -72,8 +73,7 @@ class Exported:
 
     def write(self, release: Release, database: Path, common: Common) -> None:
         """Write the file after the release is committed."""
-        if self.export is None:
-            return
+        assert self.export is not None
         words = ["ppdm", "export", str(database), release.name, str(self.export)]
         again = shlex.join(words + ["--force"] * self.force)
         kept = "" if is_memory(database) else f"The release {release.name} is kept; export it with: {again}"
@@ -251,7 +251,7 @@ def publish(
                 common.form,
                 quiet=common.quiet,
                 accepted=accept_partial,
-                export=lambda: exported.write(release, database, common),
+                export=partial(exported.write, release, database, common) if exported.export else None,
             )
 
 
@@ -272,7 +272,7 @@ def print_release(
     told = [("notices", ("notice",), [(text,) for text in row.notices])] if row.notices else []
     as_data = told if form in (Format.json, Format.jsonl) else []  # stderr has them for whoever reads
     print_tables([*listed, measures_table(measures, short), *as_data], form)
-    _announce(row, database, steps, quiet=quiet)
+    _announce(row, database, steps, quiet=quiet, exported=export is not None)
     if export is not None:
         export()
     if row.stopped == "interrupted":
@@ -317,7 +317,7 @@ def promised(row: CatalogueRow) -> str:
     return f" It holds {_counted(row)}; the requirements are kept for persons."
 
 
-def _announce(row: CatalogueRow, database: Path, steps: int, *, quiet: bool) -> None:
+def _announce(row: CatalogueRow, database: Path, steps: int, *, quiet: bool, exported: bool) -> None:
     """Say on stderr what was published and what to type next."""
     descent = f", {steps} step{'s' * (steps != 1)}, {row.stopped}" if is_stepwise(row) else ""
     if is_memory(database):
@@ -328,7 +328,7 @@ def _announce(row: CatalogueRow, database: Path, steps: int, *, quiet: bool) -> 
         rows = sum(file[-1] for file in location["files"])
         notice(f"Wrote {location['target']}: {rows} rows.", quiet=quiet)
     notice("Next:", quiet=quiet)
-    for command in next_commands(database, row.release):
+    for command in next_commands(database, row.release, exported=exported):
         notice(f"  {command}", quiet=quiet)
 
 
@@ -342,10 +342,12 @@ def _accept_early(measures: Iterable[Measured], steps: int, *, accepted: bool) -
         raise typer.Exit(INTERRUPTED_EXIT)
 
 
-def next_commands(database: Path, name: str) -> list[str]:
+def next_commands(database: Path, name: str, *, exported: bool = False) -> list[str]:
     """Give commands to type next, quoted for the shell."""
-    return [
-        shlex.join(["ppdm", "show", str(database), name]),
-        shlex.join(["ppdm", "export", str(database), name, f"{name}.parquet".replace("/", "_")]),
-        shlex.join(["duckdb", str(database), "-c", f"FROM {Table(name)}"]),
+    export = ["ppdm", "export", str(database), name, f"{name}.parquet".replace("/", "_")]
+    commands = [
+        ["ppdm", "show", str(database), name],
+        *([] if exported else [export]),
+        ["duckdb", str(database), "-c", f"FROM {Table(name)}"],
     ]
+    return [shlex.join(words) for words in commands]
