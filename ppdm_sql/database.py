@@ -213,6 +213,7 @@ class Database:
             by=tuple(asked.by),
             allow_absent=asked.allow_absent,
             person=tuple(asked.person),
+            categories=tuple(asked.categories),
         )
 
     @takes_sources("table", elsewhere=True)

@@ -115,6 +115,7 @@ def audit(
     by: Sequence[str] = (),
     allow_absent: bool = False,
     person: Sequence[str] = (),
+    categories: Sequence[str] = (),
 ) -> Audit:
     """Measure a table: requirements, class sizes, risk, inferences, what columns give away of others.
 
@@ -136,6 +137,7 @@ def audit(
         by: Columns that others may know. Without ``confidential`` their classes are measured.
         allow_absent: Whether protected values may be such that their column does not hold them.
         person: Columns that say whose record a row is: then persons are counted, not records.
+        categories: Columns of numbers that a first look takes for codes.
 
     Raises:
         UnknownValue: A column does not hold a value that a template protects.
@@ -161,7 +163,12 @@ def audit(
     if not (requirements or quasi_identifier or confidential or sensitive or by):
         _refuse_population(population)
         _refuse_persons(person)
-        return _first_look(engine, table, count)
+        return _first_look(engine, table, count, categories)
+    if categories:
+        raise InvalidOption(
+            "--category tells the first look at a table what a column is, and this is none.",
+            "Leave --category out, or all that asks for a measure.",
+        )
     with engine.workspace():
         asked = _spelled(engine, table, requirements)
         known = KnownColumns(confidential, sensitive, by)
@@ -173,13 +180,14 @@ def audit(
         return replace(found, notices=_noticed(engine, table, count, person))
 
 
-def _first_look(engine: Engine, table: Table, count: str | None) -> Audit:
+def _first_look(engine: Engine, table: Table, count: str | None, categories: Sequence[str]) -> Audit:
     """Measure what a table looks like of which nothing is asked."""
     from ppdm_sql.audit.profiling import profile
     from ppdm_sql.audit.report import Audit
 
     noticed = _noticed(engine, table, count, (), beside=" beside --by or --require")
-    return Audit(profile=profile(engine, table, count), notices=noticed + _not_looked_at(engine, table))
+    found = profile(engine, table, count, categories)
+    return Audit(profile=found, notices=noticed + _not_looked_at(engine, table))
 
 
 def _noticed(

@@ -14,7 +14,7 @@ from ppdm_sql.audit.model import Titled
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.exact import exact_values
-from ppdm_sql.engine.names import Table, alias, aliased, column
+from ppdm_sql.engine.names import Table, alias, aliased, column, resolve_all
 from ppdm_sql.engine.source import is_stable, is_stand_in, source_of
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import no_records
@@ -114,16 +114,19 @@ class Profile:
         ]
 
 
-def profile(engine: Engine, table: Table, count: str | None = None) -> Profile:
+def profile(
+    engine: Engine, table: Table, count: str | None = None, categories: Sequence[str] = ()
+) -> Profile:
     """Look at a table for the first time.
 
     Args:
         engine: The engine, on a connection that sees the table.
         table: Any table or view, as :meth:`Engine.find` gives it; it is only read.
         count: Column with the number of records of a row, at least 0; None where a row is a record.
+        categories: Columns of numbers that are codes.
 
     Raises:
-        UnknownColumn: The table lacks the count column.
+        UnknownColumn: The table lacks the count column, or one of the categories.
         InvalidSource: The table has no records, or its count column cannot be used.
 
     Cost: one GROUP BY of each column, one scan that estimates the classes of every pair, one GROUP BY of each
@@ -140,7 +143,7 @@ def profile(engine: Engine, table: Table, count: str | None = None) -> Profile:
         (['number', 'number', 'constant'], 20)
     """
     with engine.workspace():
-        return _Profiling(engine, table, count).profile()
+        return _Profiling(engine, table, count, categories=categories).profile()
 
 
 def column_profiles(
@@ -158,7 +161,12 @@ class _Profiling:
     """One first look: the rows to read, and what to read of each column, or of some."""
 
     def __init__(
-        self, engine: Engine, table: Table, count: str | None, names: Collection[str] | None = None
+        self,
+        engine: Engine,
+        table: Table,
+        count: str | None,
+        names: Collection[str] | None = None,
+        categories: Sequence[str] = (),
     ) -> None:
         self._engine, self._table = engine, table
         self._source, self._rows = table, source_of(engine, table)
@@ -167,6 +175,8 @@ class _Profiling:
         self._count = count_column(count, everything, table=table.name)
         if self._count is not None:
             check_counts(engine, table, self._count)
+        every = [item.name for item in everything]
+        self._categories = resolve_all(categories, every, table=table.name)
         wanted = [item for item in everything if names is None or item.name in names]
         self._columns = [item for item in wanted if item.name != self._count]
         self._values = exact_values(engine, table, self._columns)
@@ -208,6 +218,8 @@ class _Profiling:
         ((records, count, nulls, alone, *shape),) = self._engine.query(text, step="column_profile")
         known = {"records": int(records), "values": count, "nulls": int(nulls), "alone": alone}
         look = looks_like(item.name, item.type, shape=ValueShape(*(part or 0.0 for part in shape)), **known)
+        if item.name in self._categories:
+            look = Look.category
         share = alone / int(records) if records else 0.0
         seen = ColumnProfile(item.name, type_title(item.type), count, int(nulls), alone, share, look.value)
         return int(records), seen

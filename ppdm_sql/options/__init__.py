@@ -211,6 +211,7 @@ class AuditRequest(OfTable):
     by: Annotated[Names, BY, "Columns that others may know.", Option(metavar="X,Y")] = ()
     allow_absent: Annotated[bool, ALLOW_ABSENT] = False
     person: Annotated[Names, PERSON] = ()
+    categories: Annotated[Names, CATEGORIES] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -260,6 +260,16 @@ def test_a_column_looks_like(name: str, value: str, look: str) -> None:
     assert seen(con).columns[0].looks_like == look
 
 
+def test_columns_are_categories_where_the_owner_says_so() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT 10 * i AS amount, i AS heads FROM range(300) r (i)")
+    assert seen(con, categories=["AMOUNT"]).columns[0].looks_like == "category"
+    with pytest.raises(ppdm_sql.UnknownColumn, match="'amuont'"):
+        seen(con, categories=["amuont"])
+    with pytest.raises(ppdm_sql.InvalidOption, match="first look"):
+        ppdm_sql.open(con).audit("t", categories=["amount"], by=["heads"])
+
+
 def test_a_few_records_that_differ_are_no_identifiers() -> None:
     shape = ValueShape(of_one_length=1.0)
     few = looks_like("job", "VARCHAR", records=5, values=5, nulls=0, alone=5, shape=shape)
