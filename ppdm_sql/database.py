@@ -74,11 +74,16 @@ def asks(
     ) -> Callable[Concatenate[Database, Given], Result]:
         @functools.wraps(run)
         def method(self: Database, /, *args: Given.args, **options: Given.kwargs) -> Result:
-            return run(self, request(*args, **options))
+            try:
+                asked = request(*args, **options)
+            except TypeError as error:  # which speaks of the request
+                raise TypeError(str(error).replace(f"{kind.__name__}.__init__", run.__qualname__)) from None
+            return run(self, asked)
 
         own, returns = inspect.signature(run).parameters["self"], run.__annotations__["return"]
         told: Any = method
         told.__signature__ = inspect.Signature([own, *parameters], return_annotation=returns)
+        told.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": returns}
         if run.__doc__ is not None:  # python -OO takes it away
             told.__doc__ = _documented(run.__doc__, parameters, options_of(kind))
         return method

@@ -120,11 +120,12 @@ class EngineError(PpdmError):
     """A statement that the engine refused.
 
     The engine's own words may quote a cell, so where they can they are kept in ``engine_text``, out of the
-    message.
+    message. ``explained`` are errors whose message says more than that a step failed.
     """
 
     exit_code = 3
     engine_text = ""
+    explained = False
 
 
 class Conflict(EngineError):

@@ -25,6 +25,8 @@ from ppdm_sql.sources import given
 from ppdm_sql.taxonomy.model import Taxonomy
 
 __all__ = ["Checked", "Credentials", "Entry", "Party", "check", "keygen", "transcript_of"]
+LONGEST = 2_000_000
+"""Seconds that a socket can wait: it counts milliseconds in 32 bits."""
 TIMEOUT = 120.0
 """Seconds that a partner may take for a message."""
 
@@ -163,8 +165,8 @@ class Party:
             place,
             credentials,
             peer_name,
-            timeout=_positive(timeout),
-            wait=wait,
+            timeout=_positive("--timeout", timeout),
+            wait=None if wait is None else _positive("--wait", wait),
             listens=self._listens,
             notice=self._progress.notice,
         )
@@ -201,7 +203,7 @@ class Party:
         Cost: that of :meth:`serve`.
         """
         place = Address.parse("--peer", peer)
-        opened = partial(connect_to, place, credentials, peer_name, timeout=_positive(timeout))
+        opened = partial(connect_to, place, credentials, peer_name, timeout=_positive("--timeout", timeout))
         return self._run(opened, transcript)
 
     def _run(
@@ -225,7 +227,9 @@ def check(release: str, mine: Database, other: Database, other_release: str | No
     return check_files(mine.engine, release, other.engine, other_release or release)
 
 
-def _positive(timeout: float) -> float:
-    if not 0 < timeout < float("inf"):
-        raise InvalidOption(f"{timeout} seconds are no time limit.", "Give --timeout a number above 0.")
-    return timeout
+def _positive(option: str, seconds: float) -> float:
+    if not 0 < seconds <= LONGEST:
+        raise InvalidOption(
+            f"{seconds} seconds are no time limit.", f"Give {option} a number above 0, at most {LONGEST:,}."
+        )
+    return seconds

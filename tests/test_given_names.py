@@ -101,6 +101,12 @@ def test_a_frame_is_no_list_of_names(db: Database, call: Callable[..., object], 
     assert caught.value.remedy
 
 
+@pytest.mark.parametrize("name", ["confidential", "sensitive", "by", "person", "categories"])
+def test_none_is_no_list_of_names(db: Database, name: str) -> None:
+    with pytest.raises(InvalidOption, match="not as None"):
+        db.audit("t", ["k >= 2 on job"], **{name: None})
+
+
 def test_the_error_says_how_a_frame_becomes_a_table(db: Database) -> None:
     with pytest.raises(
         InvalidOption, match=r"not as a Frame\. Register .*connection\.register\('visits', df\)"

@@ -79,8 +79,9 @@ def explained(
         return damaged("The database file")
     if "read-only mode" in text:
         return only_read()
-    error = out_of_space(step, text) or _known(step, cause, inside=inside) or _refused(step, cause, read())
-    error.engine_text = text
+    known = out_of_space(step, text) or _known(step, cause, inside=inside)
+    error = known or _refused(step, cause, read())
+    error.engine_text, error.explained = text, known is not None
     return error
 
 

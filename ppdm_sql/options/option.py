@@ -127,7 +127,7 @@ class Options:
             given = getattr(self, option.name)
             if option.form in _BY_COLUMN:
                 object.__setattr__(self, option.name, by_name(given, option.name))
-            elif option.form in _NAMES and given is not None:
+            elif option.form in _NAMES and not (given is None and option.default is None):
                 object.__setattr__(self, option.name, listed(given))
             elif option.form in _SEVERAL:
                 object.__setattr__(self, option.name, _several(given))

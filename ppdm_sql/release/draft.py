@@ -85,6 +85,7 @@ class Draft:
         moments: For columns with noisy numbers, how many values, their mean and standard deviation there.
         accept: The method's own audit of the rows as the release shows them, after that of the requirements;
             raises :class:`~ppdm_sql.errors.GuaranteeNotMet`, else gives further measures.
+        settle: Called when nothing is left to do but to commit.
         person: Where requirements count persons, the last column of ``select``, with a number for each; the
             frozen table keeps it, and nothing shows it.
         persons: How many there are.
@@ -113,6 +114,7 @@ class Draft:
     marginals: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     moments: Mapping[str, Moments] = field(default_factory=dict)
     accept: Callable[[exp.Select], Sequence[MeasureRow]] | None = None
+    settle: Callable[[], None] | None = None
     person: str | None = None
     persons: int | None = None
     first: int = 0

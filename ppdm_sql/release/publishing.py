@@ -61,6 +61,8 @@ def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: P
         _record(engine, replace(draft, parameters={**draft.parameters, **placed}), shape, notices)
         if not engine.dry:
             _refuse_unverified(engine, shape)
+            if draft.settle is not None:
+                draft.settle()
             if placing is not None:
                 placing.publish()
                 _read_published(engine, draft, shape, placing)

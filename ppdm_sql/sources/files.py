@@ -372,6 +372,8 @@ def _first_line(engine: Engine, file: str) -> str:
     try:
         rows = engine.look_up(render(query), step="first line")
     except EngineError as cause:
+        if cause.explained:
+            raise
         raise unreadable("csv", cause.engine_text, without_secrets(file)) from None
     if not rows or not (rows[0][0] or "").strip():
         raise InvalidSource(

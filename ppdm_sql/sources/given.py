@@ -15,11 +15,10 @@ import duckdb
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, free_name, table_name
+from ppdm_sql.engine.names import Table, free_name, listed, table_name
 from ppdm_sql.engine.source import Source as Elsewhere
 from ppdm_sql.engine.source import find_elsewhere, is_stable, stand_in
 from ppdm_sql.errors import (
-    MORE_MEMORY,
     EngineError,
     InvalidOption,
     InvalidSource,
@@ -97,7 +96,9 @@ def given(
 
     Cost: nothing for a table without types, else one scan of the source and some of the copy.
     """
-    said = Said(types_said(engine, types), (nulls,) if isinstance(nulls, str) else tuple(nulls))
+    said = Said(
+        types_said(engine, types), listed(() if nulls is None else nulls, "Texts that stand for NULL")
+    )
     kind = frame_kind(source)
     if kind is None:
         source = table_name(source)
@@ -261,13 +262,12 @@ def _how_read(said: Said) -> dict[str, Any]:
 def _load(
     engine: Engine, name: str, select: exp.Expression, refused: Callable[[EngineError], PpdmError]
 ) -> Table:
-    """Write rows into a temporary table that the engine finds by a name; it is called so where it can be."""
+    """Write rows into a temporary table, which is called by a name where it can be."""
     free = free_name(name, [table.name for table in (*engine.tables(), *engine.given.values())])
     try:
-        engine.given[name] = engine.materialize("load", select, name=free)
+        return engine.materialize("load", select, name=free)
     except EngineError as cause:
         raise refused(cause) from None
-    return engine.given[name]
 
 
 @contextmanager
@@ -302,13 +302,17 @@ def _load_frame(engine: Engine, name: str, frame: Any, said: Said, kind: str, *,
     with _readable(engine, frame, kind) as view:
         rows = exp.select("*").from_(view.expression())
         table = _load(engine, name, rows, lambda cause: _unreadable_frame(kind, cause))
-    return applied(engine, table, said, f"the {kind}", strict=strict, of_texts=False)[1]
+    _, notices = applied(engine, table, said, f"the {kind}", strict=strict, of_texts=False)
+    engine.given[name] = table
+    return notices
 
 
 def _load_table(engine: Engine, name: str, table: Table, said: Said, *, strict: bool) -> list[str]:
     """Copy a table of which other types are said."""
     loaded = _load(engine, name, exp.select("*").from_(table.expression()), lambda cause: cause)
-    return applied(engine, loaded, said, name, strict=strict, of_texts=False)[1]
+    _, notices = applied(engine, loaded, said, name, strict=strict, of_texts=False)
+    engine.given[name] = loaded
+    return notices
 
 
 def _load_files(
@@ -318,7 +322,7 @@ def _load_files(
     kind, files = files_of(engine, path)
 
     def refused(cause: EngineError) -> PpdmError:
-        known = type(cause) is not EngineError or cause.remedy == MORE_MEMORY
+        known = type(cause) is not EngineError or cause.explained
         return cause if known else unreadable(kind, cause.engine_text, name)
 
     with readable_twice(files) as found:
@@ -327,6 +331,7 @@ def _load_files(
         )
         table = _load(engine, name, rows, refused)
     types, told = applied(engine, table, said, name, strict=strict, of_texts=kind == "csv")
+    engine.given[name] = table
     notices += told
     if kind == "csv" and not engine.size(table):
         notices.append(f"{name} holds no records, only names.")

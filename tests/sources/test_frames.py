@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -140,6 +141,17 @@ def test_cells_that_cannot_be_read_are_not_in_the_error(db: Database) -> None:
         with pytest.raises(PpdmError) as caught:
             db.audit(frame, ["k on sex"], types=types)
         assert CELL not in str(caught.value)
+
+
+def test_what_could_not_be_read_can_be_read_the_next_time(db: Database, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"sex": ["f", "m"] * 4})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    db.engine.connection.execute("CREATE TABLE t AS FROM read_csv(?)", [str(tmp_path / "t.csv")])
+    for source in ("t", str(tmp_path / "t.csv"), frame):
+        with pytest.raises(ppdm_sql.InvalidSource):
+            db.audit(source, ["k on sex"], types={"sex": "BIGINT"})
+        assert db.audit(source, ["k >= 4 on sex"]).holds
+        assert not db.engine.given
 
 
 def test_a_relation_with_types_that_arrow_lacks_is_read_on_its_own_connection(db: Database) -> None:

@@ -23,8 +23,6 @@ TRIAL_DAYS = 30
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?")
 AUTHORITY = "authority"
 """Name of the file with the authority's certificate, so no party's."""
-PIPE = 4096
-"""Bytes that a pipe takes on every system before they are read."""
 PROTOCOL = "ppdm-integrate/3"
 """What both sides speak, which they settle in the handshake; the number is the version of the line."""
 
@@ -163,20 +161,16 @@ def context(credentials: Credentials, *, listens: bool) -> ssl.SSLContext:
 
 @contextlib.contextmanager
 def _readable(text: bytes) -> Iterator[str]:
-    """Give a path at which OpenSSL can read a text: a pipe's, so that no key is written to a disk."""
-    if len(text) > PIPE or not Path("/dev/fd").exists():
-        with TemporaryDirectory() as folder:
-            file = Path(folder, "text")
-            file.write_bytes(text)
-            yield str(file)
+    """Give a path at which OpenSSL can read a text, on Linux in memory alone, so that no key is on a disk."""
+    if hasattr(os, "memfd_create"):
+        with open(os.memfd_create("text"), "wb", buffering=0) as memory:
+            memory.write(text)
+            yield f"/dev/fd/{memory.fileno()}"
         return
-    reading, writing = os.pipe()
-    try:
-        os.write(writing, text)
-        os.close(writing)
-        yield f"/dev/fd/{reading}"
-    finally:
-        os.close(reading)
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "text")
+        file.write_bytes(text)
+        yield str(file)
 
 
 # -- for a trial ----------------------------------------------------------------------------------

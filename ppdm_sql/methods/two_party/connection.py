@@ -59,7 +59,9 @@ class Address:
             >>> Address.parse("--listen", "[::1]:8815")
             Address(host='::1', port=8815)
         """
-        found = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+)):(\d{1,5})", text.strip())
+        name = r"[A-Za-z0-9_-]{1,63}"  # a longer part of a name, or an empty one, is none to a resolver
+        host = rf"\[([0-9A-Fa-f:.]+)\]|({name}(?:\.{name})*\.?)"
+        found = re.fullmatch(rf"(?:{host}):(\d{{1,5}})", text.strip())
         if found is None or int(found[3]) > 65535:
             raise InvalidOption(
                 f"{option} {text!r} is no host and port.", f"Write it as {option} 127.0.0.1:8815."

@@ -199,8 +199,15 @@ def check(message: Message) -> None:
             raise garbage(f"a {kind} message whose field {name!r} cannot be used")
     if (message.column is not None) != (kind in COLUMNS):
         raise garbage(f"a {kind} message with no column, or with one that it must not have")
+    if kind == "SCORE" and not _is_offer(message.fields):
+        raise garbage("a SCORE message that is neither a whole offer nor none")
     if kind == "LABELS" and not _is_even(message.fields):
         raise garbage("a LABELS message whose lists differ in length")
+
+
+def _is_offer(fields: Mapping[str, Field]) -> bool:
+    told = sum(fields[name] is not None for name in ("score", "level"))
+    return told == (fields["attribute"] is not None) == fields["candidate"]
 
 
 def _is_even(fields: Mapping[str, Field]) -> bool:

@@ -26,7 +26,7 @@ from ppdm_sql.methods.top_down.generalize import GeneralizationRun
 from ppdm_sql.methods.top_down.loop import State
 from ppdm_sql.methods.top_down.maskings import Masking, Suppression
 from ppdm_sql.methods.top_down.outcome import Move, Outcome, outcome_of
-from ppdm_sql.methods.two_party.connection import Line
+from ppdm_sql.methods.two_party.connection import FAREWELL, Line
 from ppdm_sql.methods.two_party.failures import garbage, word_for
 from ppdm_sql.methods.two_party.leaf_partition import LeafMeasure
 from ppdm_sql.methods.two_party.messages import Message
@@ -104,9 +104,14 @@ def integrate(
 
 def _publish(run: IntegrationRun, link: Link, progress: Progress) -> Release:
     """Run; on a fault tell the partner, and say which side has published where only one may have."""
+    run.engine.committed = False
     try:
         release = run.publish()
     except BaseException as error:
+        if run.engine.committed:  # such as Ctrl-C, which was heard after the commit
+            link.line.timeout = min(link.line.timeout, FAREWELL)
+            _part(link, progress)
+            raise
         link.line.stop(word_for(error))
         if not link.agreed or link.line.stopped:
             raise
@@ -115,9 +120,14 @@ def _publish(run: IntegrationRun, link: Link, progress: Progress) -> Release:
             raise
         problem = f"{error.problem[:-1]} at the last word: {NOT_HERE}"
         raise PeerError(problem, AFTER_THE_LAST_WORD) from None
+    _part(link, progress)
+    return release
+
+
+def _part(link: Link, progress: Progress) -> None:
+    """Hear whether the partner has published, too."""
     if not link.farewell():
         warn(progress, NOT_THERE if link.line.stopped else UNCONFIRMED)
-    return release
 
 
 class IntegrationRun(GeneralizationRun):
@@ -326,7 +336,8 @@ class IntegrationRun(GeneralizationRun):
         draft = super().draft(transformed)
         known = [(name, _known(before), _known(after)) for name, before, after in draft.measures]
         measured = [row for row in known if row[2] is not None]
-        return replace(draft, measures=tuple(measured), accept=partial(self._agree, draft))
+        accept = partial(self._agree, draft)
+        return replace(draft, measures=tuple(measured), accept=accept, settle=self.link.agree)
 
     @property
     def audited(self) -> Sequence[str]:
@@ -363,7 +374,6 @@ class IntegrationRun(GeneralizationRun):
                 reason="digest",
             )
         record(self.engine, self.asked.into, self.link.entries)
-        self.link.agree()  # after which nothing is left to do but to commit
         return measured
 
     def parameters(self) -> dict[str, object]:

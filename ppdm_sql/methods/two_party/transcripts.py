@@ -107,10 +107,9 @@ class Link:
         """Send a message and hear the partner's of the same kind; the side that listens is the first."""
         if self.line.listens:
             self.send(message)
-        payload, found = self._taken(message.kind)
+        found = self.receive(message.kind)
         if not self.line.listens:
             self.send(message)
-        self._note(found, "received", payload)
         return found
 
     def send(self, message: Message) -> None:
@@ -346,7 +345,7 @@ def _in_order(one: Sequence[Entry], other: Sequence[Entry]) -> bool:
     """Tell whether each side sent what the protocol asks of it, and one side a WIN in each round."""
     wins = [{entry.round for entry in side if entry.kind == "WIN"} for side in (one, other)]
     steps = max((entry.round for entry in (*one, *other)), default=1) - 1
-    if wins[0] & wins[1] or wins[0] | wins[1] != set(range(1, steps + 1)):
+    if len(wins[0]) + len(wins[1]) != steps or wins[0] | wins[1] != set(range(1, steps + 1)):
         return False
     keys = any(entry.kind == "KEYS" for entry in one)
     return all(
@@ -398,7 +397,8 @@ def _disclosures(
         yield f"{who}: scores of candidates that lost their round", len(lost)
         levels = sum(message.fields["level"] is not None for message in offers)
         yield f"{who}: scores told as a level of few bits, not in full", levels
-        offered = Counter(attributes[cast(int, message.fields["attribute"])] for message in lost)
+        places = [cast(int, message.fields["attribute"]) for message in lost]
+        offered = Counter(attributes[p] if p < len(attributes) else f"column {p}" for p in places)
         yield f"{who}: columns of the candidates that lost", ", ".join(sorted(offered)) or "none"
         yield f"{who}: first round without a candidate", min(ran_out, default=None)
         yield f"{who}: bytes sent", sum(entry.bytes for entry in side)
