@@ -163,8 +163,8 @@ WHERE f.n12 + f.n13 + f.n21 + f.n23 + f.n31 + f.n32 = 3
     AND f.n31 + f.n32 <= 2;
 
 -- The optimal solutions: the objective reaches 0, so the marginal is preserved. There are two,
--- round the three categories in either direction. The paper takes n12 = n23 = n31 = 1; "ppdm swap"
--- takes the other one, from where the swaps below end at 2.77723.
+-- round the three categories in either direction. The paper and "ppdm swap" take
+-- n12 = n23 = n31 = 1; from the other one the swaps below end at 2.77723.
 SELECT
     f.n12,
     f.n13,

@@ -108,7 +108,7 @@ class RecordClasses:
 
 
 @dataclass(frozen=True)
-class Look:
+class Reaction:
     """What records do at prices.
 
     Args:
@@ -233,7 +233,7 @@ class ExactSearch:
                 here = self._look(here.prices, here.boxes // NARROWER, rounded=rounded)
         return here.prices
 
-    def _look(self, prices: Prices, boxes: Counts, *, rounded: bool) -> Look:
+    def _look(self, prices: Prices, boxes: Counts, *, rounded: bool) -> Reaction:
         self.rounds += 1
         most = min(max(MOST_CLASSES, self.candidates.rows // RECORDS), MANY_CLASSES) * (1 if rounded else 2)
         look = look_at(
@@ -333,7 +333,7 @@ def look_at(
     *,
     rounded: bool = False,
     most: int | None = None,
-) -> Look:
+) -> Reaction:
     """See what records do that have one choice within boxes around prices, and count the others by class.
 
     Args:
@@ -363,7 +363,7 @@ def look_at(
     classes = sample(free, most) if most is not None and sampled else free
     sizes = np.column_stack([np.tile(steps[0], (len(classes.kinds), 1)), steps[1][classes.kinds % size]])
     costs = np.where(classes.reduced_costs < 0, -1, classes.reduced_costs * sizes)
-    return Look(
+    return Reaction(
         prices=prices,
         boxes=boxes,
         classes=RecordClasses(classes.kinds, classes.records, costs),
@@ -484,7 +484,7 @@ class ClassAssignment:
     gap: int
 
 
-def price_step(constraints: SwapConstraints, look: Look) -> PriceStep:
+def price_step(constraints: SwapConstraints, look: Reaction) -> PriceStep:
     """Solve the relaxation with each price in its box; the prices are its duals.
 
     Raises:
@@ -511,7 +511,7 @@ def price_step(constraints: SwapConstraints, look: Look) -> PriceStep:
     )
 
 
-def assigned_classes(constraints: SwapConstraints, look: Look) -> ClassAssignment | None:
+def assigned_classes(constraints: SwapConstraints, look: Reaction) -> ClassAssignment | None:
     """Solve for whole records; None where these choices cannot keep the constraints.
 
     Once it is fixed how many records leave each category it is a transportation problem, whose vertices are
@@ -538,7 +538,7 @@ class _ClassProgram(LinearProgram):
     def __init__(
         self,
         constraints: SwapConstraints,
-        look: Look,
+        look: Reaction,
         *,
         whole_choices: bool = False,
         whole_leaving: bool = False,
