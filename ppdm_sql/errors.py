@@ -125,7 +125,7 @@ class EngineError(PpdmError):
 
     exit_code = 3
     engine_text = ""
-    explained = False
+    explained = True
 
 
 class Conflict(EngineError):

@@ -9,6 +9,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import duckdb
@@ -27,7 +28,7 @@ from ppdm_sql.errors import (
     kind_of,
 )
 from ppdm_sql.progress import Progress, WarningProgress
-from ppdm_sql.sources.column_types import Said, applied, told_of_texts, types_said
+from ppdm_sql.sources.column_types import Said, TypeSaid, applied, told_of_texts, types_said
 from ppdm_sql.sources.files import (
     alike,
     files_of,
@@ -260,14 +261,28 @@ def _how_read(said: Said) -> dict[str, Any]:
 
 
 def _load(
-    engine: Engine, name: str, select: exp.Expression, refused: Callable[[EngineError], PpdmError]
-) -> Table:
-    """Write rows into a temporary table, which is called by a name where it can be."""
+    engine: Engine,
+    name: str,
+    select: exp.Expression,
+    said: Said,
+    refused: Callable[[EngineError], PpdmError],
+    *,
+    shown: str,
+    strict: bool,
+    of_texts: bool = False,
+) -> tuple[dict[str, TypeSaid], list[str]]:
+    """Write rows, with what is said of them, into a temporary table that the engine finds by a name.
+
+    Returns what :func:`applied` does. The engine finds nothing where it fails, also the next time.
+    """
     free = free_name(name, [table.name for table in (*engine.tables(), *engine.given.values())])
     try:
-        return engine.materialize("load", select, name=free)
+        table = engine.materialize("load", select, name=free)
     except EngineError as cause:
         raise refused(cause) from None
+    found = applied(engine, table, said, shown, strict=strict, of_texts=of_texts)
+    engine.given[name] = table
+    return found
 
 
 @contextmanager
@@ -301,18 +316,14 @@ def _load_frame(engine: Engine, name: str, frame: Any, said: Said, kind: str, *,
     _refuse_names(frame, kind)
     with _readable(engine, frame, kind) as view:
         rows = exp.select("*").from_(view.expression())
-        table = _load(engine, name, rows, lambda cause: _unreadable_frame(kind, cause))
-    _, notices = applied(engine, table, said, f"the {kind}", strict=strict, of_texts=False)
-    engine.given[name] = table
-    return notices
+        refused = partial(_unreadable_frame, kind)
+        return _load(engine, name, rows, said, refused, shown=f"the {kind}", strict=strict)[1]
 
 
 def _load_table(engine: Engine, name: str, table: Table, said: Said, *, strict: bool) -> list[str]:
     """Copy a table of which other types are said."""
-    loaded = _load(engine, name, exp.select("*").from_(table.expression()), lambda cause: cause)
-    _, notices = applied(engine, loaded, said, name, strict=strict, of_texts=False)
-    engine.given[name] = loaded
-    return notices
+    rows = exp.select("*").from_(table.expression())
+    return _load(engine, name, rows, said, lambda cause: cause, shown=name, strict=strict)[1]
 
 
 def _load_files(
@@ -322,18 +333,16 @@ def _load_files(
     kind, files = files_of(engine, path)
 
     def refused(cause: EngineError) -> PpdmError:
-        known = type(cause) is not EngineError or cause.explained
-        return cause if known else unreadable(kind, cause.engine_text, name)
+        return cause if cause.explained else unreadable(kind, cause.engine_text, name)
 
     with readable_twice(files) as found:
         rows, notices = (
             read_csv(engine, found, said.types, name) if kind == "csv" else (read_other(kind, found), [])
         )
-        table = _load(engine, name, rows, refused)
-    types, told = applied(engine, table, said, name, strict=strict, of_texts=kind == "csv")
-    engine.given[name] = table
+        of_texts = kind == "csv"
+        types, told = _load(engine, name, rows, said, refused, shown=name, strict=strict, of_texts=of_texts)
     notices += told
-    if kind == "csv" and not engine.size(table):
+    if kind == "csv" and not engine.size(engine.given[name]):
         notices.append(f"{name} holds no records, only names.")
     found_as = Said(types, said.nulls)
     if found != files:
