@@ -343,6 +343,7 @@ def with_directions_shown(written: str) -> str:
     return written.translate(_DIRECTIONS)
 
 
+@cache
 def templates() -> Environment:
     """Give the templates, with the words for numbers."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined  # few runs write a page

@@ -12,6 +12,7 @@ occupations. Where that band would cost the marginal, the narrowest one that doe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
@@ -226,18 +227,16 @@ def bounds(share: Share, unique: Counts, changes: int) -> tuple[Counts, Counts]:
 
 def _around(share: Share, unique: Counts) -> tuple[Counts, Counts]:
     """Give bounds rounded outwards."""
-    low, high = ([limit * int(n) for n in unique] for limit in share)
-    return np.array([floor(n) for n in low], dtype=np.int64), np.array(
-        [ceil(n) for n in high], dtype=np.int64
-    )
+    return _rounded(share[0], unique, floor), _rounded(share[1], unique, ceil)
 
 
 def _inside(share: Share, unique: Counts) -> tuple[Counts, Counts]:
     """Give bounds rounded inwards."""
-    low, high = ([limit * int(n) for n in unique] for limit in share)
-    return np.array([ceil(n) for n in low], dtype=np.int64), np.array(
-        [floor(n) for n in high], dtype=np.int64
-    )
+    return _rounded(share[0], unique, ceil), _rounded(share[1], unique, floor)
+
+
+def _rounded(limit: Fraction, unique: Counts, rounding: Callable[[Fraction], int]) -> Counts:
+    return np.array([rounding(limit * int(n)) for n in unique], dtype=np.int64)
 
 
 @dataclass(frozen=True)
