@@ -9,7 +9,7 @@ Example:
 
 from ppdm_sql import starting as _starting  # isort: skip  # noqa: F401  # listens while the rest is imported
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ppdm_sql import reporting as _reporting
 from ppdm_sql.version import __version__
@@ -119,28 +119,14 @@ def __getattr__(name: str) -> object:
     return found
 
 
-def _write_report(engine: Any, release: Any, path: Any, progress: Any, **asked: Any) -> None:
-    """Write the page of a release: this module is the one place above both results and reports."""
-    from ppdm_sql.report import ReportOptions, write_report
+def _report() -> object:
+    """Import the report: this module is the one place above both results and what shows them."""
+    from ppdm_sql import report
 
-    write_report(engine, release, path, ReportOptions(**asked), progress)
-
-
-def _write_model_report(engine: Any, model: Any, path: Any, *, force: bool) -> None:
-    """Write the page of a model."""
-    from ppdm_sql.report.trees import write_model_report
-
-    write_model_report(engine, model, path, force=force)
+    return report
 
 
-def _html_of(result: object) -> str | None:
-    """Give what a notebook shows of a result."""
-    from ppdm_sql.report.notebook import html_of
-
-    return html_of(result)
-
-
-_reporting.register_reports(_reporting.Reports(_write_report, _write_model_report, _html_of))
+_reporting.register_report(_report)
 
 
 def __dir__() -> list[str]:

@@ -6,12 +6,9 @@ A method imports what it runs when it is called: each brings libraries and modul
 from __future__ import annotations
 
 import contextlib
-import functools
-import inspect
 import os
-import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -27,17 +24,16 @@ from ppdm_sql.options import (
     ApplyRequest,
     AuditRequest,
     CompareRequest,
-    EvaluateRequest,
+    Evaluate,
     Generalize,
-    Option,
-    Options,
+    InstallRequest,
     PredictRequest,
     Randomize,
-    ReconstructRequest,
+    Reconstruct,
     Suppress,
     Swap,
     TrainRequest,
-    options_of,
+    asks,
 )
 from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.sources import attach, detach, read_again, takes_sources
@@ -53,68 +49,6 @@ if TYPE_CHECKING:
     from ppdm_sql.methods.trees.storing import Model, ModelRow
     from ppdm_sql.release import CatalogueRow, Release
     from ppdm_sql.release.applying import Applied
-
-Given = ParamSpec("Given")
-Asked = TypeVar("Asked", bound=Options)
-Result = TypeVar("Result")
-
-
-def asks(
-    request: Callable[Given, Asked],
-) -> Callable[[Callable[[Database, Asked], Result]], Callable[Concatenate[Database, Given], Result]]:
-    """Let a method take what its request declares, by the same names and with the same defaults.
-
-    Its docstring tells of each option, too, by the help of the command.
-    """
-    kind: Any = request
-    parameters = _parameters(kind)
-
-    def asking(
-        run: Callable[[Database, Asked], Result],
-    ) -> Callable[Concatenate[Database, Given], Result]:
-        @functools.wraps(run)
-        def method(self: Database, /, *args: Given.args, **options: Given.kwargs) -> Result:
-            try:
-                asked = request(*args, **options)
-            except TypeError as error:  # which speaks of the request
-                raise TypeError(str(error).replace(f"{kind.__name__}.__init__", run.__qualname__)) from None
-            return run(self, asked)
-
-        own, returns = inspect.signature(run).parameters["self"], run.__annotations__["return"]
-        told: Any = method
-        told.__signature__ = inspect.Signature([own, *parameters], return_annotation=returns)
-        told.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": returns}
-        if run.__doc__ is not None:  # python -OO takes it away
-            told.__doc__ = _documented(run.__doc__, parameters, options_of(kind))
-        return method
-
-    return asking
-
-
-def _parameters(request: Any) -> list[inspect.Parameter]:
-    """Give the parameters of a request: those given by place, then the others as they are declared."""
-    found = dict(inspect.signature(request).parameters)
-    order = [*(option.name for option in options_of(request)), "progress"]
-    declared = [found[name] for name in order if name in found]
-    plain = [
-        one.replace(annotation=getattr(one.annotation, "__origin__", one.annotation)) for one in declared
-    ]
-    return sorted(plain, key=lambda one: one.kind)
-
-
-def _documented(text: str, parameters: Sequence[inspect.Parameter], options: Sequence[Option]) -> str:
-    """Put the arguments between the description of a method and what it says of its results and errors."""
-    flags = {flag: option.name for option in options for flag in option.flags.split("/")}
-    helps = {option.name: option.help for option in options} | {"progress": "Told what the run is doing."}
-    worded = {
-        name: re.sub(r"--[a-z][a-z-]*", lambda found: f"``{flags.get(found[0], found[0])}``", help)
-        for name, help in helps.items()
-    }
-    lines = [f"    {one.name}: {worded[one.name]}" for one in parameters]
-    said, heading, rest = re.split(
-        r"^((?:Returns|Raises|Cost):)", inspect.cleandoc(text), maxsplit=1, flags=re.M
-    )
-    return said + "\n".join(["Args:", *lines]) + f"\n\n{heading}{rest}"
 
 
 def _weighted(text: str) -> tuple[str, str | None]:
@@ -359,8 +293,8 @@ class Database:
 
     @takes_sources("table", elsewhere=True)
     @alone
-    @asks(ReconstructRequest)
-    def reconstruct(self, asked: ReconstructRequest) -> Reconstruction:
+    @asks(Reconstruct)
+    def reconstruct(self, asked: Reconstruct) -> Reconstruction:
         """Estimate the distributions behind randomized columns, and write them into an ordinary table.
 
         The table has a row for each interval or category: ``lower`` and ``upper``, or ``value``, and the
@@ -387,15 +321,14 @@ class Database:
             >>> found.distributions[0].stopped, con.sql("SELECT round(sum(probability), 9) FROM d").fetchall()
             ('chi-square criterion', [(1.0,)])
         """
-        from ppdm_sql.methods.perturbation.reconstruct import ReconstructOptions, reconstruct
+        from ppdm_sql.methods.perturbation.reconstruct import reconstruct
 
-        options = asked.of(ReconstructOptions)
-        return reconstruct(self.engine, asked.table, options, asked.progress or WarningProgress())
+        return reconstruct(self.engine, asked.table, asked, asked.progress or WarningProgress())
 
     @takes_sources("test")
     @alone
-    @asks(EvaluateRequest)
-    def evaluate(self, asked: EvaluateRequest) -> Evaluation:
+    @asks(Evaluate)
+    def evaluate(self, asked: Evaluate) -> Evaluation:
         """Measure what a release is still worth for classification, in errors of a decision tree.
 
         The tree predicts the class from the original columns (BE), from the release (SE), and from the
@@ -422,14 +355,14 @@ class Database:
             >>> [found.rate(error).mean for error in ("BE", "SE", "SE - BE")]
             [0.0, 50.0, 50.0]
         """
-        from ppdm_sql.evaluation import EvaluateOptions, evaluate
+        from ppdm_sql.evaluation import evaluate
         from ppdm_sql.release import Release
         from ppdm_sql.release.catalogue import READ
 
         found = asked.release if isinstance(asked.release, Release) else self.release(asked.release)
-        options, row = asked.of(EvaluateOptions), found.row()
+        row = found.row()
         with read_again(self.engine, row.source, row.parameters.get(READ, {}), row.release):
-            return evaluate(self.engine, found, options, asked.progress or WarningProgress())
+            return evaluate(self.engine, found, asked, asked.progress or WarningProgress())
 
     @asks(CompareRequest)
     def compare(self, asked: CompareRequest) -> Comparison:
@@ -455,11 +388,9 @@ class Database:
             >>> [(row.name, row.numbers.smallest_class) for row in found.rows]
             [('k = 2', 3), ('k = 4', 6)]
         """
-        from ppdm_sql.comparison import CompareOptions, compare
+        from ppdm_sql.comparison import compare
 
-        listener = asked.progress or self.progress or WarningProgress()
-        options = asked.of(CompareOptions)
-        return compare(self.engine, asked.tables, options, asked.types, asked.nulls, listener)
+        return compare(self.engine, asked, asked.progress or self.progress or WarningProgress())
 
     @takes_sources("table", elsewhere=True)
     @alone
@@ -608,15 +539,13 @@ class Database:
         return found.predict(asked.table, into=into, keep=keep, column=column, to=asked.to)
 
     @alone
-    def install(self, *, short_names: bool = True) -> Installed:
+    @asks(InstallRequest)
+    def install(self, asked: InstallRequest) -> Installed:
         """Put the audit macros into this database, where any DuckDB client can call them without Python.
 
         They are ``ppdm_risk(tbl, qi)``, ``ppdm_identifiable(tbl, by, confidential)``, ``ppdm_version()`` and
         one for each privacy model, such as ``ppdm_closeness(tbl, qi, sensitive)``, in the schema ``ppdm``.
         Installing again changes nothing; those of an older version are replaced.
-
-        Args:
-            short_names: Whether they can be called without the schema, too.
 
         Raises:
             NameTaken: A macro, table or view of yours has such a name.
@@ -634,7 +563,7 @@ class Database:
         """
         from ppdm_sql.macros.installing import install
 
-        return install(self.engine, short_names=short_names)
+        return install(self.engine, short_names=asked.short_names)
 
     @alone
     def uninstall(self) -> tuple[str, ...]:

@@ -5,8 +5,7 @@ Source: Wang, Fung, Dong 2005, "Integrating Private Databases for Data Analysis"
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -18,11 +17,11 @@ from ppdm_sql.methods.two_party.certificates import Credentials, keygen
 from ppdm_sql.methods.two_party.connection import Address, Line, connect_to, listen_on
 from ppdm_sql.methods.two_party.request import IntegrateRequest
 from ppdm_sql.methods.two_party.transcripts import Checked, Entry, check_files, transcript
-from ppdm_sql.privacy import Requirement
-from ppdm_sql.progress import Progress, SilentProgress, WarningProgress
+from ppdm_sql.options import Integrate, asks
+from ppdm_sql.options.option import PathLike
+from ppdm_sql.progress import SilentProgress, WarningProgress
 from ppdm_sql.release import Release
 from ppdm_sql.sources import given
-from ppdm_sql.taxonomy.model import Taxonomy
 
 __all__ = ["Checked", "Credentials", "Entry", "Party", "check", "keygen", "transcript_of"]
 LONGEST = 2_000_000
@@ -30,38 +29,13 @@ LONGEST = 2_000_000
 TIMEOUT = 120.0
 """Seconds that a partner may take for a message."""
 
-PathLike = str | os.PathLike[str]
-
 
 class Party:
     """One of two parties; each has its own file, and its own columns of the same people.
 
-    Both give the same requirements, class and options, and each the columns that it owns.
-
-    Args:
-        database: The party's database, opened to write.
-        table: Its table, view or file: the key, the class, and the columns of ``owns``; one row a person.
-        require: What must hold on the integrated release, about the columns of both.
-        class_column: The column that a classifier is to predict; both tables have it, with the same values.
-        key: Columns that name a person in both tables; they are not released.
-        owns: Columns of this table that the release may show, masked.
-        into: Name of the release in this file.
-        taxonomies: A taxonomy for some of the own columns, as for :meth:`ppdm_sql.Database.generalize`.
-        ranges: Bounds for own columns that are shown in grown intervals; the upper one is outside.
-        suppress: Own columns to suppress, not to grow.
-        symbol: What stands for a suppressed value.
-        match: ``plain``, or ``hashed``, where keys are compared by keyed hashes.
-        secret: For ``hashed``: what both parties hold and nobody else, at least 16 bytes.
-        intersect: Whether to take the common records if the tables have others too; both must say so.
-        score_bits: Bits to which scores are rounded before they are told, 2 to 16; None for all.
-        boundary: ``valid`` or ``best``, as for :meth:`ppdm_sql.Database.generalize`; the same on both sides.
-        max_steps: Stop after this many steps, at least 0.
-        show_values: List own values that a taxonomy lacks in the error that says how many there are.
-        allow_absent: Whether a template may protect values that its column does not hold; both say so.
-        person: Always refused: a key stands for one record on each side.
-        types: Types of columns of this side's file or table, by their names, such as ``{"ssn": "VARCHAR"}``.
-        nulls: Texts that stand for a missing value in it, such as ``["N/A", "(null)"]``.
-        progress: Told what the run is doing.
+    Both give the same requirements, class and options, and each the columns that it owns. Each table has one
+    row a person: the key, the class, which a classifier is to predict, and the own columns. A secret has at
+    least 16 bytes, and a score 2 to 16 bits. Persons are never counted by a column: ``person`` is refused.
 
     Example:
         >>> import duckdb, ppdm_sql
@@ -73,57 +47,18 @@ class Party:
         'ta'
     """
 
-    def __init__(
-        self,
-        database: Database,
-        table: str,
-        require: Sequence[str | Requirement],
-        *,
-        class_column: str,
-        key: str | Sequence[str],
-        owns: Sequence[str],
-        into: str,
-        taxonomies: Mapping[str, Taxonomy | Mapping[str, object] | str | Path] | None = None,
-        ranges: Mapping[str, tuple[object, object]] | None = None,
-        suppress: Sequence[str] = (),
-        symbol: str = "*",
-        match: str = "plain",
-        secret: bytes | None = None,
-        intersect: bool = False,
-        score_bits: int | None = None,
-        boundary: str = "valid",
-        max_steps: int | None = None,
-        show_values: bool = False,
-        allow_absent: bool = False,
-        person: str | Sequence[str] = (),
-        types: Mapping[str, str] | None = None,
-        nulls: str | Sequence[str] = (),
-        progress: Progress | None = None,
-    ) -> None:
-        self.database, self.table, self.types = database, table_name(table), types
-        self.nulls = nulls
-        self._progress = progress or WarningProgress()
-        self._listens = (progress or SilentProgress()).notice
-        self._request = IntegrateRequest(
-            require=require,
-            class_column=class_column,
-            key=key,
-            owns=owns,
-            into=into,
-            taxonomies=taxonomies,
-            ranges=ranges,
-            suppress=suppress,
-            symbol=symbol,
-            match=match,
-            secret=secret,
-            intersect=intersect,
-            score_bits=score_bits,
-            boundary=boundary,
-            max_steps=max_steps,
-            show_values=show_values,
-            allow_absent=allow_absent,
-            person=person,
-        )
+    @asks(Integrate)
+    def __init__(self, asked: Integrate) -> None:
+        """Say what this side asks.
+
+        Raises:
+            InvalidOption: An option cannot be used.
+        """
+        self.database: Database = asked.database
+        self.table, self.types, self.nulls = table_name(asked.table), asked.types, asked.nulls
+        self._progress = asked.progress or WarningProgress()
+        self._listens = (asked.progress or SilentProgress()).notice
+        self._request = asked.of(IntegrateRequest)
 
     def serve(
         self,

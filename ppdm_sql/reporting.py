@@ -3,41 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any
 
-Writer = Callable[..., None]
-"""Writes the page of a result into a file: it is given the engine, the result, the file and options."""
+from ppdm_sql.errors import PpdmError
 
-
-class Reports(NamedTuple):
-    """What the report offers to the layers below it.
-
-    Args:
-        release: Writes the page of a release; it is given the progress, too.
-        model: Writes the page of a trained model.
-        notebook: Gives what a notebook shows of a result, as HTML; None for what is none of ours.
-    """
-
-    release: Writer
-    model: Writer
-    notebook: Callable[[object], str | None]
+_importing: list[Callable[[], Any]] = []
 
 
-_registered: list[Reports] = []
+def register_report(importing: Callable[[], Any]) -> None:
+    """Take what imports :mod:`ppdm_sql.report`; the package does so when it is imported."""
+    _importing[:] = [importing]
 
 
-def register_reports(reports: Reports) -> None:
-    """Take what shows results; the package does so when it is imported."""
-    _registered[:] = [reports]
-
-
-def registered_reports() -> Reports:
-    """Give what shows results.
+def report() -> Any:
+    """Give :mod:`ppdm_sql.report`, which few runs need.
 
     Example:
         >>> import ppdm_sql
-        >>> registered_reports().release.__module__
-        'ppdm_sql'
+        >>> report().__name__
+        'ppdm_sql.report'
     """
-    (reports,) = _registered
-    return reports
+    return _importing[0]()
+
+
+def in_html(result: object) -> str | None:
+    """Give what a notebook shows of a result; None where it cannot be read any more: its text stands.
+
+    Example:
+        >>> in_html("no result of ours") is None
+        True
+    """
+    try:
+        shown: str | None = report().html_of(result)
+    except PpdmError:
+        return None
+    return shown

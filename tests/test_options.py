@@ -3,7 +3,6 @@
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -19,7 +18,7 @@ from ppdm_sql.options import OPTIONS, SYMBOL, Form, Option, Suppress, options_of
 from ppdm_sql.options.reference import page
 
 PLACES: dict[str, Callable[..., Any]] = {
-    "integrate": Party,
+    "integrate": Party.__init__,
     "export": ppdm_sql.Release.export,
     "steps": ppdm_sql.Release.steps,
     "verify": ppdm_sql.Release.verify,
@@ -151,7 +150,6 @@ def test_no_two_options_of_a_method_have_one_name(name: str) -> None:
         assert len(names) == len(set(names))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Wider(Suppress):
     """What a method is asked that has an option more, and one that it tells of in other words."""
 

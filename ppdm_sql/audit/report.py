@@ -8,7 +8,7 @@ from ppdm_sql.audit import printing
 from ppdm_sql.audit.exposure import Exposure
 from ppdm_sql.audit.model import ClassSizes, Counted, Finding, Group, Identifiable, Inferences, Risk, Titled
 from ppdm_sql.audit.profiling import Profile
-from ppdm_sql.notebook import in_html
+from ppdm_sql.reporting import in_html
 
 
 @dataclass(frozen=True, repr=False)

@@ -302,7 +302,7 @@ def _default(option: Option) -> Any:
     """Give what typer takes for the default: nothing where the option must be given."""
     if option.required:
         return inspect.Parameter.empty
-    if _is_negated(option):
+    if option.negated:
         return not option.default
     if option.form is Form.share:
         return str(option.default)
@@ -310,12 +310,7 @@ def _default(option: Option) -> Any:
 
 
 def _read(option: Option, word: Any) -> Any:
-    return not word if _is_negated(option) else value(option.form, option.flags, word)
-
-
-def _is_negated(option: Option) -> bool:
-    """Whether the switch of the command line takes something away that is there by default."""
-    return option.flags.startswith("--no-")
+    return not word if option.negated else value(option.form, option.flags, word)
 
 
 def _repeatable(text: str) -> str:

@@ -6,11 +6,10 @@ once for all that mask the same columns, and rows are measured whatever made the
 
 from __future__ import annotations
 
-import os
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
@@ -23,7 +22,7 @@ from ppdm_sql.comparison.model import BEST, ComparedRow, Comparison, ReleaseNumb
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, free_name, resolve_all
 from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, InvalidOption, PpdmError, check_choice, said
-from ppdm_sql.evaluation.evaluating import BASELINES, SE, EvaluateOptions, errors_of, tree_class
+from ppdm_sql.evaluation.evaluating import BASELINES, SE, errors_of, tree_class
 from ppdm_sql.methods.base.collapse import Atoms
 from ppdm_sql.methods.base.released_rows import Output
 from ppdm_sql.methods.top_down.generalize import GeneralizationRun, generalize
@@ -32,6 +31,7 @@ from ppdm_sql.methods.top_down.loop import State
 from ppdm_sql.methods.top_down.request import GeneralizeRequest, RefinementRequest
 from ppdm_sql.methods.top_down.run import RefinementRun
 from ppdm_sql.methods.top_down.suppress import SuppressionRun, suppress
+from ppdm_sql.options import CompareRequest, EvaluateRequest
 from ppdm_sql.privacy import Asked, Counts, KAnonymity, Measure, Requirement, parse_all, parse_measures
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import CatalogueRow, Draft, Release, check_free, get, releases
@@ -43,7 +43,6 @@ from ppdm_sql.sources import Source, read_again
 from ppdm_sql.sources.given import given
 from ppdm_sql.version import __version__
 
-Number = int | float | str
 SUPPRESSION, CONDITIONED = "pda", "hce-tdr"
 METHODS = ("tds", CONDITIONED, SUPPRESSION)
 """The methods that a grid can try: those that are given requirements."""
@@ -66,53 +65,6 @@ Shared = dict[tuple[object, ...], tuple[Atoms, Table]]
 # -- what is asked ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
-class CompareOptions:
-    """What is asked of a comparison; see :meth:`ppdm_sql.Database.compare` for each."""
-
-    quasi_identifier: Sequence[str] = ()
-    require: Sequence[str | Asked] = ()
-    k: Sequence[int] = ()
-    method: Sequence[str] = ()
-    suppress_records: Sequence[Number] = ("0",)
-    class_column: str | None = None
-    taxonomies: Mapping[str, Any] = field(default_factory=dict)
-    ranges: Mapping[str, tuple[object, object]] = field(default_factory=dict)
-    condition: Sequence[str] = ()
-    suppress: Sequence[str] = ()
-    categories: Sequence[str] = ()
-    looks: dict[str, str] = field(default_factory=dict)
-    count_column: str | None = None
-    keep: Sequence[str] = ()
-    allow_identifiers: Sequence[str] = ()
-    identifiers: Mapping[str, str] = field(default_factory=dict)
-    max_steps: int | None = None
-    symbol: str = "*"
-    allow_absent: bool = False
-    evaluate: bool = False
-    page: str | os.PathLike[str] | None = None
-    force: bool = False
-    keep_best: str | None = None
-    into: str | None = None
-    boundary: str = "valid"
-    person: Sequence[str] = ()
-    score: str = "default"
-    detail: float | None = None
-    rare: str | None = None
-    limits: Mapping[str, object] = field(default_factory=dict)
-    weights: Mapping[str, object] = field(default_factory=dict)
-    min_widths: Mapping[str, object] = field(default_factory=dict)
-    tops: Mapping[str, object] = field(default_factory=dict)
-    bottoms: Mapping[str, object] = field(default_factory=dict)
-
-    @property
-    def tries_settings(self) -> bool:
-        """Whether anything is asked that only a table can be asked."""
-        asked = self.require, self.k, self.class_column, self.taxonomies, self.keep_best, self.into
-        wished = self.person, self.limits, self.weights, self.min_widths, self.tops, self.bottoms
-        return any(map(bool, (*asked, *wished)))
-
-
 @dataclass(frozen=True)
 class TriedSetting:
     """One setting of the grid."""
@@ -127,11 +79,11 @@ class TriedSetting:
         return self.request.method if isinstance(self.request, GeneralizeRequest) else SUPPRESSION
 
 
-def settings(options: CompareOptions, into: str) -> list[TriedSetting]:
+def settings(options: CompareRequest, into: str) -> list[TriedSetting]:
     """List the settings of a grid."""
     for method in options.method:
         check_choice("method", method, METHODS)
-    values: dict[str, Sequence[object]] = {
+    values: dict[str, Any] = {
         "k": options.k or (None,),
         "method": options.method or ("tds",),
         "suppress_records": options.suppress_records or ("0",),
@@ -151,7 +103,7 @@ def _said(name: str, value: object) -> str:
     return {"method": f"{value}", "k": f"k = {value}"}.get(name, f"{value} left out")
 
 
-def _request(options: CompareOptions, choices: Mapping[str, Any], into: str) -> RefinementRequest:
+def _request(options: CompareRequest, choices: Mapping[str, Any], into: str) -> RefinementRequest:
     """Make the request of one setting; what a method does not know is left out or kept in the clear."""
     common: dict[str, Any] = {
         "require": list(_requirements(options, choices["k"])),
@@ -171,7 +123,7 @@ def _request(options: CompareOptions, choices: Mapping[str, Any], into: str) -> 
     return GeneralizeRequest(**common, **how, keep=clear, method=method)
 
 
-def _requirements(options: CompareOptions, k: int | None) -> Iterator[Requirement]:
+def _requirements(options: CompareRequest, k: int | None) -> Iterator[Requirement]:
     """Give the requirements of a setting, its k where one has no limit of its own."""
     asked: list[Asked] = list(parse_measures(options.require))
     if options.quasi_identifier:
@@ -197,28 +149,22 @@ def _limited(measure: Measure, k: int | None) -> Requirement:
 # -- the comparison --------------------------------------------------------------------------------
 
 
-def compare(
-    engine: Engine,
-    tables: Source | Sequence[str],
-    options: CompareOptions,
-    types: Mapping[str, str] | None,
-    nulls: str | Sequence[str],
-    progress: Progress,
-) -> Comparison:
+def compare(engine: Engine, options: CompareRequest, progress: Progress) -> Comparison:
     """Try settings on a table, or put releases side by side; see :meth:`ppdm_sql.Database.compare`."""
     _check(engine, options)
+    tables = options.tables
     named = [tables] if isinstance(tables, str) or not isinstance(tables, Sequence) else list(tables)
     try:
         found = _releases(engine, named, options)
         if found is None:
-            return _finished(engine, _tried(engine, named, options, types, nulls, progress), options)
+            return _finished(engine, _tried(engine, named, options, progress), options)
         measured = engine.alone(lambda: compared_releases(engine, found, options, progress))
         return _finished(engine, ranked(measured), options)
     finally:
         progress.stop()
 
 
-def _check(engine: Engine, options: CompareOptions) -> None:
+def _check(engine: Engine, options: CompareRequest) -> None:
     """Refuse early what would fail after all settings were tried."""
     if options.evaluate:
         tree_class()
@@ -240,9 +186,16 @@ def _check(engine: Engine, options: CompareOptions) -> None:
         raise InvalidOption("The error of a classifier is not measured.", "Add --evaluate.")
 
 
-def _releases(engine: Engine, named: Sequence[Source], options: CompareOptions) -> list[Release] | None:
+def _tries_settings(options: CompareRequest) -> bool:
+    """Tell whether anything is asked that only a table can be asked."""
+    asked = options.require, options.k, options.class_column, options.taxonomies, options.keep_best
+    wished = options.person, options.limits, options.weights, options.min_widths, options.tops
+    return any(map(bool, (*asked, *wished, options.bottoms, options.into)))
+
+
+def _releases(engine: Engine, named: Sequence[Source], options: CompareRequest) -> list[Release] | None:
     """Give the releases to compare; None where settings are to be tried on a table."""
-    if options.tries_settings:
+    if _tries_settings(options):
         if len(named) != 1:
             raise InvalidOption(f"Settings are tried on one table, not on {len(named)}.", "Name one table.")
         return None
@@ -255,15 +208,13 @@ def _releases(engine: Engine, named: Sequence[Source], options: CompareOptions) 
 def _tried(
     engine: Engine,
     named: Sequence[Source],
-    options: CompareOptions,
-    types: Mapping[str, str] | None,
-    nulls: str | Sequence[str],
+    options: CompareRequest,
     progress: Progress,
 ) -> Comparison:
     """Try the settings, and publish the best one where that is asked for."""
 
     def run() -> Comparison:
-        with given(engine, named[0], types, nulls, progress=progress) as table:
+        with given(engine, named[0], options.types, options.nulls, progress=progress) as table:
             found = engine.alone(lambda: GridRun(engine, table, options, progress).compared())
             if options.keep_best is None:
                 return ranked(found)
@@ -277,7 +228,7 @@ def _tried(
     return engine.unblocked(run)
 
 
-def _best(found: Comparison, options: CompareOptions) -> TriedSetting:
+def _best(found: Comparison, options: CompareRequest) -> TriedSetting:
     """Choose the setting with the least of what was asked; of equals that of most detail, then the first."""
     number = BEST[options.keep_best or ""]
     tried = settings(options, options.into or "")
@@ -301,7 +252,7 @@ def _published(engine: Engine, table: str, best: TriedSetting, progress: Progres
     return suppress(engine, table, best.request, progress)
 
 
-def _finished(engine: Engine, found: Comparison, options: CompareOptions) -> Comparison:
+def _finished(engine: Engine, found: Comparison, options: CompareRequest) -> Comparison:
     """Write the page, where one is asked for."""
     if options.page is not None:
         from ppdm_sql.comparison.page import write_comparison
@@ -368,7 +319,7 @@ class SettingProgress(SilentProgress):
 class GridRun:
     """All settings of a grid on one table."""
 
-    def __init__(self, engine: Engine, source: str, options: CompareOptions, progress: Progress) -> None:
+    def __init__(self, engine: Engine, source: str, options: CompareRequest, progress: Progress) -> None:
         self._engine, self._source, self._options = engine, source, options
         self._progress = SettingProgress(progress)
         self._settings = settings(options, options.into or f"comparison_{secrets.token_hex(8)}")
@@ -465,7 +416,7 @@ class GridRun:
 
 
 def compared_releases(
-    engine: Engine, releases: Sequence[Release], options: CompareOptions, progress: Progress
+    engine: Engine, releases: Sequence[Release], options: CompareRequest, progress: Progress
 ) -> Comparison:
     """Measure releases, by the columns that are asked for or, each, by those of its own requirements.
 
@@ -488,7 +439,7 @@ def compared_releases(
 def _row(
     engine: Engine,
     release: Release,
-    options: CompareOptions,
+    options: CompareRequest,
     progress: Progress,
     baseline: dict[str, float],
 ) -> ComparedRow:
@@ -520,7 +471,7 @@ def _row(
 
 
 def _known(
-    row: CatalogueRow, shape: Shape, requirements: Sequence[Requirement], options: CompareOptions
+    row: CatalogueRow, shape: Shape, requirements: Sequence[Requirement], options: CompareRequest
 ) -> list[tuple[str, ...]]:
     """Give the columns that others may know: those asked for, else of the requirements, if there are any."""
     if options.quasi_identifier:
@@ -569,7 +520,7 @@ def classifier_error(
 ) -> float:
     """Measure the error of a classifier on rows; the first time also those that go into ``baseline``."""
     wanted = (SE,) if baseline else (SE, *BASELINES)
-    found = errors_of(engine, row, shape, EvaluateOptions(seeds=1), wanted, progress)
+    found = errors_of(engine, row, shape, EvaluateRequest(seeds=1), wanted, progress)
     baseline |= {name: found[name] for name in found if name != SE}
     return found[SE]
 

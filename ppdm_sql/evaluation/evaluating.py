@@ -22,10 +22,11 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption, PpdmError
 from ppdm_sql.evaluation.compared_tables import TrainTest, compared_rows, compared_tables
 from ppdm_sql.evaluation.encoding import Counts, EncodedTables, Feature, Numbers, Sample, count_records
-from ppdm_sql.notebook import in_html
+from ppdm_sql.options import EvaluateRequest
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release
 from ppdm_sql.release.layout import Shape
+from ppdm_sql.reporting import in_html
 
 BE, SE, RE, RE_SENSITIVE, MAJORITY = "BE", "SE", "RE", "RE (sensitive)", "majority"
 BASELINES = (BE, MAJORITY)
@@ -141,18 +142,7 @@ def _rounded(number: float | None) -> float | None:
 # -- the evaluation -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class EvaluateOptions:
-    """What is asked; see :meth:`ppdm_sql.Database.evaluate` for each."""
-
-    test: str | None = None
-    class_column: str | None = None
-    folds: int = 10
-    seeds: int = 5
-    sample: int = 200_000
-
-
-def evaluate(engine: Engine, release: Release, options: EvaluateOptions, progress: Progress) -> Evaluation:
+def evaluate(engine: Engine, release: Release, options: EvaluateRequest, progress: Progress) -> Evaluation:
     """Measure the classification error on a release and on what it stands beside.
 
     Raises:
@@ -183,7 +173,7 @@ def errors_of(
     engine: Engine,
     row: CatalogueRow,
     shape: Shape,
-    options: EvaluateOptions,
+    options: EvaluateRequest,
     wanted: Collection[str],
     progress: Progress,
 ) -> dict[str, float]:
@@ -196,7 +186,7 @@ def errors_of(
         return {rate.error: rate.mean for rate in run.rates(wanted).values()}
 
 
-def _check(options: EvaluateOptions) -> None:
+def _check(options: EvaluateRequest) -> None:
     if options.seeds < 1:
         raise InvalidOption(f"{options.seeds} seeds measure nothing.", "Give --seeds 1 or more.")
     if options.folds < 2:
@@ -214,7 +204,7 @@ class _EvaluationRun:
         self,
         engine: Engine,
         tables: tuple[TrainTest, TrainTest],
-        options: EvaluateOptions,
+        options: EvaluateRequest,
         progress: Progress,
     ) -> None:
         self._options, self._progress = options, progress

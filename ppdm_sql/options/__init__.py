@@ -7,11 +7,11 @@ it, too, its help, an example in SQL, what the help puts for the value, and else
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ppdm_sql.options.option import REQUIRED, Form, Option, Options, PathLike, PerColumn, options_of
+from ppdm_sql.options.option import REQUIRED, Form, Option, Options, PathLike, PerColumn, asks, options_of
 from ppdm_sql.privacy import Asked, Requirement
 from ppdm_sql.privacy.quoting import Number
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ppdm_sql.release import Release
     from ppdm_sql.taxonomy.model import Taxonomy
 
-__all__ = ["OPTIONS", "REQUIRED", "Form", "Option", "Options", "options_of"]
+__all__ = ["OPTIONS", "REQUIRED", "Form", "Option", "Options", "asks", "options_of"]
 
 Names = Annotated[Sequence[str], Form.names]
 Noises = Annotated[Mapping[str, str] | Sequence[str], Form.noises]
@@ -131,7 +131,6 @@ FILE_FORCE = Option("Replace the file if it exists (regular files only).", "true
 EVALUATE = Option("Also measure a classifier's error (scikit-learn).", "true")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Reading(Options):
     """How what is read is to be read."""
 
@@ -139,28 +138,30 @@ class Reading(Options):
     nulls: Annotated[Names, Form.choices, NULLS] = ()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class OfTable(Reading):
     """What a table is asked."""
 
     table: Annotated[Any, TABLE, Option(before="types")] = field(kw_only=False)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class OfRelease(Options):
     """What a release is asked."""
 
     release: Annotated["str | Release", RELEASE] = field(kw_only=False)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+class OfDatabase(Options):
+    """What a party of an integration works in."""
+
+    database: Any = field(kw_only=False)
+
+
 class Told(Options):
     """What tells how far it is."""
 
     progress: "Progress | None" = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Request(Options):
     """What the owner asks of every run, whatever its method."""
 
@@ -174,7 +175,6 @@ class Request(Options):
     to: Annotated[str | None, TO, Option(before="")] = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class AuditRequest(OfTable):
     """What is asked of an audit."""
 
@@ -214,7 +214,6 @@ class AuditRequest(OfTable):
     categories: Annotated[Names, CATEGORIES] = ()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class RefinementRequest(Request):
     """What the owner asks of every refinement."""
 
@@ -233,7 +232,6 @@ class RefinementRequest(Request):
     weights: Annotated[Values, WEIGHTS] = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class GeneralizeRequest(RefinementRequest):
     """What the owner asks of a generalization."""
 
@@ -260,7 +258,6 @@ class GeneralizeRequest(RefinementRequest):
     """What is known of how columns look; requests of one table may share it."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class SwapRequest(Request):
     """What the owner asks of a swapping."""
 
@@ -305,7 +302,6 @@ class SwapRequest(Request):
     ] = ()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class RandomizeRequest(Request):
     """What the owner asks of a randomization."""
 
@@ -337,8 +333,7 @@ class RandomizeRequest(Request):
     person: Annotated[Names, PERSON, "Column that says whose record a row is: one draw for a person."] = ()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ReconstructRequest(OfTable, Told):
+class ReconstructRequest(Options):
     """What is asked of a reconstruction."""
 
     into: Annotated[str, NEW_TABLE, Option(before="types")]
@@ -362,7 +357,6 @@ class ReconstructRequest(OfTable, Told):
     max_iterations: Annotated[int, "Stop after this many iterations.", "10000", "N"] = 10000
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class TrainRequest(OfTable, Told):
     """What is asked of a training."""
 
@@ -392,7 +386,6 @@ class TrainRequest(OfTable, Told):
     test: Annotated[Any, TEST, "A table of true values, on which right predictions are counted."] = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class OfModel(Options):
     """What a model is asked."""
 
@@ -401,7 +394,6 @@ class OfModel(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class PredictRequest(OfTable, OfModel):
     """What is asked of a prediction."""
 
@@ -411,7 +403,6 @@ class PredictRequest(OfTable, OfModel):
     to: Annotated[str | None, TO, Option(before="")] = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ApplyRequest(OfTable, OfRelease):
     """What is asked where a release is applied."""
 
@@ -425,8 +416,7 @@ class ApplyRequest(OfTable, OfRelease):
     to: Annotated[str | None, TO, Option(before="")] = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class EvaluateRequest(Reading, Told, OfRelease):
+class EvaluateRequest(Options):
     """What is asked of an evaluation."""
 
     test: Annotated[Any, TEST, Option(before="types")] = None
@@ -436,7 +426,6 @@ class EvaluateRequest(Reading, Told, OfRelease):
     sample: Annotated[int, "Draw at most this many records.", "200000", "N"] = 200000
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class CompareRequest(Reading, Told):
     """What is asked of a comparison."""
 
@@ -508,11 +497,12 @@ class CompareRequest(Reading, Told):
     min_widths: Annotated[Values, MIN_WIDTHS] = None
     tops: Annotated[Values, TOPS] = None
     bottoms: Annotated[Values, BOTTOMS] = None
+    looks: dict[str, str] = field(default_factory=dict)
+    """What is known of how columns look; the settings share it."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ExportRequest(OfRelease):
-    """What is asked of an export."""
+class ExportOptions(Options):
+    """What :meth:`ppdm_sql.Release.export` takes."""
 
     path: Annotated[
         PathLike,
@@ -528,11 +518,9 @@ class ExportRequest(OfRelease):
     formula_safe: Annotated[bool, "Write CSV that spreadsheets do not read as formulas.", "true"] = False
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ReportRequest(OfRelease):
-    """What is asked of a report."""
+class ReportOptions(Told):
+    """What :meth:`ppdm_sql.Release.report` takes."""
 
-    release: Annotated["str | Release", RELEASE, "A release or a model; see ppdm releases and ppdm models."]
     path: Annotated[
         PathLike,
         "The page to write, such as customers_safe.html.",
@@ -551,7 +539,6 @@ class ReportRequest(OfRelease):
     ] = None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class AgrawalRequest(Told):
     """What is asked of a generator."""
 
@@ -566,7 +553,6 @@ class AgrawalRequest(Told):
     ] = True
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class IntegrateOptions(Options):
     """What one party asks of an integration."""
 
@@ -576,7 +562,7 @@ class IntegrateOptions(Options):
         REQUIRE,
         "A requirement; the same on both sides.",
         Option(before="types"),
-    ]
+    ] = field(kw_only=False)
     class_column: Annotated[str, CLASS, "What the recipient wants to predict; in both tables."]
     key: Annotated[Names, "What identifies a person in both tables; not released.", "['ssn']", "A,B"]
     owns: Annotated[Names, "Columns of this table that the release may show.", "['Sex']", "A,B"]
@@ -600,7 +586,6 @@ class IntegrateOptions(Options):
     person: Annotated[Names, PERSON, Option(hidden=True)] = ()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class NameRequest(Options):
     """What is asked of what has a name."""
 
@@ -609,7 +594,6 @@ class NameRequest(Options):
     ] = field(kw_only=False)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class InstallRequest(Options):
     """What is asked of an installation."""
 
@@ -621,28 +605,41 @@ class InstallRequest(Options):
     ] = True
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+class ExportRequest(ExportOptions, OfRelease):
+    """What is asked of an export."""
+
+
+class ReportRequest(ReportOptions, OfRelease):
+    """What is asked of a report."""
+
+    release: Annotated["str | Release", RELEASE, "A release or a model; see ppdm releases and ppdm models."]
+
+
 class Suppress(RefinementRequest, OfTable, Told):
     """What :meth:`ppdm_sql.Database.suppress` takes."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Generalize(GeneralizeRequest, OfTable, Told):
     """What :meth:`ppdm_sql.Database.generalize` takes."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Swap(SwapRequest, OfTable, Told):
     """What :meth:`ppdm_sql.Database.swap` takes."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Randomize(RandomizeRequest, OfTable, Told):
     """What :meth:`ppdm_sql.Database.randomize` takes."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Integrate(IntegrateOptions, OfTable, Told):
+class Reconstruct(ReconstructRequest, OfTable, Told):
+    """What :meth:`ppdm_sql.Database.reconstruct` takes."""
+
+
+class Evaluate(EvaluateRequest, Reading, Told, OfRelease):
+    """What :meth:`ppdm_sql.Database.evaluate` takes."""
+
+
+class Integrate(IntegrateOptions, OfTable, Told, OfDatabase):
     """What :class:`ppdm_sql.integrate.Party` takes."""
 
 
@@ -653,11 +650,11 @@ REQUESTS: Mapping[str, Any] = {
     "integrate": Integrate,
     "swap": Swap,
     "randomize": Randomize,
-    "reconstruct": ReconstructRequest,
+    "reconstruct": Reconstruct,
     "train": TrainRequest,
     "predict": PredictRequest,
     "apply": ApplyRequest,
-    "evaluate": EvaluateRequest,
+    "evaluate": Evaluate,
     "compare": CompareRequest,
     "export": ExportRequest,
     "report": ReportRequest,

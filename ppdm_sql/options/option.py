@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
-from typing import Any, Final, TypeVar, get_args
+from functools import cache, wraps
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, dataclass_transform, get_args
 
 from ppdm_sql.engine.names import by_name, listed
 
@@ -101,6 +102,11 @@ class Option:
         return f"--{self.argument.replace('_', '-')}" if self.flag is None else self.flag
 
     @property
+    def negated(self) -> bool:
+        """Whether the switch of the command line takes something away that is there by default."""
+        return self.flags.startswith("--no-")
+
+    @property
     def required(self) -> bool:
         """Whether it must be given."""
         return self.default is REQUIRED
@@ -109,17 +115,22 @@ class Option:
 _PLAIN, _TEXTS = Option(), ("help", "example", "metavar")
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(field,))
 class Options:
     """What can be asked, a field each; what is annotated with something said of it is an option.
 
-    Annotations are read as they stand, so a module that declares options does not postpone them. Requests are
-    not compared, which makes the classes sooner.
+    Each class of options is a frozen dataclass, whose fields are given by their names. Annotations are read
+    as they stand, so a module that declares options does not postpone them. Requests are not compared, which
+    makes the classes sooner.
 
     Names and choices become tuples, and what is said by column a dictionary.
 
     Raises:
         InvalidOption: Something else is given for them, such as a frame.
     """
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True, eq=False)(cls)
 
     def __post_init__(self) -> None:
         request: Any = type(self)
@@ -189,3 +200,69 @@ def _declared(name: str, hint: Any, default: object) -> Option:
         else:
             said |= {key: value for key, value in vars(item).items() if value != getattr(_PLAIN, key)}
     return Option(name=name, default=default, **said)
+
+
+# -- methods that take what a request declares ---------------------------------------------------
+
+Given = ParamSpec("Given")
+Asked = TypeVar("Asked", bound=Options)
+Own = TypeVar("Own")
+Result = TypeVar("Result")
+_TOLD = {"progress": "Told what the run is doing.", "database": "The party's database, opened to write."}
+"""What stands in docstrings of what no surface but Python takes."""
+
+
+def asks(
+    request: Callable[Given, Asked],
+) -> Callable[[Callable[[Own, Asked], Result]], Callable[Concatenate[Own, Given], Result]]:
+    """Let a method take what its request declares, by the same names and with the same defaults.
+
+    Its docstring tells of each option, too, by the help of the command.
+    """
+    kind: Any = request
+    parameters = _parameters(kind)
+
+    def asking(run: Callable[[Own, Asked], Result]) -> Callable[Concatenate[Own, Given], Result]:
+        own, returns = inspect.signature(run).parameters["self"], run.__annotations__["return"]
+        signature = inspect.Signature([own, *parameters], return_annotation=returns)
+
+        @wraps(run)
+        def method(self: Own, /, *args: Given.args, **options: Given.kwargs) -> Result:
+            signature.bind(self, *args, **options)  # raises a TypeError that does not speak of the request
+            return run(self, request(*args, **options))
+
+        told: Any = method
+        told.__signature__ = signature
+        told.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": returns}
+        if run.__doc__ is not None:  # python -OO takes it away
+            told.__doc__ = _documented(run.__doc__, parameters, options_of(kind))
+        return method
+
+    return asking
+
+
+def _parameters(request: Any) -> list[inspect.Parameter]:
+    """Give the parameters of a request: those given by place, then the others as they are declared."""
+    found = inspect.signature(request).parameters
+    by_place = [name for name, one in found.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
+    order = dict.fromkeys((*by_place, *(option.name for option in options_of(request)), "progress"))
+    return [
+        found[name].replace(annotation=getattr(found[name].annotation, "__origin__", found[name].annotation))
+        for name in order
+        if name in found
+    ]
+
+
+def _documented(text: str, parameters: Sequence[inspect.Parameter], options: Sequence[Option]) -> str:
+    """Put the arguments between the description of a method and what it says of its results and errors."""
+    flags = {flag: option.name for option in options for flag in option.flags.split("/")}
+    helps = _TOLD | {one.name: "If False: " * one.negated + one.help for one in options}
+    worded = {
+        name: re.sub(r"--[a-z][a-z-]*", lambda found: f"``{flags.get(found[0], found[0])}``", help)
+        for name, help in helps.items()
+    }
+    lines = [f"    {one.name}: {worded[one.name]}" for one in parameters]
+    said, heading, rest = re.split(
+        r"^((?:Returns|Raises|Cost):)", inspect.cleandoc(text), maxsplit=1, flags=re.M
+    )
+    return said + "\n".join(["Args:", *lines]) + f"\n\n{heading}{rest}"

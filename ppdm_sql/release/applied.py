@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from sqlglot import exp
 
@@ -14,6 +12,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.statements import literal, render, text
 from ppdm_sql.errors import GuaranteeNotMet, UnknownColumn, UnknownRelease, UnknownTable
+from ppdm_sql.options import ExportOptions, asks
 from ppdm_sql.privacy import parse_all, resolve
 from ppdm_sql.release import catalogue
 from ppdm_sql.release.catalogue import CatalogueRow
@@ -70,13 +69,8 @@ class AppliedTable:
         """Give what the catalogue would say of the table, were it a release."""
         return replace(self.release, release=self.name, rows=_number(self.engine, _count(self.table)))
 
-    def export(
-        self,
-        path: str | os.PathLike[str],
-        force: bool = False,
-        format: str | None = None,
-        formula_safe: bool = False,
-    ) -> None:
+    @asks(ExportOptions)
+    def export(self, asked: ExportOptions) -> None:
         """Write the table into a fresh file, as :meth:`Release.export` does.
 
         Raises:
@@ -92,8 +86,7 @@ class AppliedTable:
         with self.engine.workspace():
             shape = self._verified()
             named = replace(shape, name=self.name)
-            method, how = self.release.method, {"force": force, "formula_safe": formula_safe}
-            write_file(self.engine, named, method, Path(path), form=format, **how)
+            write_file(self.engine, named, self.release.method, asked)
 
     def _verified(self) -> Shape:
         """Copy the rows, in an order that tells nothing, and give their shape if they may leave."""

@@ -18,6 +18,7 @@ from ppdm_sql.engine.opening import OLDEST_STORAGE
 from ppdm_sql.engine.space import disk_full
 from ppdm_sql.engine.statements import literal, render, text
 from ppdm_sql.errors import EngineError, InvalidOption, NameTaken
+from ppdm_sql.options import ExportOptions
 from ppdm_sql.release import ddl as texts
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.parts import part_beside
@@ -27,27 +28,19 @@ _TEXT_TYPES = ("VARCHAR", "ENUM", "JSON", "BLOB")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write_file(
-    engine: Engine,
-    shape: Shape,
-    method: str,
-    path: Path,
-    *,
-    force: bool,
-    form: str | None,
-    formula_safe: bool,
-) -> None:
+def write_file(engine: Engine, shape: Shape, method: str, asked: ExportOptions) -> None:
     """Write the rows of a release, in their order, under a temporary name, then rename the file."""
-    form = _format(path, form, formula_safe=formula_safe)
-    check_target(engine, path, force=force)
+    path = Path(asked.path)
+    form = _format(path, asked.format, formula_safe=asked.formula_safe)
+    check_target(engine, path, force=asked.force)
     with _words_for(path, form), part_beside(path) as part:
         if form == "duckdb":
             _write_database(engine, shape, method, part)
         else:
-            rows = _formula_safe(engine, shape) if formula_safe else shape.rows()
+            rows = _formula_safe(engine, shape) if asked.formula_safe else shape.rows()
             engine.write(_copy(rows, part, form, texts.promised(shape)), step=f"export {form}")
         if not engine.dry:
-            _finish(part, path, force=force)
+            _finish(part, path, force=asked.force)
 
 
 def check_export(path: Path, *, force: bool) -> None:

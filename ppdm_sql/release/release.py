@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from duckdb import DuckDBPyRelation
@@ -15,16 +13,16 @@ from ppdm_sql.engine import Engine, Rows
 from ppdm_sql.engine.names import resolve
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
-from ppdm_sql.notebook import in_html
+from ppdm_sql.options import ExportOptions, ReportOptions, asks
 from ppdm_sql.privacy import Value, parse_all
-from ppdm_sql.progress import Progress, WarningProgress
+from ppdm_sql.progress import WarningProgress
 from ppdm_sql.release import catalogue, ddl, states
 from ppdm_sql.release.catalogue import CatalogueRow
 from ppdm_sql.release.draft import Draft, Measured
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.publishing import freeze
 from ppdm_sql.release.verification import Verification, reads_release, verify
-from ppdm_sql.reporting import registered_reports
+from ppdm_sql.reporting import in_html, report
 
 if TYPE_CHECKING:
     from ppdm_sql.release.cut_tree import Node
@@ -187,20 +185,9 @@ class Release:
         row, shape = self._found()
         return verify(self._engine, row, shape, everywhere=True)
 
-    def export(
-        self,
-        path: str | os.PathLike[str],
-        force: bool = False,
-        format: str | None = None,
-        formula_safe: bool = False,
-    ) -> None:
+    @asks(ExportOptions)
+    def export(self, asked: ExportOptions) -> None:
         """Write the release into a fresh file, once it has been verified again.
-
-        Args:
-            path: Ends in ``.parquet``, ``.csv``, ``.duckdb`` or ``.db``, unless ``format`` is given.
-            force: Replace the file if it exists; a regular file only, no link, device or pipe.
-            format: ``parquet``, ``csv`` or ``duckdb``.
-            formula_safe: Put a single quote before text of a CSV that a spreadsheet takes for a formula.
 
         Raises:
             GuaranteeNotMet: The release does not hold any more.
@@ -219,37 +206,14 @@ class Release:
                 "Run ppdm verify to see what has changed, then publish it anew.",
             )
         with self._engine.workspace():
-            write_file(
-                self._engine,
-                shape,
-                row.method,
-                Path(path),
-                force=force,
-                form=format,
-                formula_safe=formula_safe,
-            )
+            write_file(self._engine, shape, row.method, asked)
 
-    def report(
-        self,
-        path: str | os.PathLike[str],
-        public: bool = False,
-        force: bool = False,
-        evaluate: bool = False,
-        exported: str | os.PathLike[str] | None = None,
-        progress: Progress | None = None,
-    ) -> None:
+    @asks(ReportOptions)
+    def report(self, asked: ReportOptions) -> None:
         """Write a page on the release: what it promises, who could be found, what it cost, how it came about.
 
-        The page is one HTML file that needs no network and runs no script.
-
-        Args:
-            path: The file, such as ``customers_safe.html``.
-            public: Make the page for others, from nothing but what is released; by default it is the
-                owner's, and tells of the source.
-            force: Replace the file if it exists; a regular file only, no link, device or pipe.
-            evaluate: Measure the error of a classifier, too; the owner's page only, needs scikit-learn.
-            exported: The file that the release was exported to, whose SHA-256 the page gives.
-            progress: Told what the run is doing.
+        The page is one HTML file that needs no network and runs no script. The owner's, without ``public``,
+        tells of the source.
 
         Raises:
             NameTaken: The file exists and ``force`` is not given.
@@ -258,9 +222,8 @@ class Release:
 
         Cost: the audit on both sides, and some scans for each column and each pair of eight columns.
         """
-        asked = {"public": public, "force": force, "evaluate": evaluate, "exported": exported}
-        write, told = registered_reports().release, progress or WarningProgress()
-        self._engine.alone(lambda: write(self._engine, self, path, told, **asked))
+        progress = asked.progress or WarningProgress()
+        self._engine.alone(lambda: report().write_report(self._engine, self, asked, progress))
 
     def drop(self) -> None:
         """Remove view, macro, frozen table and every row of the catalogue, in one transaction.

@@ -32,8 +32,8 @@ from ppdm_sql.report.page import (
     Picture,
     beside,
     count,
+    enumerated,
     label,
-    listed,
     measure,
     several,
     share,
@@ -485,7 +485,7 @@ def _heat(subject: Subject, title: str, names: Sequence[str], found: Strengths) 
     ]
     known = {pair: value for pair, value in found.items() if value is not None}
     most = max(known, key=known.__getitem__, default=None)
-    says = f"{title}: the association of each pair of {listed(list(names))}."
+    says = f"{title}: the association of each pair of {enumerated(list(names))}."
     if most is not None:
         says += f" The largest is that of {most[0]} and {most[1]}, {found[most]:.2f}."
     return Picture(title, subject.drawing.draw("heat", rows), says, Numbers(["column", "column", "V"], cells))

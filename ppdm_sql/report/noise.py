@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from ppdm_sql.audit.noise import NoiseModel
 from ppdm_sql.errors import PpdmError
 from ppdm_sql.methods.perturbation.distributions import Distribution
-from ppdm_sql.methods.perturbation.reconstruct import ReconstructOptions, ReconstructRun
+from ppdm_sql.methods.perturbation.reconstruct import ReconstructRun
+from ppdm_sql.options import ReconstructRequest
 from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import ReleasedColumn
 from ppdm_sql.report.page import AFTER, BEFORE, Cell, Number, Numbers, Picture, count, measure
@@ -39,7 +40,7 @@ def _reconstructed(subject: Subject, models: Mapping[str, NoiseModel]) -> dict[s
     """Reconstruct the distribution of each column from the release alone, where that is possible."""
     found: dict[str, Distribution] = {}
     for name in models:
-        options = ReconstructOptions(f"report_{secrets.token_hex(8)}", columns=(name,))
+        options = ReconstructRequest(into=f"report_{secrets.token_hex(8)}", columns=(name,))
         try:
             run = ReconstructRun(subject.engine, subject.name, options, SilentProgress())
             done, _ = run.estimate()

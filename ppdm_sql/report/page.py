@@ -114,11 +114,11 @@ def measure(number: float | None) -> Number:
     return Number(f"{number:.3g}")
 
 
-def listed(words: list[str] | tuple[str, ...]) -> str:
+def enumerated(words: list[str] | tuple[str, ...]) -> str:
     """Join words as a sentence does.
 
     Example:
-        >>> listed(["Job"]), listed(["Job", "Sex", "Age"])
+        >>> enumerated(["Job"]), enumerated(["Job", "Sex", "Age"])
         ('Job', 'Job, Sex and Age')
     """
     *most, last = words
@@ -357,7 +357,7 @@ def templates() -> Environment:
     )
     found.tests["right"] = lambda cell: isinstance(cell, Number)
     found.globals |= {"several": several, "made": made}
-    found.filters |= {"listed": listed, "share": share, "written": written}
+    found.filters |= {"enumerated": enumerated, "share": share, "written": written}
     found.filters["error"] = lambda per_cent: f"{per_cent:.1f} %"
     return found
 

@@ -7,7 +7,7 @@ import os
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ppdm_sql.audit.noise import NoiseModel, noise_models
@@ -15,9 +15,10 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource, PpdmError, UnknownTable, some
-from ppdm_sql.evaluation import EvaluateOptions, Evaluation, evaluate
+from ppdm_sql.evaluation import Evaluation, evaluate
 from ppdm_sql.evaluation.evaluating import BE, MAJORITY, RE, SE, errors_of
 from ppdm_sql.methods.top_down.information_loss import DETAIL
+from ppdm_sql.options import EvaluateRequest, ReportOptions
 from ppdm_sql.privacy import Counts, Requirement, parse_all
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import Measured, Release, ReleasedColumn, Verification
@@ -44,7 +45,7 @@ from ppdm_sql.sources import read_again
 
 RISKIEST = 10
 """Combinations of the source that are named for each requirement."""
-QUICK = EvaluateOptions(folds=5, seeds=1, sample=20_000)
+QUICK = EvaluateRequest(folds=5, seeds=1, sample=20_000)
 """How the error of the headline is measured, where no evaluation is asked for."""
 MOST_CHILDREN = 50
 """Children of a node that a tree lists at most."""
@@ -64,25 +65,14 @@ KINDS = {
 """What each kind of message is about."""
 
 
-@dataclass(frozen=True)
-class ReportOptions:
-    """What is asked of a report; see :meth:`ppdm_sql.Release.report` for each."""
-
-    public: bool = False
-    force: bool = False
-    evaluate: bool = False
-    exported: str | os.PathLike[str] | None = None
-
-
-def write_report(
-    engine: Engine, release: Release, path: str | os.PathLike[str], options: ReportOptions, progress: Progress
-) -> None:
+def write_report(engine: Engine, release: Release, options: ReportOptions, progress: Progress) -> None:
     """Write the page of a release into a file, whole or not at all.
 
     Cost: the verification; the audit of release and source; for each column some scans of it on either side,
     and one for each pair of eight columns at most.
     """
-    check_target(engine, Path(path), force=options.force)
+    path = Path(options.path)
+    check_target(engine, path, force=options.force)
     if options.public and options.evaluate:
         raise InvalidOption(
             "The error of a classifier on the source is the owner's to know.",
@@ -92,7 +82,7 @@ def write_report(
         content = report_page(engine, release, options, progress).encode()
     finally:
         progress.stop()
-    write_page(engine, Path(path), content, force=options.force)
+    write_page(engine, path, content, force=options.force)
 
 
 def report_page(engine: Engine, release: Release, options: ReportOptions, progress: Progress) -> str:
@@ -108,7 +98,7 @@ def report_page(engine: Engine, release: Release, options: ReportOptions, progre
             # A file that is gone is told in the page, as a table that is gone.
             with suppress(InvalidSource):
                 stack.enter_context(read_again(engine, row.source, row.parameters.get(READ, {}), row.release))
-        evaluation = evaluate(engine, release, EvaluateOptions(), progress) if options.evaluate else None
+        evaluation = evaluate(engine, release, EvaluateRequest(), progress) if options.evaluate else None
         errors = {} if options.public else _errors(engine, row, shape, evaluation)
         progress.start(f"counting {release.name}")
         stack.enter_context(engine.workspace())

@@ -21,7 +21,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.foreign import MARK, MARK_AT
 from ppdm_sql.engine.spill import SpillFolder
 from ppdm_sql.engine.statements import literal, render
-from ppdm_sql.errors import EngineError, InvalidSource, UnknownTable, closest
+from ppdm_sql.errors import EngineError, InvalidSource, UnknownTable, closest, some
 
 KINDS = {
     ".parquet": "parquet",
@@ -298,9 +298,7 @@ def alike(wanted: str, *, always: bool = False) -> str:
 def _files_there(folder: str, chosen: Sequence[str]) -> str:
     if not chosen:
         return ""
-    more = f" and {len(chosen) - _MOST_FILES} more" if len(chosen) > _MOST_FILES else ""
-    named = ", ".join(os.path.join(folder, entry) for entry in chosen[:_MOST_FILES])
-    return f" Files here: {named}{more}."
+    return f" Files here: {some([os.path.join(folder, entry) for entry in chosen], _MOST_FILES)}."
 
 
 # -- CSV: every row or none, the first line as names, cells as texts ---------------------------

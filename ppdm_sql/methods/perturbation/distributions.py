@@ -14,8 +14,8 @@ from ppdm_sql.engine.statements import bind, literal, render
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.conditional_privacy import ConditionalPrivacy
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Noise, as_text
-from ppdm_sql.notebook import in_html
 from ppdm_sql.release.ddl import create_table
+from ppdm_sql.reporting import in_html
 from ppdm_sql.version import __version__
 
 Row = tuple[str | float | None, ...]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -30,14 +29,13 @@ from ppdm_sql.methods.perturbation.noise import (
 )
 from ppdm_sql.methods.perturbation.noise_lookup import noise_of
 from ppdm_sql.methods.perturbation.reconstruction import (
-    CAP,
-    FRACTION,
     Reconstructed,
     category_kernel,
     invert_randomization,
     reconstruct_distributions,
 )
 from ppdm_sql.methods.perturbation.transition_matrices import Form, Grid, grid_for, kernel, observed_grid
+from ppdm_sql.options import ReconstructRequest
 from ppdm_sql.progress import Progress, warn
 from ppdm_sql.release import check_free
 
@@ -46,24 +44,8 @@ MOST_OUTSIDE = 0.5
 """Share of the records beyond which values that the noise cannot give are taken for a wrong noise model."""
 
 
-@dataclass(frozen=True)
-class ReconstructOptions:
-    """What is asked of a reconstruction; see :meth:`ppdm_sql.Database.reconstruct` for each."""
-
-    into: str  # name of the table to make
-    columns: Sequence[str] = ()  # the columns; none stands for all whose noise is known
-    by_class: str | None = None  # the class column, for a distribution each
-    intervals: int | None = None  # how many intervals; None for the paper's rule
-    kernel: str = "cell"  # `cell` or `midpoint`
-    categorical: str = "bayes"  # `bayes` or `inversion`
-    fraction: float = FRACTION  # of the chi-square quantile at which the iteration stops
-    max_iterations: int = CAP  # the cap
-    noise: Mapping[str, str] | Sequence[str] = ()  # what is known of the noise, in the language of `--noise`
-    ranges: Mapping[str, tuple[object, object]] | None = None  # the range of the original values, by column
-
-
 def reconstruct(
-    engine: Engine, source: str, options: ReconstructOptions, progress: Progress
+    engine: Engine, source: str, options: ReconstructRequest, progress: Progress
 ) -> Reconstruction:
     """Estimate the distributions of the original values, and write them into a table.
 
@@ -78,7 +60,7 @@ def reconstruct(
 class ReconstructRun:
     """One run: checked when made, then counted, iterated and written."""
 
-    def __init__(self, engine: Engine, source: str, options: ReconstructOptions, progress: Progress) -> None:
+    def __init__(self, engine: Engine, source: str, options: ReconstructRequest, progress: Progress) -> None:
         engine.require_autocommit()
         self.engine, self.source, self.options, self.progress = engine, source, options, progress
         check_choice("--kernel", options.kernel, KERNELS)

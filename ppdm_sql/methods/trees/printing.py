@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ppdm_sql.errors import some
 from ppdm_sql.methods.trees.model import DecisionTree, TreeNode
 
 MOST_NAMED = 6
@@ -30,6 +31,4 @@ def condition(parent: TreeNode, child: TreeNode) -> str:
     left = child.side == "left"
     if parent.cut is not None:
         return f"{parent.column} {'<' if left else '>='} {parent.cut:.6g}"
-    rest = len(parent.values) - MOST_NAMED
-    named = ", ".join(parent.values[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
-    return f"{parent.column} is {'' if left else 'none of '}{named}"
+    return f"{parent.column} is {'' if left else 'none of '}{some(parent.values, MOST_NAMED)}"

@@ -15,10 +15,9 @@ from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import NameTaken, UnknownModel
 from ppdm_sql.methods.trees.model import Attribute, DecisionTree, Mode, TreeNode
 from ppdm_sql.methods.trees.predicting import Predicted, confusion, create_macro, predict
-from ppdm_sql.notebook import in_html
 from ppdm_sql.release.catalogue import check_free, parts
 from ppdm_sql.release.finding import find_listed
-from ppdm_sql.reporting import registered_reports
+from ppdm_sql.reporting import in_html, report
 from ppdm_sql.version import __version__
 
 Matrix = tuple[tuple[int, ...], ...]
@@ -116,8 +115,7 @@ class Model:
 
         Cost: no scan of a table.
         """
-        write = registered_reports().model
-        self._engine.alone(lambda: write(self._engine, self, path, force=force))
+        self._engine.alone(lambda: report().write_model_report(self._engine, self, path, force=force))
 
     def drop(self) -> None:
         """Remove the macro and every row of the catalogue, in one transaction."""

@@ -18,7 +18,6 @@ SHORTEST_SECRET = 16
 """Bytes of a secret; a shorter one can be guessed."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class IntegrateRequest(IntegrateOptions):
     """What one party asks, checked.
 

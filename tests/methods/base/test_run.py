@@ -21,7 +21,6 @@ from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import Draft, ReleasedColumn
 
 
-@dataclass(frozen=True, kw_only=True)
 class SortRequest(Request):
     """Release columns as they are, in an order that says nothing of the source's."""
 
