@@ -27,6 +27,7 @@ from ppdm_sql.errors import InvalidOption
 from ppdm_sql.integrate import TIMEOUT, Credentials, Party, check, transcript_of
 from ppdm_sql.integrate import keygen as make_keys
 from ppdm_sql.methods.two_party.certificates import TRIAL_DAYS
+from ppdm_sql.options import Integrate
 from ppdm_sql.release import Release
 
 _SHARED = "--key SSN --class Class --require 'k >= 4 on Sex, Job'"
@@ -115,7 +116,7 @@ class RunSettings:
 
 @integrate.command(epilog=_epilog(1), no_args_is_help=True)
 @partial(guarded, places=())
-@takes("integrate", without=["secret"])
+@takes(Integrate, without=["secret"])
 def serve(
     database: DatabasePath,
     given: Given,
@@ -138,7 +139,7 @@ def serve(
 
 @integrate.command(epilog=_epilog(2), no_args_is_help=True)
 @partial(guarded, places=())
-@takes("integrate", without=["secret"])
+@takes(Integrate, without=["secret"])
 def join(
     database: DatabasePath,
     given: Given,

@@ -20,7 +20,8 @@ from ppdm_sql.cli.output import Debug, Format, OutputFormat, Quiet, notice, prog
 from ppdm_sql.engine.opening import remove_database
 from ppdm_sql.engine.statements import Statement
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.options import OPTIONS, Form, Option
+from ppdm_sql.options import Form, Option, Options
+from ppdm_sql.options.option import options_of
 from ppdm_sql.privacy import parse_names
 from ppdm_sql.progress import Progress
 from ppdm_sql.sources import attachment, is_data_file
@@ -28,16 +29,8 @@ from ppdm_sql.sources import attachment, is_data_file
 DatabasePath = Annotated[
     Path, typer.Argument(metavar="DATABASE", help="A DuckDB file, or :memory:.", show_default=False)
 ]
-TableName = Annotated[
-    str,
-    typer.Argument(metavar="TABLE", help="A table or view, or a file: NAME, visits.csv.", show_default=False),
-]
 ReleaseName = Annotated[
     str, typer.Argument(metavar="RELEASE", help="A release; ppdm releases lists them.", show_default=False)
-]
-Count = Annotated[
-    str | None,
-    typer.Option("--count", metavar="COLUMN", help="Column that says how many records a row stands for."),
 ]
 Attach = Annotated[
     list[str] | None,
@@ -58,14 +51,6 @@ Spark = Annotated[
 SparkOfRows = Annotated[
     str | None,
     typer.Option("--spark", metavar="URL", help="Where the rows of the release were written, with --to."),
-]
-Types = Annotated[
-    list[str] | None,
-    typer.Option("--types", metavar="A=TYPE,...", help="Types of columns, as for codes in a CSV file."),
-]
-Nulls = Annotated[
-    str | None,
-    typer.Option("--null", metavar="N/A,...", help="Texts that stand for a missing value, read as NULL."),
 ]
 Export = Annotated[
     Path | None,
@@ -231,40 +216,42 @@ _TYPES: dict[Form, Any] = dict.fromkeys(
 
 
 def takes(
-    method: str | None = None, *, without: Sequence[str] = (), lacks: Sequence[str] = ()
+    request: Any = Options, *, without: Sequence[str] = (), lacks: Sequence[str] = ()
 ) -> Callable[[Run], Run]:
-    """Let a command take the options of a method, for its parameter of the type :class:`Given`.
+    """Let a command take the options of a request, for its parameter of the type :class:`Given`.
 
-    A parameter whose type is a dataclass, such as :class:`Common`, is made of one for each of its fields.
+    A parameter whose type is a dataclass, such as :class:`Common` or a request, is made of one for each of
+    its fields.
 
     Args:
-        method: The method, as in :data:`~ppdm_sql.options.OPTIONS`; a command may have none.
+        request: What the method of the command is asked.
         without: Options that the command has in a form of its own, or not at all.
         lacks: Fields of dataclasses that it does not take.
     """
-    taken = [option for option in OPTIONS[method] if option.name not in without] if method else []
+    taken = [option for option in options_of(request) if option.name not in without]
 
     def command(run: Run) -> Run:
         own = inspect.signature(run, eval_str=True).parameters
-        groups: dict[str, Any] = {
-            name: one.annotation for name, one in own.items() if is_dataclass(one.annotation)
-        }
+        groups: dict[str, Any] = {name: one.annotation for name, one in own.items() if _is_group(one)}
 
         @wraps(run)
         def filled(**words: Any) -> None:
-            asked = ((option, words.pop(option.name)) for option in taken)
-            # typer gives None, or no texts, for what is not on the command line: the method has its default
-            given = Given({o.name: _read(o, word) for o, word in asked if word is not None and word != []})
             for name, kind in groups.items():
-                words[name] = kind(**{f.name: words.pop(f.name) for f in fields(kind) if f.name in words})
-            run(**words | {name: given for name, one in own.items() if one.annotation is Given})
+                if issubclass(kind, Given):
+                    words[name] = _read(taken, words)
+                elif issubclass(kind, Options):
+                    words[name] = kind(**_read(options_of(kind), words))
+                else:
+                    words[name] = kind(**{f.name: words.pop(f.name) for f in fields(kind) if f.name in words})
+            run(**words)
 
         def flat(one: inspect.Parameter) -> list[inspect.Parameter]:
-            if one.annotation is Given:
-                return [_parameter(option) for option in taken]
             if one.name not in groups:
                 return [one]
-            return [item for item in _members(one.annotation) if item.name not in lacks]
+            kind = groups[one.name]
+            if issubclass(kind, Given | Options):
+                return [_parameter(option) for option in (taken if kind is Given else options_of(kind))]
+            return [item for item in _members(kind) if item.name not in lacks]
 
         parameters = [item for one in own.values() for item in flat(one)]
         keyword = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
@@ -273,6 +260,19 @@ def takes(
         return filled
 
     return command
+
+
+def _is_group(one: inspect.Parameter) -> bool:
+    return one.annotation is Given or is_dataclass(one.annotation)
+
+
+def _read(options: Sequence[Option], words: dict[str, Any]) -> Given:
+    """Take the words of options, and read those that were on the command line.
+
+    For the others typer gives None, or no texts: the method has their defaults.
+    """
+    asked = [(option, words.pop(option.name)) for option in options]
+    return Given({o.name: _read_one(o, word) for o, word in asked if word is not None and word != []})
 
 
 def _members(group: Any) -> list[inspect.Parameter]:
@@ -309,7 +309,7 @@ def _default(option: Option) -> Any:
     return None if option.default == () else option.default
 
 
-def _read(option: Option, word: Any) -> Any:
+def _read_one(option: Option, word: Any) -> Any:
     return not word if option.negated else value(option.form, option.flags, word)
 
 

@@ -30,6 +30,7 @@ from ppdm_sql.cli.parameters import (
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.quiet import on_commit
 from ppdm_sql.errors import InvalidOption, PpdmError
+from ppdm_sql.options import CompareRequest, Generalize, Randomize, Suppress, Swap
 from ppdm_sql.privacy import parse, quote_name
 from ppdm_sql.release import CatalogueRow, Measured, Release
 from ppdm_sql.release.catalogue import LOCATION, SHAPE
@@ -89,7 +90,7 @@ class Exported:
         notice(f"Wrote {self.export}.{promised(release.row())}", quiet=common.quiet)
 
 
-@takes("suppress")
+@takes(Suppress)
 def suppress(
     database: DatabasePath,
     given: Given,
@@ -114,7 +115,7 @@ def suppress(
     publish("suppress", database, given, common, exported, accept_partial=accept_partial)
 
 
-@takes("generalize")
+@takes(Generalize)
 def generalize(
     database: DatabasePath,
     given: Given,
@@ -149,7 +150,7 @@ def generalize(
     publish("generalize", database, given, common, exported, accept_partial=accept_partial)
 
 
-@takes("swap")
+@takes(Swap)
 def swap(database: DatabasePath, given: Given, common: CommonOfSpark, exported: Exported) -> None:
     r"""Frequencies and what the columns tell of each other are kept as far as possible. A column that no
     option names is not released.
@@ -165,7 +166,7 @@ def swap(database: DatabasePath, given: Given, common: CommonOfSpark, exported: 
     publish("swap", database, given, common, exported)
 
 
-@takes("randomize")
+@takes(Randomize)
 def randomize(database: DatabasePath, given: Given, common: CommonOfSpark, exported: Exported) -> None:
     r"""The release tells what the noise is, so that distributions and classifiers can be recovered from it;
     see ppdm reconstruct and ppdm train. NULL stays NULL. A column that no option names is not released.
@@ -181,7 +182,7 @@ def randomize(database: DatabasePath, given: Given, common: CommonOfSpark, expor
     publish("randomize", database, given, common, exported)
 
 
-@takes("compare")
+@takes(CompareRequest)
 def compare(database: DatabasePath, given: Given, common: Common) -> None:
     r"""Tries every combination of --k and --method on a table and publishes nothing, unless --keep-best says
     by what the best is chosen; or measures releases that exist. Ctrl-C prints what is done so far.

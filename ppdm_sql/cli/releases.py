@@ -26,6 +26,7 @@ from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, Given, SparkOfR
 from ppdm_sql.cli.publishing import is_stepwise, measures_table, promised, short_names
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.options import Evaluate, ExportRequest, NameRequest, ReleaseRequest, ReportRequest
 from ppdm_sql.release import Release, ReleasedColumn, Step
 from ppdm_sql.release.cut_tree import Node
 
@@ -57,7 +58,7 @@ def models(database: DatabasePath, form: OutputFormat = Format.table, debug: Deb
         print_tables([("", LISTED_MODELS, listed_models(db))], form)
 
 
-@takes("show")
+@takes(NameRequest)
 def show(
     database: DatabasePath,
     given: Given,
@@ -187,7 +188,7 @@ def _label(node: Node, children: Children) -> str:
     return shown(node.label) + (" (all other values)" if node.shown and node.node in children else "")
 
 
-@takes("steps")
+@takes(ReleaseRequest)
 def steps(
     database: DatabasePath, given: Given, form: OutputFormat = Format.table, debug: Debug = False
 ) -> None:
@@ -230,7 +231,7 @@ class CommonOfRows(Common):
     spark: SparkOfRows = None
 
 
-@takes("verify", lacks=["sql", "quiet"])
+@takes(ReleaseRequest, lacks=["sql", "quiet"])
 def verify(database: DatabasePath, given: Given, common: CommonOfRows) -> None:
     """A requirement on a population is measured against the table of the population, too. Rows that were
     written to Spark are compared with the release, and their files with those that were written.
@@ -247,7 +248,7 @@ def verify(database: DatabasePath, given: Given, common: CommonOfRows) -> None:
     raise typer.Exit(0 if audit.holds else 1)
 
 
-@takes("evaluate", lacks=["sql"])
+@takes(Evaluate, lacks=["sql"])
 def evaluate(database: DatabasePath, given: Given, common: Common) -> None:
     """A decision tree predicts the class; errors are per cent of the tested records. Needs scikit-learn.
 
@@ -260,7 +261,7 @@ def evaluate(database: DatabasePath, given: Given, common: Common) -> None:
     print_tables(evaluation.tables(), common.form)
 
 
-@takes("export", lacks=["form", "sql", "attach"])
+@takes(ExportRequest, lacks=["form", "sql", "attach"])
 def export(database: DatabasePath, given: Given, common: Common) -> None:
     """A table that ppdm apply made can be exported, too, if all requirements of the release hold on it.
 
@@ -277,7 +278,7 @@ def export(database: DatabasePath, given: Given, common: Common) -> None:
     notice(f"Wrote {given['path']}.{told}", quiet=common.quiet)
 
 
-@takes("report", lacks=["form", "sql", "attach"])
+@takes(ReportRequest, lacks=["form", "sql", "attach"])
 def report(database: DatabasePath, given: Given, common: Common) -> None:
     """One HTML file without scripts, which needs no network. Without --public it shows values of the source;
     a model's page always does. Needs the extra ppdm-sql[report].
@@ -295,7 +296,7 @@ def report(database: DatabasePath, given: Given, common: Common) -> None:
     notice(f"Wrote {given['path']}. {edition}", quiet=common.quiet)
 
 
-@takes("drop", lacks=SHORT)
+@takes(NameRequest, lacks=SHORT)
 def drop(database: DatabasePath, given: Given, common: CommonOfRows) -> None:
     """Rows that were written to Spark with --to are removed, too.
 

@@ -16,6 +16,7 @@ from ppdm_sql.cli.output import Format, Titled, notice, print_tables
 from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, Given, takes
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import DatabaseUnavailable, EngineError, InvalidOption, PpdmError
+from ppdm_sql.options import InstallRequest
 
 if TYPE_CHECKING:
     from ppdm_sql.sql_calls.registering import Registration
@@ -220,7 +221,7 @@ def own_words(text: str) -> tuple[str, str] | None:
     return f"{problem}.", f"{remedy}." if remedy else _CHECK
 
 
-@takes("install", lacks=SHORT)
+@takes(InstallRequest, lacks=SHORT)
 def install(database: DatabasePath, given: Given, common: Common) -> None:
     """Installing again changes nothing; macros of an older ppdm-sql are replaced. ppdm uninstall removes
     them.

@@ -13,6 +13,14 @@ import ppdm_sql
 from ppdm_sql.cli.failures import guarded
 from ppdm_sql.cli.output import Drawn, Format, Titled, notice, print_drawing, print_tables, shown
 from ppdm_sql.cli.parameters import Common, CommonOfSpark, DatabasePath, Given, takes
+from ppdm_sql.options import (
+    AgrawalRequest,
+    ApplyRequest,
+    AuditRequest,
+    PredictRequest,
+    Reconstruct,
+    TrainRequest,
+)
 from ppdm_sql.privacy import requirement_of
 from ppdm_sql.privacy.absent import said_absent
 
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
     from ppdm_sql.methods.trees.storing import Matrix, Model
 
 
-@takes("audit", without=["groups"])
+@takes(AuditRequest, without=["groups"])
 def audit(
     database: DatabasePath,
     given: Given,
@@ -67,7 +75,7 @@ def _note_absent(audit: ppdm_sql.Audit) -> None:
                 typer.echo(f"Note: {said_absent(sensitive, found.absent_values)}", err=True)
 
 
-@takes("apply")
+@takes(ApplyRequest)
 def apply(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
     r"""The cut keeps no promise for new records by itself, so the requirements are measured on the table.
 
@@ -107,7 +115,7 @@ def _tell_of(applied: ppdm_sql.Applied, *, quiet: bool) -> None:
         notice(f"Warning: {str(requirement)!r} names a column that {applied.into} lacks.")
 
 
-@takes("reconstruct")
+@takes(Reconstruct)
 def reconstruct(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
     r"""TABLE is a release, or any table or view of distorted values whose noise --noise and --range give.
 
@@ -126,7 +134,7 @@ def reconstruct(database: DatabasePath, given: Given, common: CommonOfSpark) -> 
         notice(f"Made table {found.into}: {len(found.rows())} rows. Stopped by: {stops}.", quiet=common.quiet)
 
 
-@takes("train")
+@takes(TrainRequest)
 def train(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
     r"""TABLE is a release, or any table or view. The model predicts for true values, whatever it was grown
     from.
@@ -214,7 +222,7 @@ def _branches(tree: DecisionTree) -> Iterator[Drawn]:
         yield Drawn("", branch + shown(words(tree, node)), "" if node.is_leaf else "dim")
 
 
-@takes("predict")
+@takes(PredictRequest)
 def predict(database: DatabasePath, given: Given, common: CommonOfSpark) -> None:
     """All columns are copied, or those of --keep. Give true values: a model that was trained on randomized
     values predicts for true ones.
@@ -252,7 +260,7 @@ def _generator() -> None:
 
 @generate.command(epilog="\b\nExamples:\n  " + "\n  ".join(_GENERATED), no_args_is_help=True)
 @guarded
-@takes("generate_agrawal")
+@takes(AgrawalRequest)
 def agrawal(database: DatabasePath, given: Given, common: Common) -> None:
     """Make a table of persons with nine attributes and a class that a function of them decides.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,24 +13,10 @@ import ppdm_sql
 from ppdm_sql import Taxonomy
 from ppdm_sql.cli.failures import guarded
 from ppdm_sql.cli.output import Debug, Format, OutputFormat, Quiet, notice, print_tables, progress, shown
-from ppdm_sql.cli.parameters import (
-    SHORT,
-    Attach,
-    Common,
-    Count,
-    DatabasePath,
-    MemoryLimit,
-    Nulls,
-    TableName,
-    Threads,
-    Types,
-    takes,
-    value,
-)
-from ppdm_sql.options import Form
+from ppdm_sql.cli.parameters import SHORT, Attach, Common, DatabasePath, MemoryLimit, Threads, takes
+from ppdm_sql.options import Reading, SuggestRequest
 from ppdm_sql.sources import attachment, given
 from ppdm_sql.taxonomy import read_taxonomy, write_taxonomy
-from ppdm_sql.taxonomy.suggesting import FANOUT
 from ppdm_sql.taxonomy.suggesting import suggest as suggested
 
 EXAMPLES = (
@@ -89,28 +75,14 @@ def add(
 
 @taxonomy.command(epilog=f"Example: {EXAMPLES[0]}", no_args_is_help=True)
 @partial(guarded, places=("database", "table", "column"))
+@takes()
 def suggest(
     database: DatabasePath,
-    table: TableName,
-    column: Annotated[str, typer.Argument(metavar="COLUMN", help="The column to generalize.")],
-    levels: Annotated[
-        int | None, typer.Option("--levels", min=1, help="Number of levels below the root.")
-    ] = None,
-    fanout: Annotated[
-        int, typer.Option("--fanout", min=2, help="How many intervals are merged into a wider one.")
-    ] = FANOUT,
-    rule: Annotated[
-        str | None,
-        typer.Option("--rule", metavar="RULE", help="dates [month,year], prefixes [1,3], or ranges 5,10,20."),
-    ] = None,
-    count: Count = None,
-    into: Annotated[
-        Path | None, typer.Option("--into", metavar="FILE", help="Write the draft to this file.")
-    ] = None,
+    asked: SuggestRequest,
     quiet: Quiet = False,
     debug: Debug = False,
-    types: Types = None,
-    null: Nulls = None,
+    *,
+    reading: Reading,
     attach: Attach = None,
     threads: Threads = None,
     memory_limit: MemoryLimit = None,
@@ -122,23 +94,25 @@ def suggest(
     With --rule, days are grouped into months, quarters, years and decades, codes by their prefixes, numbers
     into ranges of round widths; ppdm generalize takes such a rule as a taxonomy, too.
     """
-    limits = {"threads": threads, "memory_limit": memory_limit}
+    attached = dict(map(attachment, attach or ()))
+    how: dict[str, Any] = {"attach": attached, "threads": threads, "memory_limit": memory_limit}
     with (
-        ppdm_sql.open(database, read_only=True, attach=dict(map(attachment, attach or ())), **limits) as db,  # type: ignore[arg-type]
-        given(
-            db.engine,
-            table,
-            value(Form.types, "--types", types or ()),
-            value(Form.choices, "--null", null or ""),
-            progress=progress(quiet=quiet),
-        ) as name,
+        ppdm_sql.open(database, read_only=True, **how) as db,
+        given(db.engine, asked.table, reading.types, reading.nulls, progress=progress(quiet=quiet)) as table,
     ):
         found = suggested(
-            db.engine, name, column, levels=levels, fanout=fanout, count_column=count, rule=rule
+            db.engine,
+            table,
+            asked.column,
+            levels=asked.levels,
+            fanout=asked.fanout,
+            count_column=asked.count_column,
+            rule=asked.rule,
         )
-    found.to_csv(sys.stdout if into is None else into)
-    if into is not None:
-        notice(f"Wrote {into}: {len(found.leaves)} leaves. It lists values of {column}.", quiet=quiet)
+    found.to_csv(sys.stdout if asked.into is None else asked.into)
+    if asked.into is not None:
+        told = f"It lists values of {asked.column}."
+        notice(f"Wrote {asked.into}: {len(found.leaves)} leaves. {told}", quiet=quiet)
 
 
 def _rows(taxonomy: Taxonomy) -> list[tuple[object, ...]]:

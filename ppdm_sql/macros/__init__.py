@@ -48,11 +48,7 @@ class Macro:
     body: str
 
     def creation(self, place: Table) -> str:
-        """Write the statement that creates it, or puts it in the place of what is there.
-
-        Args:
-            place: What to call it, and where.
-        """
+        """Write the statement that creates it, or puts it in the place of what is there."""
         return f"CREATE OR REPLACE MACRO {place}{self.body}"
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Engine, statements
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import literal, render
@@ -18,61 +16,8 @@ from ppdm_sql.version import __version__
 
 SHORT = "main"
 """The schema of the short names."""
-_MARK = re.compile(r"Installed by ppdm-sql (\S+?)( with the schema)?\.")
-
-
-# -- the comment on a macro, by which ours are known ------------------------------------------
-
-
-@dataclass(frozen=True)
-class Mark:
-    """The last sentence of a comment.
-
-    Args:
-        version: The ppdm-sql that installed the macro.
-        with_schema: Whether it made the schema, too.
-    """
-
-    version: str
-    with_schema: bool
-
-    def __str__(self) -> str:
-        return f"Installed by ppdm-sql {self.version}{' with the schema' * self.with_schema}."
-
-
-def read_mark(comment: str | None) -> Mark | None:
-    """Find the mark at the end of a comment; None where the macro is not ours.
-
-    Example:
-        >>> read_mark("Risk. Installed by ppdm-sql 0.1.0.")
-        Mark(version='0.1.0', with_schema=False)
-        >>> read_mark("My own.") is None
-        True
-    """
-    sentence = re.search(r"Installed by [^\n]+$", comment or "")
-    found = _MARK.fullmatch(sentence[0]) if sentence else None
-    return Mark(found[1], found[2] is not None) if found else None
-
-
-def commented(macro: Macro, place: Table, *, with_schema: bool) -> str:
-    """Write the statement that documents an installed macro and marks it as ours."""
-    sentences = [macro.title, f"Example: {macro.example};", str(Mark(__version__, with_schema))]
-    words = literal(" ".join(sentences))
-    return render(exp.Comment(this=place.expression(), kind=macro.kind, expression=words))
-
-
-def is_newer(version: str, than: str) -> bool:
-    """Compare the numbers of two versions.
-
-    Example:
-        >>> is_newer("0.10.0", "0.9.1"), is_newer("0.1.0", "0.1.0")
-        (True, False)
-    """
-    first, second = ([int(number) for number in re.findall(r"\d+", text)] for text in (version, than))
-    return first > second
-
-
-# -- installing --------------------------------------------------------------------------------
+_MARK = re.compile(r"Installed by ppdm-sql (\S+?)( with the schema)?\.$")
+"""The last sentence of a comment, by which a macro is known as ours: its version, and who made the schema."""
 
 
 @dataclass(frozen=True)
@@ -92,105 +37,73 @@ class Installed:
 
 @dataclass(frozen=True)
 class _Found:
-    """A macro, table or view that stands where ours go; ``mark`` is None where it is not ours."""
+    """A macro, table or view that stands where ours go; it has a version if it is ours."""
 
     schema: str
     name: str
     kind: str
-    mark: Mark | None
+    version: str | None = None
+    with_schema: bool = False
+
+    @classmethod
+    def read(cls, schema: str, name: str, kind: str, comment: str | None) -> _Found:
+        mark = _MARK.search(comment or "")
+        return cls(schema, name, kind) if mark is None else cls(schema, name, kind, mark[1], bool(mark[2]))
 
 
 def install(engine: Engine, *, short_names: bool = True) -> Installed:
-    """Put the audit macros into the current database, or in the place of an older version's.
+    """Put the audit macros into the current database; see :meth:`ppdm_sql.Database.install`.
 
-    Args:
-        engine: The connection whose current database takes them.
-        short_names: Whether they can be called without the schema, too; where not, those of an earlier
-            installation go.
-
-    Raises:
-        NameTaken: A macro, table or view of somebody else has such a name.
-        InvalidOption: The file holds macros of a newer ppdm-sql, or a database is called like the schema.
-        EngineError: The database cannot be written, or a transaction is open.
-
-    Cost: no scan; some 30 small statements in one transaction.
-
-    Example:
-        >>> import duckdb
-        >>> con = duckdb.connect()
-        >>> done = install(Engine(con))
-        >>> con.sql("SELECT ppdm_version() = ppdm.ppdm_version()").fetchall()
-        [(True,)]
+    Without the short names, those of an earlier installation go.
     """
     engine.require_autocommit()
     here, found = place_here(engine), _found(engine)
     schemas = (SCHEMA, SHORT) if short_names else (SCHEMA,)
     _check_free([item for item in found if item.schema in schemas])
-    marks = [item.mark for item in found if item.mark is not None]
-    _check_version(marks)
-    with_schema = any(mark.with_schema for mark in marks) if marks else not _has_schema(engine)
+    ours = [item for item in found if item.version is not None]
+    versions = [item.version for item in ours if item.version is not None]
+    _check_version(versions)
+    with_schema = any(item.with_schema for item in ours) if ours else not _has_schema(engine)
     with engine.transaction():
         engine.write(statements.text("release/create_schema"), step="create schema")
-        _drop(engine, found, here.catalog)
+        _drop(engine, ours, here.catalog)
         for schema in schemas:
             for macro in macros():
                 place = Table(macro.name, schema, here.catalog)
                 engine.write(macro.creation(place), step="create macro")
-                words = commented(macro, place, with_schema=with_schema)
-                engine.write(words, step="describe macro")
+                engine.write(_comment(macro, place, with_schema=with_schema), step="describe macro")
         if here.catalogue and not here.report:
             engine.write(statements.text("release/create_report"), step="create report")
-    replaced = max((mark.version for mark in marks), default=None)
-    return Installed(tuple(macro.name for macro in macros()), __version__, replaced)
+    return Installed(tuple(macro.name for macro in macros()), __version__, max(versions, default=None))
 
 
 def uninstall(engine: Engine) -> tuple[str, ...]:
-    """Take the macros out of the current database that :func:`install` put there, and nothing else.
-
-    The schema goes too if it was made for them and nothing else is in it.
-
-    Returns:
-        Their names, sorted; none where nothing was installed.
-
-    Raises:
-        EngineError: The database cannot be written, or a transaction is open.
-
-    Cost: no scan; one small statement a macro, in one transaction.
-
-    Example:
-        >>> import duckdb
-        >>> engine = Engine(duckdb.connect())
-        >>> done = install(engine)
-        >>> uninstall(engine) == tuple(sorted(done.macros)), uninstall(engine)
-        (True, ())
-    """
+    """Take our macros out of the current database, and the schema if it was made for them and is empty."""
     engine.require_autocommit()
-    ours = [item for item in _found(engine) if item.mark is not None]
+    ours = [item for item in _found(engine) if item.version is not None]
     if not ours:
         return ()
-    made = any(item.mark.with_schema for item in ours if item.mark is not None)
-    others = len(engine.look_up(statements.text("installing/schema_contents"), step="schema contents"))
+    there = engine.look_up(statements.text("installing/schema_contents"), step="schema contents")
+    alone = len(there) == sum(item.schema == SCHEMA for item in ours)
     catalog, _ = engine.current()
-    alone = others == sum(item.schema == SCHEMA for item in ours)
     with engine.transaction():
         _drop(engine, ours, catalog)
-        if made and alone:
+        if alone and any(item.with_schema for item in ours):
             engine.write(f"DROP SCHEMA {Table(SCHEMA, catalog)}", step="drop schema")
     return tuple(sorted({item.name for item in ours}))
 
 
 def _found(engine: Engine) -> list[_Found]:
     """List what stands where the macros go, and the macros of ours that other versions had."""
-    names = {"names": [macro.name for macro in macros()]}
-    rows = engine.look_up(statements.text("installing/standing"), names, step="standing")
-    found = [_Found(schema, name, kind, read_mark(comment)) for schema, name, kind, comment in rows]
-    known = set(names["names"])
-    return [item for item in found if item.mark is not None or item.name.lower() in known]
+    names = [macro.name for macro in macros()]
+    rows = engine.look_up(statements.text("installing/standing"), {"names": names}, step="standing")
+    found = [_Found.read(*row) for row in rows]
+    return [item for item in found if item.version is not None or item.name.lower() in names]
 
 
 def _check_free(found: list[_Found]) -> None:
     for item in found:
-        if item.mark is None:
+        if item.version is None:
             kind = "macro" if "macro" in item.kind else item.kind
             without = ", or leave the short names out with --no-short-names" if item.schema == SHORT else ""
             raise NameTaken(
@@ -199,22 +112,37 @@ def _check_free(found: list[_Found]) -> None:
             )
 
 
-def _check_version(marks: list[Mark]) -> None:
-    for mark in marks:
-        if is_newer(mark.version, __version__):
+def _check_version(versions: list[str]) -> None:
+    for version in versions:
+        if _numbers(version) > _numbers(__version__):
             raise InvalidOption(
-                f"The macros in this file are of ppdm-sql {mark.version}, newer than this {__version__}.",
+                f"The macros in this file are of ppdm-sql {version}, newer than this {__version__}.",
                 "Upgrade with pip install --upgrade ppdm-sql, or remove them with ppdm uninstall.",
             )
+
+
+def _numbers(version: str) -> list[int]:
+    """Give the numbers of a version, to compare it by.
+
+    Example:
+        >>> _numbers("0.10.0") > _numbers("0.9.1")
+        True
+    """
+    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 def _has_schema(engine: Engine) -> bool:
     return bool(engine.look_up(statements.text("installing/own_schema"), step="own schema"))
 
 
-def _drop(engine: Engine, found: list[_Found], catalog: str) -> None:
-    """Drop those of the macros that are ours."""
-    for item in found:
-        if item.mark is not None:
-            kind = "MACRO TABLE" if item.kind == "table_macro" else "MACRO"
-            engine.write(f"DROP {kind} {Table(item.name, item.schema, catalog)}", step="drop macro")
+def _comment(macro: Macro, place: Table, *, with_schema: bool) -> str:
+    """Write the statement that documents an installed macro and marks it as ours."""
+    mark = f"Installed by ppdm-sql {__version__}{' with the schema' * with_schema}."
+    words = f"{macro.title} Example: {macro.example}; {mark}"
+    return f"COMMENT ON {macro.kind} {place} IS {render(literal(words))}"
+
+
+def _drop(engine: Engine, ours: list[_Found], catalog: str) -> None:
+    for item in ours:
+        kind = "MACRO TABLE" if item.kind == "table_macro" else "MACRO"
+        engine.write(f"DROP {kind} {Table(item.name, item.schema, catalog)}", step="drop macro")

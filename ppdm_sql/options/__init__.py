@@ -11,7 +11,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ppdm_sql.options.option import REQUIRED, Form, Option, Options, PathLike, PerColumn, asks, options_of
+from ppdm_sql.options.option import Form, Option, Options, PathLike, PerColumn, asks, options_of
 from ppdm_sql.privacy import Asked, Requirement
 from ppdm_sql.privacy.quoting import Number
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ppdm_sql.release import Release
     from ppdm_sql.taxonomy.model import Taxonomy
 
-__all__ = ["OPTIONS", "REQUIRED", "Form", "Option", "Options", "asks", "options_of"]
+__all__ = ["OPTIONS", "Form", "Option", "Options", "asks", "options_of"]
 
 Names = Annotated[Sequence[str], Form.names]
 Noises = Annotated[Mapping[str, str] | Sequence[str], Form.noises]
@@ -144,7 +144,7 @@ class OfTable(Reading):
     table: Annotated[Any, TABLE, Option(before="types")] = field(kw_only=False)
 
 
-class OfRelease(Options):
+class ReleaseRequest(Options):
     """What a release is asked."""
 
     release: Annotated["str | Release", RELEASE] = field(kw_only=False)
@@ -403,7 +403,7 @@ class PredictRequest(OfTable, OfModel):
     to: Annotated[str | None, TO, Option(before="")] = None
 
 
-class ApplyRequest(OfTable, OfRelease):
+class ApplyRequest(OfTable, ReleaseRequest):
     """What is asked where a release is applied."""
 
     into: Annotated[str, NEW_TABLE, Option(before="types")]
@@ -594,6 +594,22 @@ class NameRequest(Options):
     ] = field(kw_only=False)
 
 
+class SuggestRequest(Options):
+    """What is asked where a taxonomy is drafted."""
+
+    table: Annotated[str, TABLE] = field(kw_only=False)
+    column: Annotated[str, "The column to generalize.", "'Job'", "COLUMN", Option(flag="")] = field(
+        kw_only=False
+    )
+    levels: Annotated[int | None, "Number of levels below the root.", "3", Option(least=1)] = None
+    fanout: Annotated[int, "How many intervals are merged into a wider one.", "3", Option(least=2)] = 2
+    rule: Annotated[
+        str | None, "dates [month,year], prefixes [1,3], or ranges 5,10,20.", "'dates month'", "RULE"
+    ] = None
+    count_column: Annotated[str | None, COUNT] = None
+    into: Annotated[PathLike | None, "Write the draft to this file.", "'job.csv'", "FILE"] = None
+
+
 class InstallRequest(Options):
     """What is asked of an installation."""
 
@@ -605,11 +621,11 @@ class InstallRequest(Options):
     ] = True
 
 
-class ExportRequest(ExportOptions, OfRelease):
+class ExportRequest(ExportOptions, ReleaseRequest):
     """What is asked of an export."""
 
 
-class ReportRequest(ReportOptions, OfRelease):
+class ReportRequest(ReportOptions, ReleaseRequest):
     """What is asked of a report."""
 
     release: Annotated["str | Release", RELEASE, "A release or a model; see ppdm releases and ppdm models."]
@@ -635,7 +651,7 @@ class Reconstruct(ReconstructRequest, OfTable, Told):
     """What :meth:`ppdm_sql.Database.reconstruct` takes."""
 
 
-class Evaluate(EvaluateRequest, Reading, Told, OfRelease):
+class Evaluate(EvaluateRequest, Reading, Told, ReleaseRequest):
     """What :meth:`ppdm_sql.Database.evaluate` takes."""
 
 
@@ -662,8 +678,8 @@ REQUESTS: Mapping[str, Any] = {
     "releases": Options,
     "models": Options,
     "show": NameRequest,
-    "steps": OfRelease,
-    "verify": OfRelease,
+    "steps": ReleaseRequest,
+    "verify": ReleaseRequest,
     "drop": NameRequest,
     "install": InstallRequest,
     "uninstall": Options,

@@ -6,10 +6,10 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field
 from enum import Enum
 from functools import cache, wraps
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar, dataclass_transform, get_args
+from typing import Any, Concatenate, ParamSpec, TypeVar, dataclass_transform, get_args
 
 from ppdm_sql.engine.names import by_name, listed
 
@@ -50,15 +50,6 @@ _FORMS = {str: Form.text, int: Form.whole, float: Form.number, bool: Form.flag, 
 _NAMES = (Form.names, Form.repeated_names)
 _SEVERAL = (Form.choices, Form.wholes)
 _BY_COLUMN = (Form.ranges, Form.identifiers, Form.taxonomies, Form.values)
-
-
-class Required(Enum):
-    """Stands where an option without a default has one."""
-
-    required = "required"
-
-
-REQUIRED: Final = Required.required
 
 
 @dataclass(frozen=True)
@@ -109,7 +100,7 @@ class Option:
     @property
     def required(self) -> bool:
         """Whether it must be given."""
-        return self.default is REQUIRED
+        return self.default is MISSING
 
 
 _PLAIN, _TEXTS = Option(), ("help", "example", "metavar")
@@ -167,7 +158,7 @@ def options_of(request: Any) -> tuple[Option, ...]:
         for name, hint in inspect.get_annotations(one).items():
             if not hasattr(hint, "__metadata__"):
                 continue
-            option = _declared(name, hint, vars(one).get(name, REQUIRED))
+            option = _declared(name, hint, vars(one).get(name, MISSING))
             names = [other.name for other in found]
             if name in names and option.before is None:
                 found[names.index(name)] = option
