@@ -18,7 +18,6 @@ from ppdm_sql.cli.parameters import (
     DatabasePath,
     Given,
     MemoryLimit,
-    ReleaseName,
     Threads,
     takes,
 )
@@ -27,7 +26,7 @@ from ppdm_sql.errors import InvalidOption
 from ppdm_sql.integrate import TIMEOUT, Credentials, Party, check, transcript_of
 from ppdm_sql.integrate import keygen as make_keys
 from ppdm_sql.methods.two_party.certificates import TRIAL_DAYS
-from ppdm_sql.options import Integrate
+from ppdm_sql.options import Integrate, ReleaseRequest
 from ppdm_sql.release import Release
 
 _SHARED = "--key SSN --class Class --require 'k >= 4 on Sex, Job'"
@@ -180,9 +179,10 @@ def keygen(
 
 @integrate.command(epilog=_epilog(3), no_args_is_help=True)
 @partial(guarded, places=())
+@takes()
 def transcript(
     database: DatabasePath,
-    release: ReleaseName,
+    asked: ReleaseRequest,
     other: Annotated[
         Path | None,
         typer.Option(
@@ -198,20 +198,17 @@ def transcript(
     """List the messages that made a release; or prove from both files that nothing else was sent."""
     with ppdm_sql.open(database, read_only=True) as db:
         if other is None:
-            print_tables([("", *_listed(db, release))], form)
+            rows = [entry[:6] for entry in transcript_of(asked.release, db)]
+            print_tables([("", COLUMNS, rows)], form)
             return
         with ppdm_sql.open(other, read_only=True) as there:
-            checked = check(release, db, there, other_name)
+            checked = check(str(asked.release), db, there, other_name)
         print_tables(checked.tables(), form)
         if not checked.holds:
             raise typer.Exit(1)
 
 
 COLUMNS = ("message", "round", "direction", "kind", "bytes", "sha256")
-
-
-def _listed(db: ppdm_sql.Database, release: str) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
-    return COLUMNS, [entry[:6] for entry in transcript_of(release, db)]
 
 
 def _secret(path: Path | None) -> bytes | None:

@@ -29,9 +29,6 @@ from ppdm_sql.sources import attachment, is_data_file
 DatabasePath = Annotated[
     Path, typer.Argument(metavar="DATABASE", help="A DuckDB file, or :memory:.", show_default=False)
 ]
-ReleaseName = Annotated[
-    str, typer.Argument(metavar="RELEASE", help="A release; ppdm releases lists them.", show_default=False)
-]
 Attach = Annotated[
     list[str] | None,
     typer.Option(

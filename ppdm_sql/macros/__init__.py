@@ -25,27 +25,16 @@ _HEAD = re.compile(
 
 @dataclass(frozen=True)
 class Macro:
-    """A macro as its file describes it.
-
-    Args:
-        name: What it is called by.
-        kind: Whether it gives a table or a value.
-        parameters: As in the call, such as ``tbl, qi``.
-        example: A statement that runs on the example tables.
-        title: One sentence on what it gives.
-        grain: What a row is.
-        source: Where the definition is from, if it is from a paper.
-        body: The statement after the name.
-    """
+    """A macro as its file describes it."""
 
     name: str
     kind: Literal["MACRO", "MACRO TABLE"]
-    parameters: str
-    example: str
-    title: str
-    grain: str
-    source: str | None
-    body: str
+    parameters: str  # as in the call, such as `tbl, qi`
+    example: str  # a statement that runs on the example tables
+    title: str  # one sentence on what it gives
+    grain: str  # what a row is
+    source: str | None  # where the definition is from, if it is from a paper
+    body: str  # the statement after the name
 
     def creation(self, place: Table) -> str:
         """Write the statement that creates it, or puts it in the place of what is there."""
@@ -68,13 +57,10 @@ def _read(step: str) -> Macro:
     found = _HEAD.fullmatch(text(f"macros/{step}"))
     if found is None:
         raise ValueError(f"the head of sql/macros/{step}.sql is not that of a macro")
+    said = found.groupdict()
     return Macro(
-        name=found["name"],
-        kind="MACRO TABLE" if found["table"] else "MACRO",
-        parameters=found["parameters"].replace('"', ""),
-        example=found["example"],
-        title=found["title"],
-        grain=found["grain"],
-        source=found["source"],
-        body=found["body"].replace("param('version')", render(literal(__version__))),
+        **{name: said[name] for name in ("name", "example", "title", "grain", "source")},
+        kind="MACRO TABLE" if said["table"] else "MACRO",
+        parameters=said["parameters"].replace('"', ""),
+        body=said["body"].replace("param('version')", render(literal(__version__))),
     )
