@@ -535,8 +535,7 @@ class Database:
         from ppdm_sql.methods.trees.storing import Model
 
         found = asked.model if isinstance(asked.model, Model) else self.model(asked.model)
-        into, keep, column = asked.into, asked.keep, asked.column
-        return found.predict(asked.table, into=into, keep=keep, column=column, to=asked.to)
+        return asked.of(found.predict)
 
     @alone
     @asks(InstallRequest)

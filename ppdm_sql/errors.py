@@ -171,18 +171,6 @@ def said(value: object) -> str:
     return repr(value) if isinstance(value, str) else kind_of(value)
 
 
-def nearest_first(wanted: str, names: Iterable[str]) -> list[str]:
-    """Sort names so that those spelled most like the wanted one come first.
-
-    Example:
-        >>> nearest_first("Countri", ["Job", "Country"])
-        ['Country', 'Job']
-    """
-    names = list(names)
-    close = closest(wanted, names)
-    return close + [name for name in names if name not in close]
-
-
 def closest(wanted: str, names: Iterable[str], *, cutoff: float = 0.5) -> list[str]:
     """Give the names, three at most, that are spelled much like the wanted one, nearest first."""
     lowered = {name.lower(): name for name in names}
@@ -196,7 +184,8 @@ def choices(wanted: str, names: Iterable[str], *, most: int = 12) -> str:
         >>> choices("Jop", ["Sex", "Job"])
         'Job, Sex'
     """
-    ordered = nearest_first(wanted, names)
+    names = list(names)
+    ordered = dict.fromkeys((*closest(wanted, names), *names))
     return some([name if name == name.strip() else f'"{name}"' for name in ordered], most)
 
 

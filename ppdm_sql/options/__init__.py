@@ -394,13 +394,18 @@ class OfModel(Options):
     )
 
 
-class PredictRequest(OfTable, OfModel):
-    """What is asked of a prediction."""
+class PredictOptions(Options):
+    """What :meth:`ppdm_sql.methods.trees.storing.Model.predict` takes."""
 
+    table: Annotated[Any, TABLE, Option(before="types")] = field(kw_only=False)
     into: Annotated[str, NEW_TABLE, Option(before="types")]
     keep: Annotated[Sequence[str] | None, Form.names, KEEP, "Columns to copy; by default all."] = None
     column: Annotated[str, "Name of the column with the predicted class.", "'class'", "NAME"] = "predicted"
     to: Annotated[str | None, TO, Option(before="")] = None
+
+
+class PredictRequest(PredictOptions, Reading, OfModel):
+    """What is asked of a prediction."""
 
 
 class ApplyRequest(OfTable, ReleaseRequest):
@@ -518,8 +523,8 @@ class ExportOptions(Options):
     formula_safe: Annotated[bool, "Write CSV that spreadsheets do not read as formulas.", "true"] = False
 
 
-class ReportOptions(Told):
-    """What :meth:`ppdm_sql.Release.report` takes."""
+class PageOptions(Options):
+    """What :meth:`ppdm_sql.methods.trees.storing.Model.report` takes."""
 
     path: Annotated[
         PathLike,
@@ -528,9 +533,16 @@ class ReportOptions(Told):
         "FILE",
         Option(sql="file", flag=""),
     ] = field(kw_only=False)
-    public: Annotated[bool, "Make the page for others, from the release alone.", "true"] = False
     force: Annotated[bool, FILE_FORCE] = False
-    evaluate: Annotated[bool, EVALUATE] = False
+
+
+class ReportOptions(PageOptions, Told):
+    """What :meth:`ppdm_sql.Release.report` takes."""
+
+    public: Annotated[
+        bool, "Make the page for others, from the release alone.", "true", Option(before="force")
+    ] = False
+    evaluate: Annotated[bool, EVALUATE, Option(before="")] = False
     exported: Annotated[
         PathLike | None,
         "The exported file, whose SHA-256 the page gives.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.methods.trees.model import DecisionTree, TreeNode
 from ppdm_sql.methods.trees.printing import condition
 from ppdm_sql.methods.trees.storing import Model, ModelRow, accuracy
+from ppdm_sql.options import PageOptions
 from ppdm_sql.release.exporting import check_target, write_page
 from ppdm_sql.report.page import AFTER, Branch, Cell, Drawing, Numbers, Picture, count, html, several, share
 
@@ -29,14 +29,15 @@ MODES = {
 """How a tree of each mode was grown."""
 
 
-def write_model_report(engine: Engine, model: Model, path: str | os.PathLike[str], *, force: bool) -> None:
+def write_model_report(engine: Engine, model: Model, asked: PageOptions) -> None:
     """Write the page of a model into a file, whole or not at all.
 
     Cost: no scan of a table; the nodes are read.
     """
-    check_target(engine, Path(path), force=force)
+    path = Path(asked.path)
+    check_target(engine, path, force=asked.force)
     page = model_page(model.row(), model.tree(), Drawing())
-    write_page(engine, Path(path), page.encode(), force=force)
+    write_page(engine, path, page.encode(), force=asked.force)
 
 
 def model_page(row: ModelRow, tree: DecisionTree, drawing: Drawing) -> str:

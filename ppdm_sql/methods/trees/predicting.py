@@ -14,6 +14,7 @@ from ppdm_sql.engine.statements import bind, literal, render
 from ppdm_sql.engine.types import Kind, double, kind_of
 from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, choices, no_records
 from ppdm_sql.methods.trees.model import DecisionTree, Side, TreeNode
+from ppdm_sql.options import PredictOptions
 from ppdm_sql.release.catalogue import check_free
 from ppdm_sql.release.placed_rows import PlacedRows
 from ppdm_sql.release.placing import placing
@@ -175,16 +176,7 @@ def _check_texts(tree: DecisionTree, names: Mapping[str, str], types: Mapping[st
             )
 
 
-def predict(
-    engine: Engine,
-    tree: DecisionTree,
-    table: str,
-    *,
-    into: str,
-    keep: Sequence[str] | None,
-    name: str,
-    to: str | None,
-) -> Predicted:
+def predict(engine: Engine, tree: DecisionTree, asked: PredictOptions) -> Predicted:
     """Make a table of the records of another with the predicted class; see :meth:`ppdm_sql.Database.predict`.
 
     Cost: one scan of the table, which is written.
@@ -192,10 +184,11 @@ def predict(
     from ppdm_sql.methods.trees.predicting_elsewhere import check_place, place_predictions
 
     engine.require_autocommit()
-    source, place = engine.find(table), check_free(engine, into)
+    into, name = asked.into, asked.column
+    source, place = engine.find(asked.table), check_free(engine, into)
     names = columns_for(engine, tree, source)
     there = [item.name for item in engine.columns(source)]
-    shown = there if keep is None else resolve_all(keep, there, table=source.name)
+    shown = there if asked.keep is None else resolve_all(asked.keep, there, table=source.name)
     if name.lower() in {other.lower() for other in shown}:
         raise InvalidOption(
             f"Column {name!r} of {source.name} is called as that of the prediction.",
@@ -204,7 +197,7 @@ def predict(
     target, elsewhere = Table(into, place.schema, place.catalog), is_stand_in(engine, source)
     if elsewhere:
         _check_texts(tree, names, {item.name: item.type for item in engine.columns(source)})
-    with engine.workspace(), placing(engine, to) as placed, engine.transaction():
+    with engine.workspace(), placing(engine, asked.to) as placed, engine.transaction():
         if elsewhere:
             rows = source_of(engine, source)
             place_predictions(engine, tree, rows, names, shown, name, target, check_place(rows, placed))

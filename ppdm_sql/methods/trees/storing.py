@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -15,6 +14,7 @@ from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import NameTaken, UnknownModel
 from ppdm_sql.methods.trees.model import Attribute, DecisionTree, Mode, TreeNode
 from ppdm_sql.methods.trees.predicting import Predicted, confusion, create_macro, predict
+from ppdm_sql.options import PageOptions, PredictOptions, asks
 from ppdm_sql.release.catalogue import check_free, parts
 from ppdm_sql.release.finding import find_listed
 from ppdm_sql.reporting import in_html, report
@@ -90,24 +90,17 @@ class Model:
         """
         return tuple(confusion(self._engine, self.tree(), test))
 
-    def predict(
-        self,
-        table: str,
-        *,
-        into: str,
-        keep: Sequence[str] | None = None,
-        column: str = "predicted",
-        to: str | None = None,
-    ) -> Predicted:
-        """Make a table of the records of another with the predicted class; see ``Database.predict``."""
-        return predict(self._engine, self.tree(), table, into=into, keep=keep, name=column, to=to)
+    @asks(PredictOptions)
+    def predict(self, asked: PredictOptions) -> Predicted:
+        """Make a table of the records of another with the predicted class; see ``Database.predict``.
 
-    def report(self, path: str | os.PathLike[str], force: bool = False) -> None:
+        Cost: one scan of the table, which is written.
+        """
+        return predict(self._engine, self.tree(), asked)
+
+    @asks(PageOptions)
+    def report(self, asked: PageOptions) -> None:
         """Write a page on the model, with its tree drawn; it is the owner's.
-
-        Args:
-            path: The file, such as ``ratings.html``.
-            force: Replace the file if it exists; a regular file only, no link, device or pipe.
 
         Raises:
             NameTaken: The file exists and ``force`` is not given.
@@ -115,7 +108,7 @@ class Model:
 
         Cost: no scan of a table.
         """
-        self._engine.alone(lambda: report().write_model_report(self._engine, self, path, force=force))
+        self._engine.alone(lambda: report().write_model_report(self._engine, self, asked))
 
     def drop(self) -> None:
         """Remove the macro and every row of the catalogue, in one transaction."""
