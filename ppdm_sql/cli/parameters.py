@@ -229,28 +229,13 @@ def takes(
 
     def command(run: Run) -> Run:
         own = inspect.signature(run, eval_str=True).parameters
-        groups: dict[str, Any] = {name: one.annotation for name, one in own.items() if _is_group(one)}
+        parts = {name: _part(one, taken, lacks) for name, one in own.items()}
 
         @wraps(run)
         def filled(**words: Any) -> None:
-            for name, kind in groups.items():
-                if issubclass(kind, Given):
-                    words[name] = _read(taken, words)
-                elif issubclass(kind, Options):
-                    words[name] = kind(**_read(options_of(kind), words))
-                else:
-                    words[name] = kind(**{f.name: words.pop(f.name) for f in fields(kind) if f.name in words})
-            run(**words)
+            run(**{name: made(words) for name, (_, made) in parts.items()})
 
-        def flat(one: inspect.Parameter) -> list[inspect.Parameter]:
-            if one.name not in groups:
-                return [one]
-            kind = groups[one.name]
-            if issubclass(kind, Given | Options):
-                return [_parameter(option) for option in (taken if kind is Given else options_of(kind))]
-            return [item for item in _members(kind) if item.name not in lacks]
-
-        parameters = [item for one in own.values() for item in flat(one)]
+        parameters = [item for items, _ in parts.values() for item in items]
         keyword = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in parameters]
         filled.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
         filled.__annotations__ = {}
@@ -259,27 +244,38 @@ def takes(
     return command
 
 
-def _is_group(one: inspect.Parameter) -> bool:
-    return one.annotation is Given or is_dataclass(one.annotation)
+def _part(
+    one: inspect.Parameter, taken: Sequence[Option], lacks: Sequence[str]
+) -> tuple[list[inspect.Parameter], Callable[[Mapping[str, Any]], Any]]:
+    """Give the parameters that one of a command stands for, and what makes it of their words."""
+    kind: Any = one.annotation
+    if kind is Given:
+        return [_parameter(option) for option in taken], lambda words: _read(taken, words)
+    if inspect.isclass(kind) and issubclass(kind, Options):
+        options = options_of(one.annotation)
+        return [_parameter(option) for option in options], lambda words: kind(**_read(options, words))
+    if not is_dataclass(kind):
+        return [one], lambda words: words[one.name]
+    hints = get_type_hints(kind, include_extras=True)
+    taken_fields = [item for item in fields(kind) if item.name not in lacks]
+    members = [_keyword(item.name, hints[item.name], item.default) for item in taken_fields]
+    return members, lambda words: one.annotation(**{item.name: words[item.name] for item in members})
 
 
-def _read(options: Sequence[Option], words: dict[str, Any]) -> Given:
+def _read(options: Sequence[Option], words: Mapping[str, Any]) -> Given:
     """Take the words of options, and read those that were on the command line.
 
     For the others typer gives None, or no texts: the method has their defaults.
     """
-    asked = [(option, words.pop(option.name)) for option in options]
-    return Given({o.name: _read_one(o, word) for o, word in asked if word is not None and word != []})
-
-
-def _members(group: Any) -> list[inspect.Parameter]:
-    """Make a parameter of each field of a dataclass."""
-    hints = get_type_hints(group, include_extras=True)
-    absent = inspect.Parameter.empty
-    return [
-        _keyword(field.name, hints[field.name], absent if field.default is MISSING else field.default)
-        for field in fields(group)
-    ]
+    given = Given()
+    for option in options:
+        word = words[option.name]
+        if word is None or word == []:
+            continue
+        reader = _READERS.get(option.form)
+        read = word if reader is None else reader(option.flags, word)
+        given[option.name] = not read if option.negated else read
+    return given
 
 
 def _parameter(option: Option) -> inspect.Parameter:
@@ -290,31 +286,22 @@ def _parameter(option: Option) -> inspect.Parameter:
         info: Any = typer.Argument(metavar=option.metavar, help=option.help, show_default=False)
     else:
         names = [option.flags] if option.form is Form.flag else option.flags.split("/")
-        text = _repeatable(option.help) if kind == list[str] else option.help
+        text = option.help.removesuffix(".") + "; repeatable." if kind == list[str] else option.help
         info = typer.Option(*names, metavar=option.metavar, help=text, min=option.least, hidden=option.hidden)
     return _keyword(option.name, Annotated[kind if default is not None else kind | None, info], default)
 
 
 def _default(option: Option) -> Any:
-    """Give what typer takes for the default: nothing where the option must be given."""
-    if option.required:
-        return inspect.Parameter.empty
+    """Give what typer takes for the default, where there is one."""
     if option.negated:
         return not option.default
-    if option.form is Form.share:
+    if option.form is Form.share and not option.required:
         return str(option.default)
     return None if option.default == () else option.default
 
 
-def _read_one(option: Option, word: Any) -> Any:
-    return not word if option.negated else value(option.form, option.flags, word)
-
-
-def _repeatable(text: str) -> str:
-    return text.removesuffix(".") + "; repeatable."
-
-
 def _keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    default = inspect.Parameter.empty if default is MISSING else default
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
 
 
@@ -349,17 +336,6 @@ def range_of(text: str) -> tuple[str, tuple[str, str]]:
     if not (lower and comma and upper) or "," in upper:
         raise InvalidOption(f"--range of {name!r} is not two bounds.", f"Write it as --range {name}=1,99.")
     return name, (lower, upper)
-
-
-def value(form: Form, flag: str, given: Any) -> Any:
-    """Read what was given to an option.
-
-    Example:
-        >>> value(Form.ranges, "--range", ["age=1,99"]), value(Form.names, "--keep", 'a, "b c"')
-        ({'age': ('1', '99')}, ('a', 'b c'))
-    """
-    reader = _READERS.get(form)
-    return given if reader is None else reader(flag, given)
 
 
 def _identifiers(flag: str, texts: Sequence[str]) -> Mapping[str, str]:

@@ -267,8 +267,7 @@ def agrawal(database: DatabasePath, given: Given, common: Common) -> None:
     The generator of Agrawal, Imielinski and Swami, as Agrawal and Srikant (2000) use it. The file is created
     if it does not exist.
     """
-    path = ":memory:" if common.sql and not database.exists() else database
-    with common.opened(path, create=True) as db:
+    with common.opened(database, create=True) as db:
         made = db.generate_agrawal(**given, progress=common.progress())
     if not common.sql:
         print_tables([("", ("class", "records"), list(made.classes.items()))], common.form)
