@@ -35,6 +35,8 @@ from ppdm_sql.options import (
     TrainRequest,
     asks,
 )
+from ppdm_sql.privacy import parse_measures
+from ppdm_sql.privacy.population import weighted
 from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.sources import attach, detach, read_again, takes_sources
 
@@ -49,12 +51,6 @@ if TYPE_CHECKING:
     from ppdm_sql.methods.trees.storing import Model, ModelRow
     from ppdm_sql.release import CatalogueRow, Release
     from ppdm_sql.release.applying import Applied
-
-
-def _weighted(text: str) -> tuple[str, str | None]:
-    from ppdm_sql.privacy.population import weighted
-
-    return weighted(text)
 
 
 class Database:
@@ -116,7 +112,7 @@ class Database:
         attach(self.engine, name, database)
         self._attached.append(name)
 
-    @takes_sources("table", "population", elsewhere=True, weighted={"population": _weighted})
+    @takes_sources("table", "population", elsewhere=True, weighted={"population": weighted})
     @alone
     @asks(AuditRequest)
     def audit(self, asked: AuditRequest) -> Audit:
@@ -135,24 +131,23 @@ class Database:
             2
         """
         from ppdm_sql.audit import audit
-        from ppdm_sql.privacy import parse_measures
 
-        population, named = asked.population, asked.quasi_identifier
+        population = asked.population
         return audit(
             self.engine,
             self.engine.find(asked.table),
             parse_measures(asked.require),
             count=asked.count_column,
-            quasi_identifier=None if named is None else tuple(named),
+            quasi_identifier=asked.quasi_identifier,
             population=None if population is None else (self.engine.find(population[0]), population[1]),
             groups=asked.groups,
             thresholds=asked.thresholds,
-            confidential=tuple(asked.confidential),
-            sensitive=tuple(asked.sensitive),
-            by=tuple(asked.by),
+            confidential=asked.confidential,
+            sensitive=asked.sensitive,
+            by=asked.by,
             allow_absent=asked.allow_absent,
-            person=tuple(asked.person),
-            categories=tuple(asked.categories),
+            person=asked.person,
+            categories=asked.categories,
         )
 
     @takes_sources("table", elsewhere=True)
@@ -424,8 +419,7 @@ class Database:
         from ppdm_sql.release import Release, applying
 
         name = asked.release.name if isinstance(asked.release, Release) else asked.release
-        into, unseen = asked.into, asked.unseen
-        return applying.apply(self.engine, name, asked.table, into=into, unseen=unseen, to=asked.to)
+        return applying.apply(self.engine, name, asked)
 
     @alone
     @asks(AgrawalRequest)
@@ -455,15 +449,7 @@ class Database:
         """
         from ppdm_sql.methods.perturbation.agrawal import generate_agrawal
 
-        return generate_agrawal(
-            self.engine,
-            asked.into,
-            function=asked.function,
-            rows=asked.rows,
-            seed=asked.seed,
-            balanced=asked.balanced,
-            progress=asked.progress or WarningProgress(),
-        )
+        return generate_agrawal(self.engine, asked, asked.progress or WarningProgress())
 
     @takes_sources("table", "test", elsewhere=True)
     @alone

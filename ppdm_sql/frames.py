@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlglot import exp
-
 from ppdm_sql.database import Database, open_database
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import render
 from ppdm_sql.sources import given, like
 
 if TYPE_CHECKING:
@@ -115,8 +112,7 @@ def _kept(db: Database, frame: Any) -> str:
     """Write a frame into a table, since it is read more than once."""
     kept = Table("original", *reversed(db.engine.current()))
     with given(db.engine, frame) as name:
-        rows = exp.select("*").from_(db.engine.find(name).expression())
-        db.engine.write(f"CREATE TABLE {kept} AS {render(rows)}", step="keep")
+        db.engine.write(f"CREATE TABLE {kept} AS FROM {db.engine.find(name)}", step="keep")
     return kept.name
 
 

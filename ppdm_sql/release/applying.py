@@ -14,6 +14,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, check_choice
+from ppdm_sql.options import ApplyRequest
 from ppdm_sql.privacy import Requirement, parse_all, resolve
 from ppdm_sql.release.applied import said_of
 from ppdm_sql.release.catalogue import CatalogueRow, check_free, find
@@ -73,20 +74,10 @@ class Applied:
         return [*requirement_tables(self.findings), ("Unseen values", ("column", "records"), unseen), *left]
 
 
-def apply(
-    engine: Engine, name: str, table: str, *, into: str, unseen: str = "nearest", to: str | None = None
-) -> Applied:
+def apply(engine: Engine, name: str, asked: ApplyRequest) -> Applied:
     """Make a table of the records of another, generalized and suppressed as those of a release.
 
-    Args:
-        engine: A connection that sees the release and the table.
-        name: The release.
-        table: The table, with at least the release's masked columns.
-        into: Name of the table to make.
-        unseen: ``nearest`` shows the most general label for values that the release does not know;
-            ``refuse`` makes nothing if there are any.
-        to: Where the rows go outside of the database, too: the path of a folder or the name of a table. A
-            table that is not in DuckDB is collapsed in the table made; there it has a row for each record.
+    A table that is not in DuckDB is collapsed in the table made; outside it has a row for each record.
 
     Raises:
         UnknownRelease: There is no such release.
@@ -98,17 +89,18 @@ def apply(
 
     Cost: one scan of each masked column, one of the table with a join per masked column, a sort, the audit.
     """
-    check_choice("rule for unseen values", unseen, UNSEEN)
+    check_choice("rule for unseen values", asked.unseen, UNSEEN)
     engine.require_autocommit()
-    row, given, place = find(engine, name), engine.find(table), check_free(engine, into)
+    into = asked.into
+    row, given, place = find(engine, name), engine.find(asked.table), check_free(engine, into)
     shape, target = row.shape(place.catalog), Table(into, place.schema, place.catalog)
     if not shape.masked:
         raise InvalidOption(f"The release {row.release!r} masks no column, so it has no cut.", _OTHER)
-    with engine.workspace(), placing(engine, to) as placed:
+    with engine.workspace(), placing(engine, asked.to) as placed:
         source, shape, unfolded = collapsed_elsewhere(engine, shape, given)
         recoding = Recoding.of(engine, row, shape, source)
         counts = {item.name: item.unseen for item in recoding.maps}
-        if unseen == "refuse" and any(counts.values()):
+        if asked.unseen == "refuse" and any(counts.values()):
             raise _refused(row, given, counts)
         rows, records = recoding.size(engine)
         recoded_rows, left = recoding.rows(), 0

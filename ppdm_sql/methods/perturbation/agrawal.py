@@ -17,6 +17,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.options import AgrawalRequest
 from ppdm_sql.progress import Progress
 from ppdm_sql.release.catalogue import check_free
 
@@ -40,16 +41,7 @@ class Generated:
     classes: dict[str, int]  # records of each class
 
 
-def generate_agrawal(
-    engine: Engine,
-    into: str,
-    *,
-    function: int,
-    rows: int,
-    seed: int | None,
-    balanced: bool,
-    progress: Progress,
-) -> Generated:
+def generate_agrawal(engine: Engine, asked: AgrawalRequest, progress: Progress) -> Generated:
     """Make a table of synthetic persons; see :meth:`ppdm_sql.Database.generate_agrawal`.
 
     Raises:
@@ -59,8 +51,9 @@ def generate_agrawal(
     Cost: draws nine numbers a candidate; balanced classes keep two thirds of the candidates or more, and cost
     a window over them, a part at a time.
     """
-    _check(function, rows, seed)
+    _check(asked)
     engine.require_autocommit()
+    into, seed = asked.into, asked.seed
     place = check_free(engine, into)
     target = Table(into, place.schema, place.catalog)
     seed = secrets.randbelow(2**32) if seed is None else seed
@@ -69,28 +62,28 @@ def generate_agrawal(
         with engine.workspace(), engine.transaction():
             creation = bind("perturbation/create_agrawal", tables={"target": target})
             engine.write(creation, step="create agrawal")
-            generation = _Generation(engine, target, function, rows, balanced=balanced)
+            generation = _Generation(engine, target, asked)
             generation.fill(seed, progress)
     finally:
         progress.stop()
     return Generated(into, seed, dict(zip(CLASSES, generation.kept, strict=True)))
 
 
-def _check(function: int, rows: int, seed: int | None) -> None:
-    if function not in FUNCTIONS:
-        raise InvalidOption(f"There is no function {function}.", "Give --function 1, 2, 3, 4 or 5.")
-    if rows < 1:
-        raise InvalidOption(f"{rows} records cannot be generated.", "Give --rows 1 or more.")
-    if seed is not None and not 0 <= seed < SEEDS:
-        raise InvalidOption(f"The seed {seed} cannot be used.", "Give --seed a whole number from 0 on.")
+def _check(asked: AgrawalRequest) -> None:
+    if asked.function not in FUNCTIONS:
+        raise InvalidOption(f"There is no function {asked.function}.", "Give --function 1, 2, 3, 4 or 5.")
+    if asked.rows < 1:
+        raise InvalidOption(f"{asked.rows} records cannot be generated.", "Give --rows 1 or more.")
+    if asked.seed is not None and not 0 <= asked.seed < SEEDS:
+        raise InvalidOption(f"The seed {asked.seed} cannot be used.", "Give --seed a whole number from 0 on.")
 
 
 class _Generation:
     """Draws candidates and keeps those that a class has room for, until all records are there."""
 
-    def __init__(self, engine: Engine, target: Table, function: int, rows: int, *, balanced: bool) -> None:
-        self.engine, self.target, self.function, self.rows = engine, target, function, rows
-        self.balanced, self.kept = balanced, (0, 0)
+    def __init__(self, engine: Engine, target: Table, asked: AgrawalRequest) -> None:
+        self.engine, self.target, self.function, self.rows = engine, target, asked.function, asked.rows
+        self.balanced, self.kept = asked.balanced, (0, 0)
 
     def fill(self, seed: int, progress: Progress) -> None:
         """Draw part by part; a balanced table needs more candidates than records."""
