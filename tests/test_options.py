@@ -12,9 +12,8 @@ from pages import ROOT
 
 import ppdm_sql
 from ppdm_sql.cli.app import COMMANDS as LISTED
-from ppdm_sql.database import asks
 from ppdm_sql.integrate import Party
-from ppdm_sql.options import OPTIONS, SYMBOL, Form, Option, Suppress, options_of
+from ppdm_sql.options import OPTIONS, SYMBOL, Form, Option, Suppress, asks, options_of
 from ppdm_sql.options.reference import page
 
 PLACES: dict[str, Callable[..., Any]] = {

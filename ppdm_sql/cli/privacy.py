@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
 from ppdm_sql.cli.output import Debug, Format, OutputFormat, Titled, print_tables
 from ppdm_sql.cli.parameters import range_of
-from ppdm_sql.errors import InvalidOption, unknown
+from ppdm_sql.errors import InvalidOption, check_choice
 from ppdm_sql.methods.perturbation.privacy_level import (
     CONFIDENCES,
     METRICS,
@@ -64,7 +64,8 @@ def privacy(
             raise InvalidOption("There is no noise to compute with.", f"Write {EXAMPLE}.")
         print_tables([table_1()], form)
         return
-    print_tables([_computed(_metric(kind), scale, level, range_, confidence)], form)
+    check_choice("noise", kind, METRICS)
+    print_tables([_computed(cast(Metric, kind), scale, level, range_, confidence)], form)
 
 
 def table_1() -> Titled:
@@ -74,13 +75,6 @@ def table_1() -> Titled:
         for metric in METRICS
     ]
     return "", ("noise", *(f"{100 * confidence:g} %" for confidence in CONFIDENCES), "in units of"), rows
-
-
-def _metric(kind: str) -> Metric:
-    for metric in METRICS:
-        if metric == kind:
-            return metric
-    raise unknown(InvalidOption, "There is no noise", kind, METRICS, here="Give one of")
 
 
 def _computed(kind: Metric, scale: float | None, level: str | None, range_: str | None, at: str) -> Titled:

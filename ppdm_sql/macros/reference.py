@@ -1,12 +1,14 @@
-"""Writes ``docs/sql.md``, the reference of what lives in the file, from the macros' own words and examples.
+"""Writes the macros' sections of ``docs/sql.md``, from their own words and examples.
 
-Run ``python -m ppdm_sql.macros.reference > docs/sql.md`` after a change of the macros.
+Run ``python -m ppdm_sql.macros.reference docs/sql.md`` after a change of the macros; what stands before and
+behind these sections is written by hand, there.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -19,51 +21,6 @@ from ppdm_sql.privacy.models import models
 
 SHOWN = 6
 """Rows of an example that are printed at most."""
-
-INTRODUCTION = """\
-# The macros
-
-`ppdm install bank.duckdb` puts them into the file, in the schema `ppdm` and, unless `--no-short-names` is
-given, in `main` too. They are plain SQL: any DuckDB client from 1.5 on can call them, without Python, also
-on a file that is open read-only. `ppdm uninstall bank.duckdb` removes them. This page is written by
-`python -m ppdm_sql.macros.reference`.
-
-- **The table** is a text: `'t'`, `'schema.t'`, `'database.t'` or `'database.schema.t'`; a part with a dot
-  or a double quote in it is quoted as in SQL: `'"odd.name"'`. Tables, views, temporary tables, tables of
-  attached databases and names of a `WITH` clause can be measured. DuckDB 1.5 finds no table with a double
-  quote in its name.
-- **The columns** are a list of texts, the sensitive one is a text, in any spelling of case, and never
-  quoted: `['odd "name"', 'Age']`. A column that is missing or named twice, an empty list, NULL, or a
-  missing table is an error, never a narrower answer.
-- **NULL** is a value of its own, in the classes and among the sensitive values.
-- **A row is a record** unless `person` names the column that says whose record it is, as in
-  `FROM ppdm_risk('visits', ['zip'], person := 'patient')`. Then distinct persons are counted in the place of
-  records, and a person who is NULL somewhere is an error. Who has several sensitive values in a class is
-  counted with each of them, and who has rows in several classes is counted in each. Persons who are known by
-  several columns need one column made of these, in a view or a `WITH` clause. A population has a
-  row for each of its persons.
-- **Counts.** Where a column says how many records a row stands for, write them out:
-  `WITH each AS (SELECT * FROM employees, range(n)) FROM ppdm_risk('each', ['Sex', 'Job'])`.
-- The answers are those of `ppdm audit`. Each macro costs one `GROUP BY` of the table, and what it does with
-  the groups. Where most records are alone, the groups are as many as they, and `ppdm_confidence` and
-  `ppdm_closeness` cost several times as much.
-"""
-
-VIEWS = """
-## The view ppdm.release_report
-
-A row a release; it is made with the catalogue, or by `ppdm install` where a file has an older one.
-`release`, `method`, `source`, `rows`, `requirements`, `verified`, `stopped`, `created_at` and `version` are
-those of `ppdm.releases`. The commonest measures of `ppdm.measures` are columns, as they are on the release,
-NULL where the method does not measure them: `smallest_class` (the least of all k-anonymity requirements),
-`highest_confidence` (of all templates), `suppressed_cells` and `information_loss` (shares in [0, 1]),
-`records_changed` (of the identifiable ones, by swapping) and `privacy_level` (the least of the noisy
-columns'). `measures` is a map of all of them:
-`SELECT measures['suppressed cells'].after FROM ppdm.release_report`.
-
-How each column of a release was treated stands in its comment, which `DESCRIBE` does not show:
-`SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'customers_safe'`.
-"""
 
 RESULTS = {
     "records": "number of records, or of persons where `person` is given",
@@ -88,19 +45,21 @@ def results() -> dict[str, str]:
     }
 
 
-def page() -> str:
-    """Write the whole page; every example is run on the papers' tables.
+def page(written: str) -> str:
+    r"""Put the macros' sections into the page as it stands; every example is run on the papers' tables.
 
     Example:
-        >>> page().splitlines()[0]
-        '# The macros'
+        >>> page("# The macros\n").splitlines()[::2][:2]
+        ['# The macros', '## ppdm_closeness(tbl, qi, sensitive, person := NULL)']
     """
     with duckdb.connect() as connection:
         engine = Engine(connection)
         examples.write(engine)
         install(engine)
-        parts = [line for macro in macros() for line in _section(connection, macro)]
-    return INTRODUCTION + "\n".join(parts) + "\n" + VIEWS
+        lines = [line for macro in macros() for line in _section(connection, macro)]
+    before, _, _ = written.partition("\n## ppdm_")
+    _, view, behind = written.partition("\n## The view ")
+    return before + "\n".join(lines) + "\n" + view + behind
 
 
 def _section(connection: duckdb.DuckDBPyConnection, macro: Macro) -> Iterator[str]:
@@ -136,4 +95,5 @@ def _cell(value: object) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    file = Path(sys.argv[1])
+    file.write_text(page(file.read_text(encoding="utf-8")), encoding="utf-8")

@@ -681,13 +681,15 @@ def test_every_file_of_the_family_is_a_macro() -> None:
     assert {f"ppdm_{file.stem}" for file in files} == {macro.name for macro in macros()}
 
 
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
+
+
 def test_the_page_of_the_macros_is_what_the_script_writes() -> None:
-    written = (Path(__file__).resolve().parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
-    assert written == page(), "python -m ppdm_sql.macros.reference > docs/sql.md"
+    assert page(PAGE) == PAGE, "python -m ppdm_sql.macros.reference docs/sql.md"
 
 
 def test_collapsed_rows_are_written_out_as_the_page_says() -> None:
-    (query,) = re.findall(r"`(WITH each AS [^`]+)`", page())
+    (query,) = re.findall(r"`(WITH each AS [^`]+)`", PAGE)
     with with_macros() as con:
         examples.write(Engine(con))
         (risk,) = con.execute(query).fetchall()
