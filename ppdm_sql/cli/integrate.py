@@ -12,15 +12,8 @@ import typer
 
 import ppdm_sql
 from ppdm_sql.cli.failures import guarded
-from ppdm_sql.cli.output import Debug, Format, OutputFormat, Quiet, notice, print_tables, progress
-from ppdm_sql.cli.parameters import (
-    AcceptPartial,
-    DatabasePath,
-    Given,
-    MemoryLimit,
-    Threads,
-    takes,
-)
+from ppdm_sql.cli.output import Debug, Format, OutputFormat, Quiet, notice, print_tables
+from ppdm_sql.cli.parameters import AcceptPartial, Common, DatabasePath, Given, takes
 from ppdm_sql.cli.publishing import print_release
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.integrate import TIMEOUT, Credentials, Party, check, transcript_of
@@ -94,33 +87,35 @@ class RunSettings:
         ),
     ] = None
     accept_partial: AcceptPartial = False
-    form: OutputFormat = Format.table
-    quiet: Quiet = False
-    debug: Debug = False
-    threads: Threads = None
-    memory_limit: MemoryLimit = None
 
     def publish(
-        self, database: Path, given: Given, run: Callable[..., Release], place: str, **more: float | None
+        self,
+        database: Path,
+        given: Given,
+        common: Common,
+        run: Callable[..., Release],
+        place: str,
+        **more: float | None,
     ) -> None:
         """Open the file, run the protocol from one side, and print what the release is."""
         credentials = Credentials.read(self.cert, self.private_key, self.authority)
         secret = _secret(self.secret)
-        with ppdm_sql.open(database, threads=self.threads, memory_limit=self.memory_limit) as db:
-            party = Party(db, **given, secret=secret, progress=progress(quiet=self.quiet))
+        with common.using(database, write=True) as db:
+            party = Party(db, **given, secret=secret, progress=common.progress())
             more |= {"timeout": self.timeout}
             release = run(party, place, credentials, self.peer_name, transcript=self.transcript, **more)
-            print_release(release, database, self.form, quiet=self.quiet, accepted=self.accept_partial)
+            print_release(release, database, common.form, quiet=common.quiet, accepted=self.accept_partial)
 
 
 @integrate.command(epilog=_epilog(1), no_args_is_help=True)
 @partial(guarded, places=())
-@takes(Integrate, without=["secret"])
+@takes(Integrate, without=["secret"], lacks=["sql", "attach"])
 def serve(
     database: DatabasePath,
     given: Given,
     listen: Annotated[str, typer.Option("--listen", metavar="HOST:PORT", help="Where to listen.")],
     session: RunSettings,
+    common: Common,
     wait: Annotated[
         float | None,
         typer.Option(
@@ -133,24 +128,25 @@ def serve(
     Both sides give the same requirements, class and options. Each must hold a certificate that the
     authority signed, and knows the other by its name. Ctrl-C stops both with the state reached, twice aborts.
     """
-    session.publish(database, given, Party.serve, listen, wait=wait)
+    session.publish(database, given, common, Party.serve, listen, wait=wait)
 
 
 @integrate.command(epilog=_epilog(2), no_args_is_help=True)
 @partial(guarded, places=())
-@takes(Integrate, without=["secret"])
+@takes(Integrate, without=["secret"], lacks=["sql", "attach"])
 def join(
     database: DatabasePath,
     given: Given,
     peer: Annotated[str, typer.Option("--peer", metavar="HOST:PORT", help="Where the partner listens.")],
     session: RunSettings,
+    common: Common,
 ) -> None:
     """Call the partner that waits, and publish with it one release of both tables.
 
     Both sides give the same requirements, class and options. Each must hold a certificate that the
     authority signed, and knows the other by its name. Ctrl-C stops both with the state reached, twice aborts.
     """
-    session.publish(database, given, Party.join, peer)
+    session.publish(database, given, common, Party.join, peer)
 
 
 @integrate.command(epilog=_epilog(0), no_args_is_help=True)
