@@ -13,6 +13,7 @@ import duckdb
 import numpy as np
 
 import ppdm_sql
+from ppdm_sql.methods.swapping.marginals import Demand
 from ppdm_sql.methods.swapping.planning import Plan
 
 Row = tuple[Any, ...]
@@ -133,11 +134,8 @@ def by_hand(moves: Mapping[tuple[Any, ...], Any]) -> Callable[..., Plan]:
             moves=engine.materialize("moves", chosen),
             measures=(("objective", None, 1.0),),
             flows=np.zeros((identified.categories,) * 2, np.int64),
-            deviation=0,
-            share=(0.0, 1.0),
-            fewest=none,
-            most=none,
-            rounds=0,
+            demand=Demand(none, none, 0, none, none),
+            share=(Fraction(0), Fraction(1)),
             one_each=False,
         )
 

@@ -6,31 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Column, Engine, statements, type_title
-from ppdm_sql.engine.names import Table, alias, aliased, column, option_for
+from ppdm_sql.engine.names import column, option_for
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.engine.types import is_ordered, read, wide_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary
-from ppdm_sql.methods.swapping.request import Edges
 from ppdm_sql.release.bins import bin_label
+
+Edges = Sequence[object]
 
 
 def requested_bins(
     bins: int | Mapping[str, int | Edges] | None, confidential: Sequence[Column]
 ) -> dict[str, int | Edges]:
-    """Say how each confidential column is discretized: into how many bins, or by which edges.
-
-    Args:
-        bins: As the owner gave them, with names that are resolved; under ``""`` what is meant for all.
-        confidential: The confidential columns.
-
-    Raises:
-        InvalidOption: A column of numbers, dates or times has no bins, bins are given for another one, or
-            there are fewer than two.
-    """
+    """Say into how many bins, or by which edges, each confidential column is cut; ``""`` is meant for all."""
     given: Mapping[str, int | Edges] = {"": bins} if isinstance(bins, int) else bins or {}
     asked: dict[str, int | Edges] = {}
     for item in confidential:
@@ -48,49 +38,45 @@ def requested_bins(
                 f"Give --bins 5 or {option_for('--bins', item.name, '0,10,20')}, "
                 "or cast codes to text in a view.",
             )
-        asked[item.name] = _enough(item.name, wanted)
+        number = wanted if isinstance(wanted, int) else len(wanted) - 1
+        if number < 2:
+            raise InvalidOption(
+                f"{max(number, 0)} bins of {item.name!r} leave nothing to swap.",
+                "Give 2 bins or more, so 3 edges or more.",
+            )
+        asked[item.name] = wanted
     if "" in given and not asked:
         raise InvalidOption("No confidential column holds numbers, dates or times.", "Leave --bins out.")
     return asked
 
 
-def _enough(name: str, wanted: int | Edges) -> int | Edges:
-    number = wanted if isinstance(wanted, int) else len(wanted) - 1
-    if number < 2:
-        raise InvalidOption(
-            f"{max(number, 0)} bins of {name!r} leave nothing to swap.",
-            "Give 2 bins or more, so 3 edges or more.",
-        )
-    return wanted
-
-
 def discretized(
     engine: Engine, atoms: Atoms, position: int, wanted: int | Edges
 ) -> tuple[Atoms, tuple[str, ...]]:
-    """Replace the codes of a confidential column by those of its bins.
+    """Replace the codes of a confidential column by those of its bins, and give the bins' labels.
 
-    Args:
-        engine: Where the atoms are.
-        atoms: The collapsed source; the column holds no NULL.
-        position: The column.
-        wanted: A number of bins, or their edges in order; the last bin of given edges is half-open too.
-
-    Returns:
-        The atoms with the bins' labels as values, and the labels.
-
-    Raises:
-        InvalidOption: The edges are no ascending values of the column's kind.
-        InvalidSource: Values lie outside the edges.
-
-    Cost: one scan of the atoms; for a number of bins another.
+    The last bin of given edges is half-open, like the others.
     """
-    dictionary = atoms.coded[position]
-    if isinstance(wanted, int):
-        labels = _equal_bins(engine, atoms, position, wanted)
-    else:
-        labels = _given_bins(engine, dictionary.column, wanted)
-    coded = _recoded(engine, dictionary, labels)
-    _refuse_outside(engine, atoms, position, coded)
+    item = atoms.coded[position].column
+    labels = (
+        _equal_bins(engine, atoms, position, wanted)
+        if isinstance(wanted, int)
+        else _given_bins(engine, item, wanted)
+    )
+    label = render(bin_label(column("value", "d"), labels, item.type))
+    labelled = engine.materialize(
+        "labelled", f"SELECT d.code, {label} AS label FROM {atoms.coded[position].table} AS d"
+    )
+    query = statements.bind("swapping/binned_codes", tables={"labelled": labelled})
+    coded = engine.materialize("binned_codes", query, {"labels": list(labels)})
+    tables, code = {"atoms": atoms.table, "binned_codes": coded}, {"code": [f"c{position}"]}
+    outside = statements.bind("swapping/outside_bins", tables=tables, columns=code)
+    ((records,),) = engine.query(outside, step="outside_bins")
+    if records:
+        raise InvalidSource(
+            f"{records} records of {item.name!r} lie outside the bins.",
+            "Give a lower first edge or a higher last one; a bin holds its lower edge, not its upper one.",
+        )
     columns = [f"a.c{i}" if i != position else f"b.bin AS c{i}" for i in range(len(atoms.coded))]
     columns += [f"a.k{i}" for i in range(len(atoms.kept))]
     table = engine.materialize(
@@ -99,8 +85,8 @@ def discretized(
         f"JOIN {coded} AS b ON b.code = a.c{position} GROUP BY ALL",
     )
     values = engine.materialize("bins", statements.bind("swapping/bins", tables={"binned_codes": coded}))
-    changed, shown = list(atoms.coded), Column(dictionary.column.name, "VARCHAR")
-    changed[position] = Dictionary(shown, values, engine.size(values), False)
+    changed = list(atoms.coded)
+    changed[position] = Dictionary(Column(item.name, "VARCHAR"), values, engine.size(values), False)
     return replace(atoms, table=table, coded=tuple(changed)), tuple(labels)
 
 
@@ -124,37 +110,12 @@ def _given_bins(engine: Engine, item: Column, edges: Edges) -> list[str]:
     """Label the bins between edges, which must be values of the column's kind, in order."""
     texts = [str(edge).strip() for edge in edges]
     kind = wide_type(item.type) or item.type
-    values = [read(literal(text), kind) for text in texts]
-    ascending: list[exp.Expression] = [exp.LT(this=a, expression=b) for a, b in pairwise(values)]
-    query = exp.select(exp.Coalesce(this=exp.and_(*ascending), expressions=[exp.false()]))
-    ((ordered,),) = engine.query(render(query), step="edges")
+    values = [render(read(literal(text), kind)) for text in texts]
+    ascending = " AND ".join(f"{lower} < {upper}" for lower, upper in pairwise(values))
+    ((ordered,),) = engine.query(f"SELECT coalesce({ascending}, FALSE)", step="edges")
     if not ordered or any("," in text for text in texts):
         raise InvalidOption(
             f"The edges of {item.name!r} are not ascending values of the type {item.type}.",
             f"Write them as {option_for('--bins', item.name, '0,10,20')}.",
         )
     return [f"[{lower}, {upper})" for lower, upper in pairwise(texts)]
-
-
-def _recoded(engine: Engine, dictionary: Dictionary, labels: Sequence[str]) -> Table:
-    """Give each value's code the label and the number of its bin: those bins that hold a value, from 0."""
-    label = bin_label(column("value", "d"), labels, dictionary.column.type)
-    source = aliased(dictionary.table, "d")
-    found = exp.select(column("code", "d"), alias(label, "label")).from_(source)
-    labelled = engine.materialize("labelled", found)
-    query = statements.bind("swapping/binned_codes", tables={"labelled": labelled})
-    return engine.materialize("binned_codes", query, {"labels": list(labels)})
-
-
-def _refuse_outside(engine: Engine, atoms: Atoms, position: int, coded: Table) -> None:
-    query = statements.bind(
-        "swapping/outside_bins",
-        tables={"atoms": atoms.table, "binned_codes": coded},
-        columns={"code": [f"c{position}"]},
-    )
-    ((records,),) = engine.query(query, step="outside_bins")
-    if records:
-        raise InvalidSource(
-            f"{records} records of {atoms.coded[position].column.name!r} lie outside the bins.",
-            "Give a lower first edge or a higher last one; a bin holds its lower edge, not its upper one.",
-        )

@@ -15,6 +15,8 @@ in units of 1 / SCALE, so that bounds are exact.
    costs of its choices, so one within ``gap`` of the bound shows that no better plan has a choice above the
    gap; if the program had all choices up to the gap, its plan is optimal.
 
+Prices, and the boxes around them, are arrays of shape (2, categories): of entering, and of leaving.
+
 Source: Li and Sarkar 2004, problem (12); Marsten, Hogan, Blankenship 1975, "The Boxstep Method for
 Large-Scale Optimization", Operations Research 23(3).
 """
@@ -24,7 +26,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +35,7 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import EngineError
 from ppdm_sql.methods.base.arrays import Counts, Floats
-from ppdm_sql.methods.swapping.linear_programs import Indices, LinearProgram, Optimum
-from ppdm_sql.methods.swapping.marginals import Demand
+from ppdm_sql.methods.swapping.marginals import Demand, LinearProgram
 from ppdm_sql.methods.swapping.posteriors import NEVER, SCALE, Candidates, kind_counts
 
 logger = logging.getLogger("ppdm_sql")
@@ -61,41 +62,10 @@ NEARLY = 1e-5
 
 
 @dataclass(frozen=True)
-class SwapConstraints:
-    """What a plan must keep.
-
-    Args:
-        demand: How many records change, and of which categories.
-        deviation: Sum over the categories of records gained or lost, an even number.
-        net: Records that each category gains, where that is fixed.
-    """
-
-    demand: Demand
-    deviation: int
-    net: Counts | None
-
-
-@dataclass(frozen=True)
-class Prices:
-    """Prices of entering and of leaving each category."""
-
-    enter: tuple[int, ...]
-    leave: tuple[int, ...]
-
-    @classmethod
-    def zero(cls, categories: int) -> Prices:
-        """Give the prices under which every record does what is best for it alone."""
-        return cls((0,) * categories, (0,) * categories)
-
-
-@dataclass(frozen=True)
 class RecordClasses:
-    """Records that are alike.
+    """Classes of alike records: their kind, how many they are, and the reduced cost of each of their choices.
 
-    Args:
-        kinds: True category of each class, plus the number of categories for members of groups.
-        records: Records of each class; parts of them where the classes are of a sample.
-        reduced_costs: Of each choice, entering a category or (last) staying; -1 where it is no choice.
+    A choice is to enter a category or, the last one, to stay; a reduced cost of -1 says that it is none.
     """
 
     kinds: Counts
@@ -108,21 +78,15 @@ class RecordClasses:
 
 
 @dataclass(frozen=True)
-class Reaction:
-    """What records do at prices.
+class Relaxation:
+    """What records do at prices, and the bound that this proves.
 
-    Args:
-        prices: The prices.
-        boxes: How far each may move, of entering and of leaving, shape (2, categories).
-        classes: Records with several choices.
-        entering: All others by category that they enter, and ...
-        leaving: ... uniquely identifiable ones by category that they leave.
-        bound: What the prices prove.
-        found: Number of classes before a sample was taken.
-        exact: Whether all classes are there, with their own reduced costs.
+    Those with several choices stand in ``classes``, all others are added up by the category that they enter
+    and, unique ones, by the one that they leave. There were ``found`` classes before a sample was taken;
+    ``exact`` says that all are there with their own reduced costs.
     """
 
-    prices: Prices
+    prices: Counts
     boxes: Counts
     classes: RecordClasses
     entering: Counts
@@ -132,50 +96,28 @@ class Reaction:
     exact: bool
 
 
-@dataclass(frozen=True)
-class Solution:
-    """A plan for the candidates, and its proof.
+class Solution(NamedTuple):
+    """A plan: at the prices every record does what is best, but for ties, decided one class at a time."""
 
-    Args:
-        prices: At which every record outside ``ties`` does what is best.
-        ties: Working table: the keys and ``class`` of the records that are decided one class at a time.
-        kinds: True category of each class, plus the number of categories for members of groups.
-        moved: Records of each class by choice, the last one staying.
-        objective: What the plan costs, in units of 1 / SCALE.
-        bound: What every plan costs at least; None where nothing is proved.
-        rounds: Looks at the records, each a GROUP BY.
-    """
-
-    prices: Prices
-    ties: Table
-    kinds: Counts
-    moved: Counts
-    objective: int
-    bound: int | None
-    rounds: int
+    prices: Counts
+    ties: Table  # the keys of the records, and their class
+    moved: Counts  # records of each class by choice
+    objective: int  # in units of 1 / SCALE
+    bound: int | None  # what every plan costs at least; None where nothing is proved
 
 
 class ExactSearch:
-    """One solution of Phase II.
+    """One solution of Phase II; costs some GROUP BYs of the candidates."""
 
-    Args:
-        engine: Where the candidates are.
-        candidates: The records that may change.
-        constraints: What the plan must keep.
-    """
-
-    def __init__(self, engine: Engine, candidates: Candidates, constraints: SwapConstraints) -> None:
-        self.engine, self.candidates, self.constraints = engine, candidates, constraints
+    def __init__(self, engine: Engine, candidates: Candidates, demand: Demand) -> None:
+        self.engine, self.candidates, self.demand = engine, candidates, demand
         self.size, self.rounds = candidates.categories, 0
 
     def solve(self) -> Solution:
-        """Find the optimum.
-
-        Cost: some GROUP BYs of the candidates.
-        """
-        prices, boxes = Prices.zero(self.size), self._boxes(np.full(self.size, WIDE))
+        """Find the optimum."""
+        prices, boxes = np.zeros((2, self.size), dtype=np.int64), self._boxes(np.full(self.size, WIDE))
         if self.candidates.rows > 2 * SAMPLE:
-            prices = self._prices_of_a_sample(boxes)
+            prices = self._prices_of_a_sample(prices, boxes)
             # a sample tells less of the prices of the fewer records
             records = np.maximum(1, self.candidates.unique)
             sides = np.minimum(WIDEST, FINE * np.sqrt(records.max() / records)).astype(np.int64)
@@ -188,41 +130,38 @@ class ExactSearch:
         boxes[0, self.candidates.unique.argmax()] = 0
         return boxes
 
-    def _prices_of_a_sample(self, boxes: Counts) -> Prices:
+    def _prices_of_a_sample(self, prices: Counts, boxes: Counts) -> Counts:
         """Find prices that are good for records taken by a hash of their key, of whom the same is asked."""
         part, keys = self.candidates.rows // SAMPLE, ", ".join(self.candidates.keys)
         table = self.engine.materialize(
             "sample", f"SELECT * FROM {self.candidates.table} WHERE hash({keys}) % {part} = 0"
         )
-        counts, demand = kind_counts(self.engine, table, self.size), self.constraints.demand
+        counts, demand = kind_counts(self.engine, table, self.size), self.demand
         unique, grouped = counts[: self.size], counts[self.size :]
         shares = unique / np.maximum(1, demand.unique)
         low = np.floor(demand.low * shares).astype(np.int64)
         high = np.minimum(unique, np.ceil(demand.high * shares).astype(np.int64))
         changes = round(demand.changes * int(unique.sum()) / max(1, int(demand.unique.sum())))
         changes = min(max(changes, int(low.sum())), int(high.sum()))
-        share, net = counts.sum() / self.candidates.rows, self.constraints.net
-        asked = SwapConstraints(
-            Demand(unique, grouped, changes, low, high),
-            2 * round(self.constraints.deviation * share / 2),
-            None if net is None else np.rint(net * share).astype(np.int64),
-        )
+        share = counts.sum() / self.candidates.rows
+        net = None if demand.net is None else np.rint(demand.net * share).astype(np.int64)
+        asked = Demand(unique, grouped, changes, low, high, 2 * round(demand.deviation * share / 2), net)
         sample = replace(self.candidates, table=table, unique=unique, grouped=grouped)
         search = ExactSearch(self.engine, sample, asked)
-        prices = search._best_prices(Prices.zero(self.size), boxes, SCALE // LITTLE * int(counts.sum()))
+        found = search._best_prices(prices, boxes, SCALE // LITTLE * int(counts.sum()))
         self.rounds = search.rounds
         self.engine.discard(table)
-        return prices
+        return found
 
-    def _best_prices(self, prices: Prices, boxes: Counts, little: int = 0) -> Prices:
+    def _best_prices(self, prices: Counts, boxes: Counts, little: int = 0) -> Counts:
         """Improve the prices until they are the best ones, or until a step gains little."""
-        here = self._look(prices, boxes, rounded=True)
+        here = self._relaxed(prices, boxes, rounded=True)
         for _ in range(STEPS):
-            step = price_step(self.constraints, here)
+            step = price_step(self.demand, here)
             if here.exact and not step.at_side.any():
                 return step.prices
             rounded = len(here.classes.kinds) < here.found or here.found > MOST_CLASSES
-            there = self._look(step.prices, _next_boxes(here.boxes, step), rounded=rounded)
+            there = self._relaxed(step.prices, _next_boxes(here.boxes, step), rounded=rounded)
             if there.bound > here.bound:
                 gain, here = there.bound - here.bound, there
                 if gain < little:
@@ -230,26 +169,23 @@ class ExactSearch:
             elif here.boxes.max() <= NARROWER:
                 break
             else:
-                here = self._look(here.prices, here.boxes // NARROWER, rounded=rounded)
+                here = self._relaxed(here.prices, here.boxes // NARROWER, rounded=rounded)
         return here.prices
 
-    def _look(self, prices: Prices, boxes: Counts, *, rounded: bool) -> Reaction:
+    def _relaxed(self, prices: Counts, boxes: Counts, *, rounded: bool) -> Relaxation:
         self.rounds += 1
         most = min(max(MOST_CLASSES, self.candidates.rows // RECORDS), MANY_CLASSES) * (1 if rounded else 2)
-        look = look_at(
-            self.engine, self.candidates, prices, boxes, self.constraints, rounded=rounded, most=most
-        )
-        logger.info("round %d: lower bound %.6g, %d classes", self.rounds, look.bound / SCALE, look.found)
-        return look
+        found = relaxed(self.engine, self.candidates, prices, boxes, self.demand, rounded=rounded, most=most)
+        logger.info("round %d: lower bound %.6g, %d classes", self.rounds, found.bound / SCALE, found.found)
+        return found
 
-    def _plan(self, prices: Prices) -> Solution:
+    def _plan(self, prices: Counts) -> Solution:
         """Decide the ties within wider and wider limits, until the plan is within the limit of the bound."""
         limit = CLOSE
         while True:
-            self.rounds += 1
             boxes = np.full((2, self.size), limit // 2)
-            look = look_at(self.engine, self.candidates, prices, boxes, self.constraints)
-            found = assigned_classes(self.constraints, look)
+            relaxation = relaxed(self.engine, self.candidates, prices, boxes, self.demand)
+            found = assigned_classes(self.demand, relaxation)
             if found is not None and (found.gap <= limit or limit >= EVERYTHING):
                 break
             if limit >= EVERYTHING:
@@ -259,8 +195,7 @@ class ExactSearch:
             known = EVERYTHING if found is None else found.gap + found.gap % 2
             limit = min(known, WIDENING * limit)
         ties = tied(self.engine, self.candidates, prices, limit)
-        objective = look.bound + found.gap
-        return Solution(prices, ties, look.classes.kinds, found.moved, objective, look.bound, self.rounds)
+        return Solution(prices, ties, found.moved, relaxation.bound + found.gap, relaxation.bound)
 
 
 def _next_boxes(boxes: Counts, step: PriceStep) -> Counts:
@@ -275,22 +210,17 @@ def _next_boxes(boxes: Counts, step: PriceStep) -> Counts:
 
 
 def reduced_costs(
-    table: Table, prices: Prices, boxes: Counts, columns: Sequence[str] = (), steps: Counts | None = None
+    table: Table, prices: Counts, boxes: Counts, columns: Sequence[str] = (), steps: Counts | None = None
 ) -> str:
     """Give SQL for the reduced cost of each choice of each record, and what its best choice costs it.
 
-    Args:
-        table: A table like ``candidates``.
-        prices: The prices.
-        boxes: How far each may move; what cannot become the best choice then is none, and has a cost of -1.
-        columns: Columns to carry along.
-        steps: To give reduced costs in, rounded down; shaped like the boxes.
+    What cannot become the best choice within the boxes is none. Reduced costs are rounded down to the steps.
     """
-    size = len(prices.enter)
-    worth = [enter - leave for enter, leave in zip(prices.enter, prices.leave, strict=True)]
-    values = [f"p{h} + {price}::BIGINT" for h, price in enumerate(prices.enter)]
+    (enter, leave), size = prices.tolist(), prices.shape[1]
+    worth = [entered - left for entered, left in zip(enter, leave, strict=True)]
+    values = [f"p{h} + {price}::BIGINT" for h, price in enumerate(enter)]
     # where prices or limits are that large, a record would enter the category that it leaves
-    if 2 * int(boxes.max()) + max(prices.enter) - min(prices.enter) >= -NEVER["INTEGER"] - SCALE:
+    if 2 * int(boxes.max()) + max(enter) - min(enter) >= -NEVER["INTEGER"] - SCALE:
         values = [
             f"CASE WHEN kind % {size} = {h} THEN {FORBIDDEN} ELSE {value} END"
             for h, value in enumerate(values)
@@ -311,7 +241,7 @@ def reduced_costs(
         f"FROM (SELECT *, greatest({', '.join(worths)}) AS best, greatest({lowest}) AS lowest "
         f"FROM (SELECT *, {listed}, "
         f"true_posterior + {_by_kind([*worth, *[FORBIDDEN] * size])} AS worth_stay, "
-        f"true_posterior + {_by_kind([*worth, *prices.enter])} AS unchanged FROM {table}))"
+        f"true_posterior + {_by_kind([*worth, *enter])} AS unchanged FROM {table}))"
     )
 
 
@@ -324,35 +254,26 @@ def _by_kind(numbers: Sequence[int]) -> str:
     return f"([{', '.join(map(str, numbers))}]::BIGINT[])[kind + 1]"
 
 
-def look_at(
+def relaxed(
     engine: Engine,
     candidates: Candidates,
-    prices: Prices,
+    prices: Counts,
     boxes: Counts,
-    constraints: SwapConstraints,
+    demand: Demand,
     *,
     rounded: bool = False,
     most: int | None = None,
-) -> Reaction:
-    """See what records do that have one choice within boxes around prices, and count the others by class.
+) -> Relaxation:
+    """See what records do that have one choice in the boxes, and count the others by class; one GROUP BY.
 
-    Args:
-        engine: Where the candidates are.
-        candidates: The records that may change.
-        prices: The prices.
-        boxes: How far each may move, of entering and of leaving, shape (2, categories).
-        constraints: What a plan must keep.
-        rounded: Round reduced costs down to parts of the boxes.
-        most: Take a sample where there are more classes.
-
-    Cost: one GROUP BY of the candidates.
+    Reduced costs may be rounded down to parts of the boxes; of more classes than ``most``, a sample is taken.
     """
     size, names = candidates.categories, _choices(candidates.categories)
     steps = np.maximum(1, boxes // ROUNDING_STEPS) if rounded else np.ones_like(boxes)
     rows = engine.arrays(
         f"SELECT kind, {', '.join(names)}, count(*) AS n, sum(cost)::BIGINT AS cost "
         f"FROM ({reduced_costs(candidates.table, prices, boxes, steps=steps)}) GROUP BY ALL ORDER BY ALL",
-        step="look",
+        step="relaxation",
     )
     every = _fetched(rows, names)
     several = (every.reduced_costs >= 0).sum(axis=1) > 1
@@ -363,13 +284,13 @@ def look_at(
     classes = sample(free, most) if most is not None and sampled else free
     sizes = np.column_stack([np.tile(steps[0], (len(classes.kinds), 1)), steps[1][classes.kinds % size]])
     costs = np.where(classes.reduced_costs < 0, -1, classes.reduced_costs * sizes)
-    return Reaction(
+    return Relaxation(
         prices=prices,
         boxes=boxes,
-        classes=RecordClasses(classes.kinds, classes.records, costs),
+        classes=replace(classes, reduced_costs=costs),
         entering=flows[:, :size].sum(axis=0),
         leaving=flows[:size, :size].sum(axis=1),
-        bound=lagrangian_bound(int(rows["cost"].sum()), prices, constraints),
+        bound=lagrangian_bound(sum(rows["cost"].tolist()), prices, demand),
         found=len(free.kinds),
         exact=not sampled and steps.max() == 1,
     )
@@ -392,23 +313,13 @@ def sample(classes: RecordClasses, most: int) -> RecordClasses:
         rows, hits = np.unique(rows, return_counts=True)
         taken.append(rows + start)
         weights.append(hits * total / count)
-    rows = np.concatenate(taken)
-    return RecordClasses(classes.kinds[rows], np.concatenate(weights), classes.reduced_costs[rows])
+    return replace(classes.where(np.concatenate(taken)), records=np.concatenate(weights))
 
 
-def tied(engine: Engine, candidates: Candidates, prices: Prices, limit: int, *, every: bool = False) -> Table:
-    """Number the classes of the records that have a second choice of at most so much reduced cost.
+def tied(engine: Engine, candidates: Candidates, prices: Counts, limit: int, *, every: bool = False) -> Table:
+    """Number the classes of the records that have a second choice of at most so much, or of all records.
 
-    Returns:
-        A working table of the records' keys, ``kind``, reduced costs and ``class``, numbered from 0 in the
-        order of kind and reduced costs.
-
-    Args:
-        engine: Where the candidates are.
-        candidates: The records that may change.
-        prices: The prices.
-        limit: Largest reduced cost, an even number.
-        every: Take the records without a second choice too.
+    The working table has their keys, ``kind``, reduced costs and ``class``, from 0 in the order of these.
     """
     names, keys = _choices(candidates.categories), candidates.keys
     row = ", ".join(["kind", *names])
@@ -423,7 +334,7 @@ def tied(engine: Engine, candidates: Candidates, prices: Prices, limit: int, *, 
 
 
 def tied_classes(engine: Engine, ties: Table, categories: int) -> RecordClasses:
-    """Count the classes of a table that :func:`tied` made; one GROUP BY of it."""
+    """Count the classes of a table that :func:`tied` made."""
     names = _choices(categories)
     values = ", ".join(f"any_value({name}) AS {name}" for name in ["kind", *names])
     sql = f"SELECT class, count(*) AS n, {values} FROM {ties} GROUP BY class ORDER BY class"
@@ -435,101 +346,86 @@ def _fetched(rows: dict[str, NDArray[Any]], names: Sequence[str]) -> RecordClass
     return RecordClasses(rows["kind"].astype(np.int64), rows["n"].astype(np.int64), costs)
 
 
-def cheapest_leaving(prices: Prices, demand: Demand) -> tuple[int, int, list[int]]:
-    """Let the changes leave the categories where that is cheapest.
-
-    Returns:
-        What that costs, the price of the last record to leave, and the records by category.
-    """
-    left = [int(n) for n in demand.low]
-    rest, marginal = demand.changes - sum(left), min(prices.leave)
-    for t in sorted(range(demand.categories), key=lambda t: (prices.leave[t], t)):
+def cheapest_leaving(prices: Counts, demand: Demand) -> tuple[int, int, list[int]]:
+    """Let the changes leave where that is cheapest: what it costs, the last price, how many by category."""
+    leave, left = prices[1].tolist(), demand.low.tolist()
+    rest, marginal = demand.changes - sum(left), min(leave)
+    for t in sorted(range(demand.categories), key=lambda t: (leave[t], t)):
         more = min(rest, int(demand.high[t]) - left[t])
         if more > 0:
-            left[t], rest, marginal = left[t] + more, rest - more, prices.leave[t]
-    return sum(price * n for price, n in zip(prices.leave, left, strict=True)), marginal, left
+            left[t], rest, marginal = left[t] + more, rest - more, leave[t]
+    return sum(price * n for price, n in zip(leave, left, strict=True)), marginal, left
 
 
-def lagrangian_bound(costs: int, prices: Prices, constraints: SwapConstraints) -> int:
+def lagrangian_bound(costs: int, prices: Counts, demand: Demand) -> int:
     """Give the lower bound that prices prove, given what all records cost at them."""
-    if constraints.net is None:
-        balance = -(constraints.deviation // 2) * (max(prices.enter) - min(prices.enter))
-    else:
-        balance = sum(price * int(n) for price, n in zip(prices.enter, constraints.net, strict=True))
-    return costs + cheapest_leaving(prices, constraints.demand)[0] + balance
+    enter: list[int] = prices[0].tolist()
+    balance = -(demand.deviation // 2) * (max(enter) - min(enter))
+    if demand.net is not None:
+        balance = sum(price * n for price, n in zip(enter, demand.net.tolist(), strict=True))
+    return costs + cheapest_leaving(prices, demand)[0] + balance
 
 
 # -- programs over the classes --------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class PriceStep:
-    """The best prices in the boxes of a look, how far each moved, and whether it would move farther."""
+class PriceStep(NamedTuple):
+    """The best prices in the boxes of a relaxation, how far each moved, and whether it would move farther."""
 
-    prices: Prices
+    prices: Counts
     moved: Counts
     at_side: NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class ClassAssignment:
-    """A plan for the classes of a look.
-
-    Args:
-        moved: Records of each class by choice, the last one staying; shaped like their reduced costs.
-        gap: By how much the plan is above the bound, in units of 1 / SCALE.
-    """
+class ClassAssignment(NamedTuple):
+    """A plan: records of each class by choice, and how far it is above the bound, in units of 1 / SCALE."""
 
     moved: Counts
     gap: int
 
 
-def price_step(constraints: SwapConstraints, look: Reaction) -> PriceStep:
-    """Solve the relaxation with each price in its box; the prices are its duals.
-
-    Raises:
-        EngineError: The constraints contradict each other.
-    """
-    program = _ClassProgram(constraints, look)
+def price_step(demand: Demand, relaxation: Relaxation) -> PriceStep:
+    """Solve the relaxation with each price in its box; the prices are its duals."""
+    program = _ClassProgram(demand, relaxation)
     # equations may be violated at the cost of a box, which bounds their duals by it
-    rows = np.arange(program.entering, program.rows)
-    columns = [program.add(0, np.inf, look.boxes.ravel() / program.unit) for _ in range(2)]
+    rows = np.arange(program.entering, len(program.right))
+    columns = [program.add(0, np.inf, relaxation.boxes.ravel() / program.unit) for _ in range(2)]
     for violating, sign in zip(columns, (1.0, -1.0), strict=True):
         program.put(rows, violating, sign)
-    optimum = program.solve(program.right_sides())
+    optimum = program.solve()
     if optimum is None:
         raise EngineError("No prices keep what was asked.", "Give --share 0,1, or another --proportion.")
-    enter, leave = optimum.duals[program.entering :].reshape(2, -1) * program.unit
+    values, duals = optimum
+    enter, leave = duals[program.entering :].reshape(2, -1) * program.unit
     # rounded once, and alike where they are halves: prices that are one must stay one
     steps = np.floor(np.stack([enter, leave + enter]) + 0.25).astype(np.int64)
-    found = steps + np.array([look.prices.enter, look.prices.leave])
-    violated = (optimum.values[columns[0]] + optimum.values[columns[1]]).reshape(2, -1)
+    violated = (values[columns[0]] + values[columns[1]]).reshape(2, -1)
     return PriceStep(
-        prices=Prices(*(tuple(part) for part in found.tolist())),
+        prices=relaxation.prices + steps,
         moved=np.abs(np.rint(np.stack([enter, leave]))).astype(np.int64),
-        at_side=(violated > NEARLY) & (look.boxes > 0),
+        at_side=(violated > NEARLY) & (relaxation.boxes > 0),
     )
 
 
-def assigned_classes(constraints: SwapConstraints, look: Reaction) -> ClassAssignment | None:
+def assigned_classes(demand: Demand, relaxation: Relaxation) -> ClassAssignment | None:
     """Solve for whole records; None where these choices cannot keep the constraints.
 
     Once it is fixed how many records leave each category it is a transportation problem, whose vertices are
     integral; so at first only these numbers are asked to be whole.
     """
     for whole in (False, True):
-        program = _ClassProgram(constraints, look, whole_choices=whole, whole_leaving=True)
-        optimum = program.solve(program.right_sides())
+        program = _ClassProgram(demand, relaxation, whole_choices=whole, whole_leaving=True)
+        optimum = program.solve()
         if optimum is None:
             return None
-        chosen = optimum.values[: len(program.classes)]
+        chosen = optimum[0][: len(program.classes)]
         if np.abs(chosen - np.rint(chosen)).max(initial=0.0) <= NEARLY:
-            return program.assignment(optimum)
+            return program.assignment(optimum[0])
     raise EngineError("The solver gave a part of a record.", "Try another --seed or --proportion.")
 
 
 class _ClassProgram(LinearProgram):
-    """The program over a look.
+    """The program over a relaxation.
 
     Its rows: one for each class; then the sums of the deviations from ``used``, of gains and of losses; then
     entering and leaving for each category.
@@ -537,63 +433,62 @@ class _ClassProgram(LinearProgram):
 
     def __init__(
         self,
-        constraints: SwapConstraints,
-        look: Reaction,
+        demand: Demand,
+        relaxation: Relaxation,
         *,
         whole_choices: bool = False,
         whole_leaving: bool = False,
     ) -> None:
-        self.constraints, self.look, self.free = constraints, look, look.classes
-        demand, prices = constraints.demand, look.prices
-        self.size, self.sums = demand.categories, len(self.free.kinds)
-        self.entering, self.leaving = self.sums + 3, self.sums + 3 + self.size
-        super().__init__(self.leaving + self.size)
-        _, marginal, used = cheapest_leaving(prices, demand)
-        self.used, self.enter = np.array(used, dtype=np.int64), np.array(prices.enter, dtype=np.int64)
-        self.leave_costs = np.array(prices.leave, dtype=np.int64) - marginal
+        self.free, self.size = relaxation.classes, demand.categories
+        sums = len(self.free.kinds)
+        self.entering, leaving = sums + 3, sums + 3 + self.size
+        _, marginal, left = cheapest_leaving(relaxation.prices, demand)
+        used, (enter, leave) = np.array(left, dtype=np.int64), relaxation.prices
+        half = 0 if demand.net is not None else demand.deviation // 2
+        entered = used + demand.grouped + (0 if demand.net is None else demand.net) - relaxation.entering
+        super().__init__(
+            np.concatenate([self.free.records, [0, half, half], entered, used - relaxation.leaving])
+        )
         self.unit = float(max(1, self.free.reduced_costs.max(initial=1)))
-        self.half_deviation = 0 if constraints.net is not None else constraints.deviation // 2
-        self._add_choices(whole=whole_choices)
+        self._add_choices(leaving, whole=whole_choices)
         # how many more or fewer leave a category than where that is cheapest
-        every = np.arange(self.size)
-        low, high = (np.array(side) - self.used for side in (demand.low, demand.high))
+        every, self.leave_costs = np.arange(self.size), leave - marginal
+        low, high = demand.low - used, demand.high - used
         columns = self.add(low, high, self.leave_costs / self.unit, whole=whole_leaving)
-        for rows, value in ((self.sums, 1.0), (self.entering + every, -1.0), (self.leaving + every, -1.0)):
+        for rows, value in ((sums, 1.0), (self.entering + every, -1.0), (leaving + every, -1.0)):
             self.put(rows, columns, value)
         # records that each category gains and loses, where the marginal cannot be kept
-        self.balance_costs = self.enter - self.enter.min(), self.enter.max() - self.enter
+        self.balance_costs = enter - enter.min(), enter.max() - enter
         for place, (cost, sign) in enumerate(zip(self.balance_costs, (-1.0, 1.0), strict=True)):
-            columns = self.add(
-                0, np.full(self.size, self.half_deviation), cost / self.unit, whole=whole_leaving
-            )
-            self.put(self.sums + 1 + place, columns, 1.0)
+            columns = self.add(0, np.full(self.size, half), cost / self.unit, whole=whole_leaving)
+            self.put(sums + 1 + place, columns, 1.0)
             self.put(self.entering + every, columns, sign)
 
-    def _add_choices(self, *, whole: bool) -> None:
+    def _add_choices(self, leaving: int, *, whole: bool) -> None:
         """Add a number of records for each class and choice, which use the class up."""
         self.classes, self.choices = np.nonzero(self.free.reduced_costs >= 0)
         cost = self.free.reduced_costs[self.classes, self.choices] / self.unit
-        columns: Indices = self.add(0, np.full(len(cost), np.inf), cost, whole=whole)
+        columns = self.add(0, np.full(len(cost), np.inf), cost, whole=whole)
         self.put(self.classes, columns, 1.0)
         moving = self.choices < self.size
         self.put(self.entering + self.choices[moving], columns[moving], 1.0)
         kinds = self.free.kinds[self.classes]
         unique = moving & (kinds < self.size)
-        self.put(self.leaving + kinds[unique], columns[unique], 1.0)
+        self.put(leaving + kinds[unique], columns[unique], 1.0)
 
-    def right_sides(self) -> Floats:
-        """Give the right sides of the rows."""
-        net = 0 if self.constraints.net is None else self.constraints.net
-        enter = self.used + self.constraints.demand.grouped + net - self.look.entering
-        sums = [0, self.half_deviation, self.half_deviation]
-        return np.concatenate([self.free.records, sums, enter, self.used - self.look.leaving]).astype(float)
-
-    def assignment(self, optimum: Optimum) -> ClassAssignment:
-        """Round the plan, and add up its gap in whole numbers."""
-        numbers = np.rint(optimum.values).astype(np.int64)
+    def assignment(self, values: Floats) -> ClassAssignment:
+        """Round the plan, and add up its gap."""
+        numbers = np.rint(values).astype(np.int64)
+        chosen, others = numbers[: len(self.classes)], numbers[len(self.classes) :].reshape(3, self.size)
         moved = np.zeros_like(self.free.reduced_costs)
-        moved[self.classes, self.choices] = numbers[: len(self.classes)]
-        leaving, gains, losses = numbers[len(self.classes) :].reshape(3, self.size)
-        gap = int((np.where(self.free.reduced_costs >= 0, self.free.reduced_costs, 0) * moved).sum())
-        costs = zip((self.leave_costs, *self.balance_costs), (leaving, gains, losses), strict=True)
-        return ClassAssignment(moved, gap + sum(int((cost * number).sum()) for cost, number in costs))
+        moved[self.classes, self.choices] = chosen
+        gap = _exact_sum(self.free.reduced_costs[self.classes, self.choices], chosen)
+        for costs, number in zip((self.leave_costs, *self.balance_costs), others, strict=True):
+            gap += _exact_sum(costs, number)
+        return ClassAssignment(moved, gap)
+
+
+def _exact_sum(costs: Counts, records: Counts) -> int:
+    """Add up costs of records in Python's numbers, which do not overflow as 64 bits do."""
+    pairs = zip(costs[records != 0].tolist(), records[records != 0].tolist(), strict=True)
+    return sum(cost * number for cost, number in pairs)

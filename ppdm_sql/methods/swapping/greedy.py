@@ -4,7 +4,9 @@ Admissible are swaps that change neither how many unique records differ from the
 members of groups do (rules 1 to 4 of the paper's Appendix A). What a swap of records i and j costs is a sum
 of one number for each, so among the records in two *states* (true value, present value, unique or of a group)
 the cheapest swap is of the first in one order and the first in another; a heap over the pairs of states gives
-the swaps in order.
+the swaps in order. ``placed`` has the records of each class by present value, the true one last.
+
+Source: Li and Sarkar 2004, Table 2 and Appendix A.
 """
 
 from __future__ import annotations
@@ -19,58 +21,31 @@ from numpy.typing import NDArray
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.base.arrays import Counts
-from ppdm_sql.methods.swapping.exact import (
-    EVERYTHING,
-    Prices,
-    RecordClasses,
-    Solution,
-    tied,
-    tied_classes,
-)
+from ppdm_sql.methods.swapping.exact import EVERYTHING, RecordClasses, Solution, tied, tied_classes
 from ppdm_sql.methods.swapping.marginals import Flows
 from ppdm_sql.methods.swapping.posteriors import Candidates
 
 MOST = 4_000_000
 """Numbers (unlike records times values) that the greedy method holds at most."""
-Swap = tuple[int, int, int]
-"""Two nodes and how many of their records are swapped."""
 
 
 def greedy(engine: Engine, candidates: Candidates, start: Flows, seed: bytes) -> Solution:
-    """Swap until no admissible swap costs less than nothing.
-
-    Args:
-        engine: Where the candidates are.
-        candidates: The records that may change.
-        start: How many records Phase I moves from which category to which.
-        seed: Decides which records Phase I moves.
-
-    Raises:
-        InvalidOption: There are too many unlike records.
-
-    Cost: one GROUP BY of the candidates; then time that grows faster than the unlike records, in memory.
-
-    Source: Li and Sarkar 2004, Table 2 and Appendix A.
-    """
-    prices = Prices.zero(candidates.categories)
-    if candidates.rows * (candidates.categories + 1) > MOST:
+    """Swap until no admissible swap costs less than nothing; time grows faster than the unlike records."""
+    size = candidates.categories
+    if candidates.rows * (size + 1) > MOST:
         raise InvalidOption(
-            f"The greedy method takes at most {MOST // (candidates.categories + 1)} records of "
-            f"{candidates.categories} values.",
+            f"The greedy method takes at most {MOST // (size + 1)} records of {size} values.",
             "Use --method exact.",
         )
+    prices = np.zeros((2, size), dtype=np.int64)
     table = tied(engine, candidates, prices, EVERYTHING, every=True)
-    classes = tied_classes(engine, table, candidates.categories)
-    placed, passes = improved(classes, random_phase_one(classes, start, seed))
-    return Solution(prices, table, classes.kinds, placed, 0, None, passes)
+    classes = tied_classes(engine, table, size)
+    placed = improved(classes, random_phase_one(classes, start, seed))
+    return Solution(prices, table, placed, 0, None)
 
 
 def random_phase_one(classes: RecordClasses, start: Flows, seed: bytes) -> Counts:
-    """Choose at random which records Phase I moves.
-
-    Returns:
-        Records of each class by present value, the last column for the true one.
-    """
+    """Choose at random which records Phase I moves."""
     size = len(start.unique)
     random = np.random.default_rng(int.from_bytes(hashlib.sha256(seed + b"phase 1").digest(), "big"))
     placed = np.zeros_like(classes.reduced_costs)
@@ -86,27 +61,18 @@ def random_phase_one(classes: RecordClasses, start: Flows, seed: bytes) -> Count
     return placed
 
 
-def improved(classes: RecordClasses, placed: Counts) -> tuple[Counts, int]:
-    """Make passes of swaps until one finds nothing.
-
-    Args:
-        classes: The records.
-        placed: Records of each class by present value, the last column for the true one.
-
-    Returns:
-        The same after all swaps, and the number of passes that swapped.
-    """
-    passes, placed = 0, placed.copy()
+def improved(classes: RecordClasses, placed: Counts) -> Counts:
+    """Make passes of swaps until one finds nothing."""
+    placed = placed.copy()
     while True:
         states = _States(classes, placed)
         swaps = list(states.swaps())
         if not swaps:
-            return placed, passes
+            return placed
         for first, second, records in swaps:
             for node, other in ((first, second), (second, first)):
                 placed[states.rows[node], states.columns[node]] -= records
                 placed[states.rows[node], states.column_for(node, other)] += records
-        passes += 1
 
 
 class _States:
@@ -119,9 +85,11 @@ class _States:
         kinds = classes.kinds[self.rows]
         self.true = kinds % self.size
         self.present = np.where(self.columns == self.size, self.true, self.columns)
-        codes = (kinds * (self.size + 1)) + self.columns
-        self.codes, self.state = np.unique(codes, return_inverse=True)
-        self.members = [np.flatnonzero(self.state == s) for s in range(len(self.codes))]
+        codes, state = np.unique((kinds * (self.size + 1)) + self.columns, return_inverse=True)
+        self.members = [np.flatnonzero(state == s) for s in range(len(codes))]
+        self.kind, column = np.divmod(codes, self.size + 1)  # of each state
+        self.changed = column < self.size
+        self.shown = np.where(self.changed, column, self.kind % self.size)
         self.costs = self._costs(classes)
         self.orders: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
 
@@ -141,9 +109,8 @@ class _States:
 
     def _admissible(self) -> NDArray[np.bool_]:
         """Tell which states may swap, by the paper's rules 1 to 4, shape (states, states)."""
-        kind, column = self.codes // (self.size + 1), self.codes % (self.size + 1)
-        true, grouped, changed = kind % self.size, kind >= self.size, column < self.size
-        present = np.where(changed, column, true)
+        true, grouped = self.kind % self.size, self.kind >= self.size
+        changed, present = self.changed, self.shown
         unlike = present[:, None] != present[None, :]
         both = changed[:, None] & changed[None, :]
         crossed = (true[:, None] != present[None, :]) & (present[:, None] != true[None, :])
@@ -151,12 +118,14 @@ class _States:
         one_way = ~grouped[:, None] & ~grouped[None, :] & (changed[:, None] | changed[None, :])
         return np.asarray(unlike & np.where(alike, both | one_way, both & crossed))
 
-    def swaps(self) -> Iterator[Swap]:
-        """Give the swaps of a pass, the cheapest first; each record takes part in one at most."""
-        if not len(self.codes):
+    def swaps(self) -> Iterator[tuple[int, int, int]]:
+        """Give the swaps of a pass, the cheapest first: two nodes and how many of their records are swapped.
+
+        Each record takes part in one at most.
+        """
+        if not self.members:
             return
-        column = self.codes % (self.size + 1)
-        present = np.where(column < self.size, column, self.codes // (self.size + 1) % self.size)
+        present = self.shown
         least = np.stack([self.costs[members].min(axis=0) for members in self.members])
         cost = least[:, present] + least[:, present].T
         firsts, seconds = np.nonzero(

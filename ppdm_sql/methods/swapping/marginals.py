@@ -12,16 +12,18 @@ occupations. Where that band would cost the marginal, the narrowest one that doe
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from ppdm_sql.errors import InvalidOption
-from ppdm_sql.methods.base.arrays import Counts
-from ppdm_sql.methods.swapping.linear_programs import LinearProgram
+from ppdm_sql.errors import EngineError
+from ppdm_sql.methods.base.arrays import Counts, Floats
 
 WIDTH = Fraction(1, 25)
 CERTAIN = Fraction(1, 4)
@@ -30,21 +32,15 @@ Share = tuple[Fraction, Fraction]
 
 @dataclass(frozen=True)
 class Demand:
-    """What must change.
+    """What must change, and what that may cost the marginal."""
 
-    Args:
-        unique: Uniquely identifiable records by category (N_k of the paper).
-        grouped: Members of groups that must change, by category.
-        changes: Uniquely identifiable records that must change.
-        low: Fewest of them by category.
-        high: Most of them by category.
-    """
-
-    unique: Counts
-    grouped: Counts
-    changes: int
-    low: Counts
-    high: Counts
+    unique: Counts  # uniquely identifiable records by category (N_k of the paper)
+    grouped: Counts  # members of groups that must change, by category
+    changes: int  # uniquely identifiable records that must change
+    low: Counts  # fewest of them by category
+    high: Counts  # most of them by category
+    deviation: int = 0  # sum over the categories of records gained or lost, an even number
+    net: Counts | None = None  # records that each category gains, where that is fixed
 
     @property
     def categories(self) -> int:
@@ -74,6 +70,98 @@ class Flows:
     def deviation(self) -> int:
         """Sum over the categories of records gained or lost."""
         return int(np.abs(self.net).sum())
+
+
+class LinearProgram:
+    """A minimization under equations with these right sides, built a block of columns at a time.
+
+    Example:
+        >>> program = LinearProgram([4.0])
+        >>> columns = program.add(np.zeros(2), np.full(2, 3.0), [1.0, 2.0])
+        >>> program.put([0, 0], columns, 1.0)
+        >>> program.solve()[0].tolist()
+        [3.0, 1.0]
+    """
+
+    def __init__(self, right: ArrayLike) -> None:
+        self.right, self.columns = np.asarray(right, dtype=np.float64), 0
+        self._blocks: list[tuple[Floats, ...]] = []
+        self._entries: list[tuple[NDArray[Any], ...]] = []
+
+    def add(self, low: ArrayLike, high: ArrayLike, cost: ArrayLike, *, whole: bool = False) -> Counts:
+        """Add columns between two bounds with their coefficients in the objective; give their indices."""
+        parts = (np.asarray(part, dtype=np.float64) for part in (low, high, cost, whole))
+        self._blocks.append(tuple(np.broadcast_arrays(*parts)))
+        self.columns += len(self._blocks[-1][0])
+        return np.arange(self.columns - len(self._blocks[-1][0]), self.columns)
+
+    def put(self, rows: ArrayLike, columns: ArrayLike, coefficients: ArrayLike) -> None:
+        """Set coefficients."""
+        entries = (np.asarray(rows), np.asarray(columns), np.asarray(coefficients, dtype=np.float64))
+        self._entries.append(tuple(part.ravel() for part in np.broadcast_arrays(*entries)))
+
+    def solve(self) -> tuple[Floats, Floats] | None:
+        """Give the optimal columns and by how much each row's side costs; None where there is no solution."""
+        import highspy
+
+        solver: Any = highspy.Highs()  # type: ignore[no-untyped-call, unused-ignore]
+        # with its default gaps HiGHS calls plans optimal that are not
+        options = {"output_flag": False, "threads": 1, "mip_rel_gap": 0.0, "mip_abs_gap": 0.0}
+        for option, value in options.items():
+            solver.setOptionValue(option, value)
+        solver.passModel(self._model())
+        _run(solver, self.columns)
+        status = solver.getModelStatus()
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return None
+        if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kModelEmpty):
+            raise EngineError(
+                f"The solver stopped without an answer ({solver.modelStatusToString(status)}).",
+                "Try --method greedy, or another --proportion.",
+            )
+        found = solver.getSolution()
+        return np.array(found.col_value), np.array(found.row_dual)
+
+    def _model(self) -> Any:
+        import highspy
+
+        rows, columns, coefficients = (np.concatenate(parts) for parts in zip(*self._entries, strict=True))
+        low, high, cost, whole = (np.concatenate(parts) for parts in zip(*self._blocks, strict=True))
+        order = np.lexsort((rows, columns))
+        model = highspy.HighsLp()
+        model.num_col_, model.num_row_ = self.columns, len(self.right)
+        model.col_lower_, model.col_upper_, model.col_cost_ = low, high, cost
+        model.row_lower_ = model.row_upper_ = self.right
+        matrix = model.a_matrix_
+        matrix.format_ = highspy.MatrixFormat.kColwise
+        matrix.start_ = np.searchsorted(columns[order], np.arange(self.columns + 1))
+        matrix.index_, matrix.value_ = rows[order], coefficients[order]
+        if whole.any():
+            types = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
+            model.integrality_ = [types[int(one)] for one in whole]
+        return model
+
+
+LONG = 5_000
+"""Columns of a program that may take longer than somebody waits who has pressed Ctrl-C."""
+
+
+def _run(solver: Any, columns: int) -> None:
+    """Run; a long program beside the main thread, which alone hears Ctrl-C, but not in the solver."""
+    if columns < LONG or threading.current_thread() is not threading.main_thread():
+        solver.run()
+        return
+    solver.HandleUserInterrupt = True
+    solver.startSolve()
+    try:
+        solver.wait()
+    except BaseException:
+        solver.cancelSolve()
+        solver.wait()
+        raise
+
+
+# -- whole records that keep the marginal ---------------------------------------------------------
 
 
 def least_deviation(demand: Demand) -> int:
@@ -106,18 +194,14 @@ def _filled(low: Counts, high: Counts, total: int) -> Counts:
 
 
 def joint(demand: Demand) -> Flows:
-    """Keep the marginal of all records together, in whole records."""
+    """Keep the marginal of all records together."""
     out, size = _evenly_left(demand) + demand.grouped, demand.categories
-    into = np.minimum(out, demand.total - out)
-    into = _filled(into, demand.total - out, demand.total)
-    program, pairs = LinearProgram(2 * size), np.nonzero(~np.eye(size, dtype=bool))
+    into = _filled(np.minimum(out, demand.total - out), demand.total - out, demand.total)
+    program, pairs = LinearProgram(np.concatenate([out, into])), np.nonzero(~np.eye(size, dtype=bool))
     flows = program.add(np.zeros(len(pairs[0])), np.inf, 0.0)
     program.put(pairs[0], flows, 1.0)
     program.put(size + pairs[1], flows, 1.0)
-    found = program.solve(np.concatenate([out, into]))
-    assert found is not None
-    every = np.zeros((size, size), dtype=np.int64)
-    every[pairs] = np.rint(found.values).astype(np.int64)
+    every = _matrix(program, size)
     # of those that leave a category, the members of groups are taken from the left
     before = np.cumsum(every, axis=1) - every
     grouped: Counts = np.clip(demand.grouped[:, None] - before, 0, every)
@@ -125,7 +209,7 @@ def joint(demand: Demand) -> Flows:
 
 
 def separate(demand: Demand) -> Flows:
-    """Solve the paper's program for either kind of record by itself, in whole records.
+    """Solve the paper's program for either kind of record by itself.
 
     Source: Li and Sarkar 2004, (1a) to (1d); in the example's first (1c) read ``+ s- - s+``.
     """
@@ -135,7 +219,8 @@ def separate(demand: Demand) -> Flows:
 
 def _paper(changes: int, low: Counts, high: Counts) -> Counts:
     size, every = len(high), np.arange(len(high))
-    program, pairs = LinearProgram(2 * size + 1), np.nonzero(~np.eye(size, dtype=bool))
+    program = LinearProgram(np.concatenate([[changes], np.zeros(2 * size)]))
+    pairs = np.nonzero(~np.eye(size, dtype=bool))
     flows = program.add(np.zeros(len(pairs[0])), np.inf, 0.0, whole=True)
     program.put(0, flows, 1.0)
     for rows, value in ((1 + pairs[0], 1.0), (1 + pairs[1], -1.0), (1 + size + pairs[0], 1.0)):
@@ -143,32 +228,32 @@ def _paper(changes: int, low: Counts, high: Counts) -> Counts:
     for sign in (1.0, -1.0):
         program.put(1 + every, program.add(np.zeros(size), np.inf, 1.0), sign)
     program.put(1 + size + every, program.add(low, high, 0.0), -1.0)
-    found = program.solve(np.concatenate([[changes], np.zeros(2 * size)]))
+    return _matrix(program, size)
+
+
+def _matrix(program: LinearProgram, size: int) -> Counts:
+    """Solve a program whose first columns are the flows between two different categories."""
+    found = program.solve()
     assert found is not None
-    matrix = np.zeros((size, size), dtype=np.int64)
-    matrix[pairs] = np.rint(found.values[: len(flows)]).astype(np.int64)
-    return matrix
+    flows, pairs = np.zeros((size, size), dtype=np.int64), ~np.eye(size, dtype=bool)
+    flows[pairs] = np.rint(found[0][: pairs.sum()]).astype(np.int64)
+    return flows
 
 
 def feasible_proportions(unique: Counts, grouped: Counts) -> tuple[float, float] | None:
-    """Give the least and the largest proportion under which the marginal can be kept exactly.
-
-    Args:
-        unique: Uniquely identifiable records by category.
-        grouped: Members of groups that must change, by category.
-    """
+    """Give the least and the largest proportion under which the marginal can be kept exactly."""
     size, ends = len(unique), []
     for sign in (1.0, -1.0):
-        program = LinearProgram(size)
+        program = LinearProgram(grouped.sum() - 2 * grouped)
         columns = program.add(np.zeros(size), unique, sign, whole=True)
         for category, column in enumerate(columns):
             others = np.where(np.arange(size) == category, 1.0, -1.0)
             program.put(np.arange(size), column, others)
         program.put(np.arange(size), program.add(np.zeros(size), np.inf, 0.0), 1.0)
-        found = program.solve(grouped.sum() - 2 * grouped)
+        found = program.solve()
         if found is None:
             return None
-        ends.append(round(found.values[:size].sum()) / max(1, int(unique.sum())))
+        ends.append(round(found[0][:size].sum()) / max(1, int(unique.sum())))
     return ends[0], ends[1]
 
 
@@ -185,38 +270,18 @@ def rounded_changes(proportion: Fraction, records: int) -> int:
     return floor(proportion * records + Fraction(1, 2))
 
 
-def check_share(share: Share, proportion: Fraction) -> None:
-    """Refuse a share outside of which the proportion lies.
-
-    Raises:
-        InvalidOption: It does.
-    """
-    low, high = share
-    if not low <= proportion <= high:
-        raise InvalidOption(
-            f"If every category changes by {float(low):g} to {float(high):g} of its records, all of them "
-            f"together cannot change by {float(proportion):g}.",
-            f"Give a --share with LOW <= {float(proportion):g} <= HIGH, or 0,1 for none.",
-        )
-
-
 def bounds(share: Share, unique: Counts, changes: int) -> tuple[Counts, Counts]:
     """Give the fewest and the most records of each category, so that its share lies within.
 
     Where no whole number of a category's records does, the two next to the share are taken. The side on which
     the bounds do not leave room for all changes is rounded outwards.
 
-    Args:
-        share: The least and the largest changed share.
-        unique: Uniquely identifiable records of each category.
-        changes: Of them, those that change in all.
-
     Example:
         >>> half = Fraction(12, 25), Fraction(13, 25)
         >>> [numbers.tolist() for numbers in bounds(half, np.array([96, 1]), 48)]
         [[47, 0], [49, 1]]
     """
-    around, inside = _around(share, unique), _inside(share, unique)
+    around, inside = _rounded(share, unique, floor, ceil), _rounded(share, unique, ceil, floor)
     exists = inside[0] <= inside[1]
     fewest, most = (np.where(exists, *pair) for pair in zip(inside, around, strict=True))
     return (
@@ -225,64 +290,44 @@ def bounds(share: Share, unique: Counts, changes: int) -> tuple[Counts, Counts]:
     )
 
 
-def _around(share: Share, unique: Counts) -> tuple[Counts, Counts]:
-    """Give bounds rounded outwards."""
-    return _rounded(share[0], unique, floor), _rounded(share[1], unique, ceil)
+Rounding = Callable[[Fraction], int]
 
 
-def _inside(share: Share, unique: Counts) -> tuple[Counts, Counts]:
-    """Give bounds rounded inwards."""
-    return _rounded(share[0], unique, ceil), _rounded(share[1], unique, floor)
+def _rounded(share: Share, unique: Counts, *roundings: Rounding) -> tuple[Counts, Counts]:
+    low, high = (
+        np.array([rounding(limit * int(n)) for n in unique], dtype=np.int64)
+        for limit, rounding in zip(share, roundings, strict=True)
+    )
+    return low, high
 
 
-def _rounded(limit: Fraction, unique: Counts, rounding: Callable[[Fraction], int]) -> Counts:
-    return np.array([rounding(limit * int(n)) for n in unique], dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class Band:
-    """Bounds on the changed share of each category: before they are rounded to records, and after.
-
-    Args:
-        share: The least and the largest share.
-        low: Fewest records of each category.
-        high: Most records of each category.
-        narrow: Whether the band is as narrow as it should be.
-    """
-
-    share: Share
-    low: Counts
-    high: Counts
-    narrow: bool = True
-
-
-def default_band(proportion: Fraction, demand: Demand) -> Band:
-    """Give the band around a proportion that costs the marginal nothing.
+def default_band(proportion: Fraction, demand: Demand) -> tuple[Demand, Share, bool]:
+    """Hold the share of each category in the band around a proportion that costs the marginal nothing.
 
     Its bounds are rounded inwards, like those of a share that is given, unless that would cost the marginal.
-
-    Args:
-        proportion: What was asked, in (0, 1].
-        demand: What must change; its bounds do not matter.
+    The band comes with the demand, and whether it is as narrow as it should be.
     """
-    unique = demand.unique
+
+    def around(share: Share) -> Demand:
+        low, high = _rounded(share, demand.unique, floor, ceil)
+        return replace(demand, low=low, high=high)
+
+    def inside(share: Share) -> Demand:
+        low, high = bounds(share, demand.unique, demand.changes)
+        return replace(demand, low=low, high=high)
+
     widest = proportion * CERTAIN, 1 - (1 - proportion) * CERTAIN
-    free = _within(demand, _around(widest, unique))
+    free = around(widest)
     wanted = least_deviation(free)
     width = WIDTH * min(proportion, 1 - proportion)
     share = proportion - width, proportion + width
-    for numbers in (bounds(share, unique, demand.changes), _around(share, unique)):
-        if least_deviation(_within(demand, numbers)) == wanted:
-            return Band(share, *numbers)
+    for held in (inside(share), around(share)):
+        if least_deviation(held) == wanted:
+            return held, share, True
     width = _least_width(proportion, free, wanted)
     share = max(widest[0], proportion - width), min(widest[1], proportion + width)
-    inside = bounds(share, unique, demand.changes)
-    kept = least_deviation(_within(demand, inside)) == wanted
-    return Band(share, *(inside if kept else _around(share, unique)), narrow=False)
-
-
-def _within(demand: Demand, numbers: tuple[Counts, Counts]) -> Demand:
-    return replace(demand, low=numbers[0], high=numbers[1])
+    held = inside(share)
+    return held if least_deviation(held) == wanted else around(share), share, False
 
 
 def _least_width(proportion: Fraction, demand: Demand, deviation: int) -> Fraction:
@@ -290,7 +335,7 @@ def _least_width(proportion: Fraction, demand: Demand, deviation: int) -> Fracti
     least, width, most, left = Fraction(0), Fraction(1), Fraction(1), demand.low
     allowed = (demand.total + deviation // 2) // 2 - demand.grouped
     for _ in range(60):
-        low, high = _inside((proportion - width, proportion + width), demand.unique)
+        low, high = _rounded((proportion - width, proportion + width), demand.unique, ceil, floor)
         low, high = np.maximum(low, demand.low), np.minimum(np.minimum(high, demand.high), allowed)
         if (low <= high).all() and low.sum() <= demand.changes <= high.sum():
             most, left = width, _filled(low, high, demand.changes)

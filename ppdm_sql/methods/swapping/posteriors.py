@@ -35,25 +35,15 @@ MOST_PRODUCTS = 300
 
 @dataclass(frozen=True)
 class Candidates:
-    """The records that may change, with their posteriors.
-
-    Args:
-        table: The working table ``candidates``.
-        keys: Columns that tell its rows apart.
-        pattern: Columns of the pattern's key.
-        categories: Number of confidential values.
-        blurred: Whether noise was added to ``p0, p1, ...``; then ``unblurred_0, ...`` are without it.
-        grouped: Rows that are members of groups, by category; all of them must change.
-        unique: Rows that are not, by category.
-    """
+    """The records that may change, with their posteriors."""
 
     table: Table
-    keys: tuple[str, ...]
-    pattern: tuple[str, ...]
+    keys: tuple[str, ...]  # tell its rows apart
+    pattern: tuple[str, ...]  # of them, those of the pattern
     categories: int
-    blurred: bool
-    grouped: Counts
-    unique: Counts
+    blurred: bool  # noise was added to p0, p1, ...; unblurred_0, ... are without it
+    grouped: Counts  # rows that are members of groups, all of which must change, by category
+    unique: Counts  # all others
 
     @property
     def rows(self) -> int:
@@ -70,41 +60,28 @@ def candidates(
     blur: float,
     seed: bytes,
 ) -> Candidates:
-    """Estimate the posteriors of every record that may change.
+    """Estimate the posteriors of every record that may change; a scan of the atoms for each pack.
 
     A probability that was counted as zero makes a posterior exactly zero; the true category's never is.
-
-    Args:
-        engine: Where the atoms are.
-        identified: The identifiable patterns.
-        per_group: Records to change in each group: so many, or this proportion; never all, never none.
-        smoothing: Added to every count of a value and category.
-        blur: Scale of the noise, 0 for none.
-        seed: Source of the noise.
-
-    Cost: one scan of the atoms for each pack, one of the identifiable patterns.
 
     Source: Li and Sarkar 2004, equation (10) and Appendix B.
     """
     totals: list[int] = value_counts(engine, identified.atoms, identified.confidential).tolist()
     logs = len(identified.by) * math.log10(sum(totals) + 1) > MOST_PRODUCTS
-    conditionals = _conditionals(engine, identified, totals, smoothing)
-    lookups = [
-        _lookup(engine, pack, conditionals, identified.categories, logs=logs) for pack in identified.packs
-    ]
+    conditionals, size = _conditionals(engine, identified, totals, smoothing), identified.categories
+    lookups = [_lookup(engine, pack, conditionals, size, logs=logs) for pack in identified.packs]
     single = isinstance(per_group, int) and per_group == 1
     wanted = "1" if single else _wanted(per_group)
-    weighted = _plain(_weighted(identified, lookups, totals, wanted, logs=logs), identified.categories)
-    keys = identified.keys if single else (*identified.keys, "member")
-    columns = _columns(identified.categories, keys, blur, seed)
+    rows = _plain(_weighted(identified, lookups, totals, wanted, logs=logs), size)
+    keys = identified.keys
     if not single:
-        weighted = f"SELECT *, unnest(range(wanted)) AS member FROM ({weighted})"
-    table = engine.materialize("candidates", f"SELECT {', '.join([*keys, *columns])} FROM ({weighted})")
+        keys, rows = (*keys, "member"), f"SELECT *, unnest(range(wanted)) AS member FROM ({rows})"
+    columns = _columns(size, keys, blur, seed)
+    table = engine.materialize("candidates", f"SELECT {', '.join([*keys, *columns])} FROM ({rows})")
     for lookup in (conditionals, *lookups):
         engine.discard(lookup)
-    size = identified.categories
     grouped = identified.groups if single else kind_counts(engine, table, size)[size:]
-    return Candidates(table, keys, identified.keys, size, blur > 0, grouped, identified.unique.copy())
+    return Candidates(table, keys, identified.keys, size, blur > 0, grouped, identified.unique)
 
 
 def _conditionals(
@@ -112,7 +89,7 @@ def _conditionals(
 ) -> Table:
     """Estimate P(value | category) for all attributes: ``attribute, v, likelihood_0, ...``."""
     packed = " UNION ALL ".join(
-        f"SELECT {place} AS pack, {pack.code} AS code, c{identified.confidential} AS category, "
+        f"SELECT {place} AS pack, {pack.code()} AS code, c{identified.confidential} AS category, "
         f"sum(n)::BIGINT AS n FROM {identified.atoms.table} GROUP BY ALL"
         for place, pack in enumerate(identified.packs)
     )
@@ -148,18 +125,19 @@ def _lookup(engine: Engine, pack: Pack, conditionals: Table, categories: int, *,
     products = ", ".join(
         f"{' * '.join(f'a{i}.{name}' for i in range(len(pack.sizes)))} AS {name}" for name in likelihoods
     )
-    scaled = ", ".join(f"{_scaled(name, logs=logs)} AS {name}" for name in likelihoods)
+    scaled = [f"{name} / largest" for name in likelihoods]
+    if logs:
+        scaled = [
+            f"CASE WHEN {name} > 0 THEN ln({ratio}) ELSE '-Infinity'::DOUBLE END"
+            for name, ratio in zip(likelihoods, scaled, strict=True)
+        ]
+    listed = ", ".join(f"{ratio} AS {name}" for name, ratio in zip(likelihoods, scaled, strict=True))
     return engine.materialize(
         "lookup",
-        f"SELECT code::UBIGINT AS code, {scaled} "
+        f"SELECT code::UBIGINT AS code, {listed} "
         f"FROM (SELECT *, greatest({', '.join(likelihoods)}) AS largest "
         f"FROM (SELECT p.code, {products} FROM range({pack.size}) AS p (code) {' '.join(joins)}))",
     )
-
-
-def _scaled(name: str, *, logs: bool) -> str:
-    ratio = f"{name} / largest"
-    return f"CASE WHEN {name} > 0 THEN ln({ratio}) ELSE '-Infinity'::DOUBLE END" if logs else ratio
 
 
 def _wanted(per_group: int | Fraction) -> str:
@@ -186,8 +164,7 @@ def _weighted(
     rows = f"FROM {identified.patterns} AS i"
     # LEFT JOINs, since DuckDB reorders a star of inner joins badly
     for number, (pack, lookup) in enumerate(zip(identified.packs, lookups, strict=True)):
-        place = pack.place.replace(f"w{pack.word}", f"i.w{pack.word}")
-        rows += f" LEFT JOIN {lookup} AS l{number} ON l{number}.code = {place}"
+        rows += f" LEFT JOIN {lookup} AS l{number} ON l{number}.code = {pack.place('i')}"
     factors = [[f"l{n}.likelihood_{h}" for n in range(len(lookups))] for h in range(len(totals))]
     if not logs:
         products = ", ".join(
@@ -248,21 +225,18 @@ def by_code(code: str, columns: Sequence[str]) -> str:
     return f"CASE {code} {' '.join(f'WHEN {place} THEN {name}' for place, name in enumerate(columns))} END"
 
 
-HEX_DIGITS = 13
-"""Hexadecimal digits of a hash that one draw uses: 52 bits, as many as a DOUBLE holds."""
-
-
 def keyed_hash(seed: bytes, columns: Sequence[str], purpose: str) -> str:
     """Give SQL for a text hash of a row's key that nobody can compute without the seed.
-
-    The purpose makes two uses independent.
 
     Example:
         >>> keyed_hash(b"s", ["w0"], "tie")
         "md5(concat_ws(',', '73tie', w0))"
     """
-    start = render(literal(seed.hex() + purpose))
-    return f"md5(concat_ws(',', {', '.join([start, *columns])}))"
+    return f"md5(concat_ws(',', {', '.join([render(literal(seed.hex() + purpose)), *columns])}))"
+
+
+HEX_DIGITS = 13
+"""Hexadecimal digits of a hash that one draw uses: 52 bits, as many as a DOUBLE holds."""
 
 
 def gumbel_noise(scale: float, seed: bytes, keys: Sequence[str], category: int) -> str:

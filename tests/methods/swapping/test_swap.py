@@ -457,7 +457,7 @@ def test_the_audit_finds_values_exchanged_behind_unchanged_counts(
 def test_the_audit_by_itself_refuses_values_that_can_be_believed(
     con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, confidential: str, proportion: float
 ) -> None:
-    monkeypatch.setattr(run, "check_unique", lambda *arguments: None)
+    monkeypatch.setattr(run.SwapRun, "_check_unique", lambda *arguments: None)
     with pytest.raises(GuaranteeNotMet, match="can be believed"):
         swap(con, confidential=confidential, proportion=proportion)
 

@@ -17,19 +17,17 @@ from ppdm_sql.engine import Engine, statements
 from ppdm_sql.methods.base.collapse import collapse
 from ppdm_sql.methods.swapping import posteriors
 from ppdm_sql.methods.swapping.discretization import discretized
-from ppdm_sql.methods.swapping.exact import Prices, SwapConstraints, look_at, tied, tied_classes
+from ppdm_sql.methods.swapping.exact import Solution, relaxed, tied, tied_classes
 from ppdm_sql.methods.swapping.identification import IdentifiableRecords, identify
 from ppdm_sql.methods.swapping.marginals import Demand
 from ppdm_sql.methods.swapping.planning import assign, attacker_share
 from ppdm_sql.methods.swapping.posteriors import Candidates, candidates
-from ppdm_sql.methods.swapping.request import cramers_v
+from ppdm_sql.methods.swapping.swap import cramers_v
 from ppdm_sql.methods.swapping.swapped_rows import swapped
 
 GOLDEN = Path(__file__).parent / "golden"
-PRICES = Prices((10, 0, -20), (300, 200, 100))
-CONSTRAINTS = SwapConstraints(
-    Demand(*(np.full(3, n, dtype=np.int64) for n in (2, 1)), 3, *(np.full(3, n) for n in (0, 2))), 0, None
-)
+PRICES = np.array([[10, 0, -20], [300, 200, 100]])
+DEMAND = Demand(*(np.full(3, n) for n in (2, 1)), 3, *(np.full(3, n) for n in (0, 2)))
 
 
 def some_candidates(engine: Engine, found: IdentifiableRecords) -> Candidates:
@@ -48,25 +46,27 @@ def exact(engine: Engine, found: IdentifiableRecords) -> None:
     """One step of each kind, at prices that are given: those of a solver differ from version to version."""
     with recorded(engine):  # apart: another golden file has these
         records = some_candidates(engine, found)
-    look_at(engine, records, PRICES, np.full((2, 3), 80), CONSTRAINTS, rounded=True, most=4)
+    relaxed(engine, records, PRICES, np.full((2, 3), 80), DEMAND, rounded=True, most=4)
     ties = tied(engine, records, PRICES, 1000)
-    assign(engine, records, PRICES, ties, np.array([[0, 1, 0, 1]]), b"s")
+    assign(engine, records, Solution(PRICES, ties, np.array([[0, 1, 0, 1]]), 0, None), b"s")
 
 
 def greedy(engine: Engine, found: IdentifiableRecords) -> None:
     with recorded(engine):  # apart: another golden file has these
         records = some_candidates(engine, found)
-    ties = tied(engine, records, Prices.zero(3), 10**14, every=True)
+    prices = np.zeros((2, 3), dtype=np.int64)
+    ties = tied(engine, records, prices, 10**14, every=True)
     classes = tied_classes(engine, ties, 3)
     moved = np.zeros_like(classes.reduced_costs)
     moved[0, 1] = 1
-    moves = assign(engine, records, Prices.zero(3), ties, moved, b"s").moves
+    moves = assign(engine, records, Solution(prices, ties, moved, 0, None), b"s").moves
     attacker_share(engine, records, moves)
     swapped(engine, found.atoms, found, moves, b"key")
 
 
 def measures(engine: Engine, found: IdentifiableRecords) -> None:
-    cramers_v(engine, found.atoms, 0, found.confidential)
+    names = [item.column.name for item in found.atoms.coded]
+    cramers_v(engine, found.atoms, names[0], names[found.confidential])
 
 
 def logarithms(engine: Engine, found: IdentifiableRecords) -> None:

@@ -44,14 +44,14 @@ ORDER BY
 
 CREATE TEMPORARY TABLE labelled AS
 SELECT
-  "d"."code",
+  d.code,
   CASE
     WHEN "d"."value" >= TRY_CAST('0' AS BIGINT) AND "d"."value" < TRY_CAST('30' AS BIGINT)
     THEN '[0, 30)'
     WHEN "d"."value" >= TRY_CAST('30' AS BIGINT)
     AND "d"."value" <= TRY_CAST('59' AS BIGINT)
     THEN '[30, 59]'
-  END AS "label"
+  END AS label
 FROM dictionary AS d;
 
 CREATE TEMPORARY TABLE binned_codes AS

@@ -195,11 +195,11 @@ FROM (
   FROM (
     SELECT
       w0,
-      kind,
       true_posterior,
       p0,
       p1,
       p2,
+      kind,
       CASE
         WHEN reduced_cost_0 = 0
         THEN 0
@@ -282,11 +282,11 @@ FROM (
     UNION ALL
     SELECT
       w0,
-      kind,
       true_posterior,
       p0,
       p1,
       p2,
+      kind,
       category
     FROM candidates
     JOIN chosen

@@ -7,14 +7,14 @@ SELECT
 
 CREATE TEMPORARY TABLE labelled AS
 SELECT
-  "d"."code",
+  d.code,
   CASE
     WHEN "d"."value" >= TRY_CAST('0' AS BIGINT) AND "d"."value" < TRY_CAST('30' AS BIGINT)
     THEN '[0, 30)'
     WHEN "d"."value" >= TRY_CAST('30' AS BIGINT)
     AND "d"."value" < TRY_CAST('60' AS BIGINT)
     THEN '[30, 60)'
-  END AS "label"
+  END AS label
 FROM dictionary AS d;
 
 CREATE TEMPORARY TABLE binned_codes AS

@@ -137,11 +137,11 @@ FROM (
   FROM (
     SELECT
       w0,
-      kind,
       true_posterior,
       p0,
       p1,
       p2,
+      kind,
       CASE
         WHEN reduced_cost_0 = 0
         THEN 0
@@ -224,11 +224,11 @@ FROM (
     UNION ALL
     SELECT
       w0,
-      kind,
       true_posterior,
       p0,
       p1,
       p2,
+      kind,
       category
     FROM candidates
     JOIN chosen
@@ -311,12 +311,12 @@ FROM atoms;
 
 CREATE TEMPORARY TABLE swapped AS
 SELECT
-  a.c0,
-  a.c1,
-  a.c2,
-  CAST(COALESCE(t.category, a.c3) AS USMALLINT) AS c3,
-  CAST(COALESCE(LEAST(a.n, t.beyond) - t.first, a.n) AS BIGINT) AS n
-FROM atoms AS a
+  r.c0,
+  r.c1,
+  r.c2,
+  CAST(COALESCE(t.category, r.c3) AS USMALLINT) AS c3,
+  CAST(COALESCE(LEAST(r.n, t.beyond) - t.first, r.n) AS BIGINT) AS n
+FROM atoms AS r
 LEFT JOIN (
   SELECT
     w0,
@@ -334,5 +334,5 @@ LEFT JOIN (
   GROUP BY
     w0
 ) AS t
-  ON t.w0 = CAST(a.c1 AS UBIGINT) * 1 + CAST(a.c2 AS UBIGINT) * 2 + CAST(a.c0 AS UBIGINT) * 4
-  AND t.first < a.n;
+  ON t.w0 = CAST(r.c1 AS UBIGINT) * 1 + CAST(r.c2 AS UBIGINT) * 2 + CAST(r.c0 AS UBIGINT) * 4
+  AND t.first < r.n;
