@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from ppdm_sql.errors import InvalidOption, PeerError, PpdmError, ProtocolError
+from ppdm_sql.errors import InvalidOption, PeerError, PpdmError, PpdmWarning, ProtocolError
 from ppdm_sql.methods.two_party.certificates import PROTOCOL, Credentials, context
 from ppdm_sql.methods.two_party.failures import Silent, error_for, garbage, lost
 
@@ -37,6 +37,8 @@ FAREWELL = 5.0
 """Seconds that an ended run gives the partner to hear of it."""
 PAUSE = 0.25
 """Seconds between two calls at a place where nobody listens yet."""
+MOST_TOLD = 10
+"""Callers of whom the owner is told; more are only counted."""
 OTHER_NAME = 62
 """What OpenSSL calls a certificate for another name."""
 
@@ -207,7 +209,7 @@ def listen_on(
         PeerError: Nobody came in time.
     """
     believed = context(credentials, listens=True)
-    with contextlib.closing(_bound(place)) as listener:
+    with contextlib.closing(_bound(place)) as listener, _strangers(notice) as refused:
         listens(f"Listening on {Address(place.host, listener.getsockname()[1])} for {peer_name!r}.")
         deadline = None if wait is None else time.monotonic() + wait
         caller = None
@@ -223,13 +225,35 @@ def listen_on(
             except OSError:  # the caller has gone already, or too many files are open
                 time.sleep(PAUSE)
                 continue
-            caller = _answered(connection, host, believed, peer_name, notice)
+            caller = _answered(connection, host, believed, peer_name, refused)
     line = Line(caller, timeout, listens=True)
     try:
         line.put(b"", WELCOME)
         yield line
     finally:
         line.close()
+
+
+@contextlib.contextmanager
+def _strangers(notice: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
+    """Tell the owner of the first callers who are refused, and in the end how many more there were."""
+    refused = 0
+
+    def tell(text: str) -> None:
+        with contextlib.suppress(PpdmWarning):  # no stranger ends the run where warnings are errors
+            notice(text)
+
+    def count(text: str) -> None:
+        nonlocal refused
+        refused += 1
+        if refused <= MOST_TOLD:
+            tell(text)
+
+    try:
+        yield count
+    finally:
+        if refused > MOST_TOLD:
+            tell(f"{refused - MOST_TOLD} more callers were refused.")
 
 
 def _bound(place: Address) -> socket.socket:

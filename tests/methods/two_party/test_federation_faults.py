@@ -44,12 +44,13 @@ from sides import (
 
 import ppdm_sql
 import ppdm_sql.integrate
-from ppdm_sql.errors import InvalidOption, NameTaken, PeerError, PpdmError, ProtocolError
+from ppdm_sql.errors import InvalidOption, NameTaken, PeerError, PpdmError, PpdmWarning, ProtocolError
 from ppdm_sql.methods.two_party.certificates import PROTOCOL, Credentials, context, keygen
 from ppdm_sql.methods.two_party.connection import (
     AGREED,
     HEAD,
     MESSAGE,
+    MOST_TOLD,
     STOP,
     WELCOME,
     Address,
@@ -687,6 +688,28 @@ def assert_told(ended: Any, why: str) -> None:
     while time.monotonic() < deadline and not any(why in text for text in ended.notices):
         time.sleep(0.05)
     assert ended.notices[1:] == [f"A caller from {HOST} was refused: {why}."]
+
+
+def test_of_many_strangers_the_first_are_told_and_no_warning_ends_the_wait(pair: tuple[Side, Side]) -> None:
+    told: list[str] = []
+
+    def notice(text: str) -> None:
+        told.append(text)
+        raise PpdmWarning(text)
+
+    def calls(listening: str) -> None:
+        port = int(listening.split(":")[1].split()[0])
+        for _ in range(MOST_TOLD + 3):
+            socket.create_connection((HOST, port), timeout=5).close()
+
+    place, side = Address(HOST, 0), pair[0]
+    with (
+        pytest.raises(PeerError, match="has joined within"),
+        listen_on(place, side.credentials(), side.partner, timeout=1, wait=3, listens=calls, notice=notice),
+    ):
+        pass
+    assert len(told) == MOST_TOLD + 1
+    assert told[-1] == "3 more callers were refused."
 
 
 def test_a_caller_that_speaks_no_tls_is_refused(pair: tuple[Side, Side], whole: Whole) -> None:
