@@ -489,6 +489,11 @@ class _ClassProgram(LinearProgram):
 
 
 def _exact_sum(costs: Counts, records: Counts) -> int:
-    """Add up costs of records in Python's numbers, which do not overflow as 64 bits do."""
+    """Add up costs of records in Python's numbers, which do not overflow as 64 bits do.
+
+    Example:
+        >>> _exact_sum(np.array([EVERYTHING]), np.array([10**7]))
+        1000000000000000000000
+    """
     pairs = zip(costs[records != 0].tolist(), records[records != 0].tolist(), strict=True)
     return sum(cost * number for cost, number in pairs)
