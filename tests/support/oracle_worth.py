@@ -11,11 +11,12 @@ of a column with n_v records, of J classes, that falls into m children which hol
     V       = the sum of val along the labels of a record; left out, it shows 0
     score   = 1/N (sum of val over the records of v that stay - sum of V over those newly left out)
 
-Penalties are those of ``oracle_wishes``: 1 for the symbol and 0 for a value; (leaves - 1) / (all leaves - 1)
-in a taxonomy; width / range of an interval as its label reads. A disclosure has two children, the value and
-the rest of the symbol; NULL leaves an interval in one way. Gains are of all records of v, those left out as
-well. A step needs a score above 0. Without a class val is the fall of the penalty alone, with LAMBDA 1; where
-nothing may be left out either, steps are compared by score / (loss + 1), boundaries by the score alone.
+Penalties are those of ``oracle_wishes``: 1 for the symbol and 0 for a value; (leaves - 1) / (all leaves -
+1) in a taxonomy; width / range of an interval as its label reads. A disclosure has two children, the value
+and the rest of the symbol, to whose records it tells nothing: all that it tells is told to those of the
+value. NULL leaves an interval in one way. Gains are of all records of v, those left out as well. A step
+needs a score above 0. Without a class val is the fall of the penalty alone, with LAMBDA 1; where nothing
+may be left out either, steps are compared by score / (loss + 1), boundaries by the score alone.
 """
 
 from __future__ import annotations
@@ -103,6 +104,10 @@ class Worth(LeavingOut, WishedTDS):
         fall = float(self.penalty(attribute, split.part) - self.penalty(attribute, child))
         gain = self.gain_of(attribute, split)
         told = gain / self._class_entropy() if gain > SMALLEST else 0.0
+        if any(part.label == split.part.label for part in split.parts):  # a disclosure, and what it leaves
+            records = self.class_records[attribute]
+            whole, own = (class_distribution(p.values, records).total() for p in (split.part, child))
+            told = 0.0 if child.label == split.part.label else told * whole / max(own, 1)
         return told + self.detail / len(self.masked) * fall
 
     def _class_entropy(self) -> float:

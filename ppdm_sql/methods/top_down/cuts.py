@@ -105,14 +105,14 @@ class Cut(ABC):
         found = [np.dot(*self.falls(candidate)) for candidate in self.candidates.tolist()]
         return np.array(found, dtype=np.float64) * self.worth.certainty / max(self.worth.records, 1)
 
-    def values(self, candidates: Codes, gains: Floats) -> list[tuple[Floats, float]]:
-        """Give what each candidate shows each record of its parts, and of what it leaves of a group."""
+    def values(self, candidates: Codes, gains: Floats) -> list[Floats]:
+        """Give what each candidate shows each record of its parts."""
         found = []
         for candidate, gain in zip(candidates.tolist(), gains.tolist(), strict=True):
             falls, records = self.falls(candidate)
             certain = self.worth.certainty * falls
             told = (gain * self.worth.records - certain @ records) / max(records.sum(), 1)
-            found.append((told + certain, 0.0))
+            found.append(told + certain)
         return found
 
 
@@ -195,28 +195,15 @@ class SuppressionCut(Cut):
         rest = self.left.sum() - part
         return np.asarray(np.where(rest > 0, np.minimum(part, rest), part))  # an empty rest is no part
 
-    def values(self, candidates: Codes, gains: Floats) -> list[tuple[Floats, float]]:
-        certain, shown = self.worth.certainty, self.counts[candidates].sum(axis=1)
-        told = (gains * self.worth.records - certain * shown) / max(self.left.sum(), 1)
-        return list(zip((told + certain)[:, None], told.tolist(), strict=True))
+    def values(self, candidates: Codes, gains: Floats) -> list[Floats]:
+        # The symbol tells nothing: else it would pay to leave out the records of a class.
+        shown = self.counts[candidates].sum(axis=1)
+        return list((gains * self.worth.records / np.maximum(shown, 1))[:, None])
 
     @property
     def certain(self) -> Floats:
         shown = self.counts[self.candidates].sum(axis=1)
         return np.asarray(shown * self.worth.certainty / max(self.worth.records, 1))
-
-    def at_most(self, kept: int, least: int) -> Floats:
-        """Give what each open candidate gains at most where parts below ``least`` records are left out.
-
-        Args:
-            kept: Records behind the symbol that are kept now; of a rest no more can be.
-            least: Records of the smallest part that is kept.
-        """
-        shown, certain = self.counts[self.candidates].sum(axis=1), self.certain
-        told = (self.gains - certain) / max(self.left.sum(), 1)
-        of_part = np.where(shown < least, 0.0, told * shown + certain)
-        bound = told * np.minimum(kept, self.left.sum() - shown) + of_part
-        return np.asarray(bound * (1 + 1e-12))  # what is measured may be added up in another order
 
     def is_beneficial(self, left: Counts) -> bool:
         """Whether it may gain anything to disclose some of what is suppressed then, by class."""

@@ -34,7 +34,7 @@ from ppdm_sql.methods.top_down.gains import ConditionalEntropy, class_entropy, r
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints, ClassRule, broken
 from ppdm_sql.methods.top_down.measuring import Measure, MeasuredTable, worst_after
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, total_entropy
-from ppdm_sql.methods.top_down.weighing import BoundaryWorth, PartValues, WeighedTable, raised, shown_by_kept
+from ppdm_sql.methods.top_down.weighing import BoundaryWorth, WeighedTable, raised, shown_by_kept
 from ppdm_sql.privacy import Counts, Formula, ValueCounts
 from ppdm_sql.privacy.formula import Columns
 
@@ -159,7 +159,6 @@ class AllowedMeasure(Measure):
 
     ahead = exact = False
     most = 256
-    _behind: tuple[Cuts, dict[int, int]] | None = None
 
     def __init__(
         self,
@@ -231,28 +230,12 @@ class AllowedMeasure(Measure):
         return (each.table for each in self._measured if isinstance(each.table, WeighedTable))
 
     def weighed_after(
-        self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate], values: Sequence[PartValues]
+        self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate], values: Sequence[Floats]
     ) -> Floats:
         """Measure the state after each candidate, of which it is known what it shows."""
         (table,) = self._weighed_tables()
-        table.values = np.concatenate([parts - rest for parts, rest in values])
-        numbers = self.after(cuts, known, candidates)
-        rests = np.array([rest for _, rest in values])
-        if rests.any():  # groups that hold nothing of what is disclosed show more, too
-            kept = self.kept_behind(cuts)
-            newly = numbers[:, self._allowed.left_out] - known[self._allowed.left_out]
-            stay = np.array([kept.get(attribute, 0) for attribute, _ in candidates]) - newly
-            numbers[:, -1] += rests * stay / max(self._atoms.records, 1)
-        return numbers
-
-    def kept_behind(self, cuts: Cuts) -> dict[int, int]:
-        """Count the records that are kept behind the symbol, for each attribute of which some still are."""
-        if self._behind is None or self._behind[0] is not cuts:
-            ((asked, table),) = zip(self._asked, self._weighed_tables(), strict=True)
-            behind = [a for a in asked.attributes if not cuts[a].disjoint and len(cuts[a].candidates)]
-            rules = asked.rules(self._engine, self._atoms)
-            self._behind = cuts, table.kept_beside(cuts, behind, rules) if behind else {}
-        return self._behind[1]
+        table.values = np.concatenate(values)
+        return self.after(cuts, known, candidates)
 
     def boundaries(self, cuts: Cuts, attribute: int, part: Codes) -> BoundaryWorth:
         """Tell what splits at boundaries keep and lose; ``part`` is as in :meth:`CountTable.invalid`."""
@@ -381,15 +364,12 @@ class SettledMeasure(AllowedMeasure):
             return np.asarray(self._of_states([cuts], [self._by_code])[0])
         return np.asarray(self._of_cells(*self._all.source_cells(self._asked), 1)[0])
 
-    def kept_behind(self, cuts: Cuts) -> dict[int, int]:
-        return {}  # which would take a statement of many
-
     def show(self, by_code: Sequence[Floats], more: float) -> None:
         self._by_code = list(by_code)
         self._all.show(by_code, more)
 
     def weighed_after(
-        self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate], values: Sequence[PartValues]
+        self, cuts: Cuts, known: Floats, candidates: Sequence[Candidate], values: Sequence[Floats]
     ) -> Floats:
         shown = list[list[Floats]]()
         for (attribute, candidate), own in zip(candidates, values, strict=True):

@@ -32,7 +32,7 @@ from ppdm_sql.methods.top_down.left_out import AllowedConstraints
 from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.methods.top_down.request import ColumnWishes
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, LITERAL, PrivacyLoss, Rounding, Worth, nine_digits
-from ppdm_sql.methods.top_down.weighing import PartValues, ShownDetail
+from ppdm_sql.methods.top_down.weighing import ShownDetail
 from ppdm_sql.progress import Progress
 
 if TYPE_CHECKING:
@@ -336,13 +336,11 @@ class Refinement:
 
     def _gained_at_most(self, attribute: int, ids: Codes, gains: Floats) -> Floats:
         """Bound what candidates gain, of which it is known what they would if no record were left out."""
-        cut, limits = self.state.cuts[attribute], self._constraints
+        cut, limits = self.state.cuts[attribute], cast(AllowedConstraints, self._constraints)
         if not isinstance(cut, SuppressionCut) or self._gains is not None or not limits.monotone:
             return gains
-        kept = cast("AllowedMeasure", self._measure).kept_behind(self.state.cuts)
-        least = int(cast(AllowedConstraints, limits).kept_from[attribute])
-        bounds = cut.at_most(kept.get(attribute, int(cut.left.sum())), least)[_places(cut, ids)]
-        return np.minimum(self._wishes.weigh(attribute, bounds), gains)
+        kept = cut.counts[ids].sum(axis=1) >= limits.kept_from[attribute]
+        return np.where(kept, gains, 0.0) * (1 + 1e-12)  # what is measured may be added up in another order
 
     def _known_after(self, attribute: int, ids: Codes, smallest: Codes, before: Floats) -> Floats:
         """Give the numbers after candidates, or bounds: what is too good makes the loss too small."""
@@ -467,9 +465,9 @@ class Refinement:
             numbers = cast("AllowedMeasure", self._measure).weighed_after(*of, self._values(candidates))
         self._learn(candidates, numbers)
 
-    def _values(self, candidates: Sequence[Candidate]) -> list[PartValues]:
+    def _values(self, candidates: Sequence[Candidate]) -> list[Floats]:
         """Give what candidates show the records of their parts."""
-        values, cuts = dict[Candidate, PartValues](), self.state.cuts
+        values, cuts = dict[Candidate, Floats](), self.state.cuts
         for attribute in dict.fromkeys(a for a, _ in candidates):
             ids = np.array([candidate for a, candidate in candidates if a == attribute])
             assert self._shown is not None

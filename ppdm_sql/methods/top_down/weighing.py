@@ -23,11 +23,9 @@ from ppdm_sql.methods.top_down.counts import (
     CountTable,
     Params,
     added_up,
-    group_names,
     needed,
     sides,
     sides_sql,
-    sums,
 )
 from ppdm_sql.methods.top_down.cuts import Cut, Cuts
 from ppdm_sql.methods.top_down.left_out import ClassRule, broken
@@ -35,8 +33,6 @@ from ppdm_sql.methods.top_down.score import Worth
 from ppdm_sql.privacy import Formula
 from ppdm_sql.privacy.formula import Columns
 
-PartValues = tuple[Floats, float]
-"""What a candidate shows each record of the parts that it makes, and of what it leaves of a group."""
 BITS = 60
 """What records show is counted in whole units, so small that all of it together fits into a BIGINT."""
 
@@ -54,7 +50,8 @@ class ShownDetail:
         self._records = [each.sum(axis=1) for each in counts]
         self._weights = weights
         classes = max(each.shape[1] for each in counts)
-        self.more = max(weights) * (worth.information * np.log2(max(classes, 2)) + worth.certainty)
+        bits = np.log2(max(classes, 2)) + np.log2(worth.records + 2) + 2  # the latter of a rare value
+        self.more = max(weights) * (worth.information * bits + worth.certainty)
         """What a step shows a record at most."""
         self.by_code = [np.zeros(len(each)) for each in self._records]
 
@@ -64,10 +61,9 @@ class ShownDetail:
         shown = [records @ each for records, each in zip(self._records, self.by_code, strict=True)]
         return float(sum(shown)) / max(int(self._records[0].sum()), 1)
 
-    def values(self, attribute: int, cut: Cut, candidates: Codes, gains: Floats) -> list[PartValues]:
-        """Give what each candidate shows each record of its parts, and of what it leaves of a group."""
-        weight = self._weights[attribute]
-        return [(parts * weight, rest * weight) for parts, rest in cut.values(candidates, gains)]
+    def values(self, attribute: int, cut: Cut, candidates: Codes, gains: Floats) -> list[Floats]:
+        """Give what each candidate shows each record of its parts."""
+        return [parts * self._weights[attribute] for parts in cut.values(candidates, gains)]
 
     def perform(self, attribute: int, cut: Cut, candidate: int, gain: Floats) -> None:
         """Let the records of a candidate show more."""
@@ -75,13 +71,11 @@ class ShownDetail:
         self.by_code[attribute] = raised(self.by_code[attribute], cut, candidate, values)
 
 
-def raised(by_code: Floats, cut: Cut, candidate: int, values: PartValues) -> Floats:
+def raised(by_code: Floats, cut: Cut, candidate: int, values: Floats) -> Floats:
     """Give what the values of an attribute show after a candidate."""
-    parts, rest = values
-    after = by_code if cut.disjoint else by_code + np.where(cut.parts == 0, rest, 0.0)
-    after = after.copy()
-    for codes, value in zip(cut.split(candidate), parts, strict=True):
-        after[codes] = by_code[codes] + value
+    after = by_code.copy()
+    for codes, value in zip(cut.split(candidate), values, strict=True):
+        after[codes] += value
     return after
 
 
@@ -138,26 +132,6 @@ class WeighedTable(CountTable):
     def _keys(self, cuts: Cuts, but: Sequence[int] = ()) -> tuple[list[str], Params]:  # type: ignore[override]
         keys, params = super()._keys(cuts, but)
         return keys, params | self._shown
-
-    def kept_beside(
-        self, cuts: Cuts, attributes: Sequence[int], rules: Sequence[ClassRule]
-    ) -> dict[int, int]:
-        """Count the records that are kept behind the symbol, for each of some suppressed attributes."""
-        keys, params = super()._keys(cuts)
-        hidden = list[str]()
-        for i in attributes:
-            text, own = recoded(f"c{i}", (cuts[i].parts == 0).astype(np.int64), f"hidden{i}", "BIGINT")
-            params |= own
-            hidden.append(f"min({text}) AS hidden{i}")
-        names = needed([rule.formula for rule in rules])
-        groups = (
-            f"SELECT {', '.join([*keys, *hidden])}, {sums(names)} FROM {self._counts} "
-            f"GROUP BY {', '.join(group_names(keys))}"
-        )
-        good = f"NOT ({broken(rules, {name: name for name in names})})"
-        kept = ", ".join(f"sum(n * hidden{i}) FILTER (WHERE {good})" for i in attributes)
-        (found,) = self.engine.query(f"SELECT {kept} FROM ({groups}) AS groups", params, step="state")
-        return {i: int(number or 0) for i, number in zip(attributes, found, strict=True)}
 
     def boundaries(
         self, cuts: Cuts, attribute: int, part: Codes, rules: Sequence[ClassRule]

@@ -316,3 +316,17 @@ def test_the_owners_page_says_how_many_are_left_out(
     page = (tmp_path / "own.html").read_text()
     assert "Records left out" in page
     assert "is not what it was" not in page
+
+
+def test_no_record_is_left_out_to_make_the_others_purer() -> None:
+    """Names are unique, so a disclosure shows nobody anything: it would only drop a record of a class."""
+    with duckdb.connect() as con:
+        con.execute(
+            "CREATE TABLE visits AS SELECT if(i % 2 = 0, 'F', 'M') AS sex, 'n' || i AS name, "
+            "if(i % 10 = 0, 'yes', 'no') AS back FROM range(400) r (i)"
+        )
+        release = ppdm_sql.open(con).suppress(
+            "visits", ["k >= 5 on sex, name"], class_column="back", suppress_records="5%", into="safe"
+        )
+        assert [step.attribute for step in release.steps()] == ["sex", "sex"]
+        assert release.row().parameters["records_left_out"] == 0
