@@ -258,8 +258,8 @@ class _AuditRun:
         self.collapsed = Collapsed(engine, table, together, counted, self.person, cut)
         for columns_together in self.groupings:
             self.collapsed.class_count(columns_together)
-        self.templates = template_groups(self.collapsed, asked, dict(columns))
         self._types = dict(with_labels(together, columns))
+        self.templates = template_groups(self.collapsed, asked, self._types)
         self.judged = _judged(self.collapsed, asked, self.templates, self._types)
 
     @cached_property

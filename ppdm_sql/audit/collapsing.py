@@ -72,7 +72,7 @@ class Collapsed:
             _check_persons(engine, read, person, columns)
         types = dict(engine.columns(read))
         values = exact_values(engine, read, [Column(name, types[name]) for name in names])
-        made = labelled(values, columns, types)
+        made = labelled(engine, read, values, columns, types)
         coded = [alias(made[name], code) for name, code in self._codes.items()]
         people = _People.of(engine, read, [values[name] for name in person]) if person else None
         self.atoms = engine.materialize("atoms", _atoms(read, coded, rows.count, people))

@@ -121,7 +121,8 @@ def _labelled(
     types = {item.name: item for item in engine.columns(source)}
     names = [name for name in columns if name not in found]
     exact = exact_values(engine, source, [types[name] for name in sources(names)])
-    plain = labelled(exact, names, {name: item.type for name, item in types.items()})
+    kinds = {name: item.type for name, item in types.items()}
+    plain = labelled(engine, source, exact, names, kinds)
     query = exp.select().from_(exp.alias_(source.expression(), "s", table=True))
     values = []
     for place, name in enumerate(columns):

@@ -32,7 +32,7 @@ from ppdm_sql.methods.top_down.request import GeneralizeRequest, RefinementReque
 from ppdm_sql.methods.top_down.run import RefinementRun
 from ppdm_sql.methods.top_down.suppress import SuppressionRun, suppress
 from ppdm_sql.options import CompareRequest, EvaluateRequest
-from ppdm_sql.privacy import Asked, Counts, KAnonymity, Measure, Requirement, parse_all, parse_measures
+from ppdm_sql.privacy import Asked, Counts, KAnonymity, Measure, Requirement, parse_measures
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import CatalogueRow, Draft, Release, check_free, get, releases
 from ppdm_sql.release.catalogue import READ, SHAPE
@@ -444,7 +444,7 @@ def _row(
     baseline: dict[str, float],
 ) -> ComparedRow:
     row = release.row()
-    shape, requirements = row.shape(engine.current()[0]), parse_all(row.requirements)
+    shape, requirements = row.shape(engine.current()[0]), row.asked
     with engine.workspace():
         numbers = measured_rows(
             engine,

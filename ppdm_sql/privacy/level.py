@@ -1,32 +1,39 @@
 """Levels: groups of a sensitive column's values that are counted in their place, ``icd10 by prefixes 1``.
 
-What a level makes of a value is one expression. The search reads it from the source, and the audit from the
-rows that are released; then both count labels as they count values.
+A rule makes the groups, or the file of a hierarchy has them: ``icd10 by icd10.csv level 2``. What a level
+makes of a value is one expression. The search reads it from the source, and the audit from the rows that are
+released; then both count labels as they count values.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from sqlglot import exp
 
-from ppdm_sql.engine import Column
-from ppdm_sql.engine.names import free_name
-from ppdm_sql.engine.statements import literal
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.names import Table, alias, aliased, column, free_name
+from ppdm_sql.engine.statements import bind, literal
 from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of, type_title
-from ppdm_sql.errors import InvalidSource
-from ppdm_sql.privacy.requirement import DistributionRequirement, Requirement
+from ppdm_sql.errors import InvalidOption, InvalidSource
+from ppdm_sql.privacy.quoting import quote_value
+from ppdm_sql.privacy.requirement import OfLevel, Requirement
 
 if TYPE_CHECKING:
     from ppdm_sql.privacy.reader import Reader
 
 _BY = re.compile(r"by(?![\w$])", re.IGNORECASE)
-_RULE = re.compile(r"(prefixes|dates|ranges)(?![\w$])", re.IGNORECASE)
+_RULE = re.compile(r"(prefixes|dates|ranges)(?![\w$./\\])", re.IGNORECASE)
 _GROUP = re.compile(r"(month|quarter|year|decade)(?![\w$])", re.IGNORECASE)
 _SIZE = re.compile(r"[1-9][0-9]{0,8}(?![\w.])")
+_LEVEL = re.compile(r"level(?![\w$./\\])", re.IGNORECASE)
+_RULES = "'prefixes', 'dates', 'ranges', or the file of a hierarchy, such as icd10.csv level 1"
 _TYPES = {"prefixes": "VARCHAR", "dates": "DATE", "ranges": "HUGEINT"}
 
 
@@ -54,8 +61,8 @@ class Level:
         """The type of its labels."""
         return _TYPES[self.rule]
 
-    def label(self, value: exp.Expression, of: Column) -> exp.Expression:
-        """Give the label of a value of a column.
+    def label(self, engine: Engine, rows: Table, value: exp.Expression, of: Column) -> exp.Expression:
+        """Give the label of a value of a column of ``rows``, which are called ``s``.
 
         Raises:
             InvalidSource: The rule is for columns of another type.
@@ -85,16 +92,123 @@ class Level:
         )
 
 
+@dataclass(frozen=True)
+class HierarchyLevel:
+    """One level of the hierarchy in a file; NULL stays a value of its own.
+
+    Args:
+        path: The file, as it was written: a line for each value, which comes first.
+        number: Which cell of a line is counted, from 1; the value itself is 0. A short line has its last.
+        record: Where the file was, and its SHA-256, when a release was made by it; empty before.
+
+    Example:
+        >>> str(HierarchyLevel("icd 10.csv", 2))
+        "'icd 10.csv' level 2"
+    """
+
+    path: str
+    number: int
+    record: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    type = "VARCHAR"
+
+    def __str__(self) -> str:
+        named_so = _RULE.match(self.path) or _LEVEL.match(self.path)
+        return f"{repr(self.path) if named_so else quote_value(self.path)} level {self.number}"
+
+    def recorded(self) -> tuple[str, str]:
+        """Say where the file is, and what it holds.
+
+        Raises:
+            InvalidOption: It cannot be read, or is not as it was when the release was made.
+        """
+        known, *digests = self.record or (self.path,)
+        place = known if os.path.isfile(known) else self.path
+        try:
+            digest = hashlib.sha256(Path(place).read_bytes()).hexdigest()
+        except (OSError, ValueError):
+            raise InvalidOption(f"The hierarchy {self.path} cannot be read.", "Check the path.") from None
+        if digests not in ([], [digest]):
+            raise InvalidOption(
+                f"The hierarchy {self.path} is not as it was when the release was made by it.",
+                "Put back what it held, or give its present file to ppdm audit with --require.",
+            )
+        return os.path.abspath(place), digest
+
+    def label(self, engine: Engine, rows: Table, value: exp.Expression, of: Column) -> exp.Expression:
+        """Give the label of a value of a column of ``rows``, which are called ``s``.
+
+        Raises:
+            InvalidOption: The file cannot be read, is no hierarchy of the column, or has no such level.
+            InvalidSource: The column holds values that the file lacks.
+
+        Cost: a GROUP BY of the column.
+        """
+        groups = self._groups(engine, rows, value, of)
+        same = exp.EQ(this=column("value", "g"), expression=value)
+        found = exp.select(exp.Max(this=column("label", "g"))).from_(aliased(groups, "g")).where(same)
+        return found.subquery()
+
+    def _groups(self, engine: Engine, rows: Table, value: exp.Expression, of: Column) -> Table:
+        """Write the values of the column into a working table ``value, label``."""
+        from ppdm_sql.taxonomy import Taxonomy, arx, leaf_codes  # few requirements count by a hierarchy
+
+        place, _ = self.recorded()
+        taxonomy = Taxonomy.from_csv(place)
+        lines = {cells[0]: cells for _, cells in arx.read(place, ";")}
+        most = max(map(len, lines.values())) - 1
+        if self.number > most:
+            raise InvalidOption(
+                f"The hierarchy {self.path} has no level {self.number}.",
+                f"Give a level from 1 to {most}: level 1 is the cell after the value.",
+            )
+        there = exp.not_(exp.Is(this=value.copy(), expression=exp.null()))
+        held = exp.select(alias(value.copy(), "value")).distinct().from_(aliased(rows, "s")).where(there)
+        code = exp.Sub(this=exp.Window(this=exp.RowNumber()), expression=literal(1))
+        numbered = exp.select(column("value"), alias(code, "code")).from_(held.subquery("v"))
+        dictionary = engine.materialize("level_values", numbered)
+        text = kind_of(of.type) in (Kind.TEXT, Kind.ENUM)
+        leaves = leaf_codes(engine, dictionary, taxonomy, column=of.name, text=text).tolist()
+        if missing := sum(leaf < 0 for leaf in leaves):
+            raise InvalidSource(
+                f"{missing} of the {len(leaves)} values of column {of.name!r} are not in the hierarchy "
+                f"{self.path}.",
+                "Give each a line there, or make them NULL in a view.",
+            )
+        paths = [lines[taxonomy.labels[leaf]] for leaf in leaves]
+        labels = {"labels": [path[min(self.number, len(path) - 1)] for path in paths]}
+        step = bind("taxonomy/level_groups", tables={"dictionary": dictionary})
+        return engine.materialize("level_groups", step, labels)
+
+
+AnyLevel = Level | HierarchyLevel
+
+
 class LabelColumn(str):
     """The name of a column of labels, which no column of the table has; it knows what it is made of."""
 
     source: str
-    level: Level
+    level: AnyLevel
 
 
-def level_of(requirement: Requirement) -> Level | None:
+def level_of(requirement: Requirement) -> AnyLevel | None:
     """Give the level that a requirement counts by, if it does."""
-    return requirement.level if isinstance(requirement, DistributionRequirement) else None
+    return requirement.level if isinstance(requirement, OfLevel) else None
+
+
+def hierarchies(requirements: Iterable[Requirement]) -> dict[str, tuple[str, str]]:
+    """Say for the files of hierarchies that requirements name where they are, and what they hold."""
+    levels = map(level_of, requirements)
+    return {level.path: level.recorded() for level in levels if isinstance(level, HierarchyLevel)}
+
+
+def as_recorded(requirement: Requirement, record: Mapping[str, Sequence[str]]) -> Requirement:
+    """Let a requirement of a release read the hierarchy that the release was made by, and no other."""
+    level = level_of(requirement)
+    if not isinstance(level, HierarchyLevel) or level.path not in record:
+        return requirement
+    known = replace(level, record=tuple(record[level.path]))
+    return cast(Requirement, replace(cast(Any, requirement), level=known))
 
 
 def over_labels(requirement: Requirement, columns: Sequence[str]) -> Requirement:
@@ -129,23 +243,35 @@ def with_labels(names: Iterable[str], columns: Iterable[Column]) -> list[Column]
 
 
 def labelled(
-    values: Mapping[str, exp.Expression], names: Iterable[str], types: Mapping[str, str]
+    engine: Engine,
+    rows: Table,
+    values: Mapping[str, exp.Expression],
+    names: Iterable[str],
+    types: Mapping[str, str],
 ) -> dict[str, exp.Expression]:
-    """Give what to read for some names: the values of columns, or the labels made of them."""
-    return {
-        name: name.level.label(values[name.source].copy(), Column(name.source, types[name.source]))
-        if isinstance(name, LabelColumn)
-        else values[name]
-        for name in names
-    }
+    """Give what to read of ``rows s`` for some names: the values of columns, or the labels made of them."""
+    made: dict[str, exp.Expression] = {}
+    for name in names:
+        if isinstance(name, LabelColumn):
+            of = Column(name.source, types[name.source])
+            made[name] = name.level.label(engine, rows, values[name.source].copy(), of)
+        else:
+            made[name] = values[name]
+    return made
 
 
-def read_level(reader: Reader) -> Level | None:
-    """Read ``by prefixes 1``, ``by dates year`` or ``by ranges 10``, where it stands."""
+def read_level(reader: Reader) -> AnyLevel | None:
+    """Read ``by prefixes 1``, ``by dates year``, ``by ranges 10`` or ``by FILE level 1``, where it stands."""
     if not reader.accept(_BY):
         return None
     reader.example = "distinct l >= 3 of icd10 by prefixes 1 on sex, age"
-    rule = reader.expect(_RULE, "'prefixes', 'dates' or 'ranges'").lower()
-    if rule == "dates":
-        return Level(rule, reader.expect(_GROUP, "'month', 'quarter', 'year' or 'decade'").lower())
-    return Level(rule, int(reader.expect(_SIZE, "one whole number above 0, of at most 9 digits")))
+    size = "one whole number above 0, of at most 9 digits"
+    if rule := (reader.accept(_RULE) or "").lower():
+        if rule == "dates":
+            return Level(rule, reader.expect(_GROUP, "'month', 'quarter', 'year' or 'decade'").lower())
+        return Level(rule, int(reader.expect(_SIZE, size)))
+    path = None if reader.follows(_LEVEL) else reader.value(_RULES)
+    if not path:
+        raise reader.error(_RULES)
+    reader.expect(_LEVEL, "'level' and its number, such as level 1")
+    return HierarchyLevel(path, int(reader.expect(_SIZE, size)))

@@ -27,9 +27,9 @@ def parse(text: str | Requirement) -> Requirement:
         InvalidOption: A number is out of its range, or the text is not a text.
 
     Example:
-        >>> parse("Job -> Bankruptcy in (Discharged, 'not filed') <= 0.75")
-        Template(channel=('Job',), sensitive='Bankruptcy', values=('Discharged', 'not filed'), \
-threshold=Fraction(3, 4))
+        >>> template = parse("Job -> Bankruptcy in (Discharged, 'not filed') <= 0.75")
+        >>> template.attributes, template.protected, template.limit
+        (('Job',), ('Discharged', 'not filed'), Fraction(3, 4))
     """
     if isinstance(text, Requirement):
         return text

@@ -106,13 +106,13 @@ class Reader:
             names.append(self.name())
         return tuple(names)
 
-    def value(self) -> Value:
+    def value(self, expected: str = "a value, in single quotes unless it is one plain word") -> Value:
         """Read a value: bare, in single quotes, or NULL.
 
         Raises:
             RequirementSyntaxError: No value stands here.
         """
-        found = self.expect(_VALUE, "a value, in single quotes unless it is one plain word")
+        found = self.expect(_VALUE, expected)
         if found.startswith("'"):
             return found[1:-1].replace("''", "'")
         return None if found.lower() == "null" else found

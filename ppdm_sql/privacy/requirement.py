@@ -22,7 +22,7 @@ from ppdm_sql.privacy.quoting import Value, name_list, number_text, quote_name
 if TYPE_CHECKING:
     from ppdm_sql.errors import InvalidSource
     from ppdm_sql.privacy.formula import Formula, ValueCounts
-    from ppdm_sql.privacy.level import Level
+    from ppdm_sql.privacy.level import AnyLevel
     from ppdm_sql.privacy.population import PopulationTable
     from ppdm_sql.privacy.reader import Reader
 
@@ -224,13 +224,18 @@ class ClassRequirement(Requirement):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _OfLevel:
+class OfLevel:
     """What may be counted in the place of single values."""
 
-    level: Level | None = None
+    level: AnyLevel | None = None
+
+    @property
+    def by(self) -> str:
+        """Write the level, as it stands after the sensitive column."""
+        return "" if self.level is None else f" by {self.level}"
 
 
-class DistributionRequirement(_OfLevel, ClassRequirement):
+class DistributionRequirement(OfLevel, ClassRequirement):
     """A demand on how the values of a sensitive column are distributed in every equivalence class.
 
     With a ``level`` its groups are counted in their place.
@@ -252,8 +257,7 @@ class DistributionRequirement(_OfLevel, ClassRequirement):
     def written(self, *, limit: bool = True) -> str:
         """Write it down, with its limit or without."""
         demand = self.limited() if limit else self.form
-        level = "" if self.level is None else f" by {self.level}"
-        return f"{demand} of {quote_name(self.sensitive)}{level} on {name_list(self.quasi_identifier)}"
+        return f"{demand} of {quote_name(self.sensitive)}{self.by} on {name_list(self.quasi_identifier)}"
 
     def limited(self) -> str:
         """Write the form with its limit, such as ``entropy l >= 3``."""

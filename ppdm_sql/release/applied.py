@@ -13,7 +13,7 @@ from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.statements import literal, render, text
 from ppdm_sql.errors import GuaranteeNotMet, UnknownColumn, UnknownRelease, UnknownTable
 from ppdm_sql.options import ExportOptions, asks
-from ppdm_sql.privacy import parse_all, resolve
+from ppdm_sql.privacy import resolve
 from ppdm_sql.release import catalogue
 from ppdm_sql.release.catalogue import CatalogueRow
 from ppdm_sql.release.integrity import false_bounds, integrity_faults
@@ -110,7 +110,7 @@ class AppliedTable:
         """Count the rows whose class the release does not have, where it leaves records out."""
         if self.release.left_out is None:
             return None
-        of = whole, parse_all(self.release.requirements), set(shape.names)
+        of = whole, self.release.asked, set(shape.names)
         known = _count(in_known_classes(shape.rows(), *of).subquery("k"))
         return exp.select(exp.Sub(this=_count(shape.stored()).subquery(), expression=known.subquery()))
 
@@ -119,7 +119,7 @@ class AppliedTable:
         if shape.person is not None:
             raise self._refused("the requirements count persons, and whose its records are is not said")
         try:
-            asked = [resolve(one, names, table=self.name) for one in parse_all(self.release.requirements)]
+            asked = [resolve(one, names, table=self.name) for one in self.release.asked]
         except UnknownColumn:
             raise self._refused("it lacks a column that a requirement of the release names") from None
         some = _number(self.engine, exp.select(shape.records("f")).from_(shape.stored()))

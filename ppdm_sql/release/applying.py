@@ -15,7 +15,7 @@ from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import render
 from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, check_choice
 from ppdm_sql.options import ApplyRequest
-from ppdm_sql.privacy import Requirement, parse_all, resolve
+from ppdm_sql.privacy import Requirement, resolve
 from ppdm_sql.release.applied import said_of
 from ppdm_sql.release.catalogue import CatalogueRow, check_free, find
 from ppdm_sql.release.ddl import create_table
@@ -128,7 +128,7 @@ def apply(engine: Engine, name: str, asked: ApplyRequest) -> Applied:
 
 def _in_known(engine: Engine, row: CatalogueRow, recoding: Recoding) -> tuple[exp.Select, int, int]:
     """Select the recoded rows whose classes the release has, and count them and their records."""
-    of = recoding.shape, parse_all(row.requirements), set(recoding.found)
+    of = recoding.shape, row.asked, set(recoding.found)
     kept = in_known_classes(recoding.rows(), *of)
     counted = exp.select(exp.Count(this=exp.Star()), recoding.shape.records("r"))
     ((rows, known),) = engine.query(render(counted.from_(kept.subquery("r"))), step="known")
@@ -149,8 +149,8 @@ def _measurable(row: CatalogueRow, recoding: Recoding) -> tuple[list[Requirement
     there: list[Requirement] = []
     missing: list[Requirement] = []
     if recoding.shape.person is not None:
-        return [], tuple(parse_all(row.requirements))  # whose the new records are, nobody says
-    for requirement in parse_all(row.requirements):
+        return [], row.asked  # whose the new records are, nobody says
+    for requirement in row.asked:
         try:
             there.append(resolve(requirement, list(recoding.found), table=recoding.source.name))
         except UnknownColumn:

@@ -13,6 +13,8 @@ from ppdm_sql.engine.faults import only_read
 from ppdm_sql.engine.names import Table, plain_name
 from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import InvalidOption, NameTaken, UnknownRelease
+from ppdm_sql.privacy import Requirement, parse_all
+from ppdm_sql.privacy.level import as_recorded
 from ppdm_sql.release.finding import find_listed
 from ppdm_sql.release.layout import SCHEMA, Shape, macro
 
@@ -27,6 +29,9 @@ READ = "read"
 
 LOCATION = "location"
 """Key under which they say where the rows of the release stand, where that is outside of the database."""
+
+HIERARCHIES = "hierarchies"
+"""Key under which they say where the hierarchies of requirements are, and what they held."""
 
 LEFT_OUT = "records_left_out"
 """Key under which they say how many records were left out, where some might be."""
@@ -64,6 +69,12 @@ class CatalogueRow:
     stopped: str
     created_at: datetime
     version: str
+
+    @property
+    def asked(self) -> tuple[Requirement, ...]:
+        """What holds on the release; hierarchies are those that it was made by."""
+        record = self.parameters.get(HIERARCHIES, {})
+        return tuple(as_recorded(asked, record) for asked in parse_all(self.requirements))
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -15,9 +15,18 @@ from ppdm_sql.engine.names import column
 from ppdm_sql.engine.types import has_enum, plain_type
 from ppdm_sql.errors import GuaranteeNotMet
 from ppdm_sql.privacy import Counts, requirement_of
+from ppdm_sql.privacy.level import hierarchies
 from ppdm_sql.privacy.quoting import of_persons
 from ppdm_sql.release import ddl
-from ppdm_sql.release.catalogue import LOCATION, NOTICES, READ, SHAPE, ReleasePlace, check_free
+from ppdm_sql.release.catalogue import (
+    HIERARCHIES,
+    LOCATION,
+    NOTICES,
+    READ,
+    SHAPE,
+    ReleasePlace,
+    check_free,
+)
 from ppdm_sql.release.draft import Draft
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.verification import value_checks, view_check
@@ -182,6 +191,8 @@ def _facts(
     told: dict[str, object] = {NOTICES: list(notices)} if notices else {}
     if read_as is not None:
         told[READ] = dict(read_as)
+    if named := hierarchies(draft.requirements):
+        told[HIERARCHIES] = named
     return {
         "release": draft.name,
         "method": draft.method,

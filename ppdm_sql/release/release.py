@@ -14,7 +14,7 @@ from ppdm_sql.engine.names import resolve
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
 from ppdm_sql.options import ExportOptions, ReportOptions, asks
-from ppdm_sql.privacy import Value, parse_all
+from ppdm_sql.privacy import Value
 from ppdm_sql.progress import WarningProgress
 from ppdm_sql.release import catalogue, ddl, states
 from ppdm_sql.release.catalogue import CatalogueRow
@@ -125,7 +125,7 @@ class Release:
 
     def protected(self) -> tuple[tuple[str, Value], ...]:
         """List the sensitive columns and values that the release's templates name, each once."""
-        return states.protected_values(parse_all(self.row().requirements))
+        return states.protected_values(self.row().asked)
 
     def steps(self) -> list[Step]:
         """List what was done, in order."""

@@ -14,6 +14,7 @@ from sqlglot import exp
 from ppdm_sql.engine.names import alias, column, free_name
 from ppdm_sql.engine.statements import literal
 from ppdm_sql.privacy import Requirement, Value
+from ppdm_sql.privacy.level import level_of
 from ppdm_sql.release.draft import ReleasedColumn
 from ppdm_sql.release.interval_labels import bound_beside
 from ppdm_sql.release.labels import has_no_label, joined, labels_at, sources
@@ -63,8 +64,9 @@ def partitions(
 
 
 def protected_values(requirements: Iterable[Requirement]) -> tuple[tuple[str, Value], ...]:
-    """List the sensitive columns and values that templates name, each once, in order."""
-    asked = [(name, r.protected or ()) for r in requirements for name in r.sensitive_columns]
+    """List the sensitive columns and values that templates name, each once, in order; labels are none."""
+    plain = [asked for asked in requirements if level_of(asked) is None]
+    asked = [(name, r.protected or ()) for r in plain for name in r.sensitive_columns]
     return tuple(dict.fromkeys((name, value) for name, values in asked for value in values))
 
 

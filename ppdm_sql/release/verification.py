@@ -16,7 +16,6 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import column
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError
-from ppdm_sql.privacy import parse_all
 from ppdm_sql.release.catalogue import LOCATION, CatalogueRow
 from ppdm_sql.release.integrity import false_bounds, integrity_faults
 from ppdm_sql.release.layout import Shape
@@ -86,10 +85,8 @@ def verify(engine: Engine, row: CatalogueRow, shape: Shape, *, everywhere: bool 
     if not records or shape.outside and changed:  # files that were changed may be none that can be read
         return Verification((), tuple(checks))
     checks += value_checks(engine, shape)
-    requirements = parse_all(row.requirements)
-    found = findings(
-        engine, shape.frozen, requirements, count=shape.count, person=shape.people, cut=shape.recorded
-    )
+    of = engine, shape.frozen, row.asked
+    found = findings(*of, count=shape.count, person=shape.people, cut=shape.recorded)
     return Verification(tuple(found), tuple(checks))
 
 

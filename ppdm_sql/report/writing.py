@@ -19,7 +19,7 @@ from ppdm_sql.evaluation import Evaluation, evaluate
 from ppdm_sql.evaluation.evaluating import BE, MAJORITY, RE, SE, errors_of
 from ppdm_sql.methods.top_down.information_loss import DETAIL
 from ppdm_sql.options import EvaluateRequest, ReportOptions
-from ppdm_sql.privacy import Counts, Requirement, parse_all
+from ppdm_sql.privacy import Counts, Requirement
 from ppdm_sql.progress import Progress, SilentProgress
 from ppdm_sql.release import Measured, Release, ReleasedColumn, Verification
 from ppdm_sql.release.catalogue import READ, CatalogueRow, parts
@@ -228,7 +228,7 @@ def _digest(exported: str | os.PathLike[str] | None) -> tuple[str, str] | None:
 
 def _published(engine: Engine, drawing: Drawing, row: CatalogueRow, shape: Shape) -> Subject:
     """Give what leaves the owner: the rows, the requirements and the method."""
-    requirements = tuple(parse_all(row.requirements))
+    requirements = row.asked
     rows = engine.overlay(shape.owned_rows())
     found = measured(engine, rows, requirements, shape.count, shape.recorded, shape.people)
     return Subject(

@@ -18,7 +18,7 @@ from ppdm_sql.methods.trees.storing import KEPT, Model, ModelRow, accuracy
 from ppdm_sql.privacy import Measure
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release, ReleasedColumn
-from ppdm_sql.release.catalogue import LOCATION, NOTICES, SHAPE
+from ppdm_sql.release.catalogue import HIERARCHIES, LOCATION, NOTICES, SHAPE
 from ppdm_sql.release.cut_tree import told
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def release_description(
         together: Whether columns of which the same became are given together, not one by one.
     """
     row = release.row()
-    elsewhere = (SHAPE, NOTICES, LOCATION, "noise")
+    elsewhere = (SHAPE, NOTICES, LOCATION, HIERARCHIES, "noise")
     options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
     shape = row.parameters[SHAPE]
     columns = [ReleasedColumn(*item) for item in shape["columns"]]

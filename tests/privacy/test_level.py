@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import os
+import re
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,19 +19,32 @@ from privacy_models import HALF
 
 import ppdm_sql
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.errors import GuaranteeNotMet, InvalidOption
+from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, PpdmError
 from ppdm_sql.methods.two_party.request import IntegrateRequest, Ownership
 from ppdm_sql.taxonomy.derived import DerivedTaxonomy
 
 CODES = ["A00", "A00.1", "A01", "B2", "B", "b2", "", "Ä01", None]
 DAYS = [date(2019, 12, 31), date(2020, 1, 1), date(2020, 4, 1), date(2031, 2, 3), None]
 AMOUNTS = [-21, -20, -1, 0, 19, 20, 10**17 + 19, 10**17 + 20, None]
+GROUPS = {
+    "A00": "gut",
+    "A00.1": "gut",
+    "A01": "gut",
+    "B2": "0",
+    "B": "0",
+    "b2": "0",
+    "": "rest",
+    "Ä01": "rest",
+}
+WIDE = ((-100, -20), (-20, 0), (0, 10**17 + 20), (10**17 + 20, 10**18))
 LEVELS: dict[str, tuple[str, list[Any], Any]] = {
     "prefixes 1": ("VARCHAR", CODES, lambda code: code[:1]),
     "prefixes 3": ("VARCHAR", CODES, lambda code: code[:3]),
     "dates quarter": ("DATE", DAYS, lambda day: date(day.year, (day.month - 1) // 3 * 3 + 1, 1)),
     "dates decade": ("DATE", DAYS, lambda day: date(day.year // 10 * 10, 1, 1)),
     "ranges 20": ("BIGINT", AMOUNTS, lambda amount: amount // 20 * 20),
+    "codes.csv level 1": ("VARCHAR", CODES, lambda code: GROUPS[code]),
+    "'the amounts.csv' level 2": ("BIGINT", AMOUNTS, lambda amount: "owed" if amount < 0 else "had"),
 }
 """The type of a column, values, and what each becomes, in Python."""
 DEMANDS = (
@@ -39,8 +55,32 @@ DEMANDS = (
     "beta <= 2",
     "enhanced beta <= 3",
     "delta <= 3",
+    "-> <= 60%",
 )
+"""Of s on x and y; the last is a template."""
 HOSTILE = 'it\'s "by" prefixes 1; --'
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _hierarchies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Go to a folder with the files of hierarchies."""
+    before, folder = Path.cwd(), tmp_path_factory.mktemp("hierarchies")
+    os.chdir(folder)
+    with open("codes.csv", "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter=";", quoting=csv.QUOTE_ALL).writerows(
+            [c, g, "*"] for c, g in GROUPS.items()
+        )
+    lines = (f"[{low}, {high});{low} on;{'owed' if low < 0 else 'had'};*\n" for low, high in WIDE)
+    Path("the amounts.csv").write_text("".join(lines))
+    yield
+    os.chdir(before)
+
+
+def over(demand: str, sensitive: str) -> str:
+    """Write a demand on s or its labels."""
+    if demand.startswith("->"):
+        return f"x, y -> {sensitive}{demand.removeprefix('->')}"
+    return f"{demand} of {sensitive} on x, y"
 
 
 @st.composite
@@ -60,8 +100,9 @@ def cases(draw: st.DrawFn) -> tuple[str, str, list[list[Any]]]:
 def opened(level: str, rows: Sequence[Sequence[Any]], s: str = "s") -> ppdm_sql.Database:
     """Open a database with the rows in the table t, which has the labels beside the values."""
     kind, con = LEVELS[level][0], duckdb.connect()
+    label = "VARCHAR" if ".csv" in level else kind
     sensitive = '"' + s.replace('"', '""') + '"'
-    con.execute(f"CREATE TABLE t (x VARCHAR, y INTEGER, {sensitive} {kind}, m {kind}, c BOOLEAN, p INTEGER)")
+    con.execute(f"CREATE TABLE t (x VARCHAR, y INTEGER, {sensitive} {kind}, m {label}, c BOOLEAN, p INTEGER)")
     con.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", list(map(list, rows)))
     return ppdm_sql.open(con)
 
@@ -100,8 +141,8 @@ def test_a_run_over_a_level_is_that_over_a_column_of_its_labels(
 ) -> None:
     demand, level, rows = case
     with opened(level, rows) as db:
-        over_level = run(db, f"{demand} of s by {level} on x, y", **options)
-        assert over_level == run(db, f"{demand} of m on x, y", **options)
+        over_level = run(db, over(demand, f"s by {level}"), **options)
+        assert over_level == run(db, over(demand, "m"), **options)
 
 
 @given(case=cases(), person=st.sampled_from([(), ("p",)]))
@@ -112,7 +153,7 @@ def test_the_audit_of_a_level_is_that_of_a_column_of_its_labels(
     demand, level, rows = case
     with opened(level, rows, HOSTILE) as db:
         quoted = HOSTILE.replace('"', '""')
-        texts = [f'{demand} of "{quoted}" by {level} on x, y', f"{demand} of m on x, y"]
+        texts = [over(demand, f'"{quoted}" by {level}'), over(demand, "m")]
         found = db.audit("t", texts, person=person, groups=9)
         told = [
             (one.holds, one.reached, one.classes, one.violating_classes, one.violating_records)
@@ -175,6 +216,54 @@ def test_calls_in_sql_take_a_level_and_two_parties_are_told_that_they_do_not() -
     asks = IntegrateRequest(require=[asked], class_column="c", into="r", key=["id"], owns=["x"])
     with pytest.raises(InvalidOption, match=r"no run of two parties.*leave 'by prefixes 1' out"):
         Ownership.of(asks, [Column(name, "VARCHAR") for name in ("id", "x", "s", "c")], "t")
+
+
+def test_a_release_is_verified_by_the_hierarchy_that_it_was_made_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{code};{code // 10}x;*\n" for code in range(200, 260)]
+    Path("codes.csv").write_text("".join(lines))
+    asked = "distinct l >= 4 of code by codes.csv level 1 on sex, age"
+    execute(
+        Path("b.duckdb"),
+        "CREATE TABLE t AS SELECT i % 2 AS sex, i % 9 AS age, (200 + i % 60)::DOUBLE AS code "
+        "FROM range(900) AS r (i)",
+    )
+    for command in ("suppress", "generalize"):
+        ran = ppdm(command, "b.duckdb", "t", "--require", asked, "--keep", "code", "--into", command)
+        assert ran.exit_code == 0, ran.stderr
+        assert "code" in ppdm("show", "b.duckdb", command).stdout
+    assert ppdm("export", "b.duckdb", "suppress", "safe.parquet").exit_code == 0
+    assert ppdm("audit", ":memory:", "safe.parquet", "--require", asked).exit_code == 0
+    assert ppdm("apply", "b.duckdb", "suppress", "t", "--into", "again").exit_code == 0
+    assert ppdm("compare", "b.duckdb", "t", "--require", asked, "--method", "pda").exit_code == 0
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert ppdm("verify", "../b.duckdb", "suppress").exit_code == 0
+    Path("../codes.csv").write_text("".join(lines).replace(";25x", ";24x"))
+    ran = ppdm("verify", "../b.duckdb", "suppress")
+    assert_explained(ran, code=2, problem="codes.csv is not as it was when the release was made by it")
+    Path("../codes.csv").unlink()
+    assert_explained(ppdm("verify", "../b.duckdb", "suppress"), code=2, problem="cannot be read")
+
+
+@pytest.mark.parametrize(
+    ("level", "problem"),
+    [
+        ("codes.csv level 3", "has no level 3"),
+        ("none.csv level 1", "none.csv cannot be read"),
+        ("'the amounts.csv' level 1", "1 of the 2 values of column 's' are not in the hierarchy"),
+        ("codes.csv", "Expected 'level' and its number"),
+        ("level 1", "or the file of a hierarchy"),
+    ],
+)
+def test_a_hierarchy_that_cannot_be_used_is_explained(level: str, problem: str) -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT 1 AS x, unnest(['A00', '[0, 100000000000000020)']) AS s")
+    with pytest.raises(PpdmError, match=re.escape(problem)) as failed:
+        ppdm_sql.open(con).audit("t", [f"distinct l of s by {level} on x"])
+    assert "A00" not in str(failed.value)
 
 
 def test_numbers_without_a_multiple_below_them_count_as_null() -> None:

@@ -309,7 +309,7 @@ class RefinementRun(Run[State]):
             return self.rows
         types = {item.name: item.type for item in self.columns.values()}
         values = {name: column(name, "s") for name in sources(self._labels)}
-        made = labelled(values, dict.fromkeys(self._labels), types)
+        made = labelled(self.engine, self.rows, values, dict.fromkeys(self._labels), types)
         labels = [alias(value, name) for name, value in made.items()]
         return self.engine.overlay(exp.select(exp.Star(), *labels).from_(aliased(self.rows, "s")))
 

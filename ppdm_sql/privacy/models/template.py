@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.privacy import grammar
 from ppdm_sql.privacy.formula import Formula, ValueCounts
+from ppdm_sql.privacy.level import read_level
 from ppdm_sql.privacy.limits import FINEST, at_most, rounded_up
 from ppdm_sql.privacy.quoting import Value, name_list, number_text, percent, quote_name, quote_value
-from ppdm_sql.privacy.requirement import Audited, AuditStep, Counts, Requirement, check_columns
+from ppdm_sql.privacy.requirement import Audited, AuditStep, Counts, OfLevel, Requirement, check_columns
 
 if TYPE_CHECKING:
     from ppdm_sql.privacy.reader import Reader
@@ -27,7 +28,7 @@ _QUOTE_IT = "; a value that is not one plain word stands in single quotes"
 
 
 @dataclass(frozen=True)
-class Template(Requirement):
+class Template(Requirement, OfLevel):
     """No record group of ``channel`` may point to a protected value with more than ``threshold``.
 
     Args:
@@ -84,12 +85,12 @@ class Template(Requirement):
         """Read ``Job -> Bankruptcy IN (Discharged, 'not filed') <= 75%``."""
         channel = reader.names()
         reader.expect(_ARROW, "'->' or ','")
-        sensitive = reader.name()
+        sensitive, level = reader.name(), read_level(reader)
         values, after = _protected_values(reader)
         limited = grammar.bounded(reader, grammar.AT_MOST, after, _END)
         threshold = reader.share() if limited else Fraction(1)
         reader.end()
-        return cls(channel, sensitive, values, threshold)
+        return cls(channel, sensitive, values, threshold, level=level)
 
     def written(self, *, limit: bool = True) -> str:
         """Write it down, its threshold in percent, or without it.
@@ -101,7 +102,7 @@ class Template(Requirement):
         values = tuple(map(quote_value, self.values or ()))
         protected = f" = {values[0]}" if len(values) == 1 else f" IN ({', '.join(values)})" if values else ""
         bound = f" <= {percent(self.threshold)}" if limit else ""
-        return f"{name_list(self.channel)} -> {quote_name(self.sensitive)}{protected}{bound}"
+        return f"{name_list(self.channel)} -> {quote_name(self.sensitive)}{self.by}{protected}{bound}"
 
     def split(self) -> tuple[Template, ...]:
         """Give one template per protected value, or itself where every value is protected."""
