@@ -44,7 +44,8 @@ def guarded(run: Run, *, commits_once: bool = True, places: Sequence[str] = ("da
         places: What its line begins with where a file of records may stand alone, without a database.
     """
     signature = inspect.signature(run, eval_str=True)
-    placed = places if tuple(signature.parameters)[: len(places)] == tuple(places) else ()
+    first = tuple(signature.parameters)[: len(places)]
+    placed = first if [name.removesuffix("s") for name in first] == list(places) else ()  # compare takes tables
 
     @wraps(run)
     def command(**words: Any) -> None:
@@ -79,14 +80,15 @@ def _in_place(places: Sequence[str], words: Mapping[str, Any]) -> dict[str, Any]
     """Give each word its place: where there is one too few, a file of records needs no database."""
     from ppdm_sql.sources import is_data_file, is_spreadsheet  # it brings the engine, which no help needs
 
-    found = [words[place] for place in places if words[place] is not None]
+    found = [words[place] for place in places if words[place]]
     first = _FOLDED.sub(r"\1://", str(found[0])) if found else ""
     if len(found) == len(places) - 1 and (is_data_file(first) or is_spreadsheet(first)):
-        found = [Path(IN_MEMORY), first, *found[1:]]
+        found = [Path(IN_MEMORY), [first] if places[-1] == "tables" else first, *found[1:]]
     if len(found) < len(places):
+        called = [place.removesuffix("s").upper() for place in places]
         raise InvalidOption(
-            f"{places[len(found)].upper()} is missing.",
-            f"Give {' '.join(places).upper()}, without DATABASE where TABLE is a file, such as visits.csv.",
+            f"{called[len(found)]} is missing.",
+            f"Give {' '.join(called)}, without DATABASE where TABLE is a file, such as visits.csv.",
         )
     return dict(zip(places, found, strict=True))
 

@@ -195,6 +195,11 @@ def compare(database: DatabasePath, given: Given, common: Common) -> None:
     """
     tables = given["tables"]
     given["tables"] = tables if len(tables) > 1 else tables[0]
+    if "keep_best" in given and is_memory(database) and not common.sql:
+        raise InvalidOption(
+            "With :memory: nothing is kept, so what --keep-best publishes would be lost.",
+            "Name a database file to keep it in.",
+        )
     with _opened(database, given, common) as db:
         found = db.compare(**given, progress=common.progress())
     if common.sql:

@@ -309,13 +309,14 @@ def test_what_sql_prints_makes_the_release_when_it_is_run(bank: Path, tmp_path: 
     assert execute(copy, steps) == execute(bank, steps)
 
 
-@pytest.mark.parametrize("name", ["audit", "suppress", "swap", "train"])
+@pytest.mark.parametrize("name", ["audit", "suppress", "swap", "train", "compare"])
 def test_usage_shows_that_a_file_needs_no_database(name: str) -> None:
-    assert f"{name} [OPTIONS] [DATABASE] [TABLE]" in ppdm(name, "--help").stdout
+    assert f"{name} [OPTIONS] [DATABASE] [TABLE" in ppdm(name, "--help").stdout
 
 
 def test_a_missing_table_is_an_error_in_words_of_the_command(bank: Path) -> None:
-    result = ppdm("audit", bank)
-    assert result.exit_code == 2
-    assert result.stderr.startswith("Error: TABLE is missing.")
-    assert "without DATABASE where TABLE is a file" in result.stderr
+    for command in ("audit", "compare"):
+        result = ppdm(command, bank)
+        assert result.exit_code == 2
+        assert result.stderr.startswith("Error: TABLE is missing.")
+        assert "without DATABASE where TABLE is a file" in result.stderr

@@ -125,7 +125,11 @@ def test_comparing_makes_no_file_that_holds_nothing(odd: Path, tmp_path: Path) -
     words = ["--qi", '" age "', "--k", "5", "--quiet"]
     found = ppdm("compare", str(tmp_path / "new.duckdb"), str(tmp_path / "t.parquet"), *words)
     assert (found.exit_code, list(tmp_path.glob("new*"))) == (0, []), found.stderr
+    alone = ppdm("compare", str(tmp_path / "t.parquet"), *words)
+    assert (alone.exit_code, alone.stdout[:7]) == (0, "setting"), alone.stderr
     best = ["--keep-best", "loss", "--into", "best"]
+    lost = ppdm("compare", str(tmp_path / "t.parquet"), *words, *best)
+    assert (lost.exit_code, "nothing is kept" in lost.stderr) == (2, True), lost.stderr
     found = ppdm("compare", str(tmp_path / "new.duckdb"), str(tmp_path / "t.parquet"), *words, *best)
     assert (found.exit_code, (tmp_path / "new.duckdb").exists()) == (0, True), found.stderr
     told = ppdm("compare", str(tmp_path / "other.duckdb"), "nope", *words)
