@@ -36,10 +36,12 @@ _MEASURE_WORDS = _listed(
     "rooms score rate percent"
 )
 """Whole numbers that are called so measure or count something: they are neither codes nor identifiers."""
-_PERSON_WORDS = _listed(
-    "patient person customer client employee member user student citizen subject account policy card "
-    "insurance tax record mrn"
+_PERSONS = _listed(
+    "patient person customer client employee member user student citizen subject resident insured taxpayer"
 )
+_OWN_WORDS = _listed("mrn ssn mail email phone")
+"""What one person has one of, as a rule: a column that is called so says whose a record is."""
+_PERSON_WORDS = _PERSONS | _listed("account policy card insurance tax record mrn")
 _NUMBERING_WORDS = _listed("id key uid uuid guid")
 _LAST_NUMBERING_WORDS = _listed("nr no num number")
 """Those number something as the last word only: ``num_visits`` and ``number_of_rooms`` count."""
@@ -86,6 +88,7 @@ class ValueShape:
         leading_zeros: Digits with a leading zero.
         codes: Up to 20 letters, digits and marks, without blanks and with a digit.
         sentences: Four words or more.
+        long_tail: 1 where some numbers are far larger than most, with no wide gaps between; else 0.
     """
 
     of_one_length: float = 0.0
@@ -96,6 +99,7 @@ class ValueShape:
     leading_zeros: float = 0.0
     codes: float = 0.0
     sentences: float = 0.0
+    long_tail: float = 0.0
 
 
 def looks_like(
@@ -134,16 +138,18 @@ def looks_like(
     singles_out = records >= FEWEST_RECORDS and alone >= NEARLY_ALL * (records - nulls)
     if is_number:
         whole = kind is Kind.WHOLE or shape.whole >= 1
-        return _of_whole_numbers(words, records, values, singles_out=singles_out) if whole else Look.number
+        unique = singles_out and not shape.long_tail  # weights and amounts differ by chance
+        coded = singles_out and _is_coded(words)
+        return _of_whole_numbers(words, records, values, numbered=unique or coded) if whole else Look.number
     return _of_texts(words, records, values, shape, singles_out=singles_out) if is_text else Look.other
 
 
-def _of_whole_numbers(words: Sequence[str], records: int, values: int, *, singles_out: bool) -> Look:
+def _of_whole_numbers(words: Sequence[str], records: int, values: int, *, numbered: bool) -> Look:
     if _numbers_persons(words):
         return Look.identifier
     if _MEASURE_WORDS.intersection(words) or (len(words) > 1 and words[0] in ("num", "number")):
         return Look.number
-    if singles_out:
+    if numbered:
         return Look.identifier
     if _is_coded(words):
         return Look.code
@@ -181,6 +187,23 @@ def _numbers_persons(words: Sequence[str]) -> bool:
     numbers = _numbers(words) and not _PERSON_WORDS.isdisjoint(words)
     numbers = numbers and _NAMED_THINGS.isdisjoint(words[-2:])  # as in policy_type_id
     return numbers or not {"ssn", "mrn", "iban"}.isdisjoint(words)
+
+
+def is_named_for_persons(name: str) -> bool:
+    """Tell whether a column is called as if it said whose a record is, and nothing more.
+
+    Example:
+        >>> [is_named_for_persons(name) for name in ("patient", "PatientID", "customer no", "email", "SSN")]
+        [True, True, True, True, True]
+        >>> [is_named_for_persons(name) for name in ("id", "member_since", "zip", "user agent", "policy")]
+        [False, False, False, False, False]
+    """
+    match _words(name):
+        case [word] | ["e", word]:
+            return word in _PERSONS | _OWN_WORDS
+        case [word, number]:
+            return word in _PERSONS and number in _NUMBERING_WORDS | _LAST_NUMBERING_WORDS | {"code"}
+    return False
 
 
 def _is_coded(words: Sequence[str]) -> bool:

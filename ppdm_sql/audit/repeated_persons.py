@@ -7,11 +7,11 @@ others, and a count of rows promises less than it seems to.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
+from ppdm_sql.audit.column_kinds import is_named_for_persons
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column, names_option
 from ppdm_sql.engine.source import source_of
@@ -21,25 +21,6 @@ FEWER = 2
 """A notice is given where there are at least so many rows for each value, on average."""
 LEAST_VALUES = 10
 """Columns with fewer values single nobody out, whatever they are called."""
-
-_PERSON = (
-    "patient|person|customer|client|user|member|employee|student|subject|citizen|resident|insured|taxpayer"
-)
-_NUMBER = "id|no|nr|num|number|key|code|uuid"
-_NAMED = re.compile(rf"(?:({_PERSON})_?({_NUMBER})?|mrn|ssn|e_?mail|phone)", re.IGNORECASE)
-_WORDS = re.compile(r"[\s.\-]+|(?<=[a-z])(?=[A-Z])")
-
-
-def is_named_for_persons(name: str) -> bool:
-    """Tell whether a column is called as if it said who a person is.
-
-    Example:
-        >>> [is_named_for_persons(name) for name in ("patient", "PatientID", "customer no", "email", "SSN")]
-        [True, True, True, True, True]
-        >>> [is_named_for_persons(name) for name in ("id", "member_since", "zip", "user agent", "code")]
-        [False, False, False, False, False]
-    """
-    return _NAMED.fullmatch(_WORDS.sub("_", name.strip())) is not None
 
 
 def repeated_persons(

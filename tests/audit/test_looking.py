@@ -232,6 +232,13 @@ def test_pairs_leave_out_what_singles_out_by_itself() -> None:
         ("zip", "if(i % 9 = 0, NULL, 10000 + i % 50)::DOUBLE", "code"),
         ("ref", "i * i", "direct identifier"),
         ("ref", "(i * i)::VARCHAR", "direct identifier"),
+        ("case_number", "floor(exp(i / 60) * 10000)", "direct identifier"),
+        ("weighted", "floor(exp(i / 60) * 10000)", "number"),
+        ("weighted", "(floor(exp(i / 60) * 10000))::BIGINT::VARCHAR", "number"),
+        ("ref", "20000 + i * 37 % 1009", "direct identifier"),
+        ("ref", "100000 * (2018 + i % 5) + i", "direct identifier"),
+        ("ref", "if(i % 12 = 0, 90000000, 1000) + i", "direct identifier"),
+        ("ref", "if(i = 7, 99999999, i + 1)", "direct identifier"),
         ("salary", "i * 7 + 20000", "number"),
         ("Total Charge", "i * 7", "number"),
         ("charge", "(i * 1.25)::VARCHAR", "number"),
@@ -275,6 +282,23 @@ def test_a_few_records_that_differ_are_no_identifiers() -> None:
     few = looks_like("job", "VARCHAR", records=5, values=5, nulls=0, alone=5, shape=shape)
     many = looks_like("job", "VARCHAR", records=50, values=50, nulls=0, alone=50, shape=shape)
     assert (few.value, many.value) == ("category", "direct identifier")
+
+
+@pytest.mark.parametrize("records", [100, 300, 1_000, 5_000])
+def test_weights_that_differ_by_chance_are_no_identifiers(records: int, adult_csv: list[str]) -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE adult AS FROM read_csv($files)", {"files": adult_csv})
+    rows = f"FROM adult ORDER BY md5(fnlwgt || '-' || age || hours_per_week) LIMIT {records}"
+    con.execute(
+        "CREATE TABLE t AS SELECT *, 10000 + row_number() OVER () * 7919 % 90001 AS entry, "
+        f"row_number() OVER () AS record FROM ({rows})"
+    )
+    found = {item.column for item in seen(con).columns if item.looks_like == "direct identifier"}
+    assert found == {"entry", "record"}
+    db = ppdm_sql.open(con)
+    db.suppress("t", ["k >= 2 on sex"], keep=["fnlwgt"], into="r")
+    with pytest.raises(ppdm_sql.ColumnRoleError, match="'entry' looks like a direct identifier"):
+        db.suppress("t", ["k >= 2 on sex"], keep=["entry"], into="s")
 
 
 SEEN = {
