@@ -21,7 +21,9 @@ from ppdm_sql.errors import kind_of as class_of
 _SAMPLE = 2_048
 _DIGITS = "regexp_full_match(v, '[+-]?[0-9]+')"
 _TEXT, _DATED, _NUMBER, _WHOLE_NUMBER = range(4)
-_DATE = "([0-9]{1,2}[-./]){2}[0-9]{4}|[0-9]{4}([-./][0-9]{1,2}){2}"
+_DATE = (
+    "(([0-9]{1,2}[-./]){2}([0-9]{2}|[0-9]{4})|[0-9]{4}([-./][0-9]{1,2}){2})([ T][0-9]{1,2}(:[0-9]{2}){1,2})?"
+)
 _SHAPE = f"""
 CASE
     WHEN NOT unicode(v) BETWEEN unicode('+') AND unicode('9') THEN {_TEXT}
@@ -32,6 +34,8 @@ CASE
 END"""
 """What a text is written like; its first letter tells of most that they are no more than texts."""
 _ORDERS = ("%d-%m-%Y", "%m-%d-%Y", "%Y-%m-%d")
+_SHORT_YEAR = 2
+_CENTURY = " Years up to 68 are read as 2068, and later ones as 1969 to 1999."
 _FEWEST_RECORDS = 5
 """So many records must share a text for a message to quote it."""
 _SHOWN_BY = {
@@ -382,7 +386,7 @@ def _shapes_told(engine: Engine, table: Table, name: str, shown: str) -> list[st
         given, fewest = {"column_values": engine.overlay(cells)}, {"fewest": _FEWEST_RECORDS}
         step = bind("sources/text_shapes", tables=given, values=fewest)
         (row,) = engine.query(step, step="text_shapes")
-    numbers, dates, day, month, year, mark, others, records, other = row
+    numbers, dates, day, month, year, mark, clock, digits, fewest_digits, others, records, other = row
     of, told = f"Column {name!r} of {shown}", list[str]()
     if bool(numbers) == bool(dates) or others > 1:
         return told
@@ -395,13 +399,18 @@ def _shapes_told(engine: Engine, table: Table, name: str, shown: str) -> list[st
             f"{of} holds {'dates' if dates else 'numbers'}, and in {records:,} record{'s' * (records > 1)} "
             f"{text}. If it stands for a missing value, give {option}."
         )
-    forms = [form for form, holds in zip(_ORDERS, (day, month, year), strict=True) if holds and mark]
-    options = [option_for("--types", name, f"DATE {form.replace('-', mark)}") for form in forms]
+    alike = mark and clock is not None and digits == fewest_digits
+    forms = [form for form, holds in zip(_ORDERS, (day, month, year), strict=True) if holds and alike]
+    if digits == _SHORT_YEAR:
+        forms = [form.replace("%Y", "%y") for form in forms]
+    kind = "TIMESTAMP" if clock else "DATE"
+    options = [option_for("--types", name, f"{kind} {form.replace('-', mark)}{clock}") for form in forms]
+    century = _CENTURY if digits == _SHORT_YEAR else ""
     if dates and len(options) == 1:
-        told.append(f"{of} holds dates as texts; {options[0]} reads them.")
+        told.append(f"{of} holds dates as texts; {options[0]} reads them.{century}")
     elif dates and options:
         told.append(
             f"{of} holds dates as texts, which do not show what comes first, the day or the month; say it "
-            f"with {' or '.join(options)}."
+            f"with {' or '.join(options)}.{century}"
         )
     return told

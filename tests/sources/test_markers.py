@@ -143,3 +143,35 @@ def test_a_marker_that_occurs_nowhere_is_told(form: Callable[[Path], Any], tmp_p
     _, told = audited(form, tmp_path, nulls=["N/A", "n/a", "?"], types={"born": "DATE %d-%m-%Y"})
     (notice,) = told
     assert "holds 'n/a' or '?', which was to stand for a missing value" in notice
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("%d-%m-%y", "--types 'seen=DATE %d-%m-%y' reads them. Years up to 68"),
+        ("%m/%d/%y %H:%M:%S", "--types 'seen=TIMESTAMP %m/%d/%y %H:%M:%S' reads them. Years up to 68"),
+        ("%d.%m.%Y %H:%M", "--types 'seen=TIMESTAMP %d.%m.%Y %H:%M' reads them."),
+        ("%Y/%m/%d %H:%M", "--types 'seen=TIMESTAMP %Y/%m/%d %H:%M' reads them."),
+    ],
+)
+def test_dates_with_short_years_and_times_are_told_with_what_reads_them(written: str, told: str) -> None:
+    con = duckdb.connect()
+    moments = "TIMESTAMP '1984-01-01 13:45:00' + to_days(11 * i::INTEGER)"
+    con.execute(f"CREATE TABLE t AS SELECT strftime({moments}, '{written}') AS seen FROM range(60) AS r (i)")
+    db = ppdm_sql.open(con)
+    with pytest.warns(ppdm_sql.PpdmWarning) as heard:
+        db.audit("t")
+    (text,) = [str(item.message) for item in heard]
+    assert told in text
+    types = {"seen": text.partition("seen=")[2].partition("'")[0]}
+    (column,) = db.audit("t", types=types).profile.columns
+    assert (column.type, column.nulls, column.values) == (types["seen"].partition(" ")[0], 0, 60)
+
+
+def test_dates_of_several_forms_are_told_of_none() -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t AS SELECT ['17.08.84', '17.08.1984', '18.08.1984 13:45'][1 + i % 3] AS seen "
+                "FROM range(60) AS r (i)")  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ppdm_sql.open(con).audit("t")
