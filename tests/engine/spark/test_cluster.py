@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ppdm_sql.methods.trees.elsewhere import RecordsElsewhere
 from spark_server import Cluster, clustered, kill, missing
 
 import ppdm_sql
@@ -18,7 +19,6 @@ from ppdm_sql import Database
 from ppdm_sql.engine.spark import staging
 from ppdm_sql.errors import EngineError
 from ppdm_sql.methods.perturbation import drawing_elsewhere
-from ppdm_sql.methods.trees.elsewhere import RecordsElsewhere
 
 pytestmark = pytest.mark.spark
 
