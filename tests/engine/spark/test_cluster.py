@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ppdm_sql.methods.trees import train
 from spark_server import Cluster, clustered, kill, missing
 
 import ppdm_sql
 from ppdm_sql import Database
 from ppdm_sql.engine.spark import staging
-from ppdm_sql.errors import EngineError
 from ppdm_sql.methods.perturbation import drawing_elsewhere
+from ppdm_sql.methods.trees import train
 
 pytestmark = pytest.mark.spark
 
