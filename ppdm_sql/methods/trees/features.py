@@ -59,7 +59,7 @@ class TreeFeature:
     @property
     def code_type(self) -> Statement:
         """The narrowest type that tells the cells and NULL apart."""
-        return Statement("UTINYINT" if self.cells < 256 else "USMALLINT")
+        return Statement("UTINYINT" if self.cells < 256 else "SMALLINT")
 
     @property
     def texts(self) -> tuple[str, ...]:

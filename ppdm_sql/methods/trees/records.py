@@ -161,7 +161,7 @@ def counting(rows: Statement, attributes: int, nodes: range | None = None) -> St
         >>> from ppdm_sql.engine.statements import formatted
         >>> print(formatted(counting(sql("{t}", t=Table("records")), 1, range(0, 5))))
         SELECT
-          CAST(0 AS USMALLINT) AS attribute,
+          CAST(0 AS SMALLINT) AS attribute,
           node,
           code0 AS code,
           class,
@@ -178,7 +178,7 @@ def counting(rows: Statement, attributes: int, nodes: range | None = None) -> St
     if nodes is not None:
         some = sql("node >= {first} AND node < {last}", first=nodes.start, last=nodes.stop)
     one = (
-        "SELECT {p}::USMALLINT AS attribute, node, code{p} AS code, class, count(*) AS records "
+        "SELECT {p}::SMALLINT AS attribute, node, code{p} AS code, class, count(*) AS records "
         "FROM {rows} WHERE {some} GROUP BY node, code{p}, class"
     )
     parts = (sql(one, p=place, rows=rows, some=some) for place in range(attributes))
@@ -469,7 +469,7 @@ def _fine_counts(
 ) -> dict[int, Ints]:
     """Count the records of each attribute by group, a row each, and fine bin; NULL is left out."""
     part = (
-        "SELECT {p}::USMALLINT AS attribute, {group}::USMALLINT AS class, r.bin{p} AS bin, "
+        "SELECT {p}::SMALLINT AS attribute, {group}::USMALLINT AS class, r.bin{p} AS bin, "
         "count(*) AS records "
         "FROM {coded} AS r GROUP BY ALL"
     )

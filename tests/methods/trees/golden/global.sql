@@ -85,7 +85,7 @@ FROM (
 ) AS v;
 
 SELECT
-  CAST(0 AS USMALLINT) AS attribute,
+  CAST(0 AS SMALLINT) AS attribute,
   CAST(0 AS USMALLINT) AS class,
   r.bin0 AS bin,
   COUNT(*) AS records
@@ -155,7 +155,7 @@ LEFT JOIN divided AS d0
   ON d0.id = r.rowid;
 
 SELECT
-  CAST(0 AS USMALLINT) AS attribute,
+  CAST(0 AS SMALLINT) AS attribute,
   node,
   code0 AS code,
   class,
@@ -169,7 +169,7 @@ GROUP BY
   class
 UNION ALL
 SELECT
-  CAST(1 AS USMALLINT) AS attribute,
+  CAST(1 AS SMALLINT) AS attribute,
   node,
   code1 AS code,
   class,
@@ -235,7 +235,7 @@ DROP TABLE IF EXISTS records;
 DROP TABLE IF EXISTS splits;
 
 SELECT
-  CAST(0 AS USMALLINT) AS attribute,
+  CAST(0 AS SMALLINT) AS attribute,
   node,
   code0 AS code,
   class,
@@ -249,7 +249,7 @@ GROUP BY
   class
 UNION ALL
 SELECT
-  CAST(1 AS USMALLINT) AS attribute,
+  CAST(1 AS SMALLINT) AS attribute,
   node,
   code1 AS code,
   class,

@@ -85,7 +85,7 @@ FROM (
 ) AS v;
 
 SELECT
-  CAST(0 AS USMALLINT) AS attribute,
+  CAST(0 AS SMALLINT) AS attribute,
   CAST(r.class AS USMALLINT) AS class,
   r.bin0 AS bin,
   COUNT(*) AS records
@@ -159,7 +159,7 @@ LEFT JOIN divided AS d0
   ON d0.id = r.rowid;
 
 SELECT
-  CAST(0 AS USMALLINT) AS attribute,
+  CAST(0 AS SMALLINT) AS attribute,
   node,
   code0 AS code,
   class,
@@ -173,7 +173,7 @@ GROUP BY
   class
 UNION ALL
 SELECT
-  CAST(1 AS USMALLINT) AS attribute,
+  CAST(1 AS SMALLINT) AS attribute,
   node,
   code1 AS code,
   class,
@@ -328,7 +328,7 @@ DROP TABLE IF EXISTS whole_bins_2;
 DROP TABLE IF EXISTS divided_2;
 
 SELECT
-  CAST(0 AS USMALLINT) AS attribute,
+  CAST(0 AS SMALLINT) AS attribute,
   node,
   code0 AS code,
   class,
@@ -342,7 +342,7 @@ GROUP BY
   class
 UNION ALL
 SELECT
-  CAST(1 AS USMALLINT) AS attribute,
+  CAST(1 AS SMALLINT) AS attribute,
   node,
   code1 AS code,
   class,

@@ -105,7 +105,7 @@ SELECT
 FROM coded AS c;
 
 SELECT
-  CAST(0 AS USMALLINT) AS attribute,
+  CAST(0 AS SMALLINT) AS attribute,
   node,
   code0 AS code,
   class,
@@ -119,7 +119,7 @@ GROUP BY
   class
 UNION ALL
 SELECT
-  CAST(1 AS USMALLINT) AS attribute,
+  CAST(1 AS SMALLINT) AS attribute,
   node,
   code1 AS code,
   class,
@@ -185,7 +185,7 @@ DROP TABLE IF EXISTS records;
 DROP TABLE IF EXISTS splits;
 
 SELECT
-  CAST(0 AS USMALLINT) AS attribute,
+  CAST(0 AS SMALLINT) AS attribute,
   node,
   code0 AS code,
   class,
@@ -199,7 +199,7 @@ GROUP BY
   class
 UNION ALL
 SELECT
-  CAST(1 AS USMALLINT) AS attribute,
+  CAST(1 AS SMALLINT) AS attribute,
   node,
   code1 AS code,
   class,
