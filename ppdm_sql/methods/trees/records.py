@@ -174,12 +174,12 @@ def counting(rows: Statement, attributes: int, nodes: range | None = None) -> St
           code0,
           class
     """
-    some = Statement("node IS NOT NULL")
+    some = NOTHING
     if nodes is not None:
-        some = sql("node >= {first} AND node < {last}", first=nodes.start, last=nodes.stop)
+        some = sql("WHERE node >= {first} AND node < {last}", first=nodes.start, last=nodes.stop)
     one = (
         "SELECT {p}::SMALLINT AS attribute, node, code{p} AS code, class, count(*) AS records "
-        "FROM {rows} WHERE {some} GROUP BY node, code{p}, class"
+        "FROM {rows} {some} GROUP BY node, code{p}, class"
     )
     parts = (sql(one, p=place, rows=rows, some=some) for place in range(attributes))
     return Statement(" UNION ALL ".join(parts))
@@ -194,7 +194,9 @@ def level_counts(
     names = ("attribute", "node", "code", "class", "records")
     columns = [Column(name, "BIGINT") for name in names]
     few = source_of(engine, rows).grouped(engine, over(query), columns, step=step)
-    found = engine.arrays(sql("SELECT {n} FROM {few}", n=list(map(column, names)), few=few), step=step)
+    # a condition on an expression of the tree would be worked out anew, codes and all, for each branch there
+    inside = "SELECT {n} FROM {few} WHERE node IS NOT NULL"
+    found = engine.arrays(sql(inside, n=list(map(column, names)), few=few), step=step)
     engine.discard(few)
     return found
 

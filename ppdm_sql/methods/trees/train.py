@@ -269,7 +269,8 @@ class TreeGrowth:
         if self.level.records is not None:
             table = self.level.records
             return level_counts(engine, table, lambda rows: counting(sql("{t}", t=rows), number, among))
-        positions = {item.node.id: position for position, item in enumerate(level)}
+        inside = range(len(level)) if among is None else among
+        positions = {level[position].node.id: position for position in inside}
 
         def leaf(node: TreeNode) -> Statement:
             return sql("{p}", p=positions[node.id]) if node.id in positions else Statement("NULL")
@@ -279,7 +280,7 @@ class TreeGrowth:
         def query(rows: Table) -> Statement:
             coded = values.coded(values.read(rows), position_there)
             placed = sql("(SELECT {node} AS node, c.* FROM ({coded}) AS c) AS l", node=node, coded=coded)
-            return counting(placed, number, among)
+            return counting(placed, number)
 
         return level_counts(engine, values.table, query, step="level counts")
 

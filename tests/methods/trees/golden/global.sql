@@ -161,8 +161,6 @@ SELECT
   class,
   COUNT(*) AS records
 FROM records
-WHERE
-  NOT node IS NULL
 GROUP BY
   node,
   code0,
@@ -175,8 +173,6 @@ SELECT
   class,
   COUNT(*) AS records
 FROM records
-WHERE
-  NOT node IS NULL
 GROUP BY
   node,
   code1,
@@ -241,8 +237,6 @@ SELECT
   class,
   COUNT(*) AS records
 FROM records_2
-WHERE
-  NOT node IS NULL
 GROUP BY
   node,
   code0,
@@ -255,8 +249,6 @@ SELECT
   class,
   COUNT(*) AS records
 FROM records_2
-WHERE
-  NOT node IS NULL
 GROUP BY
   node,
   code1,

@@ -165,8 +165,6 @@ SELECT
   class,
   COUNT(*) AS records
 FROM records
-WHERE
-  NOT node IS NULL
 GROUP BY
   node,
   code0,
@@ -179,8 +177,6 @@ SELECT
   class,
   COUNT(*) AS records
 FROM records
-WHERE
-  NOT node IS NULL
 GROUP BY
   node,
   code1,
@@ -334,8 +330,6 @@ SELECT
   class,
   COUNT(*) AS records
 FROM records_2
-WHERE
-  NOT node IS NULL
 GROUP BY
   node,
   code0,
@@ -348,8 +342,6 @@ SELECT
   class,
   COUNT(*) AS records
 FROM records_2
-WHERE
-  NOT node IS NULL
 GROUP BY
   node,
   code1,

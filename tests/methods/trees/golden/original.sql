@@ -111,8 +111,6 @@ SELECT
   class,
   COUNT(*) AS records
 FROM records
-WHERE
-  NOT node IS NULL
 GROUP BY
   node,
   code0,
@@ -125,8 +123,6 @@ SELECT
   class,
   COUNT(*) AS records
 FROM records
-WHERE
-  NOT node IS NULL
 GROUP BY
   node,
   code1,
@@ -191,8 +187,6 @@ SELECT
   class,
   COUNT(*) AS records
 FROM records_2
-WHERE
-  NOT node IS NULL
 GROUP BY
   node,
   code0,
@@ -205,8 +199,6 @@ SELECT
   class,
   COUNT(*) AS records
 FROM records_2
-WHERE
-  NOT node IS NULL
 GROUP BY
   node,
   code1,
