@@ -209,7 +209,7 @@ def _nodes(tree: DecisionTree) -> Titled:
 
 def _branches(tree: DecisionTree) -> Iterator[Drawn]:
     """Draw the tree one node at a time; however deep it is, nothing recurs."""
-    from ppdm_sql.methods.trees.printing import words
+    from ppdm_sql.methods.trees.model import words
 
     above: dict[int, str] = {}
     for node in tree.nodes:

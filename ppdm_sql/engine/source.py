@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
+import sqlglot
 from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
@@ -126,6 +127,21 @@ class TableSource:
 
     def check_unchanged(self) -> None:
         """Do nothing: a transaction sees one state."""
+
+
+_SOURCE = Table("ppdm_source")
+
+
+def over(write: Callable[[Table], Statement]) -> Query:
+    """Make a query over a source, wherever it lives, of what writes one that reads a table as ``s``."""
+
+    def query(rows: exp.Expression) -> exp.Expression:
+        tree = cast(exp.Expression, sqlglot.parse_one(write(_SOURCE), dialect="duckdb"))
+        for table in [item for item in tree.find_all(exp.Table) if item.name == _SOURCE.name]:
+            table.replace(rows.copy())
+        return tree
+
+    return query
 
 
 class Place(Protocol):

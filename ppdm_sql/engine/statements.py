@@ -72,6 +72,34 @@ def text(step: str) -> Statement:
     return Statement((sql_folder() / f"{step}.sql").read_text(encoding="utf-8"), file=step)
 
 
+def sql(text: str, **holes: object) -> Statement:
+    """Write SQL as one reads it: each hole takes a table, an expression, a number or SQL, or a list of these.
+
+    Example:
+        >>> from ppdm_sql.engine.names import column
+        >>> sql("SELECT {c} FROM {t} LIMIT {n}", c=column("a b"), t=Table("people"), n=5)
+        'SELECT "a b" FROM "people" LIMIT 5'
+        >>> sql("SELECT {c}", c="a b")
+        Traceback (most recent call last):
+        TypeError: a hole of a statement takes no str
+    """
+    return Statement(text.format_map({name: _in_hole(value) for name, value in holes.items()}))
+
+
+def _in_hole(value: object) -> str:
+    if isinstance(value, (Table, Statement)):
+        return str(value)
+    if isinstance(value, exp.Expression):
+        return value.sql(dialect="duckdb", comments=False)
+    if isinstance(value, float):
+        return f"{value!r}::DOUBLE"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(_in_hole, value))
+    raise TypeError(f"a hole of a statement takes no {type(value).__name__}")
+
+
 def literal(value: Scalar) -> exp.Expression:
     """Turn a Python value into a literal of the syntax tree.
 

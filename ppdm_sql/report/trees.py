@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.methods.trees.model import DecisionTree, TreeNode
-from ppdm_sql.methods.trees.printing import condition
+from ppdm_sql.methods.trees.model import DecisionTree, TreeNode, condition
 from ppdm_sql.methods.trees.storing import Model, ModelRow, accuracy
 from ppdm_sql.options import PageOptions
 from ppdm_sql.release.exporting import check_target, write_page

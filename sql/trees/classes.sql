@@ -1,11 +1,7 @@
--- classes | in: source | out: classes | grain: one row per class | params: class COLUMNS, most INTEGER
--- The classes as text, in the order of the column's values.
+-- classes | in: listed | out: classes | grain: one row per value | params: -
+-- The classes as text, in the order of the column's values, with the records of each.
 SELECT
-    CAST(s.value AS VARCHAR) AS class
-FROM (
-    SELECT DISTINCT COLUMNS(getvariable('class')) AS value
-    FROM source
-) AS s
-WHERE s.value IS NOT NULL
-ORDER BY s.value ASC
-LIMIT param('most');
+    CAST(v.value AS VARCHAR) AS class,
+    v.records
+FROM listed AS v
+ORDER BY v.value ASC;

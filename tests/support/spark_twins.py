@@ -22,7 +22,6 @@ from ppdm_sql.engine.spark.source import SparkSource
 
 PORTABLE = {
     "audit sums",
-    "coded records",
     "collapse",
     "column_pair",
     "column_statistics",
@@ -34,12 +33,11 @@ PORTABLE = {
     "deviations",
     "draw",
     "filter errors",
-    "fine counts",
     "histogram",
     "impossible_numbers",
     "kept_columns",
+    "known_values",
     "level counts",
-    "level records",
     "means",
     "nulls",
     "outside",
@@ -49,9 +47,8 @@ PORTABLE = {
     "quantiles",
     "record_key",
     "repeated_persons",
-    "root records",
+    "training records",
     "training_statistics",
-    "values",
 }
 """The steps that may be sent to Spark; the portability test holds each against DuckDB."""
 NEAR = 0.2

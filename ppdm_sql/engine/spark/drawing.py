@@ -72,32 +72,6 @@ def drawn(source: SparkSource, names: Sequence[str], work: Batches, columns: Seq
     return FrameSource(place, source.shown, place.run("draw", made))
 
 
-def kept_rows(source: SparkSource, query: Query, step: str, number: str | None) -> FrameSource:
-    """Keep the rows that a query gives over a source, in one run of it.
-
-    Args:
-        source: The source.
-        query: Gets it under the alias ``s``; its columns have names of the package's own.
-        step: What is kept, for messages.
-        number: A column with a number of each row, ascending as Spark reads them; None for no such column.
-
-    Raises:
-        PpdmError: A column cannot be read, or Spark refused.
-
-    Cost: one run of the query. The rows are in the memory of the executors then, or on their disks, until
-    nobody can ask for them any more.
-    """
-    tree, place = source._over(query, valid=True), source.place
-
-    def made() -> Any:
-        frame = source._frame(tree, step)
-        if number is not None:
-            frame = frame.selectExpr("*", f"monotonically_increasing_id() AS {number}")
-        return checkpointed(frame)
-
-    return FrameSource(place, source.shown, place.run(step, made))
-
-
 def selected_rows(source: SparkSource, query: Query, step: str) -> FrameSource:
     """Give the rows that a query gives over a source; it runs whenever something reads them.
 

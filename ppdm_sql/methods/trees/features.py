@@ -1,36 +1,129 @@
-"""Which columns a tree may split, and into which cells."""
+"""Which columns a tree may split, and into which cells; and which classes there are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.exact import exact_table
-from ppdm_sql.engine.names import Table, column, option_for, resolve, resolve_all
+from ppdm_sql.engine.names import Table, alias, column, option_for, resolve, resolve_all
 from ppdm_sql.engine.source import is_stand_in, source_of
-from ppdm_sql.engine.statements import bind
+from ppdm_sql.engine.statements import Statement, bind
 from ppdm_sql.engine.types import Kind, is_number, kind_of, plain_type
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource
+from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.column_statistics import as_double, filtered
-from ppdm_sql.methods.perturbation.noise import LARGEST, AdditiveNoise, Cells, Domain, Noise, Uniform
-from ppdm_sql.methods.perturbation.noise_lookup import distinct_texts, domains_given, is_whole, noise_of
-from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for
-from ppdm_sql.methods.trees.coded_records import (
-    TreeFeature,
-    categorical_feature,
-    numeric_feature,
-    value_class_feature,
+from ppdm_sql.methods.perturbation.noise import (
+    LARGEST,
+    AdditiveNoise,
+    Cells,
+    Domain,
+    Noise,
+    Uniform,
+    as_text,
 )
-from ppdm_sql.methods.trees.model import RECONSTRUCTED
-from ppdm_sql.methods.trees.values_elsewhere import VALUE, values_elsewhere
+from ppdm_sql.methods.perturbation.noise_lookup import distinct_texts, domains_given, is_whole, noise_of
+from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for, kernel, observed_grid
+from ppdm_sql.methods.trees.model import RECONSTRUCTED, Attribute
 from ppdm_sql.options import TrainRequest
 from ppdm_sql.progress import Progress
 
 MOST_VALUES = 256
 """Different values of a column of categories, and of the class, at most."""
+MOST_BINS = 60_000
+"""Fine bins of an attribute, which a code of 16 bits can tell."""
+FINE = 64
+"""Fine bins in a cell of noisy values, at most; the more, the fewer records a sorted assignment sorts."""
+
+
+@dataclass(frozen=True)
+class TreeFeature:
+    """An attribute and how its cells are told from a value."""
+
+    attribute: Attribute  # what the tree keeps of it
+    # the cells of a number, of the original one where there is noise; None otherwise
+    grid: Grid | None = None
+    # the noise, if the original distribution is reconstructed; None to take values as they are
+    noise: AdditiveNoise | None = None
+    labels: tuple[str, ...] = ()  # what a value-class column shows for each cell
+
+    @property
+    def cells(self) -> int:
+        """Number of cells, NULL aside."""
+        return self.attribute.cells
+
+    @property
+    def code_type(self) -> Statement:
+        """The narrowest type that tells the cells and NULL apart."""
+        return Statement("UTINYINT" if self.cells < 256 else "SMALLINT")
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What the column shows for each cell, where it does not hold numbers."""
+        return self.labels or self.attribute.values
+
+    @property
+    def value_type(self) -> Statement:
+        """The type in which the column is read."""
+        return Statement("VARCHAR" if self.grid is None else "DOUBLE")
+
+    @property
+    def nominal(self) -> bool:
+        """Whether its cells have no order."""
+        return self.attribute.type == "VARCHAR"
+
+    @cached_property
+    def observed(self) -> Grid:
+        """The cells of the noisy value."""
+        assert self.grid is not None and self.noise is not None
+        return observed_grid(self.noise, self.grid)
+
+    @cached_property
+    def kernel(self) -> Floats:
+        """The probability of each cell of the noisy value under each of the original one."""
+        assert self.grid is not None and self.noise is not None
+        return kernel(self.noise, self.grid, self.observed)
+
+    @property
+    def fine(self) -> int:
+        """Fine bins in a cell of the noisy value: a power of two, so that rounding never divides them."""
+        room = max(MOST_BINS // self.observed.cells, 1)
+        return min(FINE, 1 << (room.bit_length() - 1))
+
+    @property
+    def bins(self) -> int:
+        """Number of fine bins; NULL is one more than the last."""
+        return self.observed.cells * self.fine
+
+
+def numeric_feature(name: str, grid: Grid, noise: AdditiveNoise | None = None) -> TreeFeature:
+    """Make the feature of a column of numbers; the tree can split it at the inner edges of the grid.
+
+    Example:
+        >>> numeric_feature("age", Grid(0.0, 20.0, 3)).attribute.cuts
+        (20.0, 40.0)
+    """
+    cuts = tuple(float(cut) for cut in grid.edges()[1:-1])
+    noise_text = None if noise is None else as_text(noise)
+    return TreeFeature(Attribute(name, "DOUBLE", cuts, noise=noise_text), grid, noise)
+
+
+def value_class_feature(name: str, noise: Cells) -> TreeFeature:
+    """Make the feature of a column that shows the cell instead of the value."""
+    attribute = Attribute(name, "DOUBLE", noise.edges[1:-1], noise=as_text(noise))
+    return TreeFeature(attribute, labels=noise.labels)
+
+
+def categorical_feature(name: str, values: Sequence[str]) -> TreeFeature:
+    """Make the feature of a column of categories."""
+    return TreeFeature(Attribute(name, "VARCHAR", values=tuple(values)))
+
+
+# -- which columns ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -90,25 +183,38 @@ def features(
     return rows, label, found
 
 
-def classes_of(engine: Engine, table: Table, label: str, held_in: str | None = None) -> tuple[str, ...]:
-    """Give the classes as text, in the order of the column's values; one GROUP BY of the column.
-
-    ``held_in`` is what the table calls the class column, if that is not its name.
+def classes_of(engine: Engine, table: Table, item: Column) -> tuple[tuple[str, ...], list[int]]:
+    """Give the classes as text, in the order of the column's values, and the records of each.
 
     Raises:
         InvalidSource: There are too many.
+
+    Cost: one GROUP BY of the column.
     """
-    values = {"most": MOST_VALUES + 1}
-    listing = bind(
-        "trees/classes", tables={"source": table}, columns={"class": [held_in or label]}, values=values
-    )
-    found = tuple(dict.fromkeys(text for (text,) in engine.query(listing, step="classes")))
-    if len(found) > MOST_VALUES:
+    listed = _values(engine, table, item)
+    found = engine.query(bind("trees/classes", tables={"listed": listed}), step="classes")
+    counts: dict[str, int] = {}
+    for text, records in found:
+        counts[text] = counts.get(text, 0) + records
+    if len(counts) > MOST_VALUES:
         raise InvalidSource(
-            f"Class column {label!r} has more than {MOST_VALUES} values.",
+            f"Class column {item.name!r} has more than {MOST_VALUES} values.",
             "Name a column of classes, or put its values in groups in a view.",
         )
-    return found
+    return tuple(counts), list(counts.values())
+
+
+def _values(engine: Engine, table: Table, item: Column) -> Table:
+    """Write ``value, records``, NULL aside, one more than may be at most; one GROUP BY where they live."""
+
+    def listing(rows: exp.Expression) -> exp.Expression:
+        value = column(item.name, "s")
+        counted = exp.select(alias(value, "value"), alias(exp.Count(this=exp.Star()), "records"))
+        grouped = counted.from_(rows).where(value.is_(exp.null()).not_()).group_by(value.copy())
+        return grouped.limit(MOST_VALUES + 1)
+
+    columns = [Column("value", item.type), Column("records", "BIGINT")]
+    return source_of(engine, table).grouped(engine, listing, columns, step="known_values")
 
 
 def class_type(engine: Engine, table: Table, label: str) -> str:
@@ -153,7 +259,8 @@ class _FeatureChoice:
             return numeric_feature(item.name, self._grid(item))
         if kind_of(item.type) not in (Kind.TEXT, Kind.BOOLEAN, Kind.ENUM):
             raise _unusable(item, "Make it a number or a text in a view, or leave it out of --columns.")
-        values = self._texts(item)
+        listed = _values(self.engine, self.table, item)
+        values = distinct_texts(self.engine, listed, "value", MOST_VALUES + 1)
         if not values:
             raise InvalidSource(f"Column {item.name!r} has no values.", "Leave it out of --columns.")
         if len(values) > MOST_VALUES:
@@ -162,13 +269,6 @@ class _FeatureChoice:
                 "Put them in groups in a view, or leave it out of --columns.",
             )
         return categorical_feature(item.name, values)
-
-    def _texts(self, item: Column) -> tuple[str, ...]:
-        """List the different texts of a column, one more than a tree takes at most."""
-        if not is_stand_in(self.engine, self.table):
-            return distinct_texts(self.engine, self.table, item.name, MOST_VALUES + 1)
-        listed = values_elsewhere(self.engine, self.table, item, MOST_VALUES + 1)
-        return distinct_texts(self.engine, listed, VALUE, MOST_VALUES + 1)
 
     def _grid(self, item: Column) -> Grid:
         """Divide the given or the observed range of a number into cells."""

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, aliased, column, quoted, resolve, resolve_all
-from ppdm_sql.engine.source import is_stand_in, source_of
-from ppdm_sql.engine.statements import bind, literal, render
+from ppdm_sql.engine.drawing import selected_elsewhere
+from ppdm_sql.engine.names import Table, column, resolve, resolve_all
+from ppdm_sql.engine.source import Source, is_stand_in, over, source_of
+from ppdm_sql.engine.statements import Statement, bind, literal, sql
 from ppdm_sql.engine.types import Kind, double, kind_of
-from ppdm_sql.errors import InvalidOption, InvalidSource, UnknownColumn, choices, no_records
+from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, InvalidSource, UnknownColumn, choices, no_records
 from ppdm_sql.methods.trees.model import DecisionTree, Side, TreeNode
 from ppdm_sql.options import PredictOptions
 from ppdm_sql.release.catalogue import check_free
 from ppdm_sql.release.placed_rows import PlacedRows
-from ppdm_sql.release.placing import placing
+from ppdm_sql.release.placing import Placing, placing
 
 ColumnOf = Callable[[str], exp.Expression]
 """Gives the column, or the parameter, that holds an attribute."""
 
-ClassAs = Callable[[int], exp.Expression]
-"""Gives what stands for a class, by its position."""
+Leaf = Callable[[TreeNode], Statement]
+"""Gives what stands for a leaf."""
 
 
 @dataclass(frozen=True)
@@ -40,67 +42,81 @@ class Predicted:
 # -- the expression ---------------------------------------------------------------------------------
 
 
-def decision(tree: DecisionTree, column_of: ColumnOf, class_as: ClassAs) -> exp.Expression:
-    r"""Write a tree as CASE expressions over the columns, or parameters, that hold its attributes.
+def branches(
+    nodes: Sequence[TreeNode], goes: Callable[[TreeNode, Side | None], Statement], leaf: Leaf
+) -> Statement:
+    """Write a tree as CASE expressions: when a record goes to a side of a node, and what a leaf gives.
 
     A CASE follows the larger subtree, a WHEN for each node, and only the smaller ones are nested: however
     deep the tree is, the nesting, which the engine limits, is not deeper than the logarithm of its size.
+    """
+    sizes, children = [1] * len(nodes), dict[int, list[TreeNode]]()
+    for node in reversed(nodes):
+        if node.parent is not None:
+            sizes[node.parent] += sizes[node.id]
+            children.setdefault(node.parent, []).insert(0, node)
+
+    def written(node: TreeNode) -> Statement:
+        whens = []
+        while not node.is_leaf:
+            smaller, larger = sorted(children[node.id], key=lambda child: sizes[child.id])
+            when = "WHEN {goes} THEN {below}"
+            whens.append(sql(when, goes=goes(node, smaller.side), below=written(smaller)))
+            node = larger
+        last = leaf(node)
+        return (
+            sql("CASE {whens} ELSE {last} END", whens=Statement(" ".join(whens)), last=last)
+            if whens
+            else last
+        )
+
+    return written(nodes[0])
+
+
+def decision(tree: DecisionTree, column_of: ColumnOf, leaf: Leaf) -> Statement:
+    r"""Write a tree over the columns, or parameters, that hold its attributes.
 
     Example:
         >>> leaves = TreeNode(1, 0, "left", 1, (2, 0)), TreeNode(2, 0, "right", 1, (0, 3))
         >>> tree = DecisionTree("original", "good", "VARCHAR", ("no", "yes"), (),
         ...     (TreeNode(0, None, None, 0, (2, 3), "age", 40.0), *leaves))
-        >>> decision(tree, column, literal).sql("duckdb")
+        >>> decision(tree, column, label_of)
         'CASE WHEN CAST("age" AS DOUBLE) < CAST(\'40.0\' AS DOUBLE) THEN 0 ELSE 1 END'
     """
-    sizes = [1] * len(tree.nodes)
-    for node in reversed(tree.nodes):
-        if node.parent is not None:
-            sizes[node.parent] += sizes[node.id]
-
-    def written(node: TreeNode) -> exp.Expression:
-        whens = []
-        while not node.is_leaf:
-            smaller, larger = sorted(tree.children(node), key=lambda child: sizes[child.id])
-            whens.append(exp.If(this=_goes(node, smaller.side, column_of), true=written(smaller)))
-            node = larger
-        last = class_as(node.label)
-        return exp.Case(ifs=whens, default=last) if whens else last
-
-    return written(tree.root)
+    return branches(tree.nodes, partial(_goes, column_of), leaf)
 
 
-def _goes(node: TreeNode, side: Side | None, column_of: ColumnOf) -> exp.Expression:
+def label_of(node: TreeNode) -> Statement:
+    """Write the position of the class that a leaf predicts."""
+    return sql("{label}", label=node.label)
+
+
+def _goes(column_of: ColumnOf, node: TreeNode, side: Side | None) -> Statement:
     """Write when a record goes to one side of a split."""
     value, left = column_of(node.column or ""), side == "left"
     if node.cut is None:
-        text = _by_letters(exp.cast(value, "VARCHAR"))
-        listed = exp.In(this=text, expressions=[literal(known) for known in node.values])
-        return listed if left else exp.Or(this=exp.Not(this=listed), expression=_is_null(value))
-    compared = exp.LT if left else exp.GTE
-    there = compared(this=exp.cast(value, "DOUBLE"), expression=double(node.cut))
-    return exp.Or(this=there, expression=_is_null(value)) if left == node.null_left else there
+        # letter by letter, as training does, whatever collation the column has
+        values = [literal(known) for known in node.values]
+        listed = sql("CAST({v} AS VARCHAR) COLLATE C IN ({values})", v=value, values=values)
+        return listed if left else sql("NOT {listed} OR {v} IS NULL", listed=listed, v=value)
+    there = sql(
+        "CAST({v} AS DOUBLE) < {cut}" if left else "CAST({v} AS DOUBLE) >= {cut}",
+        v=value,
+        cut=double(node.cut),
+    )
+    return sql("{there} OR {v} IS NULL", there=there, v=value) if left == node.null_left else there
 
 
-def _by_letters(text: exp.Expression) -> exp.Expression:
-    """Compare a text letter by letter, as training does, whatever collation its column has."""
-    return exp.Collate(this=text, expression=exp.var("C"))
-
-
-def _is_null(value: exp.Expression) -> exp.Expression:
-    return value.is_(exp.null())
-
-
-def class_of(tree: DecisionTree, column_of: ColumnOf) -> exp.Expression:
+def class_of(tree: DecisionTree, column_of: ColumnOf) -> Statement:
     """Write the predicted class, in the type of the training table's."""
-    found = decision(tree, column_of, lambda label: literal(tree.classes[label]))
-    return exp.cast(found, exp.DataType.build(tree.class_type, dialect="duckdb"))
+    found = decision(tree, column_of, lambda node: sql("{c}", c=literal(tree.classes[node.label])))
+    return sql("CAST({found} AS {t})", found=found, t=exp.DataType.build(tree.class_type, dialect="duckdb"))
 
 
 def create_macro(tree: DecisionTree, macro: Table) -> str:
     """Write the scalar macro that predicts, plain SQL; its parameters are the columns that the tree uses."""
-    parameters = ", ".join(quoted(name) for name in tree.used)
-    return f"CREATE MACRO {macro}({parameters}) AS {render(class_of(tree, column))}"
+    parameters = [column(name) for name in tree.used]
+    return sql("CREATE MACRO {m}({p}) AS {c}", m=macro, p=parameters, c=class_of(tree, column))
 
 
 # -- on tables --------------------------------------------------------------------------------------
@@ -126,7 +142,7 @@ def confusion(engine: Engine, tree: DecisionTree, test: str) -> list[tuple[int, 
     table = engine.find(test)
     names = columns_for(engine, tree, table, (tree.class_column,))
     with engine.workspace():
-        found = engine.query(render(_confusion(engine, tree, table, names)), step="confusion")
+        found = engine.query(_confusion(engine, tree, table, names), step="confusion")
     if not found:
         raise no_records(table.name)
     unknown = sum(records for actual, _, records in found if actual not in tree.classes)
@@ -141,26 +157,30 @@ def confusion(engine: Engine, tree: DecisionTree, test: str) -> list[tuple[int, 
     return [tuple(row) for row in matrix]
 
 
-def _confusion(engine: Engine, tree: DecisionTree, table: Table, names: Mapping[str, str]) -> exp.Select:
+def _confusion(engine: Engine, tree: DecisionTree, table: Table, names: Mapping[str, str]) -> Statement:
     """Write what counts records by class, as text, and predicted class; elsewhere they are counted first."""
-    label = names[tree.class_column]
+    label = column(names[tree.class_column], "s")
+    predicted = decision(tree, lambda name: column(names[name], "s"), label_of)
 
-    def counted(rows: exp.Expression, actual: exp.Expression) -> exp.Select:
-        predicted = decision(tree, lambda name: column(names[name], "s"), literal)
-        each = exp.select(alias(actual, "actual"), alias(predicted, "predicted")).from_(rows)
-        shown = "actual", "predicted", alias(exp.Count(this=exp.Star()), "records")
-        return exp.select(*shown).from_(each.subquery("r")).group_by("actual", "predicted")
+    def counted(rows: Table, actual: Statement) -> Statement:
+        return sql(
+            "SELECT actual, predicted, count(*) AS records "
+            "FROM (SELECT {actual} AS actual, {predicted} AS predicted FROM {rows} AS s) AS r "
+            "GROUP BY actual, predicted",
+            actual=actual,
+            predicted=predicted,
+            rows=rows,
+        )
 
     if not is_stand_in(engine, table):
-        return counted(aliased(table, "s"), _by_letters(exp.cast(column(label, "s"), "VARCHAR")))
+        return counted(table, sql("CAST({c} AS VARCHAR) COLLATE C", c=label))
     types = {item.name: item.type for item in engine.columns(table)}
     _check_texts(tree, names, types)
-    columns = [Column("actual", types[label]), Column("predicted", "BIGINT"), Column("records", "BIGINT")]
-    few = source_of(engine, table).grouped(
-        engine, lambda rows: counted(rows, column(label, "s")), columns, step="confusion"
-    )
-    text = exp.cast(column("actual"), "VARCHAR")
-    return exp.select(text, "predicted", exp.cast(column("records"), "BIGINT")).from_(few.expression())
+    kind = types[names[tree.class_column]]
+    columns = [Column("actual", kind), Column("predicted", "BIGINT"), Column("records", "BIGINT")]
+    query = over(lambda rows: counted(rows, sql("{c}", c=label)))
+    few = source_of(engine, table).grouped(engine, query, columns, step="confusion")
+    return sql("SELECT CAST(actual AS VARCHAR), predicted, records FROM {few}", few=few)
 
 
 def _check_texts(tree: DecisionTree, names: Mapping[str, str], types: Mapping[str, str]) -> None:
@@ -181,8 +201,6 @@ def predict(engine: Engine, tree: DecisionTree, asked: PredictOptions) -> Predic
 
     Cost: one scan of the table, which is written.
     """
-    from ppdm_sql.methods.trees.predicting_elsewhere import check_place, place_predictions
-
     engine.require_autocommit()
     into, name = asked.into, asked.column
     source, place = engine.find(asked.table), check_free(engine, into)
@@ -198,17 +216,72 @@ def predict(engine: Engine, tree: DecisionTree, asked: PredictOptions) -> Predic
     if elsewhere:
         _check_texts(tree, names, {item.name: item.type for item in engine.columns(source)})
     with engine.workspace(), placing(engine, asked.to) as placed, engine.transaction():
+        predicted = class_of(tree, lambda used: column(names[used], "s"))
         if elsewhere:
             rows = source_of(engine, source)
-            place_predictions(engine, tree, rows, names, shown, name, target, check_place(rows, placed))
+            _place(engine, rows, predicted, [*shown, name], target, _check_place(rows, placed))
         else:
-            predicted = alias(class_of(tree, lambda used: column(names[used], "t")), name)
-            copied = exp.select(*(column(other, "t") for other in shown), predicted)
-            select = render(copied.from_(aliased(source, "t")))
-            engine.write(f"CREATE TABLE {target} AS {select}", step="predict")
+            copied = [
+                *(column(other, "s") for other in shown),
+                sql("{p} AS {n}", p=predicted, n=column(name)),
+            ]
+            create = "CREATE TABLE {target} AS SELECT {copied} FROM {source} AS s"
+            engine.write(sql(create, target=target, copied=copied, source=source), step="predict")
             if placed is not None and not engine.dry:
                 placed.write_rows(PlacedRows.of_table(target, [*shown, name], None))
                 placed.publish()
         counting = bind("trees/predicted_classes", tables={"target": target}, columns={"predicted": [name]})
         counts = [] if engine.dry else engine.query(counting, step="predicted_classes")
     return Predicted(into, name, dict(counts), None if placed is None else placed.target, elsewhere)
+
+
+def _check_place(source: Source, placed: Placing | None) -> Placing:
+    """Refuse to predict for a table that lives elsewhere where its rows cannot be written there.
+
+    Raises:
+        InvalidOption: Nobody says where they go, or to where the database cannot read them in place.
+    """
+    if placed is None:
+        raise InvalidOption(
+            f"The records of {source.shown} stay where they live, and nothing says where their classes go.",
+            "Give --to the path of a folder for the rows and their predicted classes.",
+        )
+    if not placed.takes_drawn:
+        raise InvalidOption(
+            f"{placed.target} is no plain path of a folder, in which predictions can be read in place.",
+            "Give --to a path such as /data/classified, without any of *?[]{}.",
+        )
+    return placed
+
+
+def _place(
+    engine: Engine, source: Source, predicted: Statement, names: Sequence[str], target: Table, placed: Placing
+) -> None:
+    """Write rows with their class, the last of the names, where they live, and make a view that reads them.
+
+    Raises:
+        GuaranteeNotMet: The rows that were written are not as many as there are.
+        InvalidSource: A column cannot be read, or the table has changed.
+
+    Cost: one scan of the table there, a sort, and a count.
+    """
+    outputs = {name: f"v{place}" for place, name in enumerate(names[:-1])} | {names[-1]: "predicted"}
+
+    def classified(rows: Table) -> Statement:
+        copied = [sql("{c} AS v{p}", c=column(name, "s"), p=place) for place, name in enumerate(names[:-1])]
+        copied.append(sql("{p} AS predicted", p=predicted))
+        return sql("SELECT {copied} FROM {rows} AS s", copied=copied, rows=rows)
+
+    placed.write_drawn(selected_elsewhere(source, over(classified), step="predict"), outputs)
+    if not engine.dry:
+        count = over(lambda rows: sql("SELECT count(*) FROM {rows} AS s", rows=rows))
+        ((records,),) = source.aggregate(count, step="count rows")
+        if sum(file.rows for file in placed.files) != records:
+            raise GuaranteeNotMet(
+                f"What was written for {placed.target} has not as many rows as {source.shown}, so nothing "
+                "was made.",
+                "Check that every worker sees the disk, and run it again.",
+            )
+        source.check_unchanged()
+        placed.publish()
+    engine.write(sql("CREATE VIEW {t} AS {r}", t=target, r=placed.stored_rows(list(outputs))), step="predict")

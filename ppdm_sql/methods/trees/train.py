@@ -1,38 +1,52 @@
-"""Decision trees from original, randomized and reconstructed values.
+"""Decision trees from original, randomized and reconstructed values, grown level by level.
 
 Source: Agrawal, Srikant 2000, "Privacy-Preserving Data Mining", SIGMOD, section 4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
+
+import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.source import is_stand_in, source_of
-from ppdm_sql.engine.statements import bind
-from ppdm_sql.errors import InvalidOption, check_choice
-from ppdm_sql.methods.trees.coded_records import TreeFeature, coded_records
-from ppdm_sql.methods.trees.elsewhere import (
-    check_class,
-    check_mode,
-    class_counts,
-    coded,
+from ppdm_sql.engine.statements import Statement, bind, sql
+from ppdm_sql.errors import InvalidOption, InvalidSource, check_choice
+from ppdm_sql.methods.trees.features import TreeFeature, class_type, classes_of, features
+from ppdm_sql.methods.trees.model import MODES, RECONSTRUCTED, DecisionTree, Mode, Side, TreeNode
+from ppdm_sql.methods.trees.predicting import branches, confusion
+from ppdm_sql.methods.trees.records import (
+    NO_BINS,
+    CellAssignment,
+    CodeCounts,
+    Ints,
+    Moves,
+    TrainingValues,
+    assign_bins,
+    coded_here,
+    counting,
+    level_counts,
+    moved,
+    position_there,
+    reconstructed_ends,
+    root_records,
 )
-from ppdm_sql.methods.trees.features import MOST_VALUES, class_type, classes_of, features
-from ppdm_sql.methods.trees.level_records import LevelRecords, RecordsHere
-from ppdm_sql.methods.trees.model import MODES, RECONSTRUCTED, DecisionTree, Mode
-from ppdm_sql.methods.trees.predicting import confusion
-from ppdm_sql.methods.trees.pruning import numbered, pruned
-from ppdm_sql.methods.trees.root_elsewhere import root_elsewhere
-from ppdm_sql.methods.trees.root_records import SMALL, root_records
+from ppdm_sql.methods.trees.splits import Split, best_splits, numbered, pruned
 from ppdm_sql.methods.trees.storing import Model, check_model_name, store_model
-from ppdm_sql.methods.trees.tree_growth import Limits, TreeGrowth, code_offsets
-from ppdm_sql.methods.trees.values_elsewhere import VALUE, values_elsewhere
 from ppdm_sql.options import TrainRequest
 from ppdm_sql.progress import Progress, warn
 
+logger = logging.getLogger("ppdm_sql")
+SMALL = 1000
+"""Records below which a node takes the root's cells instead of reconstructing distributions of its own."""
+MOST_COUNTS = 2**24
+"""Counts that are held at a time, unless a single node has more."""
 LEAST_SPLIT = 20
 """Nodes with fewer records are not split, unless asked."""
 SHARE = 1000
@@ -75,80 +89,58 @@ def train(engine: Engine, source: str, request: TrainRequest, progress: Progress
 def _trained(engine: Engine, source: str, request: TrainRequest, progress: Progress) -> DecisionTree:
     progress.start(f"reading {source}")
     table, mode = engine.find(source), cast(Mode, request.mode)
-    elsewhere = is_stand_in(engine, table)
-    if elsewhere:
-        check_mode(mode, source)
     read, label, found = features(engine, source, table, request, progress)
-    if elsewhere:
-        check_class(dict(engine.columns(read))[label], label, source)
-    prepared = _prepared_elsewhere if elsewhere else _prepared
-    classes, counts, records, offsets = prepared(engine, read, label, found, mode, progress)
+    item = next(item for item in engine.columns(read) if item.name == label)
+    if is_stand_in(engine, read) and item.type == "BLOB":  # bytes have no text that is the same everywhere
+        raise InvalidSource(
+            f"Class column {label!r} of {source} holds bytes.", "Make it a text in a view there."
+        )
+    classes, counts = classes_of(engine, read, item)
+    if mode == "local" and sum(counts) < SMALL:
+        warn(progress, f"With fewer than {SMALL} records, the mode local does what byclass does.")
+    values = TrainingValues(read, item, classes, found)
+    level = _root(engine, values, mode, mode == "local" and sum(counts) >= SMALL, progress)
+    progress.start(f"growing a tree ({mode})")
     limits = _limits(request, sum(counts))
-    nodes = TreeGrowth(records, found, offsets, limits, progress).grow(counts)
+    nodes = TreeGrowth(level, found, limits, progress).grow(counts)
     attributes = tuple(feature.attribute for feature in found)
     kept = pruned(nodes, attributes) if request.prune else numbered(nodes)
     return DecisionTree(mode, label, class_type(engine, table, label), classes, attributes, kept)
 
 
-Prepared = tuple[tuple[str, ...], list[int], LevelRecords, list[int]]
-"""The classes, the records of each, those of the root, and the first settled code of each attribute."""
+@dataclass
+class LevelRecords:
+    """The records of the level that is being split.
+
+    A join that moves them on costs DuckDB a quarter of what the tree so far does as an expression (at a
+    million records and 512 nodes). Where the table lives elsewhere, that expression needs no copy there.
+    """
+
+    engine: Engine
+    values: TrainingValues
+    records: Table | None  # None where they are read from their source for each level
+    coded: Table | None = None  # the noisy values, where nodes reconstruct distributions of their own (Local)
 
 
-def _prepared(
-    engine: Engine,
-    table: Table,
-    label: str,
-    found: Sequence[TreeFeature],
-    mode: Mode,
-    progress: Progress,
-) -> Prepared:
-    """Write the records of the root as codes."""
-    classes = classes_of(engine, table, label)
-    coded_table = coded_records(engine, table, label, classes, found)
-    counts = _class_counts(engine, coded_table, len(classes))
-    if mode == "local" and sum(counts) < SMALL:
-        warn(progress, f"With fewer than {SMALL} records, the mode local does what byclass does.")
-    local = mode == "local" and sum(counts) >= SMALL
-    progress.start(f"growing a tree ({mode})")
-    if any(feature.noise is not None for feature in found):
-        records = root_records(
-            engine, coded_table, found, len(classes), by_class=mode != "global", local=local
+def _root(
+    engine: Engine, values: TrainingValues, mode: Mode, local: bool, progress: Progress
+) -> LevelRecords:
+    """Code the records, and reconstruct what has noise; elsewhere nothing is read yet if nothing has."""
+    noisy = any(feature.noise is not None for feature in values.features)
+    if is_stand_in(engine, values.table):
+        if not noisy:
+            return LevelRecords(engine, values, None)
+        name = source_of(engine, values.table).shown
+        progress.notice(
+            f"Records of {name} are read into DuckDB, where their values are sorted, for as long as it takes."
         )
-    else:
-        records = engine.materialize("records", bind("trees/root_as_coded", tables={"coded": coded_table}))
-    offsets = code_offsets(found, local=local)
-    return classes, counts, RecordsHere(engine, records, coded_table if local else None, offsets), offsets
-
-
-def _prepared_elsewhere(
-    engine: Engine,
-    table: Table,
-    label: str,
-    found: Sequence[TreeFeature],
-    mode: Mode,
-    progress: Progress,
-) -> Prepared:
-    """Let the records of the root be coded where they live."""
-    (item,) = (item for item in engine.columns(table) if item.name == label)
-    listed = values_elsewhere(engine, table, item, MOST_VALUES + 1)
-    classes = classes_of(engine, listed, label, VALUE)
-    counts = class_counts(engine, listed, classes)
-    progress.start(f"growing a tree ({mode})")
-    records = root_elsewhere(
-        engine,
-        source_of(engine, table),
-        coded(item, classes, found),
-        found,
-        len(classes),
-        by_class=mode != "global",
-    )
-    return classes, counts, records, code_offsets(found, local=False)
-
-
-def _class_counts(engine: Engine, coded: Table, classes: int) -> list[int]:
-    counting = bind("trees/class_counts", tables={"coded": coded})
-    found: dict[int, int] = dict(engine.query(counting, step="class_counts"))
-    return [found.get(position, 0) for position in range(classes)]
+    coded = coded_here(engine, values)
+    if not noisy:
+        root = bind("trees/root_as_coded", tables={"coded": coded})
+        return LevelRecords(engine, values, engine.materialize("records", root))
+    classes, by_class = len(values.classes), mode != "global"
+    records = root_records(engine, coded, values.features, classes, by_class=by_class, local=local)
+    return LevelRecords(engine, values, records, coded if local else None)
 
 
 def _limits(request: TrainRequest, records: int) -> Limits:
@@ -183,3 +175,238 @@ def _parameters(request: TrainRequest, tree: DecisionTree) -> dict[str, object]:
         "prune": request.prune,
         "noise": {item.name: item.noise for item in tree.attributes if item.noise is not None},
     }
+
+
+# -- growing ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a node is not split."""
+
+    min_split: int  # it has fewer records than this
+    max_depth: int  # there are as many splits above it
+
+    def allow(self, node: TreeNode) -> bool:
+        """Tell whether a node may be split; one of a single class has nothing to gain."""
+        mixed = sum(count > 0 for count in node.counts) > 1
+        return mixed and node.records >= self.min_split and node.depth < self.max_depth
+
+
+@dataclass(frozen=True)
+class OpenNode:
+    """A node of the level that may be split, with the positions of the attributes whose cells are settled."""
+
+    node: TreeNode
+    settled: frozenset[int]
+
+
+@dataclass
+class _NextLevel:
+    """The next level while it is made: where records go, its open nodes, and cells that nodes assigned."""
+
+    moves: Moves = field(default_factory=Moves)
+    nodes: list[OpenNode] = field(default_factory=list)
+    assignments: list[CellAssignment] = field(default_factory=lambda: [NO_BINS])
+
+
+class TreeGrowth:
+    """One tree while it grows."""
+
+    def __init__(
+        self, level: LevelRecords, features: Sequence[TreeFeature], limits: Limits, progress: Progress
+    ) -> None:
+        self.level, self.features = level, features
+        self.limits, self.progress = limits, progress
+        local = level.coded is not None
+        # the first code of a settled cell for each attribute; 0 unless nodes reconstruct it (Local)
+        self.offsets = [f.observed.cells if local and f.noise is not None else 0 for f in features]
+        self.widths = [o + f.cells + 1 for o, f in zip(self.offsets, features, strict=True)]
+        self.reconstructing = frozenset(place for place, offset in enumerate(self.offsets) if offset)
+        self.splits: dict[int, Split] = {}  # by the node's number
+
+    def grow(self, counts: Sequence[int]) -> list[TreeNode]:
+        """Give the nodes, parents before children, numbered in this order, from the records by class."""
+        nodes = [TreeNode(0, None, None, 0, tuple(counts))]
+        every = frozenset(range(len(self.features)))
+        root = OpenNode(nodes[0], every - self.reconstructing)
+        level = [root] if every and self.limits.allow(root.node) else []
+        while level:
+            depth = level[0].node.depth
+            logger.info("round %d: %d nodes, %d of them may be split", depth + 1, len(nodes), len(level))
+            self.progress.update(depth=depth, nodes=len(nodes))
+            level = self._next(level, nodes)
+        return nodes
+
+    # -- a level --------------------------------------------------------------------------------
+
+    def _next(self, level: list[OpenNode], nodes: list[TreeNode]) -> list[OpenNode]:
+        """Split the nodes of a level, add their children, and give those that may be split again."""
+        below, classes = _NextLevel(), len(level[0].node.counts)
+        block = max(MOST_COUNTS // (sum(self.widths) * classes), 1)
+        for first in range(0, len(level), block):
+            part = level[first : first + block]
+            among = None if len(part) == len(level) else range(first, first + len(part))
+            found = self._counted(level, nodes, among)
+            self._check_total(found, sum(item.node.records for item in part))
+            counts = self._counts(found, first, len(part), classes)
+            ends = self._reconstruct(part, counts)
+            for position, split in enumerate(self._splits(counts)):
+                if split is not None:
+                    own = counts[split.attribute][position]
+                    own_ends = ends.get((position, split.attribute))
+                    children = self._divide(part[position], split, nodes)
+                    self._send(first + position, split, children, own, own_ends, below)
+        if below.nodes:
+            self._move(below)
+        return below.nodes
+
+    def _counted(
+        self, level: Sequence[OpenNode], nodes: Sequence[TreeNode], among: range | None
+    ) -> CodeCounts:
+        """Count the records of some nodes of the level by attribute, node, code and class."""
+        engine, values, number = self.level.engine, self.level.values, len(self.features)
+        if self.level.records is not None:
+            table = self.level.records
+            return level_counts(engine, table, lambda rows: counting(sql("{t}", t=rows), number, among))
+        inside = range(len(level)) if among is None else among
+        positions = {level[position].node.id: position for position in inside}
+
+        def leaf(node: TreeNode) -> Statement:
+            return sql("{p}", p=positions[node.id]) if node.id in positions else Statement("NULL")
+
+        node = branches(nodes, partial(_goes, self.splits, self.features), leaf)
+
+        def query(rows: Table) -> Statement:
+            coded = values.coded(values.read(rows), position_there)
+            placed = sql("(SELECT {node} AS node, c.* FROM ({coded}) AS c) AS l", node=node, coded=coded)
+            return counting(placed, number)
+
+        return level_counts(engine, values.table, query, step="level counts")
+
+    def _check_total(self, found: CodeCounts, records: int) -> None:
+        for place in range(len(self.features)):
+            if int(found["records"][found["attribute"] == place].sum()) != records:
+                raise InvalidSource(
+                    f"{source_of(self.level.engine, self.level.values.table).shown} does not have the same "
+                    "records at each look.",
+                    "Run it again when nobody writes, or read a version that stays.",
+                )
+
+    def _move(self, below: _NextLevel) -> None:
+        level = self.level
+        if level.records is None:
+            return
+        whole = np.concatenate([item.whole for item in below.assignments])
+        cells = CellAssignment(whole, np.concatenate([item.divided for item in below.assignments]))
+        level.records = moved(level.engine, level.records, below.moves, self.offsets, level.coded, cells)
+
+    def _send(
+        self,
+        position: int,
+        split: Split,
+        children: Mapping[Side, OpenNode],
+        counts: Ints,
+        ends: Ints | None,
+        below: _NextLevel,
+    ) -> None:
+        """Note where the records of a node go, and assign the attribute that it reconstructed and splits."""
+        row: dict[str, object] = {}
+        for side, child in children.items():
+            is_open = self.limits.allow(child.node)
+            row[f"{side}_node"] = len(below.nodes) if is_open else None
+            row[f"{side}_settled"] = len(child.settled) == len(self.features)
+            below.nodes += [child] if is_open else []
+        if row["left_node"] is None and row["right_node"] is None:
+            return
+        offset = self.offsets[split.attribute]
+        row |= {
+            "node": position,
+            "attribute": split.attribute,
+            "cut": split.cut,
+            "categories": list(split.cells),
+            "nulls": self.features[split.attribute].cells,
+            "null_left": split.null_left,
+            "settled_from": offset,
+        }
+        own = 0 if ends is None else offset
+        first_bin = below.moves.add(row, own * counts.shape[1])
+        if ends is not None:
+            first_bins = first_bin + np.arange(len(ends)) * offset
+            below.assignments.append(assign_bins(counts[:offset].T, ends, first_bins))
+
+    def _splits(self, counts: Sequence[Ints]) -> list[Split | None]:
+        tables = [found[:, offset:] for found, offset in zip(counts, self.offsets, strict=True)]
+        return best_splits(tables, [feature.nominal for feature in self.features])
+
+    def _counts(self, rows: CodeCounts, first: int, nodes: int, classes: int) -> list[Ints]:
+        """Put the counts of some nodes of the level into a matrix for each attribute and node."""
+        sizes = [nodes * width * classes for width in self.widths]
+        starts, widths = np.cumsum([0, *sizes]), np.array(self.widths)
+        attribute = rows["attribute"]
+        inside = (rows["node"].astype(np.int64) - first) * widths[attribute] + rows["code"]
+        flat = np.zeros(starts[-1], dtype=np.int64)
+        flat[starts[attribute] + inside * classes + rows["class"]] = rows["records"]
+        return [
+            flat[start : start + size].reshape(nodes, width, classes)
+            for start, size, width in zip(starts, sizes, self.widths, strict=False)
+        ]
+
+    def _divide(self, item: OpenNode, split: Split, nodes: list[TreeNode]) -> dict[Side, OpenNode]:
+        """Split a node: note how, and add its children."""
+        feature, node = self.features[split.attribute], item.node
+        self.splits[node.id] = split
+        attribute = feature.attribute
+        nodes[node.id] = replace(
+            node,
+            column=attribute.name,
+            cut=None if feature.nominal else attribute.cuts[split.cut - 1],
+            values=tuple(attribute.values[cell] for cell in split.cells),
+            null_left=split.null_left,
+        )
+        children: dict[Side, OpenNode] = {}
+        sides: dict[Side, tuple[int, ...]] = {"left": split.left, "right": split.right}
+        for side, counts in sides.items():
+            child = TreeNode(len(nodes), node.id, side, node.depth + 1, counts)
+            nodes.append(child)
+            settled = item.settled | {split.attribute}
+            # few records say too little of a distribution: below SMALL, those of the root serve
+            settled = settled | self.reconstructing if child.records < SMALL else settled
+            children[side] = OpenNode(child, settled)
+        return children
+
+    # -- Local: distributions of the nodes' own --------------------------------------------------
+
+    def _reconstruct(self, level: Sequence[OpenNode], counts: Sequence[Ints]) -> dict[tuple[int, int], Ints]:
+        """Reconstruct what is not settled, and write the records of each cell into the counts.
+
+        Gives, for each node's position and attribute, the ranks at which cells end, by class.
+        """
+        ends: dict[tuple[int, int], Ints] = {}
+        for place in sorted(self.reconstructing):
+            own = [position for position, item in enumerate(level) if place not in item.settled]
+            if not own:
+                continue
+            feature, offset, found = self.features[place], self.offsets[place], counts[place]
+            bins = found[own, :offset].transpose(0, 2, 1).reshape(-1, offset)
+            of_nodes = reconstructed_ends(bins, feature.kernel).reshape(len(own), -1, feature.cells)
+            cells = np.diff(of_nodes, axis=2, prepend=0)
+            found[own, offset : offset + feature.cells] = cells.transpose(0, 2, 1)
+            ends |= {(position, place): of_nodes[number] for number, position in enumerate(own)}
+        return ends
+
+
+def _goes(
+    splits: Mapping[int, Split], features: Sequence[TreeFeature], node: TreeNode, side: Side | None
+) -> Statement:
+    """Write when codes go to one side of a split."""
+    split, left = splits[node.id], side == "left"
+    place, nulls = split.attribute, features[split.attribute].cells
+    if split.cells:
+        how = "code{p} IN ({cells})" if left else "code{p} NOT IN ({cells})"
+        return sql(how, p=place, cells=list(split.cells))
+    if left:
+        how = "code{p} < {cut} OR code{p} = {nulls}" if split.null_left else "code{p} < {cut}"
+    else:
+        how = "code{p} >= {cut} AND code{p} < {nulls}" if split.null_left else "code{p} >= {cut}"
+    return sql(how, p=place, cut=split.cut, nulls=nulls)

@@ -12,8 +12,8 @@ from spark_twins import noted
 from ppdm_sql import Database
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.spark import source as sources
-from ppdm_sql.errors import InvalidOption, InvalidSource
-from ppdm_sql.methods.trees import elsewhere, tree_growth
+from ppdm_sql.errors import InvalidSource
+from ppdm_sql.methods.trees import train
 
 pytestmark = pytest.mark.spark
 Parquet = Callable[[str, str], str]
@@ -48,12 +48,12 @@ def both(ledger: Database, parquet: Parquet) -> tuple[str, str]:
     return "here", folder
 
 
-@pytest.mark.parametrize("mode", ["original", "randomized", "byclass", "global"])
+@pytest.mark.parametrize("mode", ["original", "randomized", "byclass", "global", "local"])
 def test_trees_are_the_same(
     ledger: Database, both: tuple[str, str], mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Equal values of noise, too, go to the same cells where Spark reads the rows in the order of DuckDB."""
-    monkeypatch.setattr(tree_growth, "MOST_COUNTS", 1000)  # a level is counted in several statements
+    monkeypatch.setattr(train, "MOST_COUNTS", 1000)  # a level is counted in several statements
     asked: dict[str, Any] = {"class_column": "risk", "mode": mode, "columns": COLUMNS, "max_depth": 4}
     if mode != "original":
         asked |= NOISE
@@ -83,7 +83,7 @@ def test_a_table_of_spark_tests_a_tree_as_one_of_duckdb_does(
         ledger.train(both[1], into="m", test=words, **asked)
 
 
-@pytest.mark.parametrize("mode", ["original", "byclass"])
+@pytest.mark.parametrize("mode", ["original", "randomized"])
 def test_no_record_reaches_the_ledger(
     ledger: Database, both: tuple[str, str], mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,7 +97,6 @@ def test_no_record_reaches_the_ledger(
         return made
 
     monkeypatch.setattr(sources, "handed_over", counted)
-    more = NOISE if mode == "byclass" else {}
     with noted(sent):
         ledger.train(
             both[1],
@@ -107,19 +106,10 @@ def test_no_record_reaches_the_ledger(
             columns=["pay"],
             max_depth=1,
             intervals=20,
-            **more,
         )
     assert "collapse" not in sent
-    steps = {"values", "level counts"} | ({"fine counts"} if mode == "byclass" else set())
-    assert {step for step, _ in handed} == steps
-    fine = 2 * 64 * 60  # of two classes
-    assert all(rows <= (fine if step == "fine counts" else 2 * 21) for step, rows in handed)
-
-
-def test_local_says_that_it_needs_one_machine(ledger: Database, both: tuple[str, str]) -> None:
-    with pytest.raises(InvalidOption, match="one machine needs all of them.*lives elsewhere.*byclass"):
-        ledger.train(both[1], class_column="risk", into="m", mode="local", columns=["age"], **NOISE)
-    assert ledger.models() == []
+    assert {step for step, _ in handed} == {"known_values", "level counts"}
+    assert all(rows <= 2 * 21 for _, rows in handed)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +169,7 @@ def test_a_tree_reads_what_it_can(ledger: Database, spark_session: Any) -> None:
 def test_records_that_are_not_there_any_more_are_missed(
     ledger: Database, both: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counted = elsewhere.grouped_counts
+    counted = train.level_counts
 
     def fewer(*given: Any, **named: Any) -> Any:
         found = dict(counted(*given, **named))
@@ -187,7 +177,7 @@ def test_records_that_are_not_there_any_more_are_missed(
         found["records"][0] -= 1
         return found
 
-    monkeypatch.setattr(elsewhere, "grouped_counts", fewer)
+    monkeypatch.setattr(train, "level_counts", fewer)
     with pytest.raises(InvalidSource, match="does not have the same records at each look"):
         ledger.train(both[1], class_column="risk", into="m", mode="original", columns=["age"])
     assert ledger.models() == []

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ppdm_sql.methods.trees.gini_splits import Split, best_splits
 from ppdm_sql.methods.trees.model import Attribute, TreeNode
-from ppdm_sql.methods.trees.pruning import class_bits, numbered, pruned
-from ppdm_sql.methods.trees.sorted_assignment import assign_bins, cell_ends
+from ppdm_sql.methods.trees.records import assign_bins, cell_ends
+from ppdm_sql.methods.trees.splits import Split, best_splits, class_bits, numbered, pruned
 
 Table = list[list[int]]
 

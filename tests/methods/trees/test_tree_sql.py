@@ -21,9 +21,8 @@ NOISE = {"age": "uniform 25 on 0,100"}
 @pytest.fixture
 def con(monkeypatch: pytest.MonkeyPatch) -> Iterator[duckdb.DuckDBPyConnection]:
     """People by age and job, few enough that a level can be read; local nodes reconstruct nevertheless."""
-    for module in ("train", "tree_growth"):
-        monkeypatch.setattr(f"ppdm_sql.methods.trees.{module}.SMALL", 2)
-    monkeypatch.setattr("ppdm_sql.methods.trees.coded_records.FINE", 4)
+    monkeypatch.setattr("ppdm_sql.methods.trees.train.SMALL", 2)
+    monkeypatch.setattr("ppdm_sql.methods.trees.features.FINE", 4)
     with duckdb.connect() as opened:
         opened.execute(
             "CREATE TABLE people AS SELECT i * 5.0 AS age, if(i % 3 = 0, 'clerk', 'it''s') AS job, "
@@ -50,7 +49,7 @@ def test_the_sql_of_training_is_that_of_the_golden_file(con: duckdb.DuckDBPyConn
         )
     kept = [TYPE.sub("values_type", sql) for sql in run if "ppdm." not in sql]
     assert sum("GROUP BY node" in sql for sql in kept) == 2
-    assert any("c.settled" in sql for sql in kept) == (mode == "local")
+    assert any("left_settled, right_settled" in sql for sql in kept) == (mode == "local")
     check_golden(GOLDEN / f"{mode}.sql", kept)
 
 

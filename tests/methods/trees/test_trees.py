@@ -137,7 +137,7 @@ def test_a_level_that_is_counted_in_parts_gives_the_same_tree(
 ) -> None:
     noise = NOISE if mode in RECONSTRUCTED else {}
     whole = train(mixed, mode=mode, noise=noise, prune=False, into="whole").tree()
-    monkeypatch.setattr("ppdm_sql.methods.trees.tree_growth.MOST_COUNTS", 1)
+    monkeypatch.setattr("ppdm_sql.methods.trees.train.MOST_COUNTS", 1)
     assert train(mixed, mode=mode, noise=noise, prune=False, into="parts").tree() == whole
 
 
@@ -400,7 +400,7 @@ def test_a_failure_half_way_leaves_nothing(
         raise RuntimeError("half way")
 
     before = catalogue(mixed)
-    monkeypatch.setattr("ppdm_sql.methods.trees.tree_growth.best_splits", refuse)
+    monkeypatch.setattr("ppdm_sql.methods.trees.train.best_splits", refuse)
     with pytest.raises(RuntimeError, match="half way"):
         train(mixed, mode="local", noise=NOISE)
     assert catalogue(mixed) == before

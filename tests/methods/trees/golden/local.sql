@@ -7,12 +7,23 @@ SELECT
     ISFINITE(CAST("s"."age" AS DOUBLE)) AND NOT "s"."risk" IS NULL)
 FROM "memory"."main"."people" AS s;
 
+CREATE TEMPORARY TABLE known_values AS
+SELECT
+  "s"."job" AS "value",
+  COUNT(*) AS "records"
+FROM "memory"."main"."people" AS s
+WHERE
+  NOT "s"."job" IS NULL
+GROUP BY
+  "s"."job"
+LIMIT 257;
+
 SELECT
   c.category
 FROM (
   SELECT DISTINCT
-    CAST("job" AS TEXT) AS category
-  FROM "memory"."main"."people"
+    CAST("value" AS TEXT) AS category
+  FROM known_values
 ) AS c
 WHERE
   NOT c.category IS NULL
@@ -20,26 +31,33 @@ ORDER BY
   c.category ASC
 LIMIT 257;
 
+CREATE TEMPORARY TABLE known_values_2 AS
 SELECT
-  CAST(s.value AS TEXT) AS class
-FROM (
-  SELECT DISTINCT
-    "risk" AS value
-  FROM "memory"."main"."people"
-) AS s
+  "s"."risk" AS "value",
+  COUNT(*) AS "records"
+FROM "memory"."main"."people" AS s
 WHERE
-  NOT s.value IS NULL
-ORDER BY
-  s.value ASC
+  NOT "s"."risk" IS NULL
+GROUP BY
+  "s"."risk"
 LIMIT 257;
 
-CREATE TEMP TYPE type AS ENUM (SELECT UNNEST(['clerk', 'it''s']));
+SELECT
+  CAST(v.value AS TEXT) AS class,
+  v.records
+FROM known_values_2 AS v
+ORDER BY
+  v.value ASC;
 
-CREATE TEMP TYPE type_2 AS ENUM (SELECT UNNEST(['high', 'low']));
+CREATE TEMP TYPE type AS ENUM (SELECT unnest(['high', 'low']));
+
+CREATE TEMP TYPE type_2 AS ENUM (SELECT unnest(['clerk', 'it''s']));
 
 CREATE TEMPORARY TABLE coded AS
 SELECT
-  CAST(ENUM_CODE(TRY_CAST(class_text AS type_2)) AS UTINYINT) AS class,
+  CAST((
+    ENUM_CODE(TRY_CAST(CAST(class_value AS TEXT) AS type))
+  ) AS UTINYINT) AS class,
   CAST((
     CASE
       WHEN v0 IS NULL
@@ -54,27 +72,20 @@ SELECT
   ) AS USMALLINT) AS bin0,
   v0 AS value0,
   CAST((
-    COALESCE(ENUM_CODE(TRY_CAST(v1 AS type)), 2)
+    COALESCE(ENUM_CODE(TRY_CAST(CAST(v1 AS TEXT) AS type_2)), 2)
   ) AS UTINYINT) AS code1
 FROM (
   SELECT
-    CAST("s"."risk" AS TEXT) AS "class_text",
-    CAST("s"."age" AS DOUBLE) AS "v0",
-    CAST("s"."job" AS TEXT) AS "v1"
+    "s"."risk" AS class_value,
+    CAST("s"."age" AS DOUBLE) AS v0,
+    CAST("s"."job" AS TEXT) AS v1
   FROM "memory"."main"."people" AS s
-) AS v
-WHERE
-  NOT class_text IS NULL;
+  WHERE
+    NOT "s"."risk" IS NULL
+) AS v;
 
 SELECT
-  c.class,
-  COUNT(*) AS records
-FROM coded AS c
-GROUP BY
-  c.class;
-
-SELECT
-  CAST(0 AS USMALLINT) AS attribute,
+  CAST(0 AS SMALLINT) AS attribute,
   CAST(r.class AS USMALLINT) AS class,
   r.bin0 AS bin,
   COUNT(*) AS records
@@ -92,6 +103,45 @@ FROM (
     UNNEST(CAST([0, 3, 1, 2, 4, 4] AS INT[])) AS cell
 ) AS run;
 
+CREATE TEMPORARY TABLE divided_bins AS
+SELECT
+  UNNEST(CAST([] AS BIGINT[])) AS bin,
+  UNNEST(CAST([] AS BIGINT[])) AS first,
+  UNNEST(CAST([] AS BIGINT[])) AS last,
+  CAST(UNNEST(CAST([] AS INT[])) AS USMALLINT) AS cell;
+
+CREATE TEMPORARY TABLE divided AS
+SELECT
+  r.id,
+  b.cell
+FROM (
+  SELECT
+    r.id,
+    r.bin,
+    ROW_NUMBER() OVER (PARTITION BY r.bin ORDER BY r.value, r.id) - 1 AS rank
+  FROM (
+    SELECT
+      *
+    FROM (
+      SELECT
+        r.rowid AS id,
+        r.class * CAST(33 AS BIGINT) + r.bin0 AS bin,
+        r.value0 AS value
+      FROM coded AS r
+    ) AS a
+    WHERE
+      a.bin IN (
+        SELECT
+          b.bin
+        FROM divided_bins AS b
+      )
+  ) AS r
+) AS r
+JOIN divided_bins AS b
+  ON b.bin = r.bin AND r.rank >= b.first AND r.rank < b.last;
+
+DROP TABLE IF EXISTS divided_bins;
+
 CREATE TEMPORARY TABLE records AS
 SELECT
   CAST(0 AS INT) AS node,
@@ -100,16 +150,16 @@ SELECT
   CAST((
     CASE WHEN r.bin0 = 32 THEN 12 ELSE r.bin0 // 4 END
   ) AS USMALLINT) AS code0,
-  CAST((
-    w0.cell
-  ) AS UTINYINT) AS cell0,
+  CAST(COALESCE(d0.cell, w0.cell) AS UTINYINT) AS cell0,
   r.code1
 FROM coded AS r
 JOIN whole_bins AS w0
-  ON w0.bin = r.class * CAST(33 AS BIGINT) + r.bin0;
+  ON w0.bin = r.class * CAST(33 AS BIGINT) + r.bin0
+LEFT JOIN divided AS d0
+  ON d0.id = r.rowid;
 
 SELECT
-  CAST(0 AS USMALLINT) AS attribute,
+  CAST(0 AS SMALLINT) AS attribute,
   node,
   code0 AS code,
   class,
@@ -121,7 +171,7 @@ GROUP BY
   class
 UNION ALL
 SELECT
-  CAST(1 AS USMALLINT) AS attribute,
+  CAST(1 AS SMALLINT) AS attribute,
   node,
   code1 AS code,
   class,
@@ -136,22 +186,16 @@ CREATE TEMPORARY TABLE splits AS
 SELECT
   UNNEST(CAST([0] AS INT[])) AS node,
   CAST(UNNEST(CAST([0] AS INT[])) AS USMALLINT) AS attribute,
-  UNNEST(CAST([0] AS BIGINT[])) AS first_place,
-  UNNEST(CAST([0] AS BIGINT[])) AS first_bin,
-  UNNEST(CAST([8] AS INT[])) AS settled_from;
-
-CREATE TEMPORARY TABLE child_nodes AS
-SELECT
-  UNNEST(RANGE(run.first, run.last)) AS place,
-  run.node,
-  run.settled
-FROM (
-  SELECT
-    UNNEST(CAST([0, 4] AS BIGINT[])) AS first,
-    UNNEST(CAST([3, 5] AS BIGINT[])) AS last,
-    UNNEST(CAST([0, 0] AS INT[])) AS node,
-    UNNEST(CAST([TRUE, TRUE] AS BOOLEAN[])) AS settled
-) AS run;
+  UNNEST(CAST([3] AS INT[])) AS cut,
+  UNNEST(CAST([[]] AS INT[][])) AS categories,
+  UNNEST(CAST([4] AS INT[])) AS nulls,
+  UNNEST(CAST([TRUE] AS BOOLEAN[])) AS null_left,
+  UNNEST(CAST([0] AS INT[])) AS left_node,
+  UNNEST(CAST([NULL] AS INT[])) AS right_node,
+  UNNEST(CAST([TRUE] AS BOOLEAN[])) AS left_settled,
+  UNNEST(CAST([TRUE] AS BOOLEAN[])) AS right_settled,
+  UNNEST(CAST([8] AS INT[])) AS settled_from,
+  UNNEST(CAST([0] AS BIGINT[])) AS first_bin;
 
 CREATE TEMPORARY TABLE whole_bins_2 AS
 SELECT
@@ -164,14 +208,14 @@ FROM (
     UNNEST(CAST([0, 3, 1, 2] AS INT[])) AS cell
 ) AS run;
 
-CREATE TEMPORARY TABLE divided_bins AS
+CREATE TEMPORARY TABLE divided_bins_2 AS
 SELECT
   UNNEST(CAST([] AS BIGINT[])) AS bin,
   UNNEST(CAST([] AS BIGINT[])) AS first,
   UNNEST(CAST([] AS BIGINT[])) AS last,
   CAST(UNNEST(CAST([] AS INT[])) AS USMALLINT) AS cell;
 
-CREATE TEMPORARY TABLE divided AS
+CREATE TEMPORARY TABLE divided_2 AS
 SELECT
   r.id,
   b.cell
@@ -195,7 +239,8 @@ FROM (
         FROM (
           SELECT
             r.*,
-            s.*,
+            s.*
+            EXCLUDE (node),
             CASE s.attribute WHEN 0 THEN r.code0 WHEN 1 THEN r.code1 END AS code
           FROM records AS r
           JOIN splits AS s
@@ -207,72 +252,79 @@ FROM (
       a.bin IN (
         SELECT
           b.bin
-        FROM divided_bins AS b
+        FROM divided_bins_2 AS b
       )
   ) AS r
   JOIN coded AS v
     ON v.rowid = r.id
 ) AS r
-JOIN divided_bins AS b
+JOIN divided_bins_2 AS b
   ON b.bin = r.bin AND r.rank >= b.first AND r.rank < b.last;
+
+DROP TABLE IF EXISTS divided_bins_2;
 
 CREATE TEMPORARY TABLE records_2 AS
 SELECT
-  c.node,
-  p.id,
-  p.class,
+  CASE WHEN left_side THEN left_node ELSE right_node END AS node,
+  class,
+  id,
   CAST((
     CASE
-      WHEN p.attribute = 0
-      THEN CAST(8 AS USMALLINT) + p.cell
-      WHEN c.settled AND p.code0 < 8
-      THEN CAST(8 AS USMALLINT) + p.cell0
-      ELSE p.code0
+      WHEN attribute = 0
+      THEN CAST(8 AS USMALLINT) + cell
+      WHEN CASE WHEN left_side THEN left_settled ELSE right_settled END AND code0 < 8
+      THEN CAST(8 AS USMALLINT) + cell0
+      ELSE code0
     END
   ) AS USMALLINT) AS code0,
-  p.cell0,
-  p.code1
+  cell0,
+  code1
 FROM (
   SELECT
-    b.*,
-    COALESCE(d.cell, w.cell, b.code - b.settled_from) AS cell,
-    b.first_place + COALESCE(d.cell, w.cell, b.code - b.settled_from) AS place
+    *,
+    CASE
+      WHEN cell = nulls
+      THEN null_left
+      ELSE cell < cut OR ARRAY_CONTAINS(categories, cell)
+    END AS left_side
   FROM (
     SELECT
-      *,
-      CASE WHEN code < settled_from THEN first_bin + class * settled_from + code END AS bin
+      b.*,
+      COALESCE(d.cell, w.cell, b.code - b.settled_from) AS cell
     FROM (
       SELECT
-        r.*,
-        s.*,
-        CASE s.attribute WHEN 0 THEN r.code0 WHEN 1 THEN r.code1 END AS code
-      FROM records AS r
-      JOIN splits AS s
-        ON s.node = r.node
-    ) AS j
-  ) AS b
-  LEFT JOIN whole_bins_2 AS w
-    ON w.bin = b.bin
-  LEFT JOIN divided AS d
-    ON d.id = b.id
+        *,
+        CASE WHEN code < settled_from THEN first_bin + class * settled_from + code END AS bin
+      FROM (
+        SELECT
+          r.*,
+          s.*
+          EXCLUDE (node),
+          CASE s.attribute WHEN 0 THEN r.code0 WHEN 1 THEN r.code1 END AS code
+        FROM records AS r
+        JOIN splits AS s
+          ON s.node = r.node
+      ) AS j
+    ) AS b
+    LEFT JOIN whole_bins_2 AS w
+      ON w.bin = b.bin
+    LEFT JOIN divided_2 AS d
+      ON d.id = b.id
+  ) AS c
 ) AS p
-JOIN child_nodes AS c
-  ON c.place = p.place;
+WHERE
+  NOT CASE WHEN left_side THEN left_node ELSE right_node END IS NULL;
 
 DROP TABLE IF EXISTS records;
 
 DROP TABLE IF EXISTS splits;
 
-DROP TABLE IF EXISTS child_nodes;
-
 DROP TABLE IF EXISTS whole_bins_2;
 
-DROP TABLE IF EXISTS divided_bins;
-
-DROP TABLE IF EXISTS divided;
+DROP TABLE IF EXISTS divided_2;
 
 SELECT
-  CAST(0 AS USMALLINT) AS attribute,
+  CAST(0 AS SMALLINT) AS attribute,
   node,
   code0 AS code,
   class,
@@ -284,7 +336,7 @@ GROUP BY
   class
 UNION ALL
 SELECT
-  CAST(1 AS USMALLINT) AS attribute,
+  CAST(1 AS SMALLINT) AS attribute,
   node,
   code1 AS code,
   class,

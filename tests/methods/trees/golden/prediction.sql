@@ -1,11 +1,11 @@
 SELECT
   actual,
   predicted,
-  COUNT(*) AS "records"
+  COUNT(*) AS records
 FROM (
   SELECT
-    CAST("s"."risk" AS TEXT) COLLATE C AS "actual",
-    CASE WHEN CAST("s"."job" AS TEXT) COLLATE C IN ('clerk') THEN 0 ELSE 1 END AS "predicted"
+    CAST("s"."risk" AS TEXT) COLLATE C AS actual,
+    CASE WHEN CAST("s"."job" AS TEXT) COLLATE C IN ('clerk') THEN 0 ELSE 1 END AS predicted
   FROM "memory"."main"."people" AS s
 ) AS r
 GROUP BY
@@ -16,11 +16,11 @@ BEGIN;
 
 CREATE TABLE "memory"."main"."predicted" AS
 SELECT
-  "t"."age",
-  "t"."job",
-  "t"."risk",
-  CAST(CASE WHEN CAST("t"."job" AS TEXT) COLLATE C IN ('clerk') THEN 'high' ELSE 'low' END AS TEXT) AS "predicted"
-FROM "memory"."main"."people" AS t;
+  "s"."age",
+  "s"."job",
+  "s"."risk",
+  CAST(CASE WHEN CAST("s"."job" AS TEXT) COLLATE C IN ('clerk') THEN 'high' ELSE 'low' END AS TEXT) AS "predicted"
+FROM "memory"."main"."people" AS s;
 
 SELECT
   CAST("predicted" AS TEXT) AS class,
