@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import UnknownTable
 from ppdm_sql.methods.perturbation.noise import Noise, as_json
-from ppdm_sql.methods.perturbation.noise_draws import Identity
-from ppdm_sql.methods.perturbation.noise_key import Key, is_open_to_others
+from ppdm_sql.methods.perturbation.noise_draws import Identity, Key
 from ppdm_sql.release import CatalogueRow, releases
+
+
+def is_open_to_others(path: str | os.PathLike[str]) -> bool:
+    """Tell whether others than its owner can read a file."""
+    return os.name == "posix" and bool(Path(path).stat().st_mode & 0o077)
 
 
 def key_notices(key: Key, key_file: str | os.PathLike[str] | None, identity: Identity) -> list[str]:

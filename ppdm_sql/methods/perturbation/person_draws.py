@@ -53,10 +53,10 @@ class DrawnPersons:
             noisy: The column.
             place: Of its draw among those of a row or person.
         """
-        of_person = f"p.z.d{place}"
+        of_person = f"p.d{place}"
         if noisy.column.name not in self.varying:
             return of_person
-        return f"CASE WHEN p.same{position} THEN {of_person} ELSE drawn.z.d{place} END"
+        return f"CASE WHEN p.same{position} THEN {of_person} ELSE drawn.d{place} END"
 
 
 def who_text(person: Sequence[str]) -> exp.Expression:
