@@ -28,9 +28,8 @@ from rows import Cells, Measured, options_of, present
 
 import ppdm_sql as ppdm
 from ppdm_sql.engine.source import key_table
-from ppdm_sql.methods.perturbation.noise import resolve_noise
+from ppdm_sql.methods.perturbation.noise import parse_noise, resolve_noise
 from ppdm_sql.methods.perturbation.noise_draws import Draw, Draws, Key
-from ppdm_sql.methods.perturbation.noise_syntax import parse_noise
 from ppdm_sql.methods.trees.model import MODES
 
 DOMAINS = {

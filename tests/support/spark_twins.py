@@ -32,7 +32,7 @@ PORTABLE = {
     "count_faults",
     "covariances",
     "deviations",
-    "draw",
+    "noisy",
     "filter errors",
     "fine counts",
     "histogram",

@@ -17,10 +17,9 @@ from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.engine.types import double, plain_type
 from ppdm_sql.methods.base import released_rows
 from ppdm_sql.methods.base.collapse import Kept
-from ppdm_sql.methods.perturbation.column_statistics import as_double
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, Retain, Uniform, rounding_of
 from ppdm_sql.methods.perturbation.noise_draws import Draws, RecordKey
-from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
+from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, as_double
 from ppdm_sql.methods.perturbation.person_draws import WHO, DrawnPersons
 
 RECORD_KEYS, PERSON_KEYS = "k", "p"

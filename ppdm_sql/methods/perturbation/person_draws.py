@@ -15,9 +15,9 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.methods.perturbation.correlations import deviation
 from ppdm_sql.methods.perturbation.noise import Cells
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
-from ppdm_sql.methods.perturbation.spectral_attack import deviation
 
 WHO = "who"
 """The column of noisy rows that says whose each is."""

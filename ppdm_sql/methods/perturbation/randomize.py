@@ -5,9 +5,11 @@ Source: Agrawal, Srikant 2000, "Privacy-Preserving Data Mining", SIGMOD, section
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,27 +23,37 @@ from ppdm_sql.audit.randomized import (
     accept_randomized,
 )
 from ppdm_sql.audit.randomized_persons import OwnedRows
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values
-from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.person_columns import check_persons
+from ppdm_sql.engine.names import Table, alias, aliased, column, resolve, resolve_all
+from ppdm_sql.engine.person_columns import check_persons, person_columns
 from ppdm_sql.engine.records import read_records
 from ppdm_sql.engine.source import Source, is_stable, is_stand_in, source_of
 from ppdm_sql.engine.statements import render
 from ppdm_sql.engine.types import Kind, kind_of, without_enum
-from ppdm_sql.errors import InvalidOption
+from ppdm_sql.errors import InvalidOption, UnknownTable
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.base.collapse import Kept
 from ppdm_sql.methods.base.pseudonyms import keyed_pseudonym, padded
+from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.base.run import Run
 from ppdm_sql.methods.base.source import read_source
-from ppdm_sql.methods.perturbation.column_statistics import moments_of
-from ppdm_sql.methods.perturbation.correlated_noise import mixing_matrix
-from ppdm_sql.methods.perturbation.key_reuse import key_notices, repeated_notices
-from ppdm_sql.methods.perturbation.noise import Cells, Gaussian, Noise, Retain, as_json, as_text
+from ppdm_sql.methods.perturbation.correlations import deviation, filter_attack, mixing_matrix
+from ppdm_sql.methods.perturbation.noise import (
+    Cells,
+    Gaussian,
+    Noise,
+    NoiseSpec,
+    Retain,
+    as_json,
+    as_text,
+    domains_given,
+    parse_all_noise,
+)
 from ppdm_sql.methods.perturbation.noise_draws import (
     Draw,
     Draws,
+    Identity,
     Key,
     RecordKey,
     records_by_column,
@@ -49,9 +61,7 @@ from ppdm_sql.methods.perturbation.noise_draws import (
     run_key,
     unknown_rows,
 )
-from ppdm_sql.methods.perturbation.noise_lookup import domains_given
-from ppdm_sql.methods.perturbation.noise_measures import column_measures, moment_measures
-from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, noisy_columns
+from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, moments_of, noisy_columns, value_counts
 from ppdm_sql.methods.perturbation.noisy_rows import NoisyRows, ordered_rows, originals, packed_text
 from ppdm_sql.methods.perturbation.person_draws import (
     MEASURE,
@@ -63,12 +73,10 @@ from ppdm_sql.methods.perturbation.person_draws import (
     person_notices,
     refuse_correlated,
 )
-from ppdm_sql.methods.perturbation.roles import RandomizeRoles, assign_randomize_roles
-from ppdm_sql.methods.perturbation.source_counts import value_counts
-from ppdm_sql.methods.perturbation.spectral_attack import deviation, filter_attack
+from ppdm_sql.methods.perturbation.privacy_measures import column_measures, moment_measures
 from ppdm_sql.options import RandomizeRequest
 from ppdm_sql.progress import Progress
-from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn
+from ppdm_sql.release import CatalogueRow, Draft, Moments, Release, ReleasedColumn, releases
 from ppdm_sql.release.draft import MeasureRow
 
 SAME_TEXT = {Kind.WHOLE, Kind.DECIMAL, Kind.DATE, Kind.BOOLEAN, Kind.TEXT}
@@ -506,3 +514,115 @@ def _refuse_uncorrelatable(roles: RandomizeRoles) -> None:
             "Fewer than two columns get Gaussian noise, so there is nothing to correlate.",
             "Leave out --correlated.",
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomizeRoles(Roles):
+    """Columns of the source by role, spelled and ordered as the source has them."""
+
+    asked: tuple[NoiseSpec, ...]  # the noise of each randomized column, in the order of the source
+    # the column by which records are told apart, whether or not it is released; None for rows
+    record: str | None
+
+    @property
+    def own_treatments(self) -> Treatments:
+        """Columns that are shown as their cells, and those that get noise."""
+        cells = tuple(asked.column for asked in self.asked if asked.kind == "cells")
+        return ("discretized", cells), ("randomized", tuple(asked.column for asked in self.asked))
+
+
+def assign_randomize_roles(
+    columns: Sequence[Column], request: RandomizeRequest, *, table: str
+) -> RandomizeRoles:
+    """Give every named column its role and refuse roles that exclude each other."""
+    names = [item.name for item in columns]
+    read = parse_all_noise(request.noise)
+    if not read:
+        raise InvalidOption(
+            "No column is to be randomized.", "Give --noise 'salary=gaussian 100%', for instance."
+        )
+    randomized = resolve_all([asked.column for asked in read], names, table=table)
+    found = {name: replace(asked, column=name) for name, asked in zip(randomized, read, strict=True)}
+    pseudonyms, dropped = treated_identifiers(request.identifiers, names, table=table)
+    chosen = None if request.class_column is None else resolve(request.class_column, names, table=table)
+    kept = resolve_all(request.keep, names, table=table)
+    roles = RandomizeRoles(
+        asked=tuple(found[name] for name in names if name in found),
+        class_column=chosen,
+        kept=tuple(name for name in names if name in kept and name != chosen),
+        pseudonyms=pseudonyms,
+        dropped=dropped,
+        record=None if request.record is None else resolve(request.record, names, table=table),
+        person=person_columns(request.person, columns, count=request.count_column, table=table),
+    )
+    shared = () if chosen is None else (chosen,)
+    roles.refuse_two([("randomized", randomized), ("the class", shared), ("kept", roles.kept)])
+    return roles
+
+
+def is_open_to_others(path: str | os.PathLike[str]) -> bool:
+    """Tell whether others than its owner can read a file."""
+    return os.name == "posix" and bool(Path(path).stat().st_mode & 0o077)
+
+
+def key_notices(key: Key, key_file: str | os.PathLike[str] | None, identity: Identity) -> list[str]:
+    """Say what becomes of the key and what that means."""
+    if key.kept == "seed":
+        return [
+            "The noise follows from the seed: whoever knows it can take the noise away. Seeds are for tests."
+        ]
+    if key.kept == "no" or key_file is None:
+        return [
+            "The key of the noise is thrown away. Another run draws other noise, and whoever has both "
+            "releases knows more; give --key-file to repeat this noise."
+        ]
+    notices = []
+    if is_open_to_others(key_file):
+        notices.append(f"Others can read the key file {key_file}, and with it take the noise away.")
+    if identity == "row":
+        notices.append(
+            "The key is kept, but records are known by their rows, which change when the table is rewritten; "
+            "give --record ID."
+        )
+    return notices
+
+
+def repeated_notices(
+    engine: Engine,
+    table: Table,
+    noises: Mapping[str, Noise],
+    key: Key,
+    record: str | None,
+    person: Sequence[str] = (),
+) -> list[str]:
+    """Tell of earlier releases of the same columns with other noise: the mean of both is nearer the truth."""
+    notices = []
+    for row in _of_source(engine, table):
+        earlier = row.parameters.get("noise", {})
+        known = [row.parameters.get(part) or None for part in ("key fingerprint", "record", "person")]
+        same_key = key.fingerprint is not None and known == [key.fingerprint, record, list(person) or None]
+        repeated = [
+            name
+            for name, noise in noises.items()
+            if name in earlier
+            and earlier[name]["kind"] != "cells"
+            and not (same_key and earlier[name] == as_json(noise))
+        ]
+        if repeated:
+            notices.append(
+                f"{', '.join(repeated)} of this table was randomized before, with other noise: who has both "
+                f"this release and {row.release} can average noise away. Publish one of them only, or repeat "
+                "the noise with the same --key-file, --record, --person and --noise."
+            )
+    return notices
+
+
+def _of_source(engine: Engine, table: Table) -> Iterator[CatalogueRow]:
+    """Give the randomized releases of a source."""
+    for row in releases(engine):
+        if row.method == "randomize":
+            try:
+                if engine.find(row.source) == table:
+                    yield row
+            except UnknownTable:
+                continue

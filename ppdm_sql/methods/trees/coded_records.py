@@ -21,7 +21,7 @@ from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.methods.base.arrays import Floats
 from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Cells, as_text
-from ppdm_sql.methods.perturbation.transition_matrices import Grid, kernel, observed_grid
+from ppdm_sql.methods.perturbation.reconstruction import Grid, kernel, observed_grid
 from ppdm_sql.methods.trees.model import Attribute
 
 MOST_BINS = 60_000

@@ -71,7 +71,7 @@ def coded(label: Column, classes: Sequence[str], features: Sequence[TreeFeature]
 
     Example: of an age and a job.
         >>> from ppdm_sql.engine.statements import formatted
-        >>> from ppdm_sql.methods.perturbation.transition_matrices import Grid
+        >>> from ppdm_sql.methods.perturbation.reconstruction import Grid
         >>> from ppdm_sql.methods.trees.coded_records import categorical_feature
         >>> jobs = [categorical_feature("Job", ["nurse", "clerk"])]
         >>> query = coded(Column("Risk", "INTEGER"), ["0", "1"], jobs)

@@ -14,10 +14,20 @@ from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import Kind, is_number, kind_of, plain_type
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource
-from ppdm_sql.methods.perturbation.column_statistics import as_double, filtered
-from ppdm_sql.methods.perturbation.noise import LARGEST, AdditiveNoise, Cells, Domain, Noise, Uniform
-from ppdm_sql.methods.perturbation.noise_lookup import distinct_texts, domains_given, is_whole, noise_of
-from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for
+from ppdm_sql.methods.perturbation.noise import (
+    LARGEST,
+    AdditiveNoise,
+    Cells,
+    Domain,
+    Noise,
+    Uniform,
+    distinct_texts,
+    domains_given,
+    is_whole,
+    noise_of,
+)
+from ppdm_sql.methods.perturbation.noisy_columns import as_double, filtered
+from ppdm_sql.methods.perturbation.reconstruction import Grid, grid_for
 from ppdm_sql.methods.trees.coded_records import (
     TreeFeature,
     categorical_feature,

@@ -17,7 +17,7 @@ from ppdm_sql.engine.drawing import kept_elsewhere
 from ppdm_sql.engine.names import alias, column
 from ppdm_sql.engine.source import Query, Source
 from ppdm_sql.engine.statements import literal, union_all
-from ppdm_sql.methods.perturbation.column_statistics import filtered
+from ppdm_sql.methods.perturbation.noisy_columns import filtered
 from ppdm_sql.methods.trees.coded_records import TreeFeature
 from ppdm_sql.methods.trees.elsewhere import RecordsElsewhere, grouped_counts, listed, unfolded_runs
 from ppdm_sql.methods.trees.root_records import assigned, by_attribute
@@ -88,7 +88,7 @@ def records_query(
     Example: whole bins of the first and the last of three cells.
         >>> from ppdm_sql.engine.statements import formatted
         >>> from ppdm_sql.methods.perturbation.noise import Domain, Uniform
-        >>> from ppdm_sql.methods.perturbation.transition_matrices import Grid
+        >>> from ppdm_sql.methods.perturbation.reconstruction import Grid
         >>> from ppdm_sql.methods.trees.coded_records import numeric_feature
         >>> age = numeric_feature("Age", Grid(0, 25, 4), Uniform(25.0, Domain(0, 100)))
         >>> cells = CellAssignment(np.array([[0, 12, 0], [12, 513, 2]]), np.empty((0, 4)))

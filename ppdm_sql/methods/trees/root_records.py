@@ -75,7 +75,7 @@ def records_query(
     Example: of an age, reconstructed by class.
         >>> from ppdm_sql.engine.statements import formatted
         >>> from ppdm_sql.methods.perturbation.noise import Domain, Uniform
-        >>> from ppdm_sql.methods.perturbation.transition_matrices import Grid
+        >>> from ppdm_sql.methods.perturbation.reconstruction import Grid
         >>> from ppdm_sql.methods.trees.coded_records import numeric_feature
         >>> age = numeric_feature("Age", Grid(0, 25, 4), Uniform(25.0, Domain(0, 100)))
         >>> cells, divided = {0: Table("whole_bins")}, Table("divided")

@@ -20,7 +20,7 @@ from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.staging import FolderOfRows
 from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, PpdmError
 from ppdm_sql.methods.perturbation import noisy_rows
-from ppdm_sql.methods.perturbation.source_counts import quantiles
+from ppdm_sql.methods.perturbation.noisy_columns import quantiles
 
 pytestmark = pytest.mark.spark
 Parquet = Callable[[str, str], str]

@@ -12,16 +12,15 @@ from golden import check_golden, recorded
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
 from ppdm_sql.engine.source import source_of
-from ppdm_sql.methods.perturbation.correlated_noise import mixing_matrix
-from ppdm_sql.methods.perturbation.distributions import Reconstruction, write_table
+from ppdm_sql.methods.perturbation.correlations import mixing_matrix
 from ppdm_sql.methods.perturbation.histograms import histograms
-from ppdm_sql.methods.perturbation.noise import as_text
+from ppdm_sql.methods.perturbation.noise import as_text, parse_all_noise
 from ppdm_sql.methods.perturbation.noise_draws import Draw, Draws, Key, records_by_column
-from ppdm_sql.methods.perturbation.noise_measures import column_measures
-from ppdm_sql.methods.perturbation.noise_syntax import parse_all_noise
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, noisy_columns
 from ppdm_sql.methods.perturbation.noisy_rows import NoisyRows
-from ppdm_sql.methods.perturbation.transition_matrices import Grid
+from ppdm_sql.methods.perturbation.privacy_measures import column_measures
+from ppdm_sql.methods.perturbation.reconstruct import Reconstruction, write_table
+from ppdm_sql.methods.perturbation.reconstruction import Grid
 from ppdm_sql.progress import SilentProgress
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -30,9 +30,8 @@ from ppdm_sql.errors import (
     UnknownColumn,
     UnknownTable,
 )
-from ppdm_sql.methods.perturbation.noise import Cells, Domain, Gaussian, Retain, Uniform
+from ppdm_sql.methods.perturbation.noise import Cells, Domain, Gaussian, Retain, Uniform, noise_of
 from ppdm_sql.methods.perturbation.noise_draws import Draws
-from ppdm_sql.methods.perturbation.noise_lookup import noise_of
 
 HOSTILE = ['a "b"', "it's", '"; DROP TABLE t; --', "select", "Größe ✓", "a.b", "a=b", "z", "x0", "rowid", " "]
 PEOPLE = 6000
