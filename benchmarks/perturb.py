@@ -27,9 +27,9 @@ from figures import Cell
 from rows import Cells, Measured, options_of, present
 
 import ppdm_sql as ppdm
-from ppdm_sql.methods.perturbation.noise import resolve_noise
-from ppdm_sql.methods.perturbation.noise_draws import NoiseDrawer, Stream, registered
-from ppdm_sql.methods.perturbation.noise_syntax import parse_noise
+from ppdm_sql.engine.source import key_table
+from ppdm_sql.methods.perturbation.noise import parse_noise, resolve_noise
+from ppdm_sql.methods.perturbation.noise_draws import Draw, Draws, Key
 from ppdm_sql.methods.trees.model import MODES
 
 DOMAINS = {
@@ -83,14 +83,17 @@ class Bench:
     def secure(self, into: str) -> None:
         """Add noise as the product draws it."""
         normal = self.options.kind == "gaussian"
-        streams = [Stream(name.encode(), normal=normal) for name in DOMAINS]
-        draw = "d.d{}" if normal else "(2 * d.d{} - 1)"
+        columns = [Draw(name, self.noise[name], normal=normal) for name in DOMAINS]
+        draws, draw = Draws(Key(b"k" * 32, "no"), columns, ["row"]), "d{}" if normal else "(2 * d{} - 1)"
         shown = ", ".join(
             f"{name} + {self.models[name].scale!r} * {draw.format(place)} AS {name}"
             for place, name in enumerate(DOMAINS)
         )
-        with registered(self.db.engine, NoiseDrawer(streams, "row"), len(DOMAINS), "row") as function:
-            drawn = f"SELECT *, {function}(rowid) AS d FROM people"
+        engine = self.db.engine
+        with engine.workspace():
+            keys = key_table(engine, draws.keys("k"))
+            hashes = ", ".join(draws.hashes("s.rowid::VARCHAR", "k"))
+            drawn = draws.select(f"SELECT s.*, {hashes} FROM people AS s CROSS JOIN {keys} AS k")
             self.con.execute(f"CREATE OR REPLACE TABLE {into} AS SELECT {shown}, class FROM ({drawn})")
 
     def insecure(self) -> None:

@@ -18,9 +18,8 @@ from perturb import DOMAINS, noise_texts
 
 import ppdm_sql as ppdm
 from ppdm_sql.methods.perturbation.histograms import histograms
-from ppdm_sql.methods.perturbation.noise import resolve_noise
-from ppdm_sql.methods.perturbation.noise_syntax import parse_noise
-from ppdm_sql.methods.perturbation.transition_matrices import grid_for, observed_grid
+from ppdm_sql.methods.perturbation.noise import parse_noise, resolve_noise
+from ppdm_sql.methods.perturbation.reconstruction import grid_for, observed_grid
 
 LEVEL, FUNCTION = 100, 3
 

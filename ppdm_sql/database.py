@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ppdm_sql.evaluation import Evaluation
     from ppdm_sql.macros.installing import Installed
     from ppdm_sql.methods.perturbation.agrawal import Generated
-    from ppdm_sql.methods.perturbation.distributions import Reconstruction
+    from ppdm_sql.methods.perturbation.reconstruct import Reconstruction
     from ppdm_sql.methods.trees.predicting import Predicted
     from ppdm_sql.methods.trees.storing import Model, ModelRow
     from ppdm_sql.release import CatalogueRow, Release

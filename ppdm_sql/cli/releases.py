@@ -211,7 +211,7 @@ def noise_option(item: ReleasedColumn) -> str:
         >>> noise_option(ReleasedColumn("age", "randomized", noise="uniform 5 on 17,90 whole rounded"))
         "--noise 'age=uniform 5 on 17,90 whole rounded'"
     """
-    from ppdm_sql.methods.perturbation.noise_syntax import written_name  # few releases have noise
+    from ppdm_sql.methods.perturbation.noise import written_name  # few releases have noise
 
     return shlex.join(["--noise", f"{written_name(item.name)}={item.noise}"])
 

@@ -337,6 +337,7 @@ class Engine:
         for made in reversed(self._working[first:]):
             kind, table = made
             self._sizes.pop(table, None)
+            self.sources.pop(table, None)
             self._overlays.pop(table.name, None)
             if self._try(f"DROP {kind} IF EXISTS {table}"):
                 self._working.remove(made)

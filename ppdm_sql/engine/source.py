@@ -7,7 +7,7 @@ place are its distinct combinations with their counts, which are worked out wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -22,6 +22,10 @@ from ppdm_sql.progress import Progress
 
 Query = Callable[[exp.Expression], exp.Expression]
 """Makes a query over what it is given: the source under the alias ``s``, its columns as it spells them."""
+
+
+KeyedQuery = Callable[[Table, Table], str]
+"""Writes a SELECT over a source, which it reads as ``s``, and a table of one row with keys."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,18 @@ class Source(Protocol):
             step: What is asked, for messages.
         """
 
+    def keep_rows(
+        self, engine: Engine, query: KeyedQuery, keys: Mapping[str, str | bytes], *, step: str
+    ) -> Table:
+        """Keep the rows that a query gives over the source, where it lives.
+
+        Args:
+            engine: Where the table is made, or what stands in for it; inside a workspace.
+            query: The query; its columns have names of the package's own.
+            keys: What stands in the table of keys, by column. No statement, plan or log holds them.
+            step: What is kept, for messages.
+        """
+
     def unreadable(self) -> Collection[str]:
         """Give the columns that cannot be read and are refused by name."""
 
@@ -120,6 +136,12 @@ class TableSource:
     def grouped(self, engine: Engine, query: Query, columns: Sequence[Column], *, step: str) -> Table:
         """Run the query over the table."""
         return engine.materialize(step, render(query(aliased(self._table, "s"))))
+
+    def keep_rows(
+        self, engine: Engine, query: KeyedQuery, keys: Mapping[str, str | bytes], *, step: str
+    ) -> Table:
+        """Write the rows into a working table."""
+        return engine.materialize(step, query(self._table, key_table(engine, keys)))
 
     def unreadable(self) -> Collection[str]:
         """Give none."""
@@ -173,6 +195,16 @@ def counts_checked(table: Table, count: str) -> str:
 def source_of(engine: Engine, table: Table) -> Source:
     """Give the source behind a table: the table itself, or what it stands in for."""
     return engine.sources.get(table) or TableSource(engine, table)
+
+
+def key_table(engine: Engine, keys: Mapping[str, str | bytes]) -> Table:
+    """Make a private table of one row that holds keys; no tracer is told of them."""
+    tracer, engine.tracer = engine.tracer, None
+    try:
+        values = ", ".join(f"${name} AS {name}" for name in keys)
+        return engine.materialize("keys", f"SELECT {values or 'TRUE AS none'}", dict(keys))
+    finally:
+        engine.tracer = tracer
 
 
 def is_stable(engine: Engine, table: Table) -> bool:

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ppdm_sql.audit.noise import NoiseModel
 from ppdm_sql.errors import PpdmError
-from ppdm_sql.methods.perturbation.distributions import Distribution
-from ppdm_sql.methods.perturbation.reconstruct import ReconstructRun
+from ppdm_sql.methods.perturbation.reconstruct import Distribution, ReconstructRun
 from ppdm_sql.options import ReconstructRequest
 from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import ReleasedColumn

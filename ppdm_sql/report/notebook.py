@@ -15,7 +15,7 @@ from ppdm_sql.audit import Audit
 from ppdm_sql.audit.model import ClassSizes, Counted
 from ppdm_sql.errors import PpdmError
 from ppdm_sql.evaluation import Evaluation
-from ppdm_sql.methods.perturbation.distributions import Distribution, Reconstruction
+from ppdm_sql.methods.perturbation.reconstruct import Distribution, Reconstruction
 from ppdm_sql.methods.trees.storing import Model
 from ppdm_sql.release import Release
 from ppdm_sql.report.cost import class_information, histogram, measure_table

@@ -21,7 +21,7 @@ from ppdm_sql.progress import Progress, WarningProgress
 from ppdm_sql.sql_calls import running
 from ppdm_sql.sql_calls.calls import CALLS, Call, in_sql, run
 from ppdm_sql.sql_calls.describing import Columns
-from ppdm_sql.sql_calls.row_functions import FUNCTIONS, RowFunction, generalizing
+from ppdm_sql.sql_calls.row_functions import FUNCTIONS, NOISE_MACROS, RowFunction, generalizing
 from ppdm_sql.sql_calls.running import NO_CHECK, UNNUMBERED, CallOrder, TransactionWatch
 
 # -- Arrow arrays for functions that the engine calls -------------------------------------------
@@ -286,6 +286,9 @@ class Registration:
             run = answers(item.run, arrow_type(item.gives), self._problem)
             name = self._function(connection, item.name, run, item.takes, _answered(kind))
             self._macro(connection, "MACRO", item.name, row_macro(item, name))
+        for name, parameters, body in NOISE_MACROS:
+            text = f"CREATE OR REPLACE TEMP MACRO {name}({parameters}) AS {body}"
+            self._macro(connection, "MACRO", name, text)
 
     def _add_macros(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Add the macros that ``ppdm install`` puts into a file, unless they are there."""

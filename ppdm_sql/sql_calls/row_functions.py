@@ -1,7 +1,7 @@
-"""Functions of a row that need Python: noise and pseudonyms by a key, requirements taken apart.
+"""Functions of a row: noise and pseudonyms by a key, requirements taken apart.
 
-Each is a temporary macro over a private function, so that arguments have names and are cast, and an error is
-one sentence. The private functions take and give Arrow arrays.
+Each is a temporary macro, so that arguments have names and are cast, and an error is one sentence. What needs
+Python is a private function below it. The private functions take and give Arrow arrays.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from ppdm_sql.engine.names import Table, alias, aliased, column, resolve
 from ppdm_sql.engine.statements import render
 from ppdm_sql.engine.types import plain_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
-from ppdm_sql.methods.perturbation.noise_draws import NoiseDrawer, Stream
-from ppdm_sql.methods.perturbation.noise_key import Key
+from ppdm_sql.methods.perturbation.noise_draws import centred, normal_root, normal_value
 from ppdm_sql.privacy import Requirement, parse
 from ppdm_sql.privacy.level import level_of
 from ppdm_sql.release.catalogue import CatalogueRow, find
@@ -62,41 +61,6 @@ class RowFunction:
     takes: tuple[str, ...]
     gives: str | Columns
     run: Callable[..., list[Any]]
-
-
-# -- draws ------------------------------------------------------------------------------------
-
-
-def draws(kind: str, *, normal: bool) -> Callable[[Any, Any], list[float]]:
-    """Give a function that draws a number for each record, by its key.
-
-    Args:
-        kind: Of the draws; another kind gives others for the same key.
-        normal: Whether they are standard normal; else they are uniform on (0, 1).
-
-    Source: as :mod:`ppdm_sql.methods.perturbation.noise_draws`.
-
-    Example:
-        >>> import pyarrow
-        >>> draw = draws("uniform", normal=False)
-        >>> one, other = (draw(pyarrow.array(["7", "8"]), pyarrow.array([key] * 2)) for key in ("a", "b"))
-        >>> one == other, one == draw(pyarrow.array(["7", "8"]), pyarrow.array(["a", "a"]))
-        (False, True)
-    """
-
-    def drawn(records: Any, keys: Any) -> list[float]:
-        import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
-
-        texts, found = records.to_pylist(), dict[tuple[str, str], float]()
-        pairs = list(zip(keys.to_pylist(), texts, strict=True))
-        for key in dict.fromkeys(key for key, _ in pairs):
-            mine = list(dict.fromkeys(record for other, record in pairs if other == key))
-            secret = Key(hashlib.sha256(key.encode()).digest(), "no").derived("ppdm", kind)
-            numbers = NoiseDrawer([Stream(secret, normal)], "text").draws(pa.array(mine, pa.string()))[0]
-            found.update(zip([(key, record) for record in mine], numbers.tolist(), strict=True))
-        return [found[pair] for pair in pairs]
-
-    return drawn
 
 
 def pseudonyms(values: Any, keys: Any) -> list[str]:
@@ -151,7 +115,6 @@ def _parts(requirement: Requirement) -> dict[str, Any]:
 
 # -- macros -----------------------------------------------------------------------------------
 
-_KEYED = ("record::VARCHAR, key::VARCHAR", ("VARCHAR", "VARCHAR"), "DOUBLE")
 _KEY_MISSING = (
     "WHEN record IS NULL OR key IS NULL THEN error('Noise is drawn by record and key, and one of them is "
     "NULL. Give a column that tells records apart, and a secret text.')"
@@ -162,41 +125,42 @@ _ADDED = (
     "WHEN NOT (scale >= 0 AND isfinite(scale::DOUBLE)) THEN error('The scale of noise is below 0 or no "
     "number. Give the standard deviation, or half the width of uniform noise.') "
     "WHEN scale = 0 THEN value::DOUBLE "
-    f"ELSE round((value::DOUBLE + scale::DOUBLE * [noise]) / {_UNIT}) * {_UNIT} END"
+    f"ELSE round((value::DOUBLE + scale::DOUBLE * [noise]) / {_UNIT}) * {_UNIT} + 0e0 END"
 )
 _PLACE = 'least(floor((draw - p::DOUBLE) * len("values") / (1 - p::DOUBLE)), len("values") - 1)::BIGINT'
+
+
+def _draw(kind: str) -> str:
+    """Draw a number that is uniform on (-1/2, 1/2) for a record by a key; another kind gives another."""
+    return centred(f"sha256(sha256('ppdm {kind} ' || key::VARCHAR) || record::VARCHAR)")
+
+
+_NORMAL = (
+    f"list_transform([{_draw('gaussian')}], lambda q: "
+    f"list_transform([{normal_root('q')}], lambda r: {normal_value('q', 'r')})[1])[1]"
+)
 _RESPONSE = (
     f"CASE WHEN value IS NULL THEN NULL {_KEY_MISSING} "
     "WHEN p IS NULL OR NOT (p >= 0 AND p < 1) THEN error('The probability p of keeping a value is not in "
     "[0, 1). Give one such as 0.7.') "
     'WHEN "values" IS NULL OR len("values") < 2 THEN error(\'Randomized response draws from two values '
     "or more. Give all possible values as a list.') "
-    "ELSE list_transform([{answer}], lambda draw: "
+    f"ELSE list_transform([{_draw('response')} + 0.5e0], lambda draw: "
     f'CASE WHEN draw < p THEN value ELSE "values"[1 + {_PLACE}] END)[1] END'
 )
 
-FUNCTIONS = (
-    RowFunction(
-        "ppdm_gaussian_noise",
-        "value, scale, record, key",
-        _ADDED.replace("[noise]", "{answer}"),
-        *_KEYED,
-        draws("gaussian", normal=True),
-    ),
-    RowFunction(
+NOISE_MACROS = (
+    ("ppdm_gaussian_noise", "value, scale, record, key", _ADDED.replace("[noise]", _NORMAL)),
+    (
         "ppdm_uniform_noise",
         "value, scale, record, key",
-        _ADDED.replace("[noise]", "(2 * {answer} - 1)"),
-        *_KEYED,
-        draws("uniform", normal=False),
+        _ADDED.replace("[noise]", f"(2 * {_draw('uniform')})"),
     ),
-    RowFunction(
-        "ppdm_randomized_response",
-        'value, p, "values", record, key',
-        _RESPONSE,
-        *_KEYED,
-        draws("response", normal=False),
-    ),
+    ("ppdm_randomized_response", 'value, p, "values", record, key', _RESPONSE),
+)
+"""Name, parameters and body of the macros that draw noise, which need no Python."""
+
+FUNCTIONS = (
     RowFunction(
         "ppdm_pseudonym",
         "value, key",

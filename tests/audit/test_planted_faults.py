@@ -319,7 +319,7 @@ def other_edges(real: Any) -> Any:
 
 
 def always_kept(real: Any) -> Any:
-    return lambda it, value, draw, params: real(it, value, f"({draw} / 2)", params)
+    return lambda it, noise, value, draw: real(it, noise, value, f"({draw} / 2)")
 
 
 def finer(real: Any) -> Any:
@@ -358,15 +358,20 @@ RANDOMIZED = {
     "the scale in the parameters": Fault("randomize", "perturbation.randomize:as_json", other_scale),
     "the values in the parameters": Fault("randomize", "perturbation.randomize:as_json", other_values),
     "a column read in the wrong order": Fault(
-        "randomize", "base.run:without_enum", other_order
+        "randomize", "perturbation.randomize:without_enum", other_order
     ),
-    "rows": Fault("randomize", "perturbation.drawing_here:ordered_rows", without_row, "promised"),
-    "pseudonyms that two values share": Fault("randomize", "base.run:pseudonym", same_pseudonym),
+    "rows": Fault("randomize", "perturbation.randomize:ordered_rows", without_row, "promised"),
+    "pseudonyms that two values share": Fault(
+        "randomize", "perturbation.randomize:keyed_pseudonym", same_pseudonym
+    ),
     "values in the place of pseudonyms": Fault(
-        "randomize", "base.run:pseudonym", lambda real: lambda value, *_: value, "160 values .* no pseudonyms"
+        "randomize",
+        "perturbation.randomize:keyed_pseudonym",
+        lambda real: lambda value, *_: value,
+        "160 values .* no pseudonyms",
     ),
     "pseudonyms on other records": Fault(
-        "randomize", "perturbation.drawing_here:ordered_rows", moved_on("name"), "not one for each"
+        "randomize", "perturbation.randomize:ordered_rows", moved_on("name"), "not one for each"
     ),
     "moments": Fault(
         "randomize", "perturbation.randomize:moments_of", other_moments, "would not verify .*deviations"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 ODD = """odd `na"me'; {0}"""
 """A column's name with all that may end a name."""
 
@@ -28,10 +25,3 @@ SELECT * FROM (VALUES
 ) v(text, small, real, single, exact, day, moment, instant, yes, n, "{_QUOTED}")
 """
 """Values that engines see differently, and one row twice; ``n`` counts."""
-
-
-class Elsewhere:
-    """A function of Python out of a module that no executor has."""
-
-    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        yield from batches

@@ -31,7 +31,7 @@ PORTABLE = {
     "count_faults",
     "covariances",
     "deviations",
-    "draw",
+    "noisy",
     "filter errors",
     "histogram",
     "impossible_numbers",
@@ -63,9 +63,9 @@ def noted(steps: set[str]) -> Iterator[None]:
     """Collect the names of the steps that are sent to Spark."""
     frame = SparkSource._frame
 
-    def noting(self: SparkSource, query: exp.Expression | str, step: str) -> Any:
+    def noting(self: SparkSource, query: exp.Expression | str, step: str, *keys: Any) -> Any:
         steps.add(step)
-        return frame(self, query, step)
+        return frame(self, query, step, *keys)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SparkSource, "_frame", noting)

@@ -11,9 +11,8 @@ import pyarrow as pa
 from oracle_trees import Column, Grower, Noisy, Numbers, Texts, Tree, prune
 
 import ppdm_sql
-from ppdm_sql.methods.perturbation.noise import Gaussian, Uniform, resolve_noise
-from ppdm_sql.methods.perturbation.noise_syntax import parse_noise
-from ppdm_sql.methods.perturbation.transition_matrices import grid_for, kernel, observed_grid
+from ppdm_sql.methods.perturbation.noise import Gaussian, Uniform, parse_noise, resolve_noise
+from ppdm_sql.methods.perturbation.reconstruction import grid_for, kernel, observed_grid
 from ppdm_sql.methods.trees import model
 
 NOISE = {

@@ -130,6 +130,20 @@ def exact_means(node: exp.Expression) -> exp.Expression:
     return node
 
 
+def hexadecimals(node: exp.Expression) -> exp.Expression:
+    """Read hexadecimal digits as a number.
+
+    Example:
+        >>> to_spark("SELECT CAST('0x' || h AS BIGINT) FROM t")
+        'SELECT CAST(CONV(h, 16, 10) AS BIGINT) FROM t'
+    """
+    joined = node.this if isinstance(node, exp.Cast) else None
+    if isinstance(joined, exp.DPipe) and isinstance(joined.this, exp.Literal) and joined.this.this == "0x":
+        base = [exp.Literal.number(number) for number in (16, 10)]
+        node.set("this", exp.Anonymous(this="CONV", expressions=[joined.expression, *base]))
+    return node
+
+
 def letters(node: exp.Expression) -> exp.Expression:
     """Compare texts letter by letter without a word: columns whose texts compare otherwise are refused.
 
@@ -150,6 +164,7 @@ REWRITES: tuple[Rewrite, ...] = (
     no_numbers,
     finite_numbers,
     exact_means,
+    hexadecimals,
     letters,
 )
 """All rewrites; each takes a node of the tree and gives the one that stands in its place."""

@@ -1,25 +1,14 @@
-"""Lets records pass through a function of Python on the executors, batch by batch, and keeps what it gives.
-
-The function travels pickled, as one value of bytes: what is in it stands in no statement, plan, web page or
-event log. Executors need Python with this package to unpickle it.
-"""
+"""Keeps the rows that a query gives in Spark, for as long as a run asks for them."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlglot import exp
-
-from ppdm_sql.engine.drawing import Batches
-from ppdm_sql.engine.duckdb_engine import Column
-from ppdm_sql.engine.names import Table, alias
 from ppdm_sql.engine.source import Query
 from ppdm_sql.engine.spark.handover import file_uri, unseen, written
-from ppdm_sql.engine.spark.source import _HERE, SparkSource
-from ppdm_sql.engine.spark.types import spark_type
+from ppdm_sql.engine.spark.source import SparkSource
 
 if TYPE_CHECKING:
     from ppdm_sql.engine.spark.session import SparkPlace
@@ -46,32 +35,6 @@ class FrameSource(SparkSource):
         return ""
 
 
-def drawn(source: SparkSource, names: Sequence[str], work: Batches, columns: Sequence[Column]) -> FrameSource:
-    """Let columns of a source pass through a function, and keep the rows that come out.
-
-    Args:
-        source: The source.
-        names: Its columns that the function gets, in this order and with types of Spark.
-        work: Gets batches of Arrow and gives others.
-        columns: What it gives, with names of the package's own and types of DuckDB.
-
-    Raises:
-        PpdmError: A column cannot be read, or executors cannot run the function.
-
-    Cost: the function runs once for each record. What comes out is written once and read by each question.
-    """
-    source._begin(names)
-    values = (alias(source._value(name), f"i{place}") for place, name in enumerate(names))
-    query = exp.select(*values).from_(Table(_HERE).expression())
-    given = ", ".join(f"{item.name} {spark_type(item.type)}" for item in columns)
-    place = source.place
-
-    def made() -> Any:
-        return kept(place, source._frame(query, "draw").mapInArrow(work, given), given)
-
-    return FrameSource(place, source.shown, place.run("draw", made))
-
-
 def selected_rows(source: SparkSource, query: Query, step: str) -> FrameSource:
     """Give the rows that a query gives over a source; it runs whenever something reads them.
 
@@ -87,7 +50,7 @@ def selected_rows(source: SparkSource, query: Query, step: str) -> FrameSource:
     return FrameSource(place, source.shown, place.run(step, lambda: source._frame(tree, step)))
 
 
-def kept(place: SparkPlace, frame: Any, schema: str) -> Any:
+def kept(place: SparkPlace, frame: Any) -> Any:
     """Have the rows of a frame made, now and once.
 
     They stand in the private folder of a run where it has one, so that an executor that is lost later takes
@@ -97,7 +60,6 @@ def kept(place: SparkPlace, frame: Any, schema: str) -> Any:
     Args:
         place: The Spark.
         frame: A ``DataFrame`` of Spark.
-        schema: Its columns with their types of Spark.
 
     Raises:
         EngineError: Some of what was written cannot be seen here.
@@ -110,7 +72,7 @@ def kept(place: SparkPlace, frame: Any, schema: str) -> Any:
     number = written(place, frame, folder)
     if sum(read_metadata(file).num_rows for file in folder.glob("*.parquet")) != number:
         raise unseen(place.shared)
-    return place.session.read.schema(schema).parquet(file_uri(folder))
+    return place.session.read.schema(frame.schema).parquet(file_uri(folder))
 
 
 def checkpointed(frame: Any) -> Any:

@@ -12,9 +12,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ppdm_sql.engine.drawing import OTHER_VERSION
 from ppdm_sql.errors import HIDDEN_WORDS, DatabaseUnavailable, EngineError, PpdmError
-from ppdm_sql.version import __version__
 
 _PRINTED_BY = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 """Loggers of the client that write a message with its cells to stderr."""
@@ -40,10 +38,6 @@ _UNREADABLE = (
 )
 _LOST = ("UNAVAILABLE", "failed to connect", "Connection refused", "Socket closed", "Connection reset")
 _FULL = ("OutOfMemoryError", "TaskResultLost", "maxResultSize")
-
-
-_NO_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): No module named '([A-Za-z_][\w.]*)'")
-_NO_PYTHON = re.compile(r'Cannot run program "[^"\n]*python[^"\n]*"')
 
 
 def condition_of(cause: BaseException) -> str:
@@ -82,12 +76,6 @@ def _known(step: str, condition: str, text: str) -> EngineError | None:
             f"Spark ran out of memory in the step {step!r}.",
             "Give its server more (spark.driver.memory, spark.driver.maxResultSize), or name fewer columns.",
         )
-    if (lacking := _lacking(condition, text)) is not None:
-        return EngineError(
-            f"Spark's executors lack what the step {step!r} runs there: {lacking}.",
-            f"Install it for the Python that PYSPARK_PYTHON names: pip install ppdm-sql=={__version__}, "
-            "or leave --to out, so that records are copied into the ledger.",
-        )
     if condition.startswith("INVALID_UTF8_STRING"):
         return EngineError(
             "A text of the table is no valid UTF-8, so that different texts would become the same.",
@@ -108,17 +96,6 @@ def _known(step: str, condition: str, text: str) -> EngineError | None:
             f"A file of the table went away during the step {step!r}.", "Run it again when nobody writes."
         )
     return None
-
-
-def _lacking(condition: str, text: str) -> str | None:
-    """Name what executors lack to run a function of Python; None where that is not what is wrong."""
-    if found := _NO_MODULE.search(text):
-        return f"the module {found[1]}"
-    if _NO_PYTHON.search(text):
-        return "Python"
-    if "PYTHON_VERSION_MISMATCH" in (condition or text):
-        return "a Python of the same version as here"
-    return f"ppdm-sql {__version__}" if OTHER_VERSION in text else None
 
 
 @contextmanager

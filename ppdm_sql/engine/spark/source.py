@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, aliased, column, free_name, parse_table
-from ppdm_sql.engine.source import CountedRows, Query, counts_checked
+from ppdm_sql.engine.source import CountedRows, KeyedQuery, Query, counts_checked, stand_in
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.handover import handed_over
 from ppdm_sql.engine.spark.types import mapped
@@ -27,8 +27,8 @@ RECORDS = "ppdm_records"
 """The count column of a collapsed table whose source has none."""
 _NAMED_PATH = re.compile(r"\w+\.`[^`]+`")
 _PATTERN = re.compile(r"[\\{}\[\]*?]")
-_HERE = "ppdm_source_9f1c"
-"""Stands for the source in a statement until it is sent."""
+_HERE, _KEYS = "ppdm_source_9f1c", "ppdm_keys_9f1c"
+"""Stand for the source, and for the table of keys, in a statement until it is sent."""
 
 
 @dataclass(frozen=True)
@@ -195,6 +195,21 @@ class SparkSource:
         ]
         return handed_over(engine, self.place, frame, wanted, step)
 
+    def keep_rows(
+        self, engine: Engine, query: KeyedQuery, keys: Mapping[str, str | bytes], *, step: str
+    ) -> Table:
+        """Keep the rows with the executors or beside the release; keys travel as data of one row.
+
+        Cost: one run of the query. What comes out is written once and read by each question.
+        """
+        from ppdm_sql.engine.spark.drawing import FrameSource, kept
+
+        text = query(Table(_HERE), Table(_KEYS))
+        parsed: exp.Expression = exp.maybe_parse(text, dialect="duckdb")
+        tree = self._over(lambda _: parsed, valid=True)
+        made = self.place.run(step, lambda: kept(self.place, self._frame(tree, step, keys)))
+        return stand_in(engine, FrameSource(self.place, self.shown, made))
+
     def _over(self, query: Query, *, valid: bool = False) -> exp.Expression:
         """Write a query over the source with our names; refuse what it reads and cannot be read."""
         tree = query(aliased(Table(_HERE), "s"))
@@ -210,14 +225,22 @@ class SparkSource:
 
         return self.place.run(step, fetched)
 
-    def _frame(self, query: exp.Expression | str, step: str) -> Any:
-        """Give the frame of a query over the source under our names, and tell the tracer."""
+    def _frame(
+        self, query: exp.Expression | str, step: str, keys: Mapping[str, str | bytes] | None = None
+    ) -> Any:
+        """Give the frame of a query over the source under our names, and tell the tracer, but no keys."""
         text = to_spark(query)
         if self.place.tracer is not None:
             shown = Statement(text.replace(f"`{_HERE}`", self._renamed()), step=step)
             self.place.tracer(shown)
         text = text.replace("{", "{{").replace("}", "}}").replace(f"`{_HERE}`", "{source}")
-        return self.place.session.sql(text, source=self._read().toDF(*self._codes.values()))
+        frames = {"source": self._read().toDF(*self._codes.values())}
+        if keys is not None:
+            import pyarrow  # type: ignore[import-untyped]
+
+            text, row = text.replace(f"`{_KEYS}`", "{keys}"), {name: [key] for name, key in keys.items()}
+            frames["keys"] = self.place.session.createDataFrame(pyarrow.table(row or {"none": [""]}))
+        return self.place.session.sql(text, **frames)
 
     def _renamed(self) -> str:
         """Write what gives the columns our names, for people to read."""

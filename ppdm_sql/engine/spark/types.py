@@ -28,17 +28,6 @@ _TEXT_OF_LENGTH = re.compile(r"(var)?char\(\d+\)")
 _PARAMETERS = re.compile(r"[<(].*", re.DOTALL)
 
 
-def spark_type(type_text: str) -> str:
-    """Give the type of Spark that holds the values of a type of DuckDB.
-
-    Example:
-        >>> spark_type("VARCHAR"), spark_type("DECIMAL(10,2)"), spark_type("TIMESTAMP")
-        ('string', 'decimal(10,2)', 'timestamp_ntz')
-    """
-    found = next((spark for spark, duckdb in _TYPES.items() if duckdb == type_text), None)
-    return found or type_text.lower()
-
-
 class MappedType(NamedTuple):
     """A type of DuckDB, or why a column cannot be read; then the type is a place holder."""
 

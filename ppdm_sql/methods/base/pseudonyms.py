@@ -27,8 +27,18 @@ def pseudonym(value: exp.Expression, key: bytes | None = None) -> exp.Expression
         >>> "sha256" in pseudonym(exp.column("a"), b"k").sql("duckdb").lower()
         True
     """
-    padded = (key or secrets.token_bytes(32)).ljust(BLOCK_BYTES, b"\0")
-    inner, outer = (_bytes(bytes(byte ^ pad for byte in padded)) for pad in (0x36, 0x5C))
+    return keyed_pseudonym(value, *map(_bytes, padded(key)))
+
+
+def padded(key: bytes | None = None) -> tuple[bytes, bytes]:
+    """Give the inner and the outer padded key, of at most 64 bytes; None draws a fresh one."""
+    filled = (key or secrets.token_bytes(32)).ljust(BLOCK_BYTES, b"\0")
+    inner, outer = (bytes(byte ^ pad for byte in filled) for pad in (0x36, 0x5C))
+    return inner, outer
+
+
+def keyed_pseudonym(value: exp.Expression, inner: exp.Expression, outer: exp.Expression) -> exp.Expression:
+    """Give the expression of a value's pseudonym by the two padded keys."""
     text = exp.Anonymous(this="encode", expressions=[exp.cast(value, "TEXT")])
     return _sha256(_joined(outer, exp.Anonymous(this="unhex", expressions=[_sha256(_joined(inner, text))])))
 

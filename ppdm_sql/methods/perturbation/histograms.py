@@ -15,7 +15,7 @@ from ppdm_sql.engine.statements import bind, literal, render, union_all
 from ppdm_sql.engine.types import double, is_number, without_enum
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.base.arrays import Floats
-from ppdm_sql.methods.perturbation.transition_matrices import Grid
+from ppdm_sql.methods.perturbation.reconstruction import Grid
 
 MOST_CLASSES = 1000
 """Different values that the class column may have."""

@@ -18,12 +18,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal, cast
 
-from ppdm_sql.errors import InvalidOption
+from ppdm_sql.engine import Column, Engine, statements, types
+from ppdm_sql.engine.exact import exact_table
+from ppdm_sql.engine.names import Table, by_name, listed, quoted, resolve
+from ppdm_sql.engine.source import source_of
+from ppdm_sql.engine.statements import bind
+from ppdm_sql.errors import InvalidOption, InvalidSource, kind_of
 from ppdm_sql.methods.perturbation.privacy_level import CONFIDENCE, scale_for
+from ppdm_sql.privacy.quoting import read_share
+from ppdm_sql.release import releases
+from ppdm_sql.release.ddl import NOISE_COMMENTS
 
 Kind = Literal["gaussian", "uniform", "cells", "retain"]
 Way = Literal["equal-width", "equal-frequency"]
@@ -122,12 +130,11 @@ def resolve_noise(asked: NoiseSpec, domain: Domain | None = None, values: Sequen
             categories. Cells of equal frequency need the data: give their edges.
 
     Example:
-        >>> from ppdm_sql.methods.perturbation.noise_syntax import parse_noise
         >>> resolve_noise(parse_noise("salary=uniform 100% at 50%"), Domain(20_000, 150_000)).scale
         130000.0
     """
     if asked.kind == "retain":
-        return _retain(asked, asked.values or tuple(values))
+        return _retained(asked, asked.values or tuple(values))
     if asked.kind == "cells" and asked.edges:
         return Cells(asked.edges)
     given = asked.domain or domain
@@ -170,7 +177,7 @@ def _equal_cells(asked: NoiseSpec, domain: Domain) -> Cells:
     return Cells((domain.lower, *inner, domain.upper))
 
 
-def _retain(asked: NoiseSpec, values: tuple[str, ...]) -> Retain:
+def _retained(asked: NoiseSpec, values: tuple[str, ...]) -> Retain:
     if len(set(values)) < 2:
         raise InvalidOption(
             f"Column {asked.column!r} has fewer than two values, so there is nothing to replace one by.",
@@ -262,3 +269,290 @@ def number_text(value: float) -> str:
         ('20000', '0.1', '1e+300')
     """
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+
+
+_NOISE = re.compile(
+    r"""\s*(?:(?P<column>"(?:[^"]|"")+"|[^="']+?)\s*=)?\s*(?P<kind>gaussian|uniform|cells|retain)\s+(?P<rest>.+)""",
+    re.DOTALL | re.IGNORECASE,
+)
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_AMOUNT = re.compile(rf"({_NUMBER})\s*(%?)(?=\s|$)")
+_LIST = re.compile(rf"{_NUMBER}(?:\s*,\s*{_NUMBER})+(?=\s|$)")
+_CLAUSE = re.compile(
+    rf"\s+(?:at\s+(?P<at>{_NUMBER}\s*%?)|on\s+(?P<on>{_NUMBER}\s*,\s*{_NUMBER})|(?P<word>whole|rounded))(?=\s|$)",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(r"\s*(?:'((?:[^']|'')*)'|([^,']+?))\s*(?:,|$)")
+_EXAMPLES: dict[str, str] = {
+    "gaussian": "gaussian 100%, gaussian 2500, or gaussian 100% at 99.9% on 20000,150000 rounded",
+    "uniform": "uniform 100%, uniform 0.5, or uniform 100% at 99.9% on 20000,150000 rounded",
+    "cells": "cells 5, cells 5 equal-frequency, or cells 0,20,40,80",
+    "retain": "retain 0.7, retain 70%, or retain 0.7 of clerk,'night nurse'",
+}
+
+
+def parse_noise(text: str, column: str = "") -> NoiseSpec:
+    """Read the noise that is specified for one column; the text need not name it if ``column`` does.
+
+    Raises:
+        InvalidOption: It cannot be read, or a number makes no sense; the message has an example.
+
+    Example:
+        >>> asked = parse_noise("age=uniform 50% at 0.999 rounded")
+        >>> asked.column, asked.amount, asked.level, asked.confidence, asked.rounded
+        ('age', 0.5, True, 0.999, True)
+        >>> parse_noise("cells 0,20,40,80").edges
+        (0.0, 20.0, 40.0, 80.0)
+    """
+    if not isinstance(text, str):
+        raise InvalidOption(
+            f"Noise is given as a text, not as {kind_of(text)}.", "Write it as 'gaussian 100%'."
+        )
+    found = _NOISE.fullmatch(text)
+    if found is None:
+        raise InvalidOption(
+            f"--noise {text!r} cannot be read.", "Write it as --noise 'salary=gaussian 100%', for instance."
+        )
+    kind, rest = cast(Kind, found["kind"].lower()), found["rest"].strip()
+    asked = NoiseSpec(_name(found["column"] or "") or column, kind)
+    if kind == "cells":
+        return _cells(asked, rest, text)
+    return _retain(asked, rest, text) if kind == "retain" else _added(asked, rest, text)
+
+
+def parse_all_noise(given: Mapping[str, str] | Sequence[str]) -> list[NoiseSpec]:
+    """Read the noise of several columns: texts that name their columns, or texts by column."""
+    if isinstance(given, str):
+        given = [given]
+    if isinstance(given, Mapping):
+        return [parse_noise(text, column) for column, text in by_name(given, "noise").items()]
+    given = listed(given, "Noises")
+    read = [parse_noise(text) for text in given]
+    for text, asked in zip(given, read, strict=True):
+        if not asked.column:
+            raise InvalidOption(f"--noise {text!r} names no column.", f"Write it as --noise 'salary={text}'.")
+    return read
+
+
+def written_name(column: str) -> str:
+    """Write a column's name as it stands before ``=``, in quotes where it needs them."""
+    plain = re.fullmatch(r"[^=\"'\s](?:[^=\"']*[^=\"'\s])?", column) is not None
+    return column if plain else quoted(column)
+
+
+def _name(text: str) -> str:
+    text = text.strip()
+    return text[1:-1].replace('""', '"') if text.startswith('"') else text
+
+
+def _refused(asked: NoiseSpec, text: str, why: str) -> InvalidOption:
+    return InvalidOption(f"--noise {text!r} cannot be used: {why}.", f"Write it as {_EXAMPLES[asked.kind]}.")
+
+
+def _added(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
+    """Read a scale or level and the clauses that follow it."""
+    found = _AMOUNT.match(rest)
+    if found is None:
+        raise _refused(asked, text, "there is no scale or privacy level")
+    level = bool(found[2])
+    amount = float(found[1]) / (100 if level else 1)
+    if not (math.isfinite(amount) and amount > 0):
+        raise _refused(asked, text, "the noise must be above 0")
+    return _with_clauses(replace(asked, amount=amount, level=level), rest[found.end() :], text)
+
+
+def _with_clauses(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
+    words: set[str] = set()
+    bounds: tuple[float, float] | None = None
+    while rest.strip():
+        clause = _CLAUSE.match(rest)
+        if clause is None:
+            raise _refused(asked, text, f"{rest.strip()!r} is not understood")
+        rest = rest[clause.end() :]
+        if clause["at"]:
+            if not asked.level:
+                raise _refused(asked, text, "a confidence belongs to a privacy level, written with %")
+            asked = replace(asked, confidence=float(read_share(clause["at"], "at")))
+        elif clause["on"]:
+            bounds = _bounds(asked, clause["on"], text)
+        else:
+            words.add(clause["word"].lower())
+    if not 0 < asked.confidence < 1:
+        raise _refused(asked, text, "a confidence is between 0 and 100 %")
+    if bounds is None and "whole" in words:
+        raise _refused(asked, text, "'whole' follows the range of the original, on 17,90")
+    domain = None if bounds is None else Domain(*bounds, "whole" in words)
+    return replace(asked, domain=domain, rounded="rounded" in words)
+
+
+def _bounds(asked: NoiseSpec, numbers: str, text: str) -> tuple[float, float]:
+    lower, upper = (float(part) for part in numbers.split(","))
+    if not (lower < upper and math.isfinite(upper - lower)):
+        raise _refused(asked, text, "the range is not two ascending numbers")
+    return lower, upper
+
+
+def _cells(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
+    """Read edges, or a number of cells and how they are cut."""
+    if found := _LIST.fullmatch(rest):
+        edges = tuple(float(part) for part in found[0].split(","))
+        if (
+            len(edges) < 3
+            or not all(a < b for a, b in pairwise(edges))
+            or not math.isfinite(edges[-1] - edges[0])
+        ):
+            raise _refused(asked, text, "edges are three or more ascending numbers")
+        return replace(asked, edges=edges)
+    found = re.fullmatch(r"(\d+)(?:\s+(equal-width|equal-frequency))?", rest, re.IGNORECASE)
+    if found is None:
+        raise _refused(asked, text, "it is neither a number of cells nor their edges")
+    if not 2 <= int(found[1]) <= 10_000:
+        raise _refused(asked, text, "the number of cells is not between 2 and 10000")
+    way = cast(Way, (found[2] or "equal-width").lower())
+    return replace(asked, amount=float(found[1]), way=way)
+
+
+def _retain(asked: NoiseSpec, rest: str, text: str) -> NoiseSpec:
+    """Read the probability of keeping a value and, if they are listed, all values."""
+    found = _AMOUNT.match(rest)
+    listed = None if found is None else re.fullmatch(r"(?:\s+of\s+(.+))?", rest[found.end() :], re.DOTALL)
+    if found is None or listed is None:
+        raise _refused(asked, text, "it does not say how likely a value is kept")
+    probability = float(found[1]) / (100 if found[2] else 1)
+    if not 0 < probability < 1:
+        raise _refused(asked, text, "the probability that a value is kept is between 0 and 1")
+    values = _values(asked, listed[1], text) if listed[1] else ()
+    return replace(asked, amount=probability, values=values)
+
+
+def _values(asked: NoiseSpec, listed: str, text: str) -> tuple[str, ...]:
+    values, place = [], 0
+    while place < len(listed):
+        found = _VALUE.match(listed, place)
+        if found is None:
+            raise _refused(asked, text, "the values are not a list")
+        values.append(found[2] if found[1] is None else found[1].replace("''", "'"))
+        place = found.end()
+    if len(values) < 2 or len(set(values)) < len(values):
+        raise _refused(asked, text, "the values are not two or more different ones")
+    return tuple(values)
+
+
+MOST_VALUES = 1000
+"""Categories above which a column is taken for one that holds none."""
+_NO_DECIMALS = re.compile(r"DECIMAL\(\d+,0\)")
+
+
+def noise_of(
+    engine: Engine,
+    table: str,
+    noise: Mapping[str, str] | Sequence[str] = (),
+    ranges: Mapping[str, tuple[object, object]] | None = None,
+) -> dict[str, Noise]:
+    """Give the noise of the distorted columns of a table, spelled as the table spells them.
+
+    What is given, as for ``--noise`` and ``--range``, comes first, column by column; then what the catalogue
+    says, where the table is a release of this database; then the comments that an exported file keeps.
+
+    Raises:
+        UnknownTable: There is no such table.
+        UnknownColumn: The table lacks a column that is named.
+        InvalidOption: Nothing is known of the noise, or what is given is not complete.
+
+    Cost: none, but for one GROUP BY of each ``retain`` column whose values are not listed.
+
+    Example:
+        >>> import duckdb
+        >>> con = duckdb.connect()
+        >>> _ = con.execute("CREATE TABLE t AS SELECT 1.5 AS pay")
+        >>> noise_of(Engine(con), "t", ["pay=uniform 0.5"], {"pay": (0, 3)})
+        {'pay': Uniform(scale=0.5, domain=Domain(lower=0.0, upper=3.0, whole=False), rounded=False)}
+    """
+    found = engine.find(table)
+    columns = {item.name: item for item in engine.columns(found)}
+    domains = domains_given(ranges or {}, list(columns.values()), table=table)
+    known = _commented(engine, found) | _catalogued(engine, found)
+    given: dict[str, Noise] = {}
+    for asked in parse_all_noise(noise):
+        name = resolve(asked.column, list(columns), table=table)
+        values = categories(engine, found, columns[name]) if _unlisted(asked) else ()
+        given[name] = resolve_noise(replace(asked, column=name), domains.get(name), values)
+    if not known and not given:
+        raise InvalidOption(
+            f"Nothing is known of the noise in {table!r}, which is no release of this database.",
+            "Give it, such as --noise 'salary=gaussian 2500' --range salary=20000,150000.",
+        )
+    return known | given
+
+
+def is_whole(item: Column) -> bool:
+    """Tell whether a column's type holds whole numbers only."""
+    return types.kind_of(item.type) is types.Kind.WHOLE or _NO_DECIMALS.fullmatch(item.type) is not None
+
+
+def domains_given(
+    ranges: Mapping[str, tuple[object, object]], columns: Sequence[Column], *, table: str
+) -> dict[str, Domain]:
+    """Read ranges: the least and the largest original value of columns of numbers."""
+    known = {item.name: item for item in columns}
+    domains = {}
+    for name, bounds in ranges.items():
+        found = resolve(name, list(known), table=table)
+        lower, upper = (str(bound).strip() for bound in bounds)
+        try:
+            domain = parse_noise(f"uniform 1 on {lower},{upper}").domain
+        except InvalidOption:
+            domain = None
+        if domain is None:
+            raise InvalidOption(
+                f"--range of {found!r} is not two ascending numbers.", f"Write it as --range {found}=0,100."
+            )
+        domains[found] = replace(domain, whole=is_whole(known[found]))
+    return domains
+
+
+def categories(engine: Engine, table: Table, item: Column) -> tuple[str, ...]:
+    """List the values of a column as text, in order, NULL aside, in one GROUP BY; refuse more than 1000."""
+    with engine.workspace():
+        rows = source_of(engine, table).counted(engine, [item.name], None).table
+        found = distinct_texts(engine, exact_table(engine, rows, [item]), item.name, MOST_VALUES + 1)
+    if len(found) > MOST_VALUES:
+        raise InvalidSource(
+            f"Column {item.name!r} has more than {MOST_VALUES} different values, so it holds no categories.",
+            "Give it noise (gaussian, uniform) or cells if it holds numbers, or group its values in a view.",
+        )
+    return found
+
+
+def distinct_texts(engine: Engine, table: Table, name: str, most: int) -> tuple[str, ...]:
+    """List the different values of a column as text, in order, NULL aside, so many at most."""
+    columns, values = {"attribute": [name]}, {"most": most}
+    listing = bind("perturbation/categories", tables={"source": table}, columns=columns, values=values)
+    return tuple(value for (value,) in engine.query(listing, step="categories"))
+
+
+def _unlisted(asked: NoiseSpec) -> bool:
+    return asked.kind == "retain" and not asked.values
+
+
+def _catalogued(engine: Engine, table: Table) -> dict[str, Noise]:
+    """Read the noise of a release of the current database, by its view or its frozen table."""
+    catalog, _ = engine.current()
+    for row in releases(engine):
+        shape = row.shape(catalog)
+        if table in (shape.view, shape.frozen):
+            return {name: from_json(noise) for name, noise in row.parameters.get("noise", {}).items()}
+    return {}
+
+
+def _commented(engine: Engine, table: Table) -> dict[str, Noise]:
+    """Read the noise out of the comments on columns."""
+    where = {"catalog": table.catalog, "schema": table.schema, "name": table.name}
+    found: dict[str, Noise] = {}
+    for name, comment in engine.look_up(
+        statements.text("release/column_comments"), where, step="column comments"
+    ):
+        for words in NOISE_COMMENTS:
+            if comment.startswith(words):
+                found[name] = resolve_noise(parse_noise(comment.removeprefix(words), name))
+    return found

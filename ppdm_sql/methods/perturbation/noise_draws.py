@@ -1,140 +1,291 @@
-"""Draws noise for records: SHAKE-256 of a key, an attribute and a record, as a function of the engine.
+"""Draws noise in SQL: SHA-256 of a secret key and a record, made uniform, then of the noise's distribution.
 
-The engine hands over the numbers of records and nothing else; values stay where they are. A record gets the
-same draw whatever the threads, the order of the rows and the chunks in which they come.
+One statement draws the same on every engine, whatever the threads and the order of the rows. Keys stand in a
+private table of one row, so that no statement, plan or log holds them.
 
-Source: FIPS 202 (SHAKE-256 as a pseudorandom function of a secret key).
+Source: FIPS 180-4 (SHA-256 as a pseudorandom function of a secret key); Wichura 1988, "Algorithm AS 241: The
+Percentage Points of the Normal Distribution", for the normal distribution.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import hmac
+import os
+import re
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from pathlib import Path
+from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from sqlglot import exp
 
-from ppdm_sql.engine import Engine
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.names import Table, aliased, column
+from ppdm_sql.engine.source import source_of
+from ppdm_sql.engine.space import write_new
+from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.types import double
+from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
 from ppdm_sql.methods.base.arrays import Floats
 
-Identity = Literal["row", "number", "text"]
-BLOCK_BITS = {"row": 10, "number": 6}
-"""Two to this power is how many records share a hash: rows stand side by side, numbers may have gaps."""
-_WORD = 6
-_PLACES = np.array([2.0**-48, 2.0**-32, 2.0**-16])
+BYTES = 32
+_TEXT = re.compile(rf"[0-9a-f]{{{2 * BYTES}}}")
+
+# -- the key ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Stream:
+class Key:
+    """The secret of 32 bytes that all noise of a run comes from; no text of it shows them.
+
+    Example:
+        >>> Key(b"x" * 32, "no")
+        Key(kept='no')
+    """
+
+    secret: bytes = field(repr=False)
+    kept: str  # `file`, `seed`, or `no` if it is thrown away
+
+    @property
+    def fingerprint(self) -> str | None:
+        """Tell keys of files apart, without giving anything of them away; None for all others.
+
+        A seed can be guessed, so that nothing that depends on it may be written down.
+        """
+        if self.kept != "file":
+            return None
+        return hashlib.sha256(b"ppdm key fingerprint" + self.secret).hexdigest()[:16]
+
+    def derived(self, *context: str) -> bytes:
+        """Derive the key of some draws; the parts of the context are told apart whatever they hold.
+
+        Example:
+            >>> Key(b"x" * 32, "no").derived("a", "b") == Key(b"x" * 32, "no").derived("ab")
+            False
+        """
+        parts = b"".join(len(part.encode()).to_bytes(8, "little") + part.encode() for part in context)
+        return hmac.new(self.secret, parts, hashlib.sha256).digest()
+
+
+def run_key(key_file: str | os.PathLike[str] | None, seed: int | None, *, dry: bool = False) -> Key:
+    """Read the key of a run from its file, make it of a seed, or draw it; ``dry`` writes no new file.
+
+    Raises:
+        InvalidOption: Both are given, or the file holds no key or cannot be read or written.
+    """
+    if seed is not None and key_file is not None:
+        raise InvalidOption("A key and a seed exclude each other.", "Give --key-file, or --seed in a test.")
+    if seed is not None:
+        return Key(hashlib.sha256(f"ppdm randomize {seed}".encode()).digest(), "seed")
+    if key_file is None or (dry and not Path(key_file).exists()):
+        return Key(secrets.token_bytes(BYTES), "no")
+    path = Path(key_file)
+    try:
+        with contextlib.suppress(FileExistsError):
+            write_new(path, f"{secrets.token_hex(BYTES)}\n".encode(), step="write key", mode=0o600)
+        text = path.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        raise InvalidOption(
+            f"The key file {path} cannot be read or written.",
+            "Give the path of a file that only you can read.",
+        ) from None
+    if not _TEXT.fullmatch(text):
+        raise InvalidOption(
+            f"The file {path} does not hold a key of ppdm-sql.",
+            "Give the path of a new file, or of one that --key-file has made.",
+        )
+    return Key(bytes.fromhex(text), "file")
+
+
+# -- the records ------------------------------------------------------------------------------
+
+Identity = Literal["row", "number", "text"]
+_NUMBER = re.compile(r"U?(TINY|SMALL)INT|U?INTEGER|BIGINT")
+
+
+@dataclass(frozen=True)
+class RecordKey:
+    """What a record is known by: the text of its row's number, or of a column, under the alias ``s``."""
+
+    identity: Identity
+    value: exp.Expression
+
+
+def records_by_row(engine: Engine, table: Table, columns: Sequence[Column], source: str) -> RecordKey:
+    """Know records by their rows; refuse what is no table of this engine, or hides the rows' numbers."""
+    query = exp.select(column("rowid", "s")).from_(aliased(table, "s")).limit(0)
+    hidden = any(item.name.lower() == "rowid" for item in columns)
+    try:
+        if not hidden:
+            engine.look_up(render(query), step="rows")
+            return RecordKey("row", exp.cast(column("rowid", "s"), "TEXT"))
+    except EngineError:
+        pass
+    raise unknown_rows(source)
+
+
+def unknown_rows(source: str) -> InvalidOption:
+    """Say that the rows of a source have no numbers."""
+    return InvalidOption(
+        f"The rows of {source!r} have no numbers by which records could be told apart.",
+        "Give --record ID, a column with another value in each record.",
+    )
+
+
+def records_by_column(engine: Engine, table: Table, item: Column) -> RecordKey:
+    """Know records by a column, which one scan must find NULL nowhere and different everywhere."""
+    value = column(item.name, "s")
+    different_values = exp.Distinct(expressions=[value.copy()])
+    counts = [exp.Count(this=counted) for counted in (exp.Star(), value.copy(), different_values)]
+    source = source_of(engine, table)
+    (found,) = source.aggregate(lambda rows: exp.select(*counts).from_(rows), step="record_key")
+    records, values, different = map(int, found)
+    if different < records:
+        raise InvalidSource(
+            f"Column {item.name!r} does not tell records apart: it is NULL in {records - values} of them and "
+            f"holds {different} different values in the other {values}.",
+            "Give --record a column with another value in each record.",
+        )
+    return RecordKey("number" if _NUMBER.fullmatch(item.type) else "text", exp.cast(value, "TEXT"))
+
+
+# -- the draws --------------------------------------------------------------------------------
+
+LANES, DIGITS = 4, 13
+"""A digest of 64 hexadecimal digits gives so many numbers of 52 bits."""
+
+
+@dataclass(frozen=True)
+class Draw:
     """The draws of one column."""
 
-    key: bytes  # its own secret, from :meth:`~ppdm_sql.methods.perturbation.noise_key.Key.derived`
+    column: str
+    noise: str  # as text; other noise draws otherwise
     normal: bool  # whether draws are standard normal; else they are uniform on (0, 1)
 
 
-class NoiseDrawer:
-    """Gives the draws of all columns for a chunk of records.
+@dataclass(frozen=True)
+class Draws:
+    """The draws of all columns for a kind of record: ``d0``, ``d1`` ... beside what is known of each.
+
+    Columns share a digest, each with its own digits, only where the key is thrown away: the draws of a column
+    would depend on the other ones, and whoever had two such releases by one key could average them.
 
     Args:
-        streams: The columns.
-        identity: What a record is known by: its row, a whole number, or any value as text.
-        mixing: From :func:`~ppdm_sql.methods.perturbation.correlated_noise.mixing_matrix`, a row for each
-            normal stream; None leaves draws independent.
-
-    Cost: for each column one hash of 6 bytes a record for each block of records that a chunk touches, so that
-    numbers of records are best handed over in order.
-
-    Example:
-        >>> import pyarrow
-        >>> drawer = NoiseDrawer([Stream(b"k", normal=False)], "number")
-        >>> one, other = (drawer.draws(pyarrow.array(records))[0] for records in ([1, 2, 99], [99, 1]))
-        >>> bool(one[2] == other[0] and one[0] == other[1])
-        True
+        key: Of the run.
+        columns: The columns.
+        parts: What keys depend on besides: the kind of record.
+        mixing: From :func:`~ppdm_sql.methods.perturbation.correlations.mixing_matrix`, a row for each normal
+            column; None leaves draws independent.
     """
 
-    def __init__(self, streams: Sequence[Stream], identity: Identity, mixing: Floats | None = None) -> None:
-        self._states = [hashlib.shake_256(stream.key) for stream in streams]
-        self._normal = [row for row, stream in enumerate(streams) if stream.normal]
-        self._identity: Identity = identity
-        self._mixing = mixing
+    key: Key
+    columns: Sequence[Draw]
+    parts: Sequence[str]
+    mixing: Floats | None = None
 
-    def __call__(self, records: Any) -> Any:
-        """Give an Arrow array of structs, a field a column, for an Arrow array of records."""
-        import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
+    @property
+    def lanes(self) -> int:
+        """How many columns share a digest."""
+        return 1 if self.key.kept == "file" else LANES
 
-        drawn = self.draws(records)
-        return pa.StructArray.from_arrays([pa.array(row) for row in drawn], fields(len(drawn)))
+    def keys(self, name: str) -> dict[str, str | bytes]:
+        """Give the key of each digest, by the name of its column in the table of keys."""
+        size, columns = self.lanes, self.columns
+        groups = (columns[first : first + size] for first in range(0, len(columns), size))
+        parts = ([part for draw in group for part in (draw.column, draw.noise)] for group in groups)
+        derived = (self.key.derived(*self.parts, *of) for of in parts)
+        # 43 characters each, to which SHA-256 takes a number in the same block
+        return {f"{name}{place}": b64encode(key).decode()[:43] for place, key in enumerate(derived)}
 
-    def draws(self, records: Any) -> Floats:
-        """Give the draws, a row a column and a column a record."""
-        from scipy.special import ndtri  # type: ignore[import-untyped, unused-ignore]
+    def hashes(self, record: str, name: str) -> list[str]:
+        """Write the digests of a record, ``h0``, ``h1`` ..., by the keys of the table ``k``."""
+        digests = range(len(range(0, len(self.columns), self.lanes)))
+        return [f"sha256(k.{name}{digest} || {record}) AS h{digest}" for digest in digests]
 
-        messages, words, places = self._placed(records)
-        hashes = [_hashed(state, message, words) for state in self._states for message in messages]
-        drawn = in_unit(b"".join(hashes)).reshape(len(self._states), -1)[:, places]
-        for row in self._normal:
-            ndtri(drawn[row], out=drawn[row])
-        if self._mixing is not None:
-            drawn[self._normal] = self._mixing @ drawn[self._normal]
-        return drawn
+    def select(self, hashed: str) -> str:
+        """Write a SELECT that adds the draws, ``d0``, ``d1`` ..., to what a SELECT gives with digests.
 
-    def _placed(self, records: Any) -> tuple[list[bytes], int, NDArray[np.int64] | slice]:
-        """Say what to hash, how many words of each hash to take, and which of these words are whose."""
-        if self._identity == "text":
-            return [record.encode() for record in records.to_pylist()], 1, slice(None)
-        bits = BLOCK_BITS[self._identity]
-        numbers: NDArray[np.int64] = records.to_numpy(zero_copy_only=False)
-        blocks = numbers >> bits
-        first, last = int(blocks.min()), int(blocks.max())
-        if last - first <= 2 * (len(numbers) >> bits) + 2:  # side by side, as rows are
-            found, places = range(first, last + 1), numbers - (first << bits)
-        else:
-            known, place = np.unique(blocks, return_inverse=True)
-            found, places = known.tolist(), (place << bits) + (numbers & (1 << bits) - 1)
-        return [block.to_bytes(8, "little", signed=True) for block in found], 1 << bits, places
+        Example:
+            >>> draws = Draws(Key(b"x" * 32, "no"), [Draw("age", "uniform 1", normal=False)], ["row"])
+            >>> draws.select("SELECT sha256('one') AS h0")[-61:]
+            "AS q0 FROM (SELECT sha256('one') AS h0) AS hashed) AS centred"
+        """
+        places = range(len(self.columns))
+        halves = (f"{centred(f'h{n // self.lanes}', n % self.lanes)} AS q{n}" for n in places)
+        query = f"SELECT *, {', '.join(halves)} FROM ({hashed}) AS hashed"
+        normal = [place for place in places if self.columns[place].normal]
+        if normal:
+            roots = ", ".join(f"{normal_root(f'q{n}')} AS r{n}" for n in normal)
+            query = f"SELECT *, {roots} FROM ({query}) AS centred"
+        if self.mixing is not None:
+            independent = ", ".join(f"{normal_value(f'q{n}', f'r{n}')} AS z{n}" for n in normal)
+            query = f"SELECT *, {independent} FROM ({query}) AS rooted"
+        drawn = ", ".join(f"{self._drawn(place, normal)} AS d{place}" for place in places)
+        return f"SELECT *, {drawn} FROM ({query}) AS centred"
 
-
-def fields(columns: int) -> list[str]:
-    """Name the draws of so many columns."""
-    return [f"d{column}" for column in range(columns)]
-
-
-def _hashed(state: Any, message: bytes, words: int) -> bytes:
-    """Extend the hash of a key by a message and give some words of it."""
-    extended = state.copy()
-    extended.update(message)
-    digest: bytes = extended.digest(_WORD * words)
-    return digest
-
-
-def in_unit(data: bytes) -> Floats:
-    """Turn each 48 bits into a number in (0, 1), both ends excluded: odd multiples of 2 ** -49.
-
-    Example:
-        >>> float(in_unit(bytes(5) + bytes([128]))[0]) == 0.5 + 2**-49
-        True
-    """
-    numbers: Floats = np.frombuffer(data, dtype="<u2").reshape(-1, 3) @ _PLACES
-    numbers += 2.0**-49
-    return numbers
+    def _drawn(self, place: int, normal: Sequence[int]) -> str:
+        if place not in normal:
+            return f"q{place} + 0.5e0"
+        if self.mixing is None:
+            return normal_value(f"q{place}", f"r{place}")
+        row = zip(self.mixing[normal.index(place)], normal, strict=True)
+        return " + ".join(f"{render(double(float(weight)))} * z{n}" for weight, n in row if weight)
 
 
-@contextlib.contextmanager
-def registered(engine: Engine, draw: Callable[[Any], Any], columns: int, identity: Identity) -> Iterator[str]:
-    """Make draws callable in SQL under a private name, and forget them afterwards.
+def centred(digest: str, lane: int = 0) -> str:
+    """Write a number that is uniform on (-1/2, 1/2), both ends and 0 excluded, by some digits of a digest."""
+    whole = f"CAST('0x' || substr({digest}, {1 + DIGITS * lane}, {DIGITS}) AS BIGINT)"
+    return f"({whole} - 2251799813685247.5e0) * 2.220446049250313e-16"
 
-    The function takes a record to a struct of :func:`fields`. It is volatile: each call is made.
-    """
-    name = f"ppdm_draws_{secrets.token_hex(6)}"
-    record = "VARCHAR" if identity == "text" else "BIGINT"
-    connection: Any = engine.connection
-    drawn = f"STRUCT({', '.join(f'{name} DOUBLE' for name in fields(columns))})"
-    connection.create_function(name, draw, [record], drawn, type="arrow", side_effects=True)
-    try:
-        yield name
-    finally:
-        engine.remove_function(name)
+
+# Coefficients of the polynomials of Wichura's PPND16, from the constant on: numerator and denominator for the
+# middle, for the tails, and for what is beyond a probability of exp(-25).
+_MIDDLE = (
+    "3.3871328727963666080e0 1.3314166789178437745e2 1.9715909503065514427e3 1.3731693765509461125e4 "
+    "4.5921953931549871457e4 6.7265770927008700853e4 3.3430575583588128105e4 2.5090809287301226727e3",
+    "1e0 4.2313330701600911252e1 6.8718700749205790830e2 5.3941960214247511077e3 "
+    "2.1213794301586595867e4 3.9307895800092710610e4 2.8729085735721942674e4 5.2264952788528545610e3",
+)
+_TAILS = (
+    "1.42343711074968357734e0 4.63033784615654529590e0 5.76949722146069140550e0 3.64784832476320460504e0 "
+    "1.27045825245236838258e0 2.41780725177450611770e-1 2.27238449892691845833e-2 7.74545014278341407640e-4",
+    "1e0 2.05319162663775882187e0 1.67638483018380384940e0 6.89767334985100004550e-1 "
+    "1.48103976427480074590e-1 1.51986665636164571966e-2 5.47593808499534494600e-4 1.05075007164441684324e-9",
+)
+_BEYOND = (
+    "6.65790464350110377720e0 5.46378491116411436990e0 1.78482653991729133580e0 2.96560571828504891230e-1 "
+    "2.65321895265761230930e-2 1.24266094738807843860e-3 2.71155556874348757815e-5 2.01033439929228813265e-7",
+    "1e0 5.99832206555887937690e-1 1.36929880922735805310e-1 1.48753612908506148525e-2 "
+    "7.86869131145613259100e-4 1.84631831751005468180e-5 1.42151175831644588870e-7 "
+    "2.04426310338993978564e-15",
+)
+
+
+def normal_root(centred: str) -> str:
+    """Write what :func:`normal_value` takes besides a number on (-1/2, 1/2)."""
+    tail = f"sqrt(-ln(0.5e0 - abs({centred}))) - 1.6e0"
+    return f"CASE WHEN abs({centred}) <= 0.425e0 THEN 0.180625e0 - {centred} * {centred} ELSE {tail} END"
+
+
+def normal_value(centred: str, root: str) -> str:
+    """Write the standard normal number below which lies a share of 1/2 and a number, to 15 digits."""
+    middle, tails, beyond = _ratio(_MIDDLE, root), _ratio(_TAILS, root), _ratio(_BEYOND, f"({root} - 3.4e0)")
+    return (
+        f"CASE WHEN abs({centred}) <= 0.425e0 THEN {centred} * {middle} "
+        f"WHEN {root} <= 3.4e0 THEN sign({centred}) * {tails} ELSE sign({centred}) * {beyond} END"
+    )
+
+
+def _ratio(polynomials: tuple[str, str], at: str) -> str:
+    """Write the ratio of two polynomials by Horner's rule."""
+    above, below = (
+        reduce(lambda inner, factor: f"({inner} * {at} + {factor})", reversed(factors.split()))
+        for factors in polynomials
+    )
+    return f"{above} / {below}"

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+
+from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, type_title
-from ppdm_sql.engine.names import Table, option_for
-from ppdm_sql.engine.types import is_number
+from ppdm_sql.engine.names import Table, alias, column, option_for
+from ppdm_sql.engine.source import source_of
+from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.types import double, is_number
 from ppdm_sql.errors import InvalidOption, InvalidSource, no_records
-from ppdm_sql.methods.perturbation.column_statistics import ColumnStatistics, statistics_of
 from ppdm_sql.methods.perturbation.noise import (
     AdditiveNoise,
     Cells,
@@ -19,12 +23,13 @@ from ppdm_sql.methods.perturbation.noise import (
     Noise,
     NoiseSpec,
     Retain,
+    categories,
+    is_whole,
     resolve_noise,
     rounding_of,
 )
-from ppdm_sql.methods.perturbation.noise_lookup import categories, is_whole
-from ppdm_sql.methods.perturbation.source_counts import outside_range, quantiles, unlisted_values
 from ppdm_sql.progress import Progress, warn
+from ppdm_sql.release import Moments
 
 MOST_EXACT = 2.0**53
 """Whole numbers above this are not exact as numbers with a floating point."""
@@ -269,3 +274,155 @@ class _NoiseChoice:
             f"Column {item.name!r} has values that are not listed, in {records:,} records.",
             f"List all values in {option_for('--noise', item.name, 'retain ... of A,B,C')}.",
         )
+
+
+@dataclass(frozen=True)
+class ColumnStatistics:
+    """What a column of numbers holds."""
+
+    values: int  # records that have a value
+    infinite: int  # of them, those with NaN or an infinite number
+    fractions: int  # of them, those with a number that is not whole
+    lower: float | None  # the least value, None where there is none
+    upper: float | None  # the largest value
+
+
+def statistics_of(
+    engine: Engine, table: Table, names: Sequence[str]
+) -> tuple[int, dict[str, ColumnStatistics]]:
+    """Count the records, and measure columns of numbers, in one scan."""
+    source = source_of(engine, table)
+    query = partial(statistics_query, names=names)
+    ((records, *found),) = source.aggregate(query, step="column_statistics")
+    places = range(0, len(found), 5)
+    measured = (ColumnStatistics(*found[place : place + 5]) for place in places)
+    return int(records), dict(zip(names, measured, strict=True))
+
+
+def statistics_query(rows: exp.Expression, names: Sequence[str]) -> exp.Select:
+    """Write the SELECT that measures columns of numbers of rows under the alias ``s``.
+
+    Example:
+        >>> from ppdm_sql.engine.names import aliased
+        >>> from ppdm_sql.engine.statements import formatted, render
+        >>> print(formatted(render(statistics_query(aliased(Table("people"), "s"), ["salary"]))))
+        SELECT
+          COUNT(*),
+          COUNT("s"."salary"),
+          COUNT(*) FILTER(WHERE
+            NOT ISFINITE(CAST("s"."salary" AS DOUBLE))),
+          COUNT(*) FILTER(WHERE
+            ISFINITE(CAST("s"."salary" AS DOUBLE))
+            AND CAST("s"."salary" AS DOUBLE) <> FLOOR(CAST("s"."salary" AS DOUBLE))),
+          MIN(CAST("s"."salary" AS DOUBLE)) FILTER(WHERE
+            ISFINITE(CAST("s"."salary" AS DOUBLE))),
+          MAX(CAST("s"."salary" AS DOUBLE)) FILTER(WHERE
+            ISFINITE(CAST("s"."salary" AS DOUBLE)))
+        FROM "people" AS s
+    """
+    measures: list[exp.Expression] = [exp.Count(this=exp.Star())]
+    for name in names:
+        value = as_double(name)
+        finite = exp.Anonymous(this="isfinite", expressions=[value])
+        fraction = exp.NEQ(this=value.copy(), expression=exp.Floor(this=value.copy()))
+        measures += [
+            exp.Count(this=column(name, "s")),
+            filtered(exp.Count(this=exp.Star()), exp.Not(this=finite)),
+            filtered(exp.Count(this=exp.Star()), exp.And(this=finite.copy(), expression=fraction)),
+            filtered(exp.Min(this=value.copy()), finite.copy()),
+            filtered(exp.Max(this=value.copy()), finite.copy()),
+        ]
+    return exp.select(*measures).from_(rows)
+
+
+def filtered(aggregate: exp.Expression, condition: exp.Expression | exp.Condition) -> exp.Expression:
+    """Aggregate those rows only that meet a condition."""
+    return exp.Filter(this=aggregate, expression=exp.Where(this=condition))
+
+
+def moments_of(engine: Engine, table: Table, names: Sequence[str]) -> dict[str, Moments]:
+    """Measure columns of finite numbers, NULL aside; two scans of the table, where it lives.
+
+    Deviations are taken from the mean: of large numbers close to each other they would be lost in rounding.
+    """
+    if not names:
+        return {}
+    source, values = source_of(engine, table), [as_double(name) for name in names]
+    means: list[exp.Expression] = [exp.Anonymous(this="favg", expressions=[value]) for value in values]
+    counts = [exp.Count(this=value.copy()) for value in values]
+    (first,) = source.aggregate(lambda rows: exp.select(*counts, *means).from_(rows), step="means")
+    numbers, middles = first[: len(names)], [mean or 0.0 for mean in first[len(names) :]]
+    deviations = [
+        exp.StddevPop(this=value.copy() - double(mean)) for value, mean in zip(values, middles, strict=True)
+    ]
+    (second,) = source.aggregate(lambda rows: exp.select(*deviations).from_(rows), step="deviations")
+    parts = zip(names, numbers, middles, second, strict=True)
+    return {name: Moments(number, mean, deviation or 0.0) for name, number, mean, deviation in parts}
+
+
+def as_double(name: str) -> exp.Expression:
+    """Give a column of ``s`` as a number with a floating point."""
+    return exp.cast(column(name, "s"), "DOUBLE")
+
+
+def value_counts(engine: Engine, table: Table, name: str) -> dict[str, int]:
+    """Count the records of each value of a column, as text and NULL aside; one GROUP BY where it lives."""
+    with engine.workspace():
+        read = source_of(engine, table).counted(engine, [name], None)
+        number = exp.Count(this=exp.Star()) if read.count is None else exp.Sum(this=column(read.count))
+        value = exp.cast(column(name), "TEXT")
+        query = exp.select(value, exp.cast(number, "BIGINT")).from_(read.table.expression())
+        query = query.where(column(name).is_(exp.null()).not_()).group_by(value.copy()).order_by(value.copy())
+        return dict(engine.query(render(query), step="marginal"))
+
+
+def outside_range(engine: Engine, table: Table, name: str, lower: float, upper: float) -> int:
+    """Count the records whose value lies outside of a range; one scan."""
+    low = exp.LT(this=as_double(name), expression=double(lower))
+    high = exp.GT(this=as_double(name), expression=double(upper))
+    counted = exp.select(exp.Count(this=exp.Star())).where(exp.or_(low, high))
+    ((records,),) = source_of(engine, table).aggregate(lambda rows: counted.from_(rows), step="outside")
+    return int(records)
+
+
+def unlisted_values(engine: Engine, table: Table, name: str, listed: Collection[str]) -> int:
+    """Count the records whose value is none of those listed; one GROUP BY."""
+    found = value_counts(engine, table, name)
+    return sum(records for value, records in found.items() if value not in listed)
+
+
+def quantiles(engine: Engine, table: Table, name: str, shares: Sequence[float], values: int) -> list[float]:
+    """Give the values at which shares of all values are reached, as DuckDB's ``quantile_disc`` does.
+
+    Args:
+        engine: Where the table is, or what stands in for it.
+        table: The table.
+        name: A column of finite numbers.
+        shares: From 0 to 1, ascending.
+        values: Its records that have a value.
+
+    Cost: a GROUP BY of the column and a sort of its distinct values.
+    """
+    if not values:
+        return []
+    places = [max(1, values - math.floor(values - values * share)) for share in shares]
+    number = alias(exp.Count(this=exp.Star()), "n")
+    grouped = exp.select(alias(as_double(name), "v"), number).group_by(as_double(name))
+    given = column(name, "s").is_(exp.null()).not_()
+    ascending = exp.Order(expressions=[exp.Ordered(this=column("v", "g"))])
+    running = exp.Window(this=exp.Sum(this=column("n", "g")), order=ascending)
+    least = [
+        filtered(
+            exp.Min(this=column("v", "c")),
+            exp.GTE(this=column("reached", "c"), expression=exp.convert(place)),
+        )
+        for place in places
+    ]
+
+    def query(rows: exp.Expression) -> exp.Expression:
+        counts = grouped.copy().from_(rows).where(given).subquery("g")
+        reached = exp.select(column("v", "g"), alias(exp.cast(running, "BIGINT"), "reached")).from_(counts)
+        return exp.select(*least).from_(reached.subquery("c"))
+
+    (found,) = source_of(engine, table).aggregate(query, step="quantiles")
+    return [float(edge) for edge in found]

@@ -15,9 +15,9 @@ from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import InvalidOption
+from ppdm_sql.methods.perturbation.correlations import deviation
 from ppdm_sql.methods.perturbation.noise import Cells
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn
-from ppdm_sql.methods.perturbation.spectral_attack import deviation
 
 WHO = "who"
 """The column of noisy rows that says whose each is."""
@@ -53,10 +53,10 @@ class DrawnPersons:
             noisy: The column.
             place: Of its draw among those of a row or person.
         """
-        of_person = f"p.z.d{place}"
+        of_person = f"p.d{place}"
         if noisy.column.name not in self.varying:
             return of_person
-        return f"CASE WHEN p.same{position} THEN {of_person} ELSE drawn.z.d{place} END"
+        return f"CASE WHEN p.same{position} THEN {of_person} ELSE drawn.d{place} END"
 
 
 def who_text(person: Sequence[str]) -> exp.Expression:

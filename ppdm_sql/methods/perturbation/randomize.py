@@ -5,36 +5,67 @@ Source: Agrawal, Srikant 2000, "Privacy-Preserving Data Mining", SIGMOD, section
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sqlglot import exp
 
-from ppdm_sql.audit.randomized import MANY_FOR_VARIANCE, RandomizedPromise
+from ppdm_sql.audit.pseudonyms import accept_pseudonyms
+from ppdm_sql.audit.randomized import (
+    MANY_FOR_VARIANCE,
+    RandomizedAudit,
+    RandomizedPromise,
+    accept_randomized,
+)
 from ppdm_sql.audit.randomized_persons import OwnedRows
-from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, aliased, column
-from ppdm_sql.engine.person_columns import check_persons
-from ppdm_sql.engine.source import is_stand_in, source_of
-from ppdm_sql.errors import InvalidOption
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.exact import exact_values
+from ppdm_sql.engine.names import Table, alias, aliased, column, resolve, resolve_all
+from ppdm_sql.engine.person_columns import check_persons, person_columns
+from ppdm_sql.engine.records import read_records
+from ppdm_sql.engine.source import Source, is_stable, is_stand_in, source_of
+from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.types import Kind, kind_of, without_enum
+from ppdm_sql.errors import InvalidOption, UnknownTable
 from ppdm_sql.methods.base.arrays import Floats
+from ppdm_sql.methods.base.collapse import Kept
+from ppdm_sql.methods.base.pseudonyms import keyed_pseudonym, padded
+from ppdm_sql.methods.base.roles import Roles, Treatments, treated_identifiers
 from ppdm_sql.methods.base.run import Run
-from ppdm_sql.methods.perturbation.column_statistics import moments_of
-from ppdm_sql.methods.perturbation.correlated_noise import mixing_matrix
-from ppdm_sql.methods.perturbation.drawing import Draws, NoiseDrawing, RandomizedSource, drawn_records
-from ppdm_sql.methods.perturbation.drawing_here import DrawingHere
-from ppdm_sql.methods.perturbation.key_reuse import key_notices, repeated_notices
-from ppdm_sql.methods.perturbation.noise import Cells, Noise, Retain, as_json, as_text
-from ppdm_sql.methods.perturbation.noise_key import Key, run_key
-from ppdm_sql.methods.perturbation.noise_lookup import domains_given
-from ppdm_sql.methods.perturbation.noise_measures import column_measures, moment_measures
-from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, noisy_columns
-from ppdm_sql.methods.perturbation.noisy_rows import originals
+from ppdm_sql.methods.base.source import read_source
+from ppdm_sql.methods.perturbation.correlations import deviation, filter_attack, mixing_matrix
+from ppdm_sql.methods.perturbation.noise import (
+    Cells,
+    Gaussian,
+    Noise,
+    NoiseSpec,
+    Retain,
+    as_json,
+    as_text,
+    domains_given,
+    parse_all_noise,
+)
+from ppdm_sql.methods.perturbation.noise_draws import (
+    Draw,
+    Draws,
+    Identity,
+    Key,
+    RecordKey,
+    records_by_column,
+    records_by_row,
+    run_key,
+    unknown_rows,
+)
+from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, moments_of, noisy_columns, value_counts
+from ppdm_sql.methods.perturbation.noisy_rows import NoisyRows, ordered_rows, originals, packed_text
 from ppdm_sql.methods.perturbation.person_draws import (
     MEASURE,
+    PERSON_DRAWS,
     WHO,
     DrawnPersons,
     averaging_attack,
@@ -42,13 +73,14 @@ from ppdm_sql.methods.perturbation.person_draws import (
     person_notices,
     refuse_correlated,
 )
-from ppdm_sql.methods.perturbation.roles import RandomizeRoles, assign_randomize_roles
-from ppdm_sql.methods.perturbation.source_counts import value_counts
-from ppdm_sql.methods.perturbation.spectral_attack import deviation, filter_attack
+from ppdm_sql.methods.perturbation.privacy_measures import column_measures, moment_measures
 from ppdm_sql.options import RandomizeRequest
 from ppdm_sql.progress import Progress
-from ppdm_sql.release import Draft, Moments, Release, ReleasedColumn
+from ppdm_sql.release import CatalogueRow, Draft, Moments, Release, ReleasedColumn, releases
 from ppdm_sql.release.draft import MeasureRow
+
+SAME_TEXT = {Kind.WHOLE, Kind.DECIMAL, Kind.DATE, Kind.BOOLEAN, Kind.TEXT}
+"""Types of which all engines write a value as the same text."""
 
 
 def randomize(engine: Engine, source: str, request: RandomizeRequest, progress: Progress) -> Release:
@@ -83,7 +115,11 @@ class RandomizeRun(Run[Randomized]):
 
     request: RandomizeRequest
     roles: RandomizeRoles
-    drawing: NoiseDrawing  # known once the run reads the source
+    rows: Table  # what is read of the source, once the run reads it
+    records: RecordKey | None  # by what its records are told apart, if that is known
+    outside: bool  # whether records and noisy rows stay where the source lives
+    packed: frozenset[str] = frozenset()  # columns of text that the noisy rows hold as numbers
+    written: Source  # the rows of the release, where they stay outside
     counts_rows = "each row gets its own noise, so that the mean of many is close to the truth"
 
     def assign_roles(self) -> RandomizeRoles:
@@ -102,25 +138,20 @@ class RandomizeRun(Run[Randomized]):
 
     # -- the run --------------------------------------------------------------------------------
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Keep what is drawn elsewhere until the run is over."""
-        with super().reading(), ExitStack() as self.elsewhere:
-            yield
-
     def transform(self) -> Randomized:
         """Read the source, draw the noise, write the noisy rows and measure them."""
         engine, progress = self.engine, self.progress
         progress.start(f"reading {self.source}")
-        self.drawing = drawing = self._drawing()
+        self.outside = self._stays_outside()
+        self.rows, self.records = self._read()
         asked = [(item, self.columns[item.column]) for item in self.roles.asked]
-        number, noisy = noisy_columns(engine, drawing.rows, asked, self.ranges, progress, self.source)
+        number, noisy = noisy_columns(engine, self.rows, asked, self.ranges, progress, self.source)
         key = run_key(self.request.key_file, self.request.seed, dry=engine.dry)
         persons = self._persons(noisy) if self.roles.person else None
         self._notice(key, persons, noisy)
         progress.start(f"randomizing {self.source}")
         mixed = self._mixing(noisy) if self.request.correlated else None
-        table = drawing.draw(Draws(noisy, key, mixed, persons), number)
+        table = self._draw(noisy, key, mixed, persons, number)
         self._notice_nulls(table, noisy)
         progress.start(f"measuring {self.request.into}")
         measures = self._measures(table, noisy, number, mixed)
@@ -129,38 +160,138 @@ class RandomizeRun(Run[Randomized]):
         marginals, moments = self._marginals(table, noisy), self._moments(table, noisy)
         return Randomized(table, number, noisy, key, measures, marginals, moments, persons)
 
-    def _drawing(self) -> NoiseDrawing:
-        """Choose where noise is drawn: where the records live, so that none of them travels, if that will do.
+    def _stays_outside(self) -> bool:
+        """Tell whether records stay where they live, so that none of them travels.
 
         Rows that are to stand in the database alone, or in a table elsewhere, have to pass through it; and so
-        do those whose noise needs more of the data than aggregates.
+        do those whose noise needs more of the data than aggregates, or hangs on a text that engines write
+        each in its own way.
         """
-        roles, carried = self.roles, self.carried
-        source = RandomizedSource(
-            self.engine, self.table, self.source, self.columns, roles, carried, self.kept
-        )
         if not is_stand_in(self.engine, self.table) or self.placed is None:
-            return DrawingHere(source)
+            return False
         why = {
-            "--person": bool(roles.person),
+            "--person": bool(self.roles.person),
             "--correlated": self.request.correlated,
             "a --to that is no plain path of a folder": not self.placed.takes_drawn,
         }
+        retained = [asked.column for asked in self.roles.asked if asked.kind == "retain"]
+        for name in (self.roles.record, *retained):
+            if name is not None and kind_of(self.columns[name].type) not in SAME_TEXT:
+                why[f"the type of {name!r}"] = True
         found = [name for name, asked in why.items() if asked]
         if found:
             self.progress.notice(
                 f"The records of {self.source} are copied into the ledger, which {found[0]} makes necessary."
             )
-            return DrawingHere(source)
-        from ppdm_sql.methods.perturbation.drawing_elsewhere import DrawingElsewhere  # few runs need it
+        return not found
 
-        return DrawingElsewhere(source, self.placed, self.elsewhere)
+    def _read(self) -> tuple[Table, RecordKey | None]:
+        """Give what is read of the source, and by what its records are told apart, if that is known."""
+        engine, record, person = self.engine, self.roles.record, self.roles.person
+        records, rows = None, self.table
+        if not self.outside:
+            numbered = not is_stand_in(engine, self.table)  # rows from elsewhere have no number
+            if not numbered:
+                if record is None and not person:
+                    raise unknown_rows(self.source)
+                read_records(engine, self.table, {*self._needed, *self._randomized})
+            # persons need no records where nothing varies in their rows, which is not known yet
+            if record is None and numbered and (not person or is_stable(engine, self.table)):
+                records = records_by_row(engine, self.table, list(self.columns.values()), self.source)
+            numbers = self._randomized - {it.column for it in self.roles.asked if it.kind == "retain"}
+            others = self._needed | self._randomized - numbers
+            columns = engine.columns(self.table)
+            rows = read_source(
+                engine,
+                self.table,
+                [item for item in columns if item.name in others - numbers],
+                as_they_are=[item for item in columns if item.name in numbers],
+                rows=records is not None,
+            )
+        if record is not None:
+            records = records_by_column(engine, rows, self.columns[record])
+        return rows, records
+
+    @property
+    def _randomized(self) -> set[str]:
+        return {asked.column for asked in self.roles.asked}
+
+    @property
+    def _needed(self) -> set[str | None]:
+        """What is read of the source besides the randomized columns."""
+        roles = self.roles
+        return {*self.carried, *roles.pseudonyms, *roles.person, roles.record}
+
+    def _draw(
+        self,
+        noisy: Sequence[NoisyColumn],
+        key: Key,
+        mixed: Floats | None,
+        persons: DrawnPersons | None,
+        number: int,
+    ) -> Table:
+        """Draw the noise, for persons or for records or for both, and write the noisy rows."""
+        drawn = [it for it in noisy if not isinstance(it.noise, Cells)]
+        columns = [Draw(it.column.name, as_text(it.noise), isinstance(it.noise, Gaussian)) for it in drawn]
+        context = "" if mixed is None else np.round(mixed, 6).tobytes().hex()
+        records, of_records, of_persons = None, None, None
+        if drawn and (records := self._drawn_records(persons)) is not None:
+            of_records = Draws(key, columns, (records.identity, context), mixed)
+        if drawn and persons is not None:
+            of_persons = Draws(key, columns, ("text", context, PERSON_DRAWS, *self.roles.person), mixed)
+        keys = {name: data for place in self._pseudonym_keys for name, data in place.items()}
+        made = NoisyRows(noisy, self._kept(persons, number), records, of_records, persons, of_persons, keys)
+        source = source_of(self.engine, self.rows)
+        table = source.keep_rows(self.engine, made.select, made.keys(), step="noisy")
+        if self.outside:
+            assert self.placed is not None
+            working = {name: work for work, name in self._outputs(noisy)}
+            self.written = self.placed.write_drawn(source_of(self.engine, table), working)
+        return table
+
+    def _drawn_records(self, persons: DrawnPersons | None) -> RecordKey | None:
+        """Say by what records are known that get draws of their own; None where only persons get them."""
+        if persons is not None and not persons.varying:
+            return None
+        if self.records is None:
+            raise unknown_rows(self.source)
+        return self.records
+
+    @cached_property
+    def _pseudonym_keys(self) -> list[dict[str, bytes]]:
+        """The two padded keys of each column of pseudonyms, by their columns in the table of keys."""
+        return [
+            dict(zip((f"inner{place}", f"outer{place}"), padded(), strict=True))
+            for place in range(len(self.roles.pseudonyms))
+        ]
+
+    @cached_property
+    def kept(self) -> list[Kept]:
+        """The carried columns, then the pseudonyms, whose keys stand in the table of keys."""
+        plain = [Kept(n, without_enum(column(n, "s"), self.columns[n].type)) for n in self.carried]
+        pairs = zip(self.roles.pseudonyms, self._pseudonym_keys, strict=True)
+        return plain + [
+            Kept(n, keyed_pseudonym(column(n, "s"), *(column(k, "k") for k in keys))) for n, keys in pairs
+        ]
+
+    def _kept(self, persons: DrawnPersons | None, number: int) -> list[exp.Expression]:
+        """Give what is kept as the noisy rows hold it, text as numbers if it pays."""
+        values = {item.name: item.expression for item in self.kept}
+        if self.outside:
+            read = [item for item in self.engine.columns(self.table) if item.name in values]
+            exact = exact_values(self.engine, self.table, read)
+            values = {name: replaced(value, exact) for name, value in values.items()}
+        elif persons is None:
+            texts = self.kept[: len(self.carried)]
+            packed = packed_text(self.engine, self.rows, texts, self.columns, number)
+            self.packed = frozenset(packed)
+            values |= packed
+        return [alias(values[item.name], f"k{place}") for place, item in enumerate(self.kept)]
 
     def _persons(self, noisy: Sequence[NoisyColumn]) -> DrawnPersons:
         """List the persons, and find out which columns get one draw for each of them."""
-        rows = self.drawing.rows
-        check_persons(self.engine, rows, self.roles.person)
-        persons = find_persons(self.engine, rows, self.roles.person, noisy, originals(noisy))
+        check_persons(self.engine, self.rows, self.roles.person)
+        persons = find_persons(self.engine, self.rows, self.roles.person, noisy, originals(noisy))
         if self.request.correlated:
             refuse_correlated(persons, noisy)
         return persons
@@ -178,7 +309,7 @@ class RandomizeRun(Run[Randomized]):
         noises = {it.column.name: it.noise for it in noisy if not isinstance(it.noise, Cells)}
         if not noises:
             return
-        records, roles = drawn_records(self.drawing.records, persons, self.source), self.roles
+        records, roles = self._drawn_records(persons), self.roles
         texts = key_notices(key, self.request.key_file, "text" if records is None else records.identity)
         texts += repeated_notices(self.engine, self.table, noises, key, roles.record, roles.person)
         for text in texts:
@@ -201,7 +332,7 @@ class RandomizeRun(Run[Randomized]):
         """Give the matrix by which the draws of a record depend on each other as its values do."""
         numbers = [it for it in noisy if it.added is not None]
         table = self.engine.materialize(
-            "numbers", exp.select(*originals(numbers)).from_(aliased(self.drawing.rows, "s"))
+            "numbers", exp.select(*originals(numbers)).from_(aliased(self.rows, "s"))
         )
         values = [column(f"x{place}") for place in range(len(numbers))]
         found = mixing_matrix(self.engine, table, values, [deviation(it.added) for it in numbers if it.added])
@@ -217,6 +348,13 @@ class RandomizeRun(Run[Randomized]):
     def carried(self) -> Sequence[str]:
         """Columns that are released as they are, the class among them, in the order of the source."""
         return [name for name in self.columns if self.roles.treatment(name) in ("class", "kept")]
+
+    def _select(self, table: Table, outputs: Sequence[tuple[str, str]]) -> str:
+        """Write the SELECT of the release: in an order that tells nothing, or as the rows were written."""
+        if not self.outside:
+            return ordered_rows(table, outputs)
+        assert self.placed is not None
+        return render(self.placed.stored_rows([name for _, name in outputs]))
 
     # -- the draft ------------------------------------------------------------------------------
 
@@ -235,7 +373,7 @@ class RandomizeRun(Run[Randomized]):
             requirements=(),
             parameters=parameters,
             stopped="complete",
-            select=self.drawing.select(transformed.table, outputs),
+            select=self._select(transformed.table, outputs),
             count=None,
             columns=columns,
             symbol="",
@@ -246,14 +384,14 @@ class RandomizeRun(Run[Randomized]):
             marginals=transformed.marginals,
             moments=transformed.moments,
             accept=lambda rows: self._accepted(rows, columns, parameters, transformed),
-            outside=self.drawing.outside,
+            outside=self.outside,
         )
 
     def _released(self, name: str, noise: Noise | None) -> ReleasedColumn:
         treatment = self.roles.treatment(name)
         assert treatment is not None
         shown = None if noise is None else as_text(noise)
-        return ReleasedColumn(name, treatment, name in self.drawing.packed, noise=shown)
+        return ReleasedColumn(name, treatment, name in self.packed, noise=shown)
 
     def _parameters(self, noises: dict[str, Noise], key: Key) -> dict[str, object]:
         roles = self.roles
@@ -319,13 +457,29 @@ class RandomizeRun(Run[Randomized]):
             carried=self.carried,
             owned=self._owned(done),
         )
-        audit = self.drawing.accept(rows, promise)
+        audit = self._audited(rows, promise)
         if audit.unjudged:
             self.progress.notice(
                 f"Fewer than {MANY_FOR_VARIANCE} values, too few to hold the variance of the noise against "
                 f"its model: {', '.join(audit.unjudged)}."
             )
         return list(moment_measures(audit.before.moments, audit.after.moments))
+
+    def _audited(self, rows: exp.Select, promise: RandomizedPromise) -> RandomizedAudit:
+        """Let the audit compare source and release where they live, and refuse what is not as promised."""
+        engine, pseudonyms = self.engine, self.roles.pseudonyms
+        unchanged = [self.columns[name] for name in self.carried]
+        if not self.outside:
+            audit = accept_randomized(engine, self.rows, rows, promise)
+            accept_pseudonyms(engine, self.rows, rows, pseudonyms, unchanged)
+            return audit
+        from ppdm_sql.audit.pseudonyms_elsewhere import accept_pseudonyms_elsewhere  # few runs need them
+        from ppdm_sql.audit.randomized_elsewhere import accept_elsewhere
+
+        source = source_of(engine, self.rows)
+        audit = accept_elsewhere(engine, source, self.written, promise)
+        accept_pseudonyms_elsewhere(source, self.written, pseudonyms, unchanged)
+        return audit
 
     def _owned(self, done: Randomized) -> OwnedRows | None:
         """Say whose each noisy row is, for the audit alone; None where no person gets a draw."""
@@ -336,6 +490,16 @@ class RandomizeRun(Run[Randomized]):
         pseudonyms = self.roles.pseudonyms
         kept = {it.name: f"k{place}" for place, it in enumerate(self.kept) if it.name not in pseudonyms}
         return OwnedRows(done.table, WHO, persons.who, names | kept)
+
+
+def replaced(value: exp.Expression, columns: Mapping[str, exp.Expression]) -> exp.Expression:
+    """Put other expressions in the place of the columns of ``s``."""
+
+    def put(node: exp.Expression) -> exp.Expression:
+        of_source = isinstance(node, exp.Column) and node.table == "s"
+        return columns[node.name].copy() if of_source else node
+
+    return value.transform(put)
 
 
 def _refuse_uncorrelatable(roles: RandomizeRoles) -> None:
@@ -350,3 +514,115 @@ def _refuse_uncorrelatable(roles: RandomizeRoles) -> None:
             "Fewer than two columns get Gaussian noise, so there is nothing to correlate.",
             "Leave out --correlated.",
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomizeRoles(Roles):
+    """Columns of the source by role, spelled and ordered as the source has them."""
+
+    asked: tuple[NoiseSpec, ...]  # the noise of each randomized column, in the order of the source
+    # the column by which records are told apart, whether or not it is released; None for rows
+    record: str | None
+
+    @property
+    def own_treatments(self) -> Treatments:
+        """Columns that are shown as their cells, and those that get noise."""
+        cells = tuple(asked.column for asked in self.asked if asked.kind == "cells")
+        return ("discretized", cells), ("randomized", tuple(asked.column for asked in self.asked))
+
+
+def assign_randomize_roles(
+    columns: Sequence[Column], request: RandomizeRequest, *, table: str
+) -> RandomizeRoles:
+    """Give every named column its role and refuse roles that exclude each other."""
+    names = [item.name for item in columns]
+    read = parse_all_noise(request.noise)
+    if not read:
+        raise InvalidOption(
+            "No column is to be randomized.", "Give --noise 'salary=gaussian 100%', for instance."
+        )
+    randomized = resolve_all([asked.column for asked in read], names, table=table)
+    found = {name: replace(asked, column=name) for name, asked in zip(randomized, read, strict=True)}
+    pseudonyms, dropped = treated_identifiers(request.identifiers, names, table=table)
+    chosen = None if request.class_column is None else resolve(request.class_column, names, table=table)
+    kept = resolve_all(request.keep, names, table=table)
+    roles = RandomizeRoles(
+        asked=tuple(found[name] for name in names if name in found),
+        class_column=chosen,
+        kept=tuple(name for name in names if name in kept and name != chosen),
+        pseudonyms=pseudonyms,
+        dropped=dropped,
+        record=None if request.record is None else resolve(request.record, names, table=table),
+        person=person_columns(request.person, columns, count=request.count_column, table=table),
+    )
+    shared = () if chosen is None else (chosen,)
+    roles.refuse_two([("randomized", randomized), ("the class", shared), ("kept", roles.kept)])
+    return roles
+
+
+def is_open_to_others(path: str | os.PathLike[str]) -> bool:
+    """Tell whether others than its owner can read a file."""
+    return os.name == "posix" and bool(Path(path).stat().st_mode & 0o077)
+
+
+def key_notices(key: Key, key_file: str | os.PathLike[str] | None, identity: Identity) -> list[str]:
+    """Say what becomes of the key and what that means."""
+    if key.kept == "seed":
+        return [
+            "The noise follows from the seed: whoever knows it can take the noise away. Seeds are for tests."
+        ]
+    if key.kept == "no" or key_file is None:
+        return [
+            "The key of the noise is thrown away. Another run draws other noise, and whoever has both "
+            "releases knows more; give --key-file to repeat this noise."
+        ]
+    notices = []
+    if is_open_to_others(key_file):
+        notices.append(f"Others can read the key file {key_file}, and with it take the noise away.")
+    if identity == "row":
+        notices.append(
+            "The key is kept, but records are known by their rows, which change when the table is rewritten; "
+            "give --record ID."
+        )
+    return notices
+
+
+def repeated_notices(
+    engine: Engine,
+    table: Table,
+    noises: Mapping[str, Noise],
+    key: Key,
+    record: str | None,
+    person: Sequence[str] = (),
+) -> list[str]:
+    """Tell of earlier releases of the same columns with other noise: the mean of both is nearer the truth."""
+    notices = []
+    for row in _of_source(engine, table):
+        earlier = row.parameters.get("noise", {})
+        known = [row.parameters.get(part) or None for part in ("key fingerprint", "record", "person")]
+        same_key = key.fingerprint is not None and known == [key.fingerprint, record, list(person) or None]
+        repeated = [
+            name
+            for name, noise in noises.items()
+            if name in earlier
+            and earlier[name]["kind"] != "cells"
+            and not (same_key and earlier[name] == as_json(noise))
+        ]
+        if repeated:
+            notices.append(
+                f"{', '.join(repeated)} of this table was randomized before, with other noise: who has both "
+                f"this release and {row.release} can average noise away. Publish one of them only, or repeat "
+                "the noise with the same --key-file, --record, --person and --noise."
+            )
+    return notices
+
+
+def _of_source(engine: Engine, table: Table) -> Iterator[CatalogueRow]:
+    """Give the randomized releases of a source."""
+    for row in releases(engine):
+        if row.method == "randomize":
+            try:
+                if engine.find(row.source) == table:
+                    yield row
+            except UnknownTable:
+                continue

@@ -16,7 +16,6 @@ from ppdm_sql.engine.statements import Statement, bind
 from ppdm_sql.engine.types import Kind, is_number, kind_of, plain_type
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource
 from ppdm_sql.methods.base.arrays import Floats
-from ppdm_sql.methods.perturbation.column_statistics import as_double, filtered
 from ppdm_sql.methods.perturbation.noise import (
     LARGEST,
     AdditiveNoise,
@@ -25,9 +24,13 @@ from ppdm_sql.methods.perturbation.noise import (
     Noise,
     Uniform,
     as_text,
+    distinct_texts,
+    domains_given,
+    is_whole,
+    noise_of,
 )
-from ppdm_sql.methods.perturbation.noise_lookup import distinct_texts, domains_given, is_whole, noise_of
-from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for, kernel, observed_grid
+from ppdm_sql.methods.perturbation.noisy_columns import as_double, filtered
+from ppdm_sql.methods.perturbation.reconstruction import Grid, grid_for, kernel, observed_grid
 from ppdm_sql.methods.trees.model import RECONSTRUCTED, Attribute
 from ppdm_sql.options import TrainRequest
 from ppdm_sql.progress import Progress

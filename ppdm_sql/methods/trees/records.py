@@ -37,8 +37,7 @@ from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import is_stand_in, over, source_of
 from ppdm_sql.engine.statements import Statement, bind, literal, sql
 from ppdm_sql.methods.base.arrays import Floats
-from ppdm_sql.methods.perturbation.reconstruction import reconstruct_distributions
-from ppdm_sql.methods.perturbation.transition_matrices import Grid
+from ppdm_sql.methods.perturbation.reconstruction import Grid, reconstruct_distributions
 from ppdm_sql.methods.trees.features import TreeFeature
 
 Ints = NDArray[np.int64]

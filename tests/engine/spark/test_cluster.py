@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +12,7 @@ from spark_server import Cluster, clustered, kill, missing
 
 import ppdm_sql
 from ppdm_sql import Database
-from ppdm_sql.engine.spark import staging
-from ppdm_sql.methods.perturbation import drawing_elsewhere
+from ppdm_sql.engine.spark import drawing, staging
 from ppdm_sql.methods.trees import train
 
 pytestmark = pytest.mark.spark
@@ -127,52 +123,27 @@ NOISE: dict[str, Any] = {
 def test_workers_that_die_while_noise_is_drawn_and_behind_that_change_no_number(
     db: Database, cluster: Cluster, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Noise is handed over when the worker that drew it first is dead; the other one draws it again.
+    """One dies as the drawing begins, whose share the other one draws again; that one dies behind it."""
+    write, keep = staging.FolderOfRows.write_drawn, drawing.kept
+    first, other = cluster.workers.values()
 
-    When all is drawn that one dies, too, and a third one finds what measures and audit ask for.
-    """
-    write = staging.FolderOfRows.write_drawn
-    marks, made, over = tmp_path / "marks", drawing_elsewhere.batch_noise, threading.Event()
-    marks.mkdir()
-    begun, killed = str(marks / "begun"), str(marks / "killed")
-
-    def waiting(*given: Any) -> Any:
-        work = made(*given)
-
-        def drawn(batches: Iterator[Any]) -> Iterator[Any]:
-            for batch in work(batches):
-                with contextlib.suppress(FileExistsError), open(begun, "x") as mark:
-                    mark.write(os.getcwd())
-                deadline = time.monotonic() + 60
-                while not os.path.exists(killed) and time.monotonic() < deadline:
-                    time.sleep(0.02)
-                yield batch
-
-        return drawn
-
-    def kill_who_began() -> None:
-        found = ""
-        while not found and not over.wait(0.02):
-            found = Path(begun).read_text() if os.path.exists(begun) else ""
-        kill(cluster.workers[Path(found).relative_to(cluster.folder).parts[0]])
-        Path(killed).touch()
+    def without_the_first(*given: Any) -> Any:
+        killer = threading.Timer(0.2, kill, [first])
+        killer.start()
+        try:
+            return keep(*given)
+        finally:
+            killer.join()
 
     def without_the_other(self: Any, *given: Any) -> None:
-        assert os.path.exists(killed)
-        (other,) = (worker for worker in cluster.workers.values() if worker.poll() is None)
         cluster.hire()
         kill(other)
         write(self, *given)
 
+    monkeypatch.setattr(drawing, "kept", without_the_first)
     monkeypatch.setattr(staging.FolderOfRows, "write_drawn", without_the_other)
-    monkeypatch.setattr(drawing_elsewhere, "batch_noise", waiting)
-    killer = threading.Thread(target=kill_who_began, daemon=True)
-    killer.start()
-    try:
-        made_there = db.randomize(people, into="noisy", to=f"{tmp_path}/noisy", **NOISE)
-    finally:
-        over.set()
-    assert made_there.verify().holds
+    made_there = db.randomize(people, into="noisy", to=f"{tmp_path}/noisy", **NOISE)
+    assert first.poll() is not None and made_there.verify().holds
     monkeypatch.undo()
     db.randomize("here", into="noisy_here", **NOISE)
     assert rows(db, f"'{tmp_path}/noisy/*.parquet'") == rows(db, "noisy_here")

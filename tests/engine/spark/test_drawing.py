@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import pickle
 import re
-import secrets
+from base64 import b64decode
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
-from spark_tables import ODD, Elsewhere
+from spark_tables import ODD
 
 from ppdm_sql import Database
 from ppdm_sql.engine.source import stand_in
 from ppdm_sql.engine.spark import drawing, source
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.staging import FolderOfRows
-from ppdm_sql.errors import ColumnRoleError, EngineError, GuaranteeNotMet, PpdmError
-from ppdm_sql.methods.perturbation import drawing_elsewhere
-from ppdm_sql.methods.perturbation.source_counts import quantiles
+from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, PpdmError
+from ppdm_sql.methods.perturbation import noisy_rows
+from ppdm_sql.methods.perturbation.noisy_columns import quantiles
 
 pytestmark = pytest.mark.spark
 Parquet = Callable[[str, str], str]
@@ -55,9 +53,6 @@ NOISE = {
 }
 RANGES: dict[str, tuple[object, object]] = {"pay": (0, 90_000), "age": (20, 80), ODD: (0, 100)}
 ASKED: dict[str, Any] = {"noise": NOISE, "ranges": RANGES, "class_column": "seen", "keep": ["kept"]}
-
-
-SECRET = b"\x5aQ7\x11" * 8
 
 
 @pytest.fixture
@@ -162,65 +157,41 @@ def test_a_release_that_is_not_what_was_drawn_is_refused(
     assert not (tmp_path / "noisy").exists() and not list(tmp_path.glob(".ppdm*"))
 
 
-def test_keys_stand_in_no_plan(
+def test_keys_stand_in_no_statement_and_no_plan(
     ledger: Database, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sent: list[Any] = []
     plans: list[str] = []
-    frame, draw, keep = source.SparkSource._frame, drawing.drawn, drawing.kept
+    frame, keep, derived = source.SparkSource._frame, drawing.kept, dict[str, Any]()
+    key_of = noisy_rows.NoisyRows.keys
 
-    def watched(self: Any, query: Any, step: str) -> Any:
-        found = frame(self, query, step)
+    def watched(self: Any, query: Any, step: str, *given: Any) -> Any:
+        found = frame(self, query, step, *given)
         plans.append(to_spark(query) + found._explain_string(mode="extended"))
         return found
 
-    def drawn(*given: Any) -> Any:
-        sent.append(given[2])
-        return draw(*given)
+    def kept(place: Any, frame: Any) -> Any:
+        plans.append(frame._explain_string(mode="formatted") + frame._explain_string(mode="codegen"))
+        return keep(place, frame)
 
-    def kept(place: Any, frame: Any, schema: str) -> Any:
-        plans.append(frame._explain_string(mode="extended"))
-        return keep(place, frame, schema)
+    def keys(self: Any) -> Any:
+        derived.update(found := key_of(self))
+        return found
 
     monkeypatch.setattr(source.SparkSource, "_frame", watched)
-    monkeypatch.setattr(drawing, "drawn", drawn)
     monkeypatch.setattr(drawing, "kept", kept)
+    monkeypatch.setattr(noisy_rows.NoisyRows, "keys", keys)
+    ledger.engine.tracer = plans.append
     key = tmp_path / "key"
     noise, ranges = {"pay": "gaussian 5000"}, {"pay": (0, 90_000)}
     asked: dict[str, Any] = {"noise": noise, "ranges": ranges, "record": "id", "key_file": key}
     asked["identifiers"] = {"code": "pseudonym"}
-    with monkeypatch.context() as known:
-        known.setattr(secrets, "token_bytes", lambda size: SECRET)
-        ledger.randomize(folder, into="r", to=str(tmp_path / "noisy"), **asked)
-    (work,) = sent
-    assert any("MapInArrow BatchNoise(" in plan for plan in plans)
-    secret = key.read_text().strip()
-    assert bytes.fromhex(secret) not in pickle.dumps(work)  # what is sent is derived from the key
-    words_of_key = [SECRET.hex(), bytes(byte ^ 0x36 for byte in SECRET).hex()]
+    ledger.randomize(folder, into="r", to=str(tmp_path / "noisy"), **asked)
+    assert set(derived) == {"k0", "inner0", "outer0"} and any("sha2(" in plan for plan in plans)
+    words = [key.read_text().strip(), derived["k0"]]
+    for secret in (b64decode(derived["k0"] + "="), derived["inner0"], derived["outer0"]):
+        words += [secret.hex(), secret.hex().upper(), repr(secret)]
     for plan in plans:
-        for word in (secret, *words_of_key, work.streams[0].key.hex(), repr(work.streams[0].key), "5000"):
-            assert word not in plan
-    assert work.streams[0].key.hex() not in repr(work) and "BatchNoise" in repr(work)
-    assert words_of_key[1] in work.query and words_of_key[1] not in repr(work)
-
-
-def test_executors_that_lack_the_package_are_told_of(
-    ledger: Database, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    noise, ranges = {"pay": "gaussian 5000"}, {"pay": (0, 90_000)}
-    asked: dict[str, Any] = {"noise": noise, "ranges": ranges, "record": "id", "seed": 1}
-    made = drawing_elsewhere.batch_noise
-    works = {
-        "lack .*: the module spark_tables": lambda *given: Elsewhere(),
-        "lack .*: ppdm-sql": lambda *given: dataclasses.replace(made(*given), version="0"),
-        "refused the step": lambda *given: dataclasses.replace(made(*given), query="SELECT error('n7')"),
-    }
-    for words, work in works.items():
-        monkeypatch.setattr(drawing_elsewhere, "batch_noise", work)
-        with pytest.raises(EngineError, match=words) as caught:
-            ledger.randomize(folder, into="r", to=str(tmp_path / "noisy"), **asked)
-        assert "n7" not in str(caught.value) and "Traceback" not in str(caught.value)
-        assert not (tmp_path / "noisy").exists() and not list(tmp_path.glob(".ppdm*"))
+        assert not any(word in plan for word in words)
 
 
 def test_a_kept_key_is_refused_without_handing_its_values_over(

@@ -11,7 +11,7 @@ from spark_tables import ODD
 from ppdm_sql import Database
 from ppdm_sql.errors import InvalidSource, PpdmError
 from ppdm_sql.methods.perturbation.histograms import Bins, histograms
-from ppdm_sql.methods.perturbation.transition_matrices import Grid
+from ppdm_sql.methods.perturbation.reconstruction import Grid
 from ppdm_sql.sources import given
 
 pytestmark = pytest.mark.spark

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.methods.perturbation.correlated_noise import mixing_matrix
+from ppdm_sql.methods.perturbation.correlations import Attack, deviation, filter_attack, mixing_matrix
 from ppdm_sql.methods.perturbation.noise import Cells, Domain, Gaussian, Noise, Retain, Uniform
-from ppdm_sql.methods.perturbation.spectral_attack import Attack, deviation, filter_attack
 
 Array = NDArray[np.float64]
 RECORDS = 6_000

@@ -20,9 +20,11 @@ from ppdm_sql.methods.perturbation.noise import (
     as_json,
     as_text,
     from_json,
+    parse_all_noise,
+    parse_noise,
     resolve_noise,
+    written_name,
 )
-from ppdm_sql.methods.perturbation.noise_syntax import parse_all_noise, parse_noise, written_name
 from ppdm_sql.privacy.quoting import read_share
 
 SALARY = Domain(20_000, 150_000)

@@ -11,15 +11,16 @@ from golden import check_golden, recorded
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column
-from ppdm_sql.methods.perturbation.correlated_noise import mixing_matrix
-from ppdm_sql.methods.perturbation.distributions import Reconstruction, write_table
+from ppdm_sql.engine.source import source_of
+from ppdm_sql.methods.perturbation.correlations import mixing_matrix
 from ppdm_sql.methods.perturbation.histograms import histograms
-from ppdm_sql.methods.perturbation.noise_measures import column_measures
-from ppdm_sql.methods.perturbation.noise_syntax import parse_all_noise
+from ppdm_sql.methods.perturbation.noise import as_text, parse_all_noise
+from ppdm_sql.methods.perturbation.noise_draws import Draw, Draws, Key, records_by_column
 from ppdm_sql.methods.perturbation.noisy_columns import NoisyColumn, noisy_columns
-from ppdm_sql.methods.perturbation.noisy_rows import noisy_rows
-from ppdm_sql.methods.perturbation.record_key import records_by_column, records_by_row
-from ppdm_sql.methods.perturbation.transition_matrices import Grid
+from ppdm_sql.methods.perturbation.noisy_rows import NoisyRows
+from ppdm_sql.methods.perturbation.privacy_measures import column_measures
+from ppdm_sql.methods.perturbation.reconstruct import Reconstruction, write_table
+from ppdm_sql.methods.perturbation.reconstruction import Grid
 from ppdm_sql.progress import SilentProgress
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -47,15 +48,19 @@ def drawn(engine: Engine, people: Table) -> None:
         noisy = chosen(engine, people)
     kept = [alias(column("class", "s"), "k0")]
     (known,) = [item for item in engine.columns(people) if item.name == "id"]
-    table = noisy_rows(engine, people, noisy, kept, records_by_column(engine, people, known), "draws")
+    records = records_by_column(engine, people, known)
+    columns = [
+        Draw(it.column.name, as_text(it.noise), bool(it.added)) for it in noisy if it.column.name != "hours"
+    ]
+    made = NoisyRows(noisy, kept, records, Draws(Key(b"k" * 32, "no"), columns, ["number"]))
+    table = source_of(engine, people).keep_rows(engine, made.select, made.keys(), step="noisy")
     column_measures(engine, table, noisy, 12)
 
 
 def cells_alone(engine: Engine, people: Table) -> None:
     with recorded(engine):
         noisy = [item for item in chosen(engine, people) if item.column.name == "hours"]
-    rows = records_by_row(engine, people, engine.columns(people), "people")
-    noisy_rows(engine, people, noisy, [], rows, None)
+    engine.materialize("noisy", NoisyRows(noisy, []).select(people, Table("none")))
 
 
 def by_class(engine: Engine, people: Table) -> None:
@@ -74,12 +79,6 @@ def test_the_sql_is_that_of_the_golden_file(run: Callable[[Engine, Table], None]
             "CREATE TABLE people AS SELECT i AS id, i * 8.0::DOUBLE AS age, (i * i)::DOUBLE AS pay, "
             "(i % 6)::DOUBLE AS hours, if(i % 3 = 0, 'clerk', 'it''s') AS job, i % 2 = 0 AS class "
             "FROM range(12) AS r (i)"
-        )
-        con.create_function(
-            "draws",
-            lambda record: {"d0": 0.5, "d1": 0.5, "d2": 0.5},
-            ["BIGINT"],
-            "STRUCT(d0 DOUBLE, d1 DOUBLE, d2 DOUBLE)",
         )
         engine = Engine(con)
         with engine.workspace(), recorded(engine) as statements:

@@ -18,7 +18,7 @@ from scipy import stats
 from swap_releases import Heard, quoted
 
 import ppdm_sql
-import ppdm_sql.methods.perturbation.drawing_here as drawing
+import ppdm_sql.methods.perturbation.randomize as run_module
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import (
     ColumnRoleError,
@@ -30,9 +30,8 @@ from ppdm_sql.errors import (
     UnknownColumn,
     UnknownTable,
 )
-from ppdm_sql.methods.perturbation.noise import Cells, Domain, Gaussian, Retain, Uniform
-from ppdm_sql.methods.perturbation.noise_draws import NoiseDrawer
-from ppdm_sql.methods.perturbation.noise_lookup import noise_of
+from ppdm_sql.methods.perturbation.noise import Cells, Domain, Gaussian, Retain, Uniform, noise_of
+from ppdm_sql.methods.perturbation.noise_draws import Draws
 
 HOSTILE = ['a "b"', "it's", '"; DROP TABLE t; --', "select", "Größe ✓", "a.b", "a=b", "z", "x0", "rowid", " "]
 PEOPLE = 6000
@@ -307,18 +306,13 @@ def test_the_source_and_all_else_stay_as_they_are(con: duckdb.DuckDBPyConnection
     assert (con.execute("FROM t").fetchall(), con.execute(objects).fetchall()) == before
 
 
-def test_the_function_that_draws_is_gone_after_an_error(
+def test_the_table_of_keys_is_gone_after_an_error(
     con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(self: NoiseDrawer, records: Any) -> Any:
-        raise ValueError("no")
-
-    monkeypatch.setattr(NoiseDrawer, "draws", fail)
+    monkeypatch.setattr(Draws, "select", lambda self, hashed: "SELECT error('no')")
     with pytest.raises(PpdmError):
         randomize(con, NOISE)
-    assert con.execute(
-        "SELECT count(*) FROM duckdb_functions() WHERE function_name LIKE 'ppdm%'"
-    ).fetchall() == [(0,)]
+    assert con.execute("SELECT count(*) FROM duckdb_tables() WHERE temporary").fetchall() == [(0,)]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -444,24 +438,24 @@ def test_verify_sees_what_was_changed(con: duckdb.DuckDBPyConnection, statement:
     assert not release.verify().holds
 
 
-def faulty(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
+def faulty(monkeypatch: pytest.MonkeyPatch, change: str) -> None:
     """Let draws come out changed."""
-    draws = NoiseDrawer.draws
-    monkeypatch.setattr(NoiseDrawer, "draws", lambda self, records: change(draws(self, records)))
+    drawn = Draws._drawn
+    monkeypatch.setattr(Draws, "_drawn", lambda *given: change.format(z=f"({drawn(*given)})"))
 
 
 FAULTS = {
-    "no noise": (lambda z: 0 * z, "are those of the source"),
-    "half the noise": (lambda z: z / 2, "variance"),
-    "twice the noise": (lambda z: z * 2, "variance"),
-    "a shift": (lambda z: z + 0.1, "mean"),
-    "one draw for all": (lambda z: 0 * z + z[:, :1], "variance"),
+    "no noise": ("0 * {z}", "are those of the source"),
+    "half the noise": ("{z} / 2", "variance"),
+    "twice the noise": ("{z} * 2", "variance"),
+    "a shift": ("{z} + 0.1", "mean"),
+    "one draw for all": ("0 * {z} + 1.3", "variance"),
 }
 
 
 @pytest.mark.parametrize(("change", "problem"), FAULTS.values(), ids=FAULTS)
 def test_the_audit_refuses_noise_that_is_not_the_model(
-    con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, change: Any, problem: str
+    con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, change: str, problem: str
 ) -> None:
     faulty(monkeypatch, change)
     with pytest.raises(GuaranteeNotMet, match=problem) as caught:
@@ -474,7 +468,7 @@ def test_the_audit_refuses_noise_that_is_not_the_model(
 def test_the_audit_refuses_categories_that_are_all_kept_or_all_drawn(
     con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, draw: float
 ) -> None:
-    faulty(monkeypatch, lambda z: 0 * z + draw)
+    faulty(monkeypatch, f"0 * {{z}} + {draw}")
     con.execute("UPDATE t SET job = 'clerk' WHERE id > 1000")
     with pytest.raises(GuaranteeNotMet, match="frequent"):
         randomize(con, ["job=retain 0.5"])
@@ -492,9 +486,9 @@ def test_the_audit_refuses_rows_that_were_changed_on_the_way(
     con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, replaced: str, problem: str
 ) -> None:
     values = {"class": "1 - class", "age": "'[0, 20)'", "gap": "1000 + gap"}
-    rows = drawing.ordered_rows
+    rows = run_module.ordered_rows
     monkeypatch.setattr(
-        drawing,
+        run_module,
         "ordered_rows",
         lambda *given: f"SELECT * REPLACE ({values[replaced]} AS {replaced}) FROM ({rows(*given)})",
     )

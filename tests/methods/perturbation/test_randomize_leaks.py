@@ -7,20 +7,29 @@ import os
 import stat
 import struct
 import traceback
-from collections.abc import Callable
+from base64 import b64decode
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 import pytest
+from scipy.special import ndtri
 
 import ppdm_sql
-import ppdm_sql.methods.perturbation.drawing as drawing
+from ppdm_sql.engine import Engine
+from ppdm_sql.engine.source import key_table
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.methods.perturbation.noise_draws import NoiseDrawer, Stream, in_unit
-from ppdm_sql.methods.perturbation.noise_key import Key, run_key
+from ppdm_sql.methods.perturbation.noise_draws import (
+    Draw,
+    Draws,
+    Key,
+    centred,
+    normal_root,
+    normal_value,
+    run_key,
+)
 from ppdm_sql.options import RandomizeRequest
 
 CELL = "Cellmarker-Axolotl-4242"
@@ -59,9 +68,15 @@ def test_the_key_is_in_no_file_catalogue_log_or_statement(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     statements: list[str] = []
-    derived: list[bytes] = []
-    streams = drawing.Stream
-    monkeypatch.setattr(drawing, "Stream", lambda key, normal: (derived.append(key), streams(key, normal))[1])
+    sent: list[bytes] = []
+    keys = Draws.keys
+
+    def watched(self: Draws, name: str) -> dict[str, Any]:
+        found = keys(self, name)
+        sent.extend(str(key).encode() for key in found.values())
+        return found
+
+    monkeypatch.setattr(Draws, "keys", watched)
     with _new(tmp_path) as db:
         db.engine.tracer = statements.append
         release = db.randomize(
@@ -72,11 +87,11 @@ def test_the_key_is_in_no_file_catalogue_log_or_statement(
         release.export(tmp_path / "safe.parquet")
         shown = repr([release.row(), release.measures(), release.verify()])
     secret = bytes.fromhex((tmp_path / "key").read_text())
-    assert len(derived) == 3
+    assert len(set(sent)) == 3
     found = [written(tmp_path / name) for name in ("x.duckdb", "safe.duckdb", "safe.csv", "safe.parquet")]
     found += [caplog.text.encode(), "\n".join(statements).encode(), shown.encode()]
-    for key in [secret, *derived]:
-        assert not any(text in part for text in texts_of(key) for part in found)
+    for text in [*texts_of(secret), *sent, *(b64decode(key + b"=") for key in sent)]:
+        assert not any(text in part for part in found)
 
 
 def test_the_seed_is_written_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -168,27 +183,71 @@ def test_a_dry_run_makes_no_key_file(tmp_path: Path) -> None:
 # -- draws ------------------------------------------------------------------------------------------
 
 
-def drawn(identity: Any, records: Any, key: bytes = b"key") -> Any:
-    return NoiseDrawer([Stream(key, normal=False)], identity).draws(pa.array(records))[0]
+COLUMNS = [Draw(f"c{place}", "1", normal=place % 2 == 1) for place in range(6)]
 
 
-@pytest.mark.parametrize("identity", ["row", "number", "text"])
-def test_draws_depend_on_the_record_and_the_key_alone(identity: Any) -> None:
-    records: list[Any] = [*range(5000), -1, -(2**63), 2**63 - 1, 10**12, 10**12 + 1]
-    records = list(map(str, records)) if identity == "text" else records
-    whole = dict(zip(records, drawn(identity, records), strict=True))
-    assert len(set(whole.values())) == len(records)
+def drawn(
+    records: Sequence[Any], key: Key, columns: Sequence[Draw] = COLUMNS, mixing: Any = None
+) -> dict[str, Any]:
+    """Draw for records by their texts, in the order in which they are given."""
+    draws = Draws(key, columns, ["test"], mixing)
+    with duckdb.connect() as con:
+        keys = key_table(Engine(con), draws.keys("k"))
+        con.execute("CREATE TABLE t AS SELECT unnest($1::VARCHAR[]) AS id", [list(map(str, records))])
+        hashed = f"SELECT t.id, {', '.join(draws.hashes('t.id', 'k'))} FROM t CROSS JOIN {keys} AS k"
+        return con.execute(f"SELECT COLUMNS('^d[0-9]$') FROM ({draws.select(hashed)})").fetchnumpy()
+
+
+@pytest.mark.parametrize("kept", ["no", "file"])
+def test_draws_depend_on_the_record_and_the_key_alone(kept: str) -> None:
+    records: list[Any] = [*range(5000), -1, -(2**63), 2**63 - 1, "clerk", "Clerk", "clerk ", ""]
+    found = drawn(records, Key(b"k" * 32, kept))
+    everything = [value for draws in found.values() for value in draws.tolist()]
+    assert len(set(everything)) == len(records) * len(COLUMNS)  # no column and no record shares a draw
     order = np.random.default_rng(1).permutation(len(records))
-    for chunk in (order[:1], order[1:9], order[9:2057], order[2057:]):
-        part = [records[place] for place in chunk]
-        assert [whole[record] for record in part] == drawn(identity, part).tolist()
-    assert not set(whole.values()) & set(drawn(identity, records, b"other"))
+    part = drawn([records[place] for place in order[:2100]], Key(b"k" * 32, kept))
+    assert all((found[name][order[:2100]] == draws).all() for name, draws in part.items())
+    other = drawn(records, Key(b"o" * 32, kept))
+    assert not set(everything) & {value for draws in other.values() for value in draws.tolist()}
+
+
+def test_a_column_draws_the_same_beside_others_where_its_key_is_kept() -> None:
+    """Two releases by one key would else show two draws of one value."""
+    alone = drawn(range(100), Key(b"k" * 32, "file"), COLUMNS[1:2])["d0"]
+    assert (drawn(range(100), Key(b"k" * 32, "file"), COLUMNS[:2])["d1"] == alone).all()
+
+
+def test_draws_are_independent_and_of_their_distribution() -> None:
+    found = np.array(list(drawn(range(40_000), Key(b"k" * 32, "no")).values()))
+    assert np.abs(np.corrcoef(found) - np.eye(len(found))).max() < 0.02
+    assert np.abs(found[::2].mean(axis=1) - 0.5).max() < 0.01
+    assert np.abs(found[::2].var(axis=1) * 12 - 1).max() < 0.03
+    assert np.abs(found[1::2].mean(axis=1)).max() < 0.02
+    assert np.abs(found[1::2].std(axis=1) - 1).max() < 0.02
+
+
+def test_correlated_draws_are_those_that_the_matrix_makes_of_independent_ones() -> None:
+    mixing, columns = np.array([[1.0, 0.0], [0.6, 0.8]]), COLUMNS[1:2] * 2
+    independent = np.array(list(drawn(range(50), Key(b"k" * 32, "no"), columns).values()))
+    found = np.array(list(drawn(range(50), Key(b"k" * 32, "no"), columns, mixing).values()))
+    assert found == pytest.approx(mixing @ independent)
 
 
 def test_draws_lie_between_0_and_1_without_either() -> None:
-    low, high = in_unit(bytes(6) + b"\xff" * 6)
-    assert low == 2.0**-49
-    assert high == 1 - 2.0**-49
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT repeat(x, 64) AS h FROM (VALUES ('0'), ('f')) AS r (x)")
+        (low,), (high,) = con.execute(f"SELECT {centred('h')} FROM t").fetchall()
+    assert (low, high) == (2.0**-53 - 0.5, 0.5 - 2.0**-53)
+
+
+def test_the_normal_distribution_is_that_of_scipy_tails_included() -> None:
+    tails = 2.0 ** -np.arange(2, 54)
+    shares = np.concatenate([np.random.default_rng(1).random(10_000), tails, 1 - tails, [0.075, 0.925]])
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE t AS SELECT unnest($q) - 0.5e0 AS q", {"q": shares.tolist()})
+        query = f"SELECT {normal_value('q', 'r')} AS z FROM (SELECT q, {normal_root('q')} AS r FROM t)"
+        found = con.execute(query).fetchnumpy()["z"]
+    assert found == pytest.approx(ndtri(shares), rel=1e-14, abs=1e-15)
 
 
 # -- messages and logs ------------------------------------------------------------------------------

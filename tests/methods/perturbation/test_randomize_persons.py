@@ -12,7 +12,8 @@ import pytest
 
 import ppdm_sql
 from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, InvalidOption, InvalidSource, PpdmError
-from ppdm_sql.methods.perturbation import drawing, drawing_here
+from ppdm_sql.methods.perturbation import randomize as run_module
+from ppdm_sql.methods.perturbation.noisy_rows import NoisyRows
 from ppdm_sql.methods.perturbation.randomize import RandomizeRun
 
 NOISE = {"age": "uniform 20 on 0,99 whole rounded", "pay": "gaussian 15 on 100,150", "ill": "retain 0.6"}
@@ -217,11 +218,9 @@ def test_a_person_column_that_is_something_else_is_refused(
 
 
 def table_of(text: str) -> Callable[[Any], Any]:
-    """Noisy rows that are rewritten after they were drawn."""
+    """Noisy rows that are rewritten when they are drawn."""
     return lambda real: (
-        lambda engine, *given: engine.materialize(
-            "faulty", f"SELECT {text.format(table=real(engine, *given))}"
-        )
+        lambda self, *tables: f"SELECT {text.format(table=f'({real(self, *tables)})')} AS rows"
     )
 
 
@@ -238,25 +237,25 @@ def mistold(real: Any) -> Any:
 
 FAULTS: dict[str, tuple[Any, str, Callable[[Any], Any], str]] = {
     "a draw a row": (
-        drawing,
-        "noisy_rows",
+        NoisyRows,
+        "select",
         table_of("* REPLACE (r1 + k0 AS r1) FROM {table}"),
         "draws of 'pay'",
     ),
     "a category a row": (
-        drawing,
-        "noisy_rows",
+        NoisyRows,
+        "select",
         table_of("* REPLACE (['flu', 'cold'][k0 % 2 + 1] AS r2) FROM {table}"),
         "draws of 'ill'",
     ),
     "one draw for all": (
-        drawing,
-        "noisy_rows",
+        NoisyRows,
+        "select",
         table_of("* REPLACE (x1 + 3.5 AS r1) FROM {table}"),
         "variance of 'pay'",
     ),
     "rows that are not the released ones": (
-        drawing_here,
+        run_module,
         "ordered_rows",
         lambda real: lambda table, outputs: real(table, outputs).replace("r1 AS", "r1 + k0 AS"),
         "not those of which it is known",

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from swap_releases import Heard, quoted
 
 import ppdm_sql
-import ppdm_sql.methods.perturbation.distributions as distributions
+import ppdm_sql.methods.perturbation.reconstruct as distributions
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import (
     ColumnRoleError,
@@ -26,10 +26,10 @@ from ppdm_sql.errors import (
     UnknownColumn,
     UnknownTable,
 )
-from ppdm_sql.methods.perturbation.distributions import Reconstruction
 from ppdm_sql.methods.perturbation.histograms import histograms
 from ppdm_sql.methods.perturbation.noise import Domain, Gaussian, Uniform
-from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for, observed_grid
+from ppdm_sql.methods.perturbation.reconstruct import Reconstruction
+from ppdm_sql.methods.perturbation.reconstruction import Grid, grid_for, observed_grid
 
 HOSTILE = [
     'a "b"',

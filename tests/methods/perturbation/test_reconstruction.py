@@ -15,15 +15,18 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ppdm_sql.errors import InvalidOption
-from ppdm_sql.methods.perturbation.conditional_privacy import conditional_privacy
 from ppdm_sql.methods.perturbation.noise import Cells, Domain, Gaussian, Retain, Uniform
+from ppdm_sql.methods.perturbation.privacy_measures import conditional_privacy
 from ppdm_sql.methods.perturbation.reconstruction import (
+    Grid,
     bayes_step,
     category_kernel,
+    grid_for,
     invert_randomization,
+    kernel,
+    observed_grid,
     reconstruct_distributions,
 )
-from ppdm_sql.methods.perturbation.transition_matrices import Grid, grid_for, kernel, observed_grid
 
 Noise = Gaussian | Uniform
 Values = NDArray[np.float64]

@@ -14,4 +14,4 @@ FROM (
   SELECT
     CAST("s"."hours" AS DOUBLE) AS "x0"
   FROM "memory"."main"."people" AS s
-) AS originals;
+) AS drawn;

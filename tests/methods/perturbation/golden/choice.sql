@@ -33,11 +33,25 @@ SELECT
 FROM "memory"."main"."people" AS s;
 
 SELECT
-  QUANTILE_DISC(
-    CAST("hours" AS DOUBLE),
-    CAST([0.3333333333333333, 0.6666666666666666] AS DOUBLE[])
-  ) AS edges
-FROM "memory"."main"."people" AS s;
+  MIN("c"."v") FILTER(WHERE
+    "c"."reached" >= 4),
+  MIN("c"."v") FILTER(WHERE
+    "c"."reached" >= 8)
+FROM (
+  SELECT
+    "g"."v",
+    CAST(SUM("g"."n") OVER (ORDER BY "g"."v") AS BIGINT) AS "reached"
+  FROM (
+    SELECT
+      CAST("s"."hours" AS DOUBLE) AS "v",
+      COUNT(*) AS "n"
+    FROM "memory"."main"."people" AS s
+    WHERE
+      NOT "s"."hours" IS NULL
+    GROUP BY
+      CAST("s"."hours" AS DOUBLE)
+  ) AS g
+) AS c;
 
 SELECT
   c.category
