@@ -33,7 +33,7 @@ _MEASURE_WORDS = _listed(
     "total sum fee fees revenue budget premium loan debt gain loss value age ages day days hour hours "
     "minute minutes second seconds week weeks month months year years time times timestamp epoch duration "
     "length height weight width size distance area count counts quantity qty visits children persons "
-    "rooms score rate percent"
+    "rooms score rate percent wgt fnlwgt"
 )
 """Whole numbers that are called so measure or count something: they are neither codes nor identifiers."""
 _PERSONS = _listed(
@@ -88,7 +88,6 @@ class ValueShape:
         leading_zeros: Digits with a leading zero.
         codes: Up to 20 letters, digits and marks, without blanks and with a digit.
         sentences: Four words or more.
-        long_tail: 1 where some numbers are far larger than most, with no wide gaps between; else 0.
     """
 
     of_one_length: float = 0.0
@@ -99,7 +98,6 @@ class ValueShape:
     leading_zeros: float = 0.0
     codes: float = 0.0
     sentences: float = 0.0
-    long_tail: float = 0.0
 
 
 def looks_like(
@@ -138,18 +136,16 @@ def looks_like(
     singles_out = records >= FEWEST_RECORDS and alone >= NEARLY_ALL * (records - nulls)
     if is_number:
         whole = kind is Kind.WHOLE or shape.whole >= 1
-        unique = singles_out and not shape.long_tail  # weights and amounts differ by chance
-        coded = singles_out and _is_coded(words)
-        return _of_whole_numbers(words, records, values, numbered=unique or coded) if whole else Look.number
+        return _of_whole_numbers(words, records, values, singles_out=singles_out) if whole else Look.number
     return _of_texts(words, records, values, shape, singles_out=singles_out) if is_text else Look.other
 
 
-def _of_whole_numbers(words: Sequence[str], records: int, values: int, *, numbered: bool) -> Look:
+def _of_whole_numbers(words: Sequence[str], records: int, values: int, *, singles_out: bool) -> Look:
     if _numbers_persons(words):
         return Look.identifier
     if _MEASURE_WORDS.intersection(words) or (len(words) > 1 and words[0] in ("num", "number")):
         return Look.number
-    if numbered:
+    if singles_out:
         return Look.identifier
     if _is_coded(words):
         return Look.code
@@ -193,17 +189,17 @@ def is_named_for_persons(name: str) -> bool:
     """Tell whether a column is called as if it said whose a record is, and nothing more.
 
     Example:
-        >>> [is_named_for_persons(name) for name in ("patient", "PatientID", "customer no", "email", "SSN")]
+        >>> [is_named_for_persons(name) for name in ("patient", "PatientID", "PERSONNR", "user no", "email")]
         [True, True, True, True, True]
         >>> [is_named_for_persons(name) for name in ("id", "member_since", "zip", "user agent", "policy")]
         [False, False, False, False, False]
     """
-    match _words(name):
-        case [word] | ["e", word]:
-            return word in _PERSONS | _OWN_WORDS
-        case [word, number]:
-            return word in _PERSONS and number in _NUMBERING_WORDS | _LAST_NUMBERING_WORDS | {"code"}
-    return False
+    words = _words(name)
+    if len(words) > 2:
+        return False
+    word = "".join(words).removeprefix("e") if words[:1] == ["e"] else "".join(words)
+    numbers = _NUMBERING_WORDS | _LAST_NUMBERING_WORDS | {"code", ""}
+    return word in _OWN_WORDS or any(word == person + number for person in _PERSONS for number in numbers)
 
 
 def _is_coded(words: Sequence[str]) -> bool:

@@ -82,7 +82,7 @@ def _in_place(places: Sequence[str], words: Mapping[str, Any]) -> dict[str, Any]
     """Give each word its place: where there is one too few, a file of records needs no database."""
     from ppdm_sql.sources import is_data_file, is_spreadsheet  # it brings the engine, which no help needs
 
-    found = [words[place] for place in places if words[place]]
+    found = [words[place] for place in places if words[place] not in (None, [])]
     first = _FOLDED.sub(r"\1://", str(found[0])) if found else ""
     if len(found) == len(places) - 1 and (is_data_file(first) or is_spreadsheet(first)):
         found = [Path(IN_MEMORY), [first] if places[-1] == "tables" else first, *found[1:]]

@@ -206,10 +206,11 @@ def own_words(text: str) -> tuple[str, str] | None:
         >>> own_words("Conversion Error: Could not convert string 'Ann' to INT32")
     """
     from ppdm_sql.macros import macros
-    from ppdm_sql.sql_calls.row_functions import FUNCTIONS
+    from ppdm_sql.sql_calls.row_functions import FUNCTIONS, NOISE_MACROS
 
     said = text.partition("\n")[0].partition("Error: ")[2]
     bodies = [*(macro.body for macro in macros()), *(function.body for function in FUNCTIONS)]
+    bodies += [body for *_, body in NOISE_MACROS]
     known = {found.replace("''", "'") for body in bodies for found in _RAISED.findall(body)}
     found = max((sentence for sentence in known if said.startswith(sentence)), key=len, default=None)
     if found is None:

@@ -88,7 +88,6 @@ class Engine:
         self._working: list[tuple[str, Table]] = []
         self._sizes: dict[Table, int] = {}
         self._overlays: dict[str, str] = {}  # the SELECT of each temporary view
-        self._functions: list[str] = []
         self._depth = self._settling = 0
         self._inside = False
         self._switch = threading.Lock()
@@ -303,13 +302,6 @@ class Engine:
             other.close()
         return False
 
-    def remove_function(self, name: str) -> None:
-        """Forget a function that was registered on the connection."""
-        try:
-            self.connection.remove_function(name)
-        except duckdb.TransactionException:
-            self._functions.append(name)
-
     # -- scopes -------------------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -341,9 +333,6 @@ class Engine:
             self._overlays.pop(table.name, None)
             if self._try(f"DROP {kind} IF EXISTS {table}"):
                 self._working.remove(made)
-        while self._functions:
-            with contextlib.suppress(duckdb.Error):
-                self.connection.remove_function(self._functions.pop())
 
     def _try(self, sql: str) -> bool:
         """Run a statement that may fail, twice where a late interrupt hits the first; tell whether it ran."""

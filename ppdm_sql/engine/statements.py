@@ -92,7 +92,7 @@ def _in_hole(value: object) -> str:
     if isinstance(value, exp.Expression):
         return value.sql(dialect="duckdb", comments=False)
     if isinstance(value, float):
-        return f"{value!r}::DOUBLE"
+        return f"'{value!r}'::DOUBLE"  # without quotes it is a DECIMAL first, which DuckDB before 2 rounds
     if isinstance(value, int):
         return str(value)
     if isinstance(value, Sequence) and not isinstance(value, str):

@@ -21,7 +21,7 @@ from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, alias, aliased, column, free_name
 from ppdm_sql.engine.statements import bind, literal
 from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of, type_title
-from ppdm_sql.errors import InvalidOption, InvalidSource
+from ppdm_sql.errors import InvalidOption, InvalidSource, said
 from ppdm_sql.privacy.quoting import quote_value
 from ppdm_sql.privacy.requirement import OfLevel, Requirement
 
@@ -114,7 +114,8 @@ class HierarchyLevel:
 
     def __str__(self) -> str:
         named_so = _RULE.match(self.path) or _LEVEL.match(self.path)
-        return f"{repr(self.path) if named_so else quote_value(self.path)} level {self.number}"
+        quoted = "'" + self.path.replace("'", "''") + "'"
+        return f"{quoted if named_so else quote_value(self.path)} level {self.number}"
 
     def recorded(self) -> tuple[str, str]:
         """Say where the file is, and what it holds.
@@ -125,12 +126,16 @@ class HierarchyLevel:
         known, *digests = self.record or (self.path,)
         place = known if os.path.isfile(known) else self.path
         try:
+            if not os.path.isfile(place):  # a pipe or a device has no end
+                raise OSError
             digest = hashlib.sha256(Path(place).read_bytes()).hexdigest()
         except (OSError, ValueError):
-            raise InvalidOption(f"The hierarchy {self.path} cannot be read.", "Check the path.") from None
+            raise InvalidOption(
+                f"The hierarchy {said(self.path)} cannot be read.", "Check the path."
+            ) from None
         if digests not in ([], [digest]):
             raise InvalidOption(
-                f"The hierarchy {self.path} is not as it was when the release was made by it.",
+                f"The hierarchy {said(self.path)} is not as it was when the release was made by it.",
                 "Put back what it held, or give its present file to ppdm audit with --require.",
             )
         return os.path.abspath(place), digest
@@ -159,7 +164,7 @@ class HierarchyLevel:
         most = max(map(len, lines.values())) - 1
         if self.number > most:
             raise InvalidOption(
-                f"The hierarchy {self.path} has no level {self.number}.",
+                f"The hierarchy {said(self.path)} has no level {self.number}.",
                 f"Give a level from 1 to {most}: level 1 is the cell after the value.",
             )
         there = exp.not_(exp.Is(this=value.copy(), expression=exp.null()))
@@ -172,7 +177,7 @@ class HierarchyLevel:
         if missing := sum(leaf < 0 for leaf in leaves):
             raise InvalidSource(
                 f"{missing} of the {len(leaves)} values of column {of.name!r} are not in the hierarchy "
-                f"{self.path}.",
+                f"{said(self.path)}.",
                 "Give each a line there, or make them NULL in a view.",
             )
         paths = [lines[taxonomy.labels[leaf]] for leaf in leaves]

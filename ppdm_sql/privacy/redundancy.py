@@ -74,6 +74,7 @@ def _covers(template: Template, kept: Sequence[Template]) -> list[Template]:
 def _follows(part: Template, by: Template) -> bool:
     return (
         part.sensitive == by.sensitive
+        and part.level == by.level
         and set(part.channel) <= set(by.channel)
         and part.threshold >= by.threshold
         and (by.values is None or (part.values is not None and part.values[0] in by.values))

@@ -1,7 +1,6 @@
 -- column_profile | in: column_values | out: column_profile | grain: one row | params: sample INTEGER
 -- How many values a column has, and how many records are alone with theirs; NULL is a value there. Beside that, what
 -- a sample of its values looks like: those with the least hashes, so that the same table gives the same sample.
--- Amounts have a long tail of ever rarer larger numbers; those that are given out lie evenly, or have wide gaps.
 WITH counts AS MATERIALIZED (
     SELECT
         count(v.value) AS "values",
@@ -11,28 +10,10 @@ WITH counts AS MATERIALIZED (
         arg_min(v.value, hash(v.value), param('sample')) FILTER (v.value IS NOT NULL) AS sampled
     FROM column_values AS v
 ),
-texts AS MATERIALIZED (
+texts AS (
     SELECT
         CAST(unnest(c.sampled) AS VARCHAR) AS text
     FROM counts AS c
-),
-numbers AS (
-    SELECT
-        TRY_CAST(t.text AS DOUBLE) AS number
-    FROM texts AS t
-),
-ranks AS (
-    SELECT
-        quantile_disc(n.number, [0.25, 0.5, 0.75, 0.97]) AS at,
-        count(n.number) AS numbers
-    FROM numbers AS n
-),
-gaps AS (
-    SELECT
-        n.number - lag(n.number) OVER (ORDER BY n.number ASC) AS gap
-    FROM numbers AS n
-    JOIN ranks AS r
-        ON n.number BETWEEN r.at[2] AND r.at[4]
 )
 SELECT
     c.records,
@@ -64,17 +45,7 @@ CROSS JOIN (
         avg(CAST(
             regexp_full_match(t.text, '[A-Za-z0-9][A-Za-z0-9._/-]{0,19}') AND regexp_matches(t.text, '[0-9]')
         AS INTEGER)) AS codes,
-        avg(CAST(regexp_matches(t.text, '\S+\s+\S+\s+\S+\s+\S+') AS INTEGER)) AS sentences,
-        (
-            SELECT
-                CAST(
-                    any_value(r.numbers) >= 50
-                    AND any_value(r.at[4] - r.at[2]) >= 1.5 * any_value(r.at[3] - r.at[1])
-                    AND max(g.gap) <= 150 * median(g.gap)
-                AS INTEGER)
-            FROM gaps AS g
-            CROSS JOIN ranks AS r
-        ) AS long_tail
+        avg(CAST(regexp_matches(t.text, '\S+\s+\S+\s+\S+\s+\S+') AS INTEGER)) AS sentences
     FROM (
         SELECT
             x.text,

@@ -13,9 +13,9 @@ WITH parted AS (
         END AS mark,
         CASE
             WHEN regexp_full_match(v.value, '[^ T]*') THEN ''
-            WHEN regexp_full_match(v.value, '[^ T]*[ T][0-9]{1,2}:[0-9]{2}')
+            WHEN regexp_full_match(v.value, '[^ T]*[ T]([01]?[0-9]|2[0-3]):[0-5][0-9]')
                 THEN regexp_extract(v.value, '[ T]') || '%H:%M'
-            WHEN regexp_full_match(v.value, '[^ T]*[ T][0-9]{1,2}:[0-9]{2}:[0-9]{2}')
+            WHEN regexp_full_match(v.value, '[^ T]*[ T]([01]?[0-9]|2[0-3])(:[0-5][0-9]){2}')
                 THEN regexp_extract(v.value, '[ T]') || '%H:%M:%S'
         END AS clock
     FROM column_values AS v

@@ -21,6 +21,9 @@ import ppdm_sql
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.errors import GuaranteeNotMet, InvalidOption, PpdmError
 from ppdm_sql.methods.two_party.request import IntegrateRequest, Ownership
+from ppdm_sql.privacy import parse
+from ppdm_sql.privacy.level import HierarchyLevel, level_of
+from ppdm_sql.privacy.redundancy import redundancies
 from ppdm_sql.taxonomy.derived import DerivedTaxonomy
 
 CODES = ["A00", "A00.1", "A01", "B2", "B", "b2", "", "Ä01", None]
@@ -243,7 +246,7 @@ def test_a_release_is_verified_by_the_hierarchy_that_it_was_made_by(
     assert ppdm("verify", "../b.duckdb", "suppress").exit_code == 0
     Path("../codes.csv").write_text("".join(lines).replace(";25x", ";24x"))
     ran = ppdm("verify", "../b.duckdb", "suppress")
-    assert_explained(ran, code=2, problem="codes.csv is not as it was when the release was made by it")
+    assert_explained(ran, code=2, problem="codes.csv' is not as it was when the release was made by it")
     Path("../codes.csv").unlink()
     assert_explained(ppdm("verify", "../b.duckdb", "suppress"), code=2, problem="cannot be read")
 
@@ -252,7 +255,7 @@ def test_a_release_is_verified_by_the_hierarchy_that_it_was_made_by(
     ("level", "problem"),
     [
         ("codes.csv level 3", "has no level 3"),
-        ("none.csv level 1", "none.csv cannot be read"),
+        ("none.csv level 1", "'none.csv' cannot be read"),
         ("'the amounts.csv' level 1", "1 of the 2 values of column 's' are not in the hierarchy"),
         ("codes.csv", "Expected 'level' and its number"),
         ("level 1", "or the file of a hierarchy"),
@@ -272,3 +275,15 @@ def test_numbers_without_a_multiple_below_them_count_as_null() -> None:
     con.execute("INSERT INTO t (s) VALUES ('nan'), ('inf'), (1e300), (NULL), (-0.5), (0.5)")
     (found,) = ppdm_sql.open(con).audit("t", ["distinct l of s by ranges 10 on x"]).findings
     assert found.reached == 3
+
+
+@pytest.mark.parametrize("path", ["level x's.csv", "dates-d'avril.csv", "prefixes\\.csv", "plain.csv"])
+def test_a_level_is_read_back_as_it_is_written(path: str) -> None:
+    level = HierarchyLevel(path, 1)
+    (again,) = (level_of(parse(f"distinct l >= 2 of s by {level} on x")),)
+    assert again == level
+
+
+def test_a_template_over_a_level_does_not_follow_from_one_over_values() -> None:
+    over_values, over_level = parse("x, y -> s <= 60%"), parse("x -> s by prefixes 1 = F <= 60%")
+    assert not redundancies([over_values, over_level])

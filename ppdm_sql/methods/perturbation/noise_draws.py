@@ -59,7 +59,7 @@ class Key:
         """
         if self.kept != "file":
             return None
-        return hashlib.sha256(b"ppdm key fingerprint" + self.secret).hexdigest()[:16]
+        return hashlib.sha256(b"ppdm key fingerprint 2" + self.secret).hexdigest()[:16]
 
     def derived(self, *context: str) -> bytes:
         """Derive the key of some draws; the parts of the context are told apart whatever they hold.
