@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 import sqlglot
 from sqlglot import exp
@@ -85,14 +86,18 @@ def compared() -> Iterator[Comparison]:
     """Run each statement that is sent over Parquet in both engines."""
     frame, found = SparkSource._frame, Comparison()
 
-    def comparing(self: SparkSource, query: exp.Expression | str, step: str) -> Any:
-        made = frame(self, query, step)
+    def comparing(
+        self: SparkSource, query: exp.Expression | str, step: str, keys: dict[str, Any] | None = None
+    ) -> Any:
+        made = frame(self, query, step, keys)
         tree = sqlglot.parse_one(query, dialect="duckdb") if isinstance(query, str) else query
         here = tree.sql("duckdb")
         with duckdb.connect() as connection:
             connection.execute("SET TimeZone = 'UTC'")
             connection.register("there", made.toArrow())
             _see_files(connection, self)
+            if keys is not None:
+                connection.register(sources._KEYS, pa.table({name: [key] for name, key in keys.items()}))
             try:
                 rows = [_rows(connection, f"({here})"), _rows(connection, "there")]
             except duckdb.Error as refused:
