@@ -125,7 +125,7 @@ def test_workers_that_die_while_noise_is_drawn_and_behind_that_change_no_number(
 ) -> None:
     """One dies as the drawing begins, whose share the other one draws again; that one dies behind it."""
     write, keep = staging.FolderOfRows.write_drawn, drawing.kept
-    first, other = cluster.workers.values()
+    first, other = (worker for worker in cluster.workers.values() if worker.poll() is None)
 
     def without_the_first(*given: Any) -> Any:
         killer = threading.Timer(0.2, kill, [first])
