@@ -228,6 +228,7 @@ CHANGED: list[tuple[dialect.Rewrite, str, str]] = [
     (dialect.no_numbers, "SELECT isnan(a) FROM t", "NOT a IS NULL"),
     (dialect.finite_numbers, "SELECT isfinite(a) FROM t", "DOUBLE('Infinity')"),
     (dialect.exact_means, "SELECT favg(a) FROM t", " AVG("),
+    (dialect.hexadecimals, "SELECT CAST('0x' || a AS BIGINT) FROM t", "CONV(a, 16, 10)"),
     (dialect.letters, "SELECT a COLLATE C FROM t", "SELECT a FROM"),
 ]
 """A statement for each rewrite, and what only the rewrite makes of it."""

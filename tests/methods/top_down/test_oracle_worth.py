@@ -53,15 +53,15 @@ def test_chance_grows_with_children_classes_and_boundaries_and_falls_with_record
     assert by_chance(classes=1, children=2, records=10) == by_chance(classes=2, children=1, records=10) == 0
 
 
-def test_a_disclosure_gains_for_all_of_the_symbol_and_shows_the_value_alone() -> None:
+def test_a_disclosure_tells_all_that_it_gains_to_the_records_of_the_value() -> None:
     source = table("a class", ("x", "+", 4), ("y", "-", 4))
     made, history = run(source, 4)
     gain = 1 - CHANCE_OF_8
     assert told(history.steps) == [("*", ("x",), gain + 0.3 / 2), ("*", ("y",), 0.3 / 2)]
     assert history.steps[0].gain == pytest.approx(gain)
     assert made.worth == {
-        ("x", "+"): pytest.approx(gain + 0.3),
-        ("y", "-"): pytest.approx(gain + 0.3),
+        ("x", "+"): pytest.approx(2 * gain + 0.3),
+        ("y", "-"): pytest.approx(0.3),
     }
 
 
@@ -87,8 +87,8 @@ def test_gains_count_as_shares_of_what_is_unknown_and_detail_by_the_columns() ->
     gain = unknown - after - CHANCE_OF_8
     assert made.gain_of("a", way) == pytest.approx(gain)
     shown, rest = way.parts
-    assert made.value("a", way, shown) == pytest.approx(gain / unknown + 0.3 / 2)
-    assert made.value("a", way, rest) == pytest.approx(gain / unknown)
+    assert made.value("a", way, shown) == pytest.approx(2 * gain / unknown + 0.3 / 2)
+    assert made.value("a", way, rest) == 0
 
 
 TREE = Node("ANY", (Node("A", (Node("a1"), Node("a2"), Node("a3"))), Node("b"), Node("unused")))
