@@ -104,7 +104,7 @@ class Worth(LeavingOut, WishedTDS):
         fall = float(self.penalty(attribute, split.part) - self.penalty(attribute, child))
         gain = self.gain_of(attribute, split)
         told = gain / self._class_entropy() if gain > SMALLEST else 0.0
-        if told and any(part.label == split.part.label for part in split.parts):  # a disclosure, and what it leaves
+        if told and any(part.label == split.part.label for part in split.parts):  # a disclosure
             records = self.class_records[attribute]
             whole, own = (class_distribution(p.values, records).total() for p in (split.part, child))
             told = 0.0 if child.label == split.part.label else told * whole / max(own, 1)
