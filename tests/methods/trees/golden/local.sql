@@ -64,8 +64,8 @@ SELECT
       THEN 32
       ELSE LEAST(
         GREATEST(FLOOR((
-          v0 - -CAST(50.0 AS DOUBLE)
-        ) * 4 / CAST(25.0 AS DOUBLE)), 0),
+          v0 - CAST('-50.0' AS DOUBLE)
+        ) * 4 / CAST('25.0' AS DOUBLE)), 0),
         31
       )
     END

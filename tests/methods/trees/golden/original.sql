@@ -66,17 +66,17 @@ SELECT
         ELSE LEAST(
           GREATEST(
             FLOOR((
-              v0 - CAST(0.0 AS DOUBLE)
-            ) / CAST(23.75 AS DOUBLE)) + CAST((
-              v0 >= CAST(0.0 AS DOUBLE) + (
+              v0 - CAST('0.0' AS DOUBLE)
+            ) / CAST('23.75' AS DOUBLE)) + CAST((
+              v0 >= CAST('0.0' AS DOUBLE) + (
                 FLOOR((
-                  v0 - CAST(0.0 AS DOUBLE)
-                ) / CAST(23.75 AS DOUBLE)) + 1
-              ) * CAST(95.0 AS DOUBLE) / 4
+                  v0 - CAST('0.0' AS DOUBLE)
+                ) / CAST('23.75' AS DOUBLE)) + 1
+              ) * CAST('95.0' AS DOUBLE) / 4
             ) AS TINYINT) - CAST((
-              v0 < CAST(0.0 AS DOUBLE) + FLOOR((
-                v0 - CAST(0.0 AS DOUBLE)
-              ) / CAST(23.75 AS DOUBLE)) * CAST(95.0 AS DOUBLE) / 4
+              v0 < CAST('0.0' AS DOUBLE) + FLOOR((
+                v0 - CAST('0.0' AS DOUBLE)
+              ) / CAST('23.75' AS DOUBLE)) * CAST('95.0' AS DOUBLE) / 4
             ) AS TINYINT),
             0
           ),
