@@ -197,7 +197,7 @@ def is_named_for_persons(name: str) -> bool:
     words = _words(name)
     if len(words) > 2:
         return False
-    word = "".join(words).removeprefix("e") if words[:1] == ["e"] else "".join(words)
+    word = "".join(words)
     numbers = _NUMBERING_WORDS | _LAST_NUMBERING_WORDS | {"code", ""}
     return word in _OWN_WORDS or any(word == person + number for person in _PERSONS for number in numbers)
 

@@ -45,9 +45,8 @@ def guarded(run: Run, *, commits_once: bool = True, places: Sequence[str] = ("da
     """
     signature = inspect.signature(run, eval_str=True)
     first = tuple(signature.parameters)[: len(places)]
-    placed = (
-        first if [name.removesuffix("s") for name in first] == list(places) else ()
-    )  # compare takes tables
+    alike = [name.removesuffix("s") for name in first] == list(places)  # compare takes tables
+    placed = first if alike else ()
 
     @wraps(run)
     def command(**words: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import sqlglot
 from sqlglot import exp
@@ -19,6 +19,9 @@ from ppdm_sql.engine.names import Table, alias, aliased, free_name
 from ppdm_sql.engine.statements import Statement, bind, render, text
 from ppdm_sql.errors import PpdmError, UnknownTable
 from ppdm_sql.progress import Progress
+
+if TYPE_CHECKING:
+    from ppdm_sql.engine.spark.source import SparkSource
 
 Query = Callable[[exp.Expression], exp.Expression]
 """Makes a query over what it is given: the source under the alias ``s``, its columns as it spells them."""
@@ -195,6 +198,17 @@ def counts_checked(table: Table, count: str) -> str:
 def source_of(engine: Engine, table: Table) -> Source:
     """Give the source behind a table: the table itself, or what it stands in for."""
     return engine.sources.get(table) or TableSource(engine, table)
+
+
+def selected_elsewhere(source: Source, query: Query, *, step: str) -> Source:
+    """Give the rows that a query gives over a table that lives elsewhere; nothing is read yet.
+
+    Args:
+        source: The table.
+        query: Gets it under the alias ``s``; its columns have names of the package's own.
+        step: What is selected, for messages.
+    """
+    return cast("SparkSource", source).selected(query, step)
 
 
 def key_table(engine: Engine, keys: Mapping[str, str | bytes]) -> Table:

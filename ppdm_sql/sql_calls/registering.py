@@ -1,4 +1,4 @@
-"""Puts the calls and the functions that need Python on a connection, and takes them away again."""
+"""Puts the calls and the functions of a row on a connection, and takes them away again."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ _CHECKED = ("VARCHAR", "UBIGINT", "UBIGINT", "BIGINT")
 
 
 def register(connection: duckdb.DuckDBPyConnection, *, progress: Progress | None = None) -> None:
-    """Make every method a call in SQL on a connection, and add the functions of a row that need Python.
+    """Make every method a call in SQL on a connection, and add the functions of a row.
 
     ``CALL ppdm_suppress('customers', 'customers_safe', require := ['k >= 4 on Job'], class := 'Rating')`` and
     likewise ``ppdm_audit``, ``ppdm_generalize``, ``ppdm_swap``, ``ppdm_randomize``, ``ppdm_reconstruct``,

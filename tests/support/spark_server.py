@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -153,7 +152,7 @@ def _folder() -> Iterator[Path]:
 def _started(name: str, words: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Run a process of Spark that leads a group, and kill the group at the end."""
     own = {"SPARK_HOME": str(home()), "SPARK_CONNECT_MODE": "0", "SPARK_LOCAL_IP": "127.0.0.1"}
-    own |= {"SPARK_DAEMON_JAVA_OPTS": JAVA, "PYSPARK_PYTHON": sys.executable}
+    own |= {"SPARK_DAEMON_JAVA_OPTS": JAVA}
     with (folder / f"{name}.log").open("wb") as log:
         process = subprocess.Popen(
             words,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -71,8 +70,6 @@ def _session(settings: dict[str, str]) -> Any:
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     gateway = SparkContext._gateway or launch_gateway(conf, silent)
     context = SparkContext(conf=conf, gateway=gateway)
-    if "PYSPARK_PYTHON" not in os.environ:
-        context.pythonExec = sys.executable  # the Python that has this package
     return SparkSession(context)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -15,7 +17,7 @@ from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, aliased, column, free_name, parse_table
 from ppdm_sql.engine.source import CountedRows, KeyedQuery, Query, counts_checked, stand_in
 from ppdm_sql.engine.spark.dialect import to_spark
-from ppdm_sql.engine.spark.handover import handed_over
+from ppdm_sql.engine.spark.handover import file_uri, handed_over, unseen, written
 from ppdm_sql.engine.spark.types import mapped
 from ppdm_sql.engine.statements import Statement
 from ppdm_sql.errors import InvalidOption, InvalidSource
@@ -202,13 +204,16 @@ class SparkSource:
 
         Cost: one run of the query. What comes out is written once and read by each question.
         """
-        from ppdm_sql.engine.spark.drawing import FrameSource, kept
-
         text = query(Table(_HERE), Table(_KEYS))
         parsed: exp.Expression = exp.maybe_parse(text, dialect="duckdb")
         tree = self._over(lambda _: parsed, valid=True)
         made = self.place.run(step, lambda: kept(self.place, self._frame(tree, step, keys)))
         return stand_in(engine, FrameSource(self.place, self.shown, made))
+
+    def selected(self, query: Query, step: str) -> FrameSource:
+        """Give the rows that a query gives; it runs whenever something reads them."""
+        tree, place = self._over(query, valid=True), self.place
+        return FrameSource(place, self.shown, place.run(step, lambda: self._frame(tree, step)))
 
     def _over(self, query: Query, *, valid: bool = False) -> exp.Expression:
         """Write a query over the source with our names; refuse what it reads and cannot be read."""
@@ -279,6 +284,62 @@ class SparkSource:
         """Give a column its name and its type in DuckDB."""
         to = exp.DataType.build(self._types[name].type, dialect="duckdb")
         return alias(exp.Cast(this=column(self._codes[name]), to=to), name)
+
+
+class FrameSource(SparkSource):
+    """The rows of a frame, read like those of a table.
+
+    Args:
+        place: The Spark.
+        name: What it is called in messages.
+        frame: A ``DataFrame`` of Spark.
+    """
+
+    def __init__(self, place: SparkPlace, name: str, frame: Any) -> None:
+        self.frame = frame
+        super().__init__(place, name)
+
+    def _read(self) -> Any:
+        return self.frame
+
+    def snapshot(self) -> str:
+        """Give nothing: what its rows are made of is looked at by the source that they come from."""
+        return ""
+
+
+def kept(place: SparkPlace, frame: Any) -> Any:
+    """Have the rows of a frame made, now and once.
+
+    They stand in the private folder of a run where it has one, so that an executor that is lost later takes
+    nothing along: a part that was lost on the way is made again, of the same records with the same keys. A
+    frame that is merely cached would be made again by each statement: they do not see that it is the same.
+
+    Args:
+        place: The Spark.
+        frame: A ``DataFrame`` of Spark.
+
+    Raises:
+        EngineError: Some of what was written cannot be seen here.
+    """
+    if place.shared is None:  # a trial run, which writes nothing
+        return checkpointed(frame)
+    from pyarrow.parquet import read_metadata  # type: ignore[import-untyped]
+
+    folder = Path(tempfile.mkdtemp(prefix="ppdm-spark-", dir=place.shared)) / "drawn"
+    number = written(place, frame, folder)
+    if sum(read_metadata(file).num_rows for file in folder.glob("*.parquet")) != number:
+        raise unseen(place.shared)
+    return place.session.read.schema(frame.schema).parquet(file_uri(folder))
+
+
+def checkpointed(frame: Any) -> Any:
+    """Have the rows of a frame made, and left with the executors for what asks for them."""
+    made, session = frame.localCheckpoint(), frame.sparkSession
+    if made.sparkSession is session:
+        return made
+    # the client looks for it in the session that was opened first, where it is not
+    made._plan._spark_session = session
+    return type(frame)(made._plan, session)
 
 
 def _as_path(file: str) -> str:

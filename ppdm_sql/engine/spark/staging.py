@@ -12,10 +12,9 @@ from ppdm_sql.engine.duckdb_engine import Engine
 from ppdm_sql.engine.locations import Location, RowsInParts
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import Source
-from ppdm_sql.engine.spark.drawing import FrameSource
 from ppdm_sql.engine.spark.handover import file_uri, handed_over, unseen
 from ppdm_sql.engine.spark.manifest import hashes_of_table, records_of_files
-from ppdm_sql.engine.spark.source import SparkSource
+from ppdm_sql.engine.spark.source import FrameSource, SparkSource
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import EngineError, InvalidOption, NameTaken
 

@@ -12,7 +12,7 @@ from spark_server import Cluster, clustered, kill, missing
 
 import ppdm_sql
 from ppdm_sql import Database
-from ppdm_sql.engine.spark import drawing, staging
+from ppdm_sql.engine.spark import source, staging
 from ppdm_sql.methods.trees import train
 
 pytestmark = pytest.mark.spark
@@ -124,7 +124,7 @@ def test_workers_that_die_while_noise_is_drawn_and_behind_that_change_no_number(
     db: Database, cluster: Cluster, people: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One dies as the drawing begins, whose share the other one draws again; that one dies behind it."""
-    write, keep = staging.FolderOfRows.write_drawn, drawing.kept
+    write, keep = staging.FolderOfRows.write_drawn, source.kept
     first, other = (worker for worker in cluster.workers.values() if worker.poll() is None)
 
     def without_the_first(*given: Any) -> Any:
@@ -140,7 +140,7 @@ def test_workers_that_die_while_noise_is_drawn_and_behind_that_change_no_number(
         kill(other)
         write(self, *given)
 
-    monkeypatch.setattr(drawing, "kept", without_the_first)
+    monkeypatch.setattr(source, "kept", without_the_first)
     monkeypatch.setattr(staging.FolderOfRows, "write_drawn", without_the_other)
     made_there = db.randomize(people, into="noisy", to=f"{tmp_path}/noisy", **NOISE)
     assert first.poll() is not None and made_there.verify().holds

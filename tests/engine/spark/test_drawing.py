@@ -15,7 +15,7 @@ from spark_tables import ODD
 
 from ppdm_sql import Database
 from ppdm_sql.engine.source import stand_in
-from ppdm_sql.engine.spark import drawing, source
+from ppdm_sql.engine.spark import source
 from ppdm_sql.engine.spark.dialect import to_spark
 from ppdm_sql.engine.spark.staging import FolderOfRows
 from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, PpdmError
@@ -161,7 +161,7 @@ def test_keys_stand_in_no_statement_and_no_plan(
     ledger: Database, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plans: list[str] = []
-    frame, keep, derived = source.SparkSource._frame, drawing.kept, dict[str, Any]()
+    frame, keep, derived = source.SparkSource._frame, source.kept, dict[str, Any]()
     key_of = noisy_rows.NoisyRows.keys
 
     def watched(self: Any, query: Any, step: str, *given: Any) -> Any:
@@ -178,7 +178,7 @@ def test_keys_stand_in_no_statement_and_no_plan(
         return found
 
     monkeypatch.setattr(source.SparkSource, "_frame", watched)
-    monkeypatch.setattr(drawing, "kept", kept)
+    monkeypatch.setattr(source, "kept", kept)
     monkeypatch.setattr(noisy_rows.NoisyRows, "keys", keys)
     ledger.engine.tracer = plans.append
     key = tmp_path / "key"
