@@ -5,7 +5,8 @@ of a column with n_v records, of J classes, that falls into m children which hol
 
     IG(v)   = information gain of the children about the class
     corr(v) = (m - 1)(J - 1) / (2 n_v ln 2)     what chance alone tells (Miller 1955), and for an interval
-            + log2(B) / n_v                     of B boundaries between values that occur in v
+            + log2(B) / n_v                     of B boundaries between values that occur in v; for a
+                                                disclosure of B values of the column
     g(v)    = max(0, IG(v) - corr(v))
     val     = g(v) / H(D) + LAMBDA / Q (pen(v) - pen(child)), what a record of v is shown more by a step
     V       = the sum of val along the labels of a record; left out, it shows 0
@@ -41,10 +42,10 @@ SMALLEST = 1e-12
 """Scores below count as 0."""
 
 
-def by_chance(classes: int, children: int, records: int, boundaries: int = 1) -> float:
+def by_chance(classes: int, children: int, records: int, choices: int = 1) -> float:
     """What children tell of a class that has nothing to do with them, in bits a record of the node."""
     miller = (children - 1) * (classes - 1) / (2 * max(records, 1) * math.log(2))
-    return miller + math.log2(max(boundaries, 1)) / max(records, 1)
+    return miller + math.log2(max(choices, 1)) / max(records, 1)
 
 
 @dataclass(frozen=True)
@@ -92,11 +93,14 @@ class Worth(LeavingOut, WishedTDS):
         if not whole:
             return 0.0
         children = [part for part in split.parts if class_distribution(part.values, records)]
-        chance = by_chance(len(whole), len(children), whole.total(), self._boundaries(attribute, split))
+        chance = by_chance(len(whole), len(children), whole.total(), self._choices(attribute, split))
         return max(0.0, information_gain(split, records) - chance)
 
-    def _boundaries(self, attribute: str, split: Split) -> int:
-        grown = isinstance(self.operators[attribute], oracle_tds.Growth)
+    def _choices(self, attribute: str, split: Split) -> int:
+        operator = self.operators[attribute]
+        if isinstance(operator, oracle_tds.Suppression):
+            return len(operator.domain)
+        grown = isinstance(operator, oracle_tds.Growth)
         return len(split.part.values) - 1 if grown and None not in split.part.values else 1
 
     def value(self, attribute: str, split: Split, child: Part) -> float:

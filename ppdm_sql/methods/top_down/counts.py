@@ -138,6 +138,7 @@ class CountTable:
         keys, params = self._keys(cuts, but=split)
         columns, own = coded(split, "place")
         params |= own | {"steps": len(disclosed)} | ({"candidate": beside.owner} if rivals else {})
+        params |= self._of_parts()
         place, *part = columns.values()
         return self._path_sql(keys, place, formulas, *part), params
 
@@ -493,10 +494,10 @@ def _after_disclosures(
     )
 
 
-def taken_out(names: Sequence[str], formula: Formula) -> str:
+def taken_out(names: Sequence[str], formula: Formula, part: str = "part") -> str:
     """Write a state's number after a part, ``n``, is taken out of each group, ``total_n``; or its fall."""
     whole = {c: f"total_{c}" for c in names} | {"value": "0"}
-    taken = {c: c for c in names} | {"value": "$value[part + 1]"}
+    taken = {c: c for c in names} | {"value": f"$value[{part} + 1]"}
     rest = {c: f"(total_{c} - {c})" for c in names} | {"value": "0"}
     each = [formula.of(taken), formula.of(rest)]
     if formula.total == "sum":
@@ -592,7 +593,7 @@ def path_sql(
         f"SELECT *, {whole} FROM ({parts}) AS parts WINDOW later AS (PARTITION BY {groups} "
         "ORDER BY place DESC ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
     )
-    numbers = ", ".join(taken_out(names, formula) for formula in formulas)
+    numbers = ", ".join(taken_out(names, formula, "place") for formula in formulas)
     return f"SELECT {told}, {numbers} FROM ({leaving}) AS leaving WHERE place < $steps GROUP BY {told}"
 
 

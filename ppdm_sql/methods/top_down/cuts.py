@@ -216,6 +216,7 @@ class SuppressionCut(Cut):
         if self.worth.literal or self.worth.information:
             told = explained_by_halves(left, parts)
         chance = by_chance(np.where(shown < records, 2, 1), max(np.count_nonzero(left), 1))
+        chance = chance + np.log2(max(len(self.counts), 1))  # one of so many values is chosen
         return self.worth.gains(told, chance, records, shown)
 
     def refine(self, candidate: int) -> SuppressionCut:

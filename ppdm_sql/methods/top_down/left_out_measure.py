@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from ppdm_sql.methods.top_down.counts import (
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts, refined
 from ppdm_sql.methods.top_down.gains import ConditionalEntropy, class_entropy, repeatable
 from ppdm_sql.methods.top_down.left_out import AllowedConstraints, ClassRule, broken
-from ppdm_sql.methods.top_down.measuring import Measure, MeasuredTable, worst_after
+from ppdm_sql.methods.top_down.measuring import Measure, MeasuredTable, along, worst_after
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, total_entropy
 from ppdm_sql.methods.top_down.weighing import BoundaryWorth, WeighedTable, raised, shown_by_kept
 from ppdm_sql.privacy import Counts, Formula, ValueCounts
@@ -158,7 +159,7 @@ class AllowedMeasure(Measure):
     """Measures what is kept and what is left out, by the classes of each set of columns on its own."""
 
     ahead = exact = False
-    most = 256
+    most = 4096
 
     def __init__(
         self,
@@ -180,7 +181,7 @@ class AllowedMeasure(Measure):
             )
             self._measured.append(MeasuredTable(table, list(asked.positions), formulas, information))
         groups = any(item.requirement.counts is Counts.GROUPS for item in constraints.asked)
-        self.weighs_boundaries = constraints.weighed and constraints.monotone and not groups
+        self.weighs_boundaries = self.ahead = constraints.weighed and constraints.monotone and not groups
 
     def _whole(self, cuts: Cuts | None) -> Floats:
         numbers = np.zeros((1, len(self._constraints)))
@@ -236,6 +237,17 @@ class AllowedMeasure(Measure):
         (table,) = self._weighed_tables()
         table.values = np.concatenate(values)
         return self.after(cuts, known, candidates)
+
+    def weighed_path(
+        self, cuts: Cuts, known: Floats, attribute: int, disclosed: Sequence[int], values: Sequence[Floats]
+    ) -> Floats:
+        """Measure the states along a path of disclosures, exact up to the first that leaves records out."""
+        ((asked, (table, _, formulas, _)),) = zip(self._asked, self._measured, strict=True)
+        cast(WeighedTable, table).values = np.concatenate(values)
+        read = table.path(cuts, attribute, disclosed, formulas)
+        numbers = along(np.append(asked.taken(known, self._allowed), 0.0), read, formulas)
+        numbers[:, -1] = -np.nan_to_num(read[:, -1])
+        return self._put(np.repeat(known[None, :], len(disclosed), axis=0), asked, numbers)
 
     def boundaries(self, cuts: Cuts, attribute: int, part: Codes) -> BoundaryWorth:
         """Tell what splits at boundaries keep and lose; ``part`` is as in :meth:`CountTable.invalid`."""
@@ -357,7 +369,7 @@ class SettledMeasure(AllowedMeasure):
         union = sorted({i for asked in self._asked for i in asked.attributes})
         self._all = CellTable(engine, atoms, union, list(self._every))
         self._by_code = [np.zeros(item.size) for item in atoms.coded]
-        self.weighs_boundaries = False
+        self.weighs_boundaries = self.ahead = False
 
     def _whole(self, cuts: Cuts | None) -> Floats:
         if cuts is not None:

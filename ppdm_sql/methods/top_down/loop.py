@@ -42,6 +42,8 @@ logger = logging.getLogger("ppdm_sql")
 Stopped = Literal["complete", "max-steps", "interrupted"]
 SHORTEST, LONGEST = 16, 1 << 16
 """Disclosures on the first path, and on the longest; a path is twice as long as the last if all came true."""
+WEIGHED = 64
+"""Disclosures on a path where records left out are weighed."""
 TIED = 2e-9
 """Share by which a score may differ from another and still count as equal to it."""
 
@@ -150,7 +152,8 @@ class Refinement:
         if shown is not None:
             cast("AllowedMeasure", measure).show(shown.by_code, shown.more)
         self._weighs_boundaries = shown is not None and gains is None and measure.weighs_boundaries
-        self._weighed = [np.full(size, np.inf) for size in sizes]  # bounds of scores, less the next number
+        self._weighed = [np.full(size, np.inf) for size in sizes]  # bounds of scores, less what is hidden
+        self._free = [~alive for alive in self._alive]  # left nothing more out, so these scores never rise
         self._hidden = 0.0  # what records that are left out would show, as a mean over all
         root = measure.state(cuts)
         self.state = State(cuts, root, kept_from=self._kept_from(root, 0, 0))
@@ -218,29 +221,35 @@ class Refinement:
         measured, state = self._known[attribute][candidate].copy(), self.state
         cuts = refined(state.cuts, step.candidate)
         if self._shown is not None:
-            self._show(attribute, candidate)
+            gain = self._own_gains(attribute, np.array([candidate]))
+            self._show(attribute, cuts[attribute], [candidate], gain)
         if self._shown is not None or not self._measure.exact:
             measured = self._measure.state(cuts)
+        hidden = self._hidden
         if self._shown is not None:
             self._hidden = self._shown.total - float(measured[-1])
             step = replace(step, loss=float(self.loss.of(attribute, state.measured, measured[None])[0]))
         state.steps.append(step)
         kept_from = self._kept_from(measured, len(state.steps), state.kept_from)
         self.state = State(cuts, measured, state.steps, kept_from=kept_from)
-        self._broke &= cuts[attribute].disjoint
+        self._broke = self._hidden > hidden or (self._broke and cuts[attribute].disjoint)
         self._carry(attribute)
         self._reopen()
 
-    def _show(self, attribute: int, candidate: int) -> None:
-        """Let the labels of a candidate's parts show more."""
+    def _show(self, attribute: int, after: Cut, candidates: Sequence[int], gains: Floats) -> None:
+        """Let the labels of the parts that candidates of one attribute make show more."""
         cut, measure = self.state.cuts[attribute], cast("AllowedMeasure", self._measure)
         assert self._shown is not None
-        self._shown.perform(attribute, cut, candidate, self._own_gains(attribute, np.array([candidate])))
+        for candidate, gain in zip(candidates, gains, strict=True):
+            self._shown.perform(attribute, cut, candidate, np.array([gain]))
         measure.show(self._shown.by_code, self._shown.more)
         if isinstance(cut, IntervalCut):
+            (candidate,) = candidates
             self._weighed[attribute][np.concatenate(cut.split(candidate))] = np.inf
-        elif not cut.disjoint:
-            self._weighed[attribute][:] = np.inf
+        elif not cut.disjoint:  # what others gain changes with what is left
+            ids = after.candidates
+            more = self._wishes.weigh(attribute, after.gains - cut.gains[_places(cut, ids)])
+            self._weighed[attribute][ids] += np.maximum(more, 0.0)
 
     def _perform_decided(self, most: int | None) -> None:
         """Perform disclosures that are decided; all their states keep all limits."""
@@ -249,9 +258,15 @@ class Refinement:
         steps, (attribute, _) = [step for step, _ in decided], decided[0][0].candidate
         state, cut = self.state, cast(SuppressionCut, self.state.cuts[attribute])
         after = cut.disclose([step.candidate[1] for step in steps])
-        cuts = (*state.cuts[:attribute], after, *state.cuts[attribute + 1 :])
+        cuts, measured = (*state.cuts[:attribute], after, *state.cuts[attribute + 1 :]), decided[-1][1]
+        if self._shown is not None:
+            gains = np.array([step.gain for step in steps]) / self._wishes.weights[attribute]
+            self._show(attribute, after, [step.candidate[1] for step in steps], gains)
+            measured = self._measure.state(cuts)
+            hidden, self._hidden = self._hidden, self._shown.total - float(measured[-1])
+            self._broke = self._hidden > hidden
         state.steps.extend(steps)
-        self.state = replace(state, cuts=cuts, measured=decided[-1][1])
+        self.state = replace(state, cuts=cuts, measured=measured)
         self._candidates -= len(steps) - 1
         self._carry(attribute)
         if self._beyond and not self._decided:
@@ -326,7 +341,7 @@ class Refinement:
     def _scores(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats, before: Floats) -> Scored:
         gains = self._wishes.weigh(attribute, np.where(gains < LEAST_GAIN, 0.0, gains))
         if self._shown is not None:
-            bounds = self._weighed[attribute][ids] + self._hidden
+            bounds = self._weighed[attribute][ids] + np.where(self._free[attribute][ids], 0.0, self._hidden)
             bounds = np.minimum(bounds, self._gained_at_most(attribute, ids, gains))
             scores = np.where(self._fresh[attribute][ids], self._known[attribute][ids, -1], bounds)
             told = scores >= LEAST_GAIN
@@ -381,7 +396,10 @@ class Refinement:
             self._known[attribute][candidate] = row
             self._fresh[attribute][candidate] = True
             if self._shown is not None and self._constraints.monotone and self._gains is None:
-                self._weighed[attribute][candidate] = row[-1] - self._hidden
+                left_out = cast(AllowedConstraints, self._constraints).left_out
+                free = bool(row[left_out] == self.state.measured[left_out])
+                self._free[attribute][candidate] = free
+                self._weighed[attribute][candidate] = row[-1] - (0.0 if free else self._hidden)
             if not holds:
                 fallen.setdefault(attribute, []).append(candidate)
         for attribute, some in fallen.items():
@@ -524,8 +542,9 @@ class Refinement:
             and self._measure.ahead
             and not self._broke
         ):
-            self._follow_path(attribute, cut)
-            return
+            follow = self._follow_path if self._shown is None else self._follow_weighed
+            if follow(attribute, cut):
+                return
         alike = [attribute] if cut.disjoint else [a for a, other in enumerate(cuts) if not other.disjoint]
         some = self._unknown(alike)
         if self._weighs_boundaries and isinstance(cut, IntervalCut) and self._tries_others(attribute):
@@ -536,15 +555,15 @@ class Refinement:
             most = max(most, sum(int(fresh.sum()) for fresh in self._fresh))
         self._measure_some(list(islice((c for c in ranking.ordered() if c in wanted), most)))
 
-    def _follow_path(self, attribute: int, cut: SuppressionCut) -> None:
-        """Measure the disclosures of an attribute that are next; decide those that come out as foretold."""
+    def _follow_path(self, attribute: int, cut: SuppressionCut) -> bool:
+        """Decide the disclosures that are next as far as they come out as foretold; tell whether any can."""
         state = self.state
         rivals = self._rivals_beside(attribute)
         most = max(SHORTEST, LONGEST * SHORTEST // max(len(rivals), SHORTEST))
         way = list(islice(self._way(attribute, cut), min(self._length, most)))
         if not way:
             self._broke = True
-            return
+            return False
         codes = [disclosure.code for disclosure in way]
         numbers, beside = self._measure.path(state.cuts, state.measured, attribute, codes, rivals)
         foretold = (numbers == np.array([disclosure.after for disclosure in way])).all(axis=1)
@@ -556,10 +575,61 @@ class Refinement:
         if not steps:
             self._broke = True
             self._learn([(attribute, codes[0])], numbers[:1])
-            return
+            return True
         self._beyond = [(rival, own[sure - 1]) for (rival, _), own in zip(rivals, beside, strict=True)]
         if sure < len(way):
             self._beyond.append(((attribute, codes[sure]), numbers[sure]))
+        return True
+
+    def _follow_weighed(self, attribute: int, cut: SuppressionCut) -> bool:
+        """Decide the disclosures that are next, up to one that leaves records out; tell whether any can."""
+        assert self._shown is not None
+        state, limits = self.state, cast(AllowedConstraints, self._constraints)
+        way = list(islice(self._weighed_way(attribute, cut), WEIGHED))
+        if not way:
+            return False
+        codes, gains = [code for code, *_ in way], np.array([gain for *_, gain in way])
+        weight = self._wishes.weights[attribute]
+        values = self._shown.values(attribute, cut, np.array(codes), gains / weight)
+        measure = cast("AllowedMeasure", self._measure)
+        numbers = measure.weighed_path(state.cuts, state.measured, attribute, codes, values)
+        scores, bounds = numbers[:, -1], np.array([bound for _, bound, _ in way])
+        as_foretold = self._constraints.valid(numbers) & (scores >= bounds * (1 - TIED))
+        leaves = numbers[:, limits.left_out] > state.measured[limits.left_out]
+        sure = min(_first(~as_foretold), 1 + _first(leaves), len(way))
+        before = state.measured
+        for code, gain, now in zip(codes[:sure], gains[:sure].tolist(), numbers[:sure], strict=True):
+            loss = float(self.loss.of(attribute, before, now[None])[0])
+            self._decided.append((RefinementStep((attribute, code), float(now[-1]), gain, loss), now))
+            before = now
+        if not sure:
+            self._broke = True
+            self._learn([(attribute, codes[0])], numbers[:1])
+        self._beyond = []
+        return True
+
+    def _weighed_way(self, attribute: int, cut: SuppressionCut) -> Iterable[tuple[int, float, float]]:
+        """Give the disclosures of an attribute in the order of their bounds, with these and their gains.
+
+        It ends where another attribute is next, or a value of which a bound is all that was ever known.
+        """
+        scored = self._scored(attribute, cut, self.state.measured)
+        ids, bounds, gains, left = scored.ids, scored.scores.copy(), scored.gains, cut.left
+        before, after = self._best_beside(attribute, self.state.measured)
+        counts, weight = cut.counts[ids], self._wishes.weights[attribute]
+        for _ in ids[: self._wishes.room(attribute, cut)]:
+            order = self._rounding(np.concatenate(([before], bounds, [after])))
+            chosen = int(order.argmax()) - 1
+            if not 0 <= chosen < len(ids) or bounds[chosen] < LEAST_GAIN:
+                return
+            if np.isinf(self._weighed[attribute][ids[chosen]]):
+                return
+            yield int(ids[chosen]), float(bounds[chosen]), float(gains[chosen])
+            left = left - counts[chosen]
+            now = cut.gains_beside(left, counts) * weight
+            bounds = bounds + np.maximum(now - gains, 0.0)
+            bounds, gains = np.minimum(bounds, self._gained_at_most(attribute, ids, now)), now
+            bounds[chosen] = -1.0
 
     def _way(self, attribute: int, cut: SuppressionCut) -> Iterable[Disclosure]:
         """Give the disclosures of an attribute in the order of what is known of them."""

@@ -230,13 +230,13 @@ class Measure:
             if attribute not in table.attributes or not positions:
                 continue
             read = table.path(cuts, attribute, disclosed, formulas)
-            numbers[:, positions] = _along(known[positions], read, formulas)
+            numbers[:, positions] = along(known[positions], read, formulas)
             for other in dict.fromkeys(a for (a, _), _ in rivals if a in table.attributes):
                 rows = [row for row, ((a, _), _) in enumerate(rivals) if a == other]
                 some = [rivals[row][0] for row in rows]
                 read = table.rivals(cuts, attribute, disclosed, formulas, some)
                 for row, own in zip(rows, read, strict=True):
-                    after[row][:, positions] = _along(after[row, 0, positions], own, formulas)
+                    after[row][:, positions] = along(after[row, 0, positions], own, formulas)
         for j, constraint in enumerate(self._constraints):
             worse = np.fmax if constraint.direction > 0 else np.fmin
             after[:, :, j] = worse(after[:, :, j], numbers[:, j])
@@ -276,7 +276,7 @@ def worst_after(before: Floats, read: Floats, formulas: Sequence[Formula]) -> Fl
     return np.asarray(np.where(kinds == "sum", before - np.nan_to_num(read), worse))
 
 
-def _along(known: Floats, read: Floats, formulas: Sequence[Formula]) -> Floats:
+def along(known: Floats, read: Floats, formulas: Sequence[Formula]) -> Floats:
     """Put what is seen along a path together: the worst of all groups seen is that of those that stand."""
     numbers = np.empty(read.shape)
     for j, formula in enumerate(formulas):

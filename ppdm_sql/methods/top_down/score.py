@@ -13,7 +13,8 @@ It spends the anonymity where gains are fitted to noise: a birth date gets hundr
 columns none. So the default score counts what the whole table gains, per record: the share of the class's
 entropy H(D) that a step explains beyond what chance would, and, ``DETAIL`` times, by how much the certainty
 penalty falls. By chance alone, splitting n records of J classes into m parts lowers their entropy by (m - 1)
-(J - 1) / (2 n ln 2) bits (Miller 1955), and choosing one of b boundaries by log2(b) / n more.
+(J - 1) / (2 n ln 2) bits (Miller 1955), and choosing one of b boundaries, or of b values to disclose, by
+log2(b) / n more.
 
 Sources: Wang, Fung, Yu 2005, "Template Based Privacy Preservation in Classification Problems", ICDM, section
 4.1, equation (1); Fung, Wang, Yu 2005, "Top-Down Specialization for Information and Privacy Preservation",

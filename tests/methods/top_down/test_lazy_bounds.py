@@ -7,10 +7,12 @@ from typing import Any
 from unittest import mock
 
 import duckdb
+import numpy as np
 import pytest
 
 import ppdm_sql as ppdm
 from ppdm_sql.engine import Engine
+from ppdm_sql.methods.top_down.interval_cuts import IntervalCut
 from ppdm_sql.methods.top_down.loop import Refinement, RefinementStep
 from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.progress import SilentProgress
@@ -27,6 +29,14 @@ ASKED: dict[str, dict[str, Any]] = {
     "average": {"require": ["average risk <= 20% on x, t", "k >= 2 on y, t"]},
     "certainty": {"require": ["k >= 4 on x, t", "k >= 3 on t, y"], "class_column": None},
     "left out": {"require": ["k >= 4 on x, t, y"], "suppress_records": "4%"},
+    "disclosures that leave out": {"require": ["k >= 2 on t, u, x"], "suppress_records": "15%"},
+    "weighted disclosures": {
+        "require": ["k >= 2 on t, u"],
+        "suppress_records": "20%",
+        "weights": {"t": 3},
+        "limits": {"t": 9},
+    },
+    "diversity left out": {"require": ["distinct l >= 2 of ill on t, u"], "suppress_records": "15%"},
 }
 WORSE = {217: "two sets"}
 """Tables on which an old score of an interval that bounds a new one leads to worse steps."""
@@ -58,6 +68,10 @@ def eagerly(best: Callable[..., RefinementStep | None]) -> Callable[..., Refinem
     def measured(self: Refinement, interrupted: Callable[[], bool]) -> RefinementStep | None:
         for fresh in self._fresh:
             fresh[:] = False
+        for attribute, cut in enumerate(self.state.cuts):
+            if self._weighs_boundaries and isinstance(cut, IntervalCut) and self._tries_others(attribute):
+                ids = np.array([candidate for _, candidate in self._unknown([attribute])], dtype=np.int64)
+                self._weigh_boundaries(attribute, cut, ids)
         while self._measure_all():
             pass
         return best(self, interrupted)

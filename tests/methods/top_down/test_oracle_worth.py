@@ -45,18 +45,18 @@ def told(steps: Sequence[Step]) -> list[tuple[Cell, tuple[Cell, ...], float]]:
     return [(step.parent, step.children, pytest.approx(step.score, abs=1e-12)) for step in steps]
 
 
-def test_chance_grows_with_children_classes_and_boundaries_and_falls_with_records() -> None:
+def test_chance_grows_with_children_classes_and_choices_and_falls_with_records() -> None:
     assert by_chance(classes=2, children=3, records=10) == pytest.approx(0.14426950)
     assert by_chance(classes=3, children=3, records=10) == pytest.approx(0.28853901)
     assert by_chance(classes=2, children=3, records=100) == pytest.approx(0.01442695)
-    assert by_chance(classes=2, children=2, records=10, boundaries=4) == pytest.approx(0.07213475 + 0.2)
+    assert by_chance(classes=2, children=2, records=10, choices=4) == pytest.approx(0.07213475 + 0.2)
     assert by_chance(classes=1, children=2, records=10) == by_chance(classes=2, children=1, records=10) == 0
 
 
 def test_a_disclosure_tells_all_that_it_gains_to_the_records_of_the_value() -> None:
     source = table("a class", ("x", "+", 4), ("y", "-", 4))
     made, history = run(source, 4)
-    gain = 1 - CHANCE_OF_8
+    gain = 1 - CHANCE_OF_8 - math.log2(2) / 8
     assert told(history.steps) == [("*", ("x",), gain + 0.3 / 2), ("*", ("y",), 0.3 / 2)]
     assert history.steps[0].gain == pytest.approx(gain)
     assert made.worth == {
@@ -66,10 +66,11 @@ def test_a_disclosure_tells_all_that_it_gains_to_the_records_of_the_value() -> N
 
 
 def test_what_chance_tells_is_no_gain() -> None:
-    source = table("a class", ("x", "+", 5), ("x", "-", 3), ("y", "+", 3), ("y", "-", 5))
+    source = table("a class", ("x", "+", 6), ("x", "-", 2), ("y", "+", 2), ("y", "-", 6))
     _, history = run(source, 4)
-    told_by_table = 1 + 5 / 8 * math.log2(5 / 8) + 3 / 8 * math.log2(3 / 8)
-    assert history.steps[0].gain == pytest.approx(told_by_table - 1 / (32 * math.log(2))) != 0
+    told_by_table = 1 + 6 / 8 * math.log2(6 / 8) + 2 / 8 * math.log2(2 / 8)
+    by_choice = math.log2(2) / 16
+    assert history.steps[0].gain == pytest.approx(told_by_table - 1 / (32 * math.log(2)) - by_choice) != 0
     source = table("a class", ("x", "+", 5), ("x", "-", 4), ("y", "+", 4), ("y", "-", 5))
     _, history = run(source, 4)
     assert [step.gain for step in history.steps] == [0, 0]
@@ -84,7 +85,7 @@ def test_gains_count_as_shares_of_what_is_unknown_and_detail_by_the_columns() ->
     unknown = -5 / 8 * math.log2(5 / 8) - 3 / 8 * math.log2(3 / 8)
     after = 0.5 * -(3 / 4 * math.log2(3 / 4) + 1 / 4 * math.log2(1 / 4))
     (way,) = made.operators["a"].splits(made.cuts["a"])[0]
-    gain = unknown - after - CHANCE_OF_8
+    gain = unknown - after - CHANCE_OF_8 - math.log2(2) / 8
     assert made.gain_of("a", way) == pytest.approx(gain)
     shown, rest = way.parts
     assert made.value("a", way, shown) == pytest.approx(2 * gain / unknown + 0.3 / 2)
