@@ -28,10 +28,10 @@ from ppdm_sql.options import (
     Generalize,
     InstallRequest,
     PredictRequest,
-    Randomize,
+    RandomizeRequest,
     Reconstruct,
     Suppress,
-    Swap,
+    SwapRequest,
     TrainRequest,
     asks,
 )
@@ -213,8 +213,8 @@ class Database:
 
     @takes_sources("table", elsewhere=True)
     @alone
-    @asks(Swap)
-    def swap(self, asked: Swap) -> Release:
+    @asks(SwapRequest)
+    def swap(self, asked: SwapRequest) -> Release:
         """Exchange confidential values of identifiable records, and publish the verified release.
 
         A record is identifiable if all records with its values in ``by`` have one confidential value. A share
@@ -250,8 +250,8 @@ class Database:
 
     @takes_sources("table", elsewhere=True)
     @alone
-    @asks(Randomize)
-    def randomize(self, asked: Randomize) -> Release:
+    @asks(RandomizeRequest)
+    def randomize(self, asked: RandomizeRequest) -> Release:
         """Distort the values of columns, each record for itself, and publish the verified release.
 
         Noise is written ``gaussian 100%`` (the privacy level at 95 % confidence), ``gaussian 100% at 99.9%``,

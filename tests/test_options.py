@@ -13,7 +13,7 @@ from pages import ROOT
 import ppdm_sql
 from ppdm_sql.cli.app import COMMANDS as LISTED
 from ppdm_sql.integrate import Party
-from ppdm_sql.options import OPTIONS, SYMBOL, Form, Option, Suppress, asks, options_of
+from ppdm_sql.options import OPTIONS, Form, Option, Suppress, asks, options_of
 from ppdm_sql.options.reference import page
 
 PLACES: dict[str, Callable[..., Any]] = {
@@ -36,8 +36,8 @@ OWN = {
 """What is the object itself, where the method is one of a release."""
 IN_PYTHON = [name for name in OPTIONS if name != "show"]
 """All but what only prints."""
-ELSEWHERE = {("audit", "groups"), ("integrate", "secret")}
-"""Options that a command gives a form of its own: --show-groups beside --groups, the file of a secret."""
+ELSEWHERE = {("audit", "groups")}
+"""Options that a command gives a form of its own: --show-groups beside --groups."""
 EVERYWHERE = {
     "--format",
     "-f",
@@ -59,7 +59,7 @@ ALONE = {
     "randomize": {"--export", "--force", "--spark"},
     "integrate": {
         *("--accept-partial", "--listen", "--peer", "--peer-name", "--cert", "--private-key", "--authority"),
-        *("--secret", "--timeout", "--wait", "--transcript"),
+        *("--timeout", "--wait", "--transcript"),
     },
 }
 """Options of commands that are about the terminal, the connection or the exit code, not about the method."""
@@ -152,19 +152,23 @@ def test_no_two_options_of_a_method_have_one_name(name: str) -> None:
 class Wider(Suppress):
     """What a method is asked that has an option more, and one that it tells of in other words."""
 
-    shown: Annotated[int | None, "Show N of --keep.", "3", "N", Option(sql="show", before="person")] = None
-    symbol: Annotated[str, SYMBOL, "What stands there."] = "?"
+    ORDER = Suppress.ORDER.replace(" person ", " shown person ")
+    shown: Annotated[int | None, "Show N of --keep.", "3", "N", Option(sql="show")] = None
+    later: Annotated[bool, "Do so later."] = False
+    symbol: Annotated[str, "What stands there."] = "?"
 
 
-def test_an_option_stands_where_its_field_says() -> None:
+def test_an_option_stands_where_its_request_says() -> None:
     usual, wider = OPTIONS["suppress"], options_of(Wider)
     names = [option.name for option in usual]
     names.insert(names.index("person"), "shown")
+    names.append("later")
     assert [option.name for option in wider] == names
     (shown,) = (option for option in wider if option.name == "shown")
     assert (shown.form, shown.argument, shown.flags, shown.required) == (Form.whole, "show", "--show", False)
     (symbol,) = (option for option in wider if option.name == "symbol")
     assert (symbol.help, symbol.example, symbol.default) == ("What stands there.", "'?'", "?")
+    assert (wider[-1].form, wider[-1].example) == (Form.flag, "true")
 
 
 def test_a_method_takes_what_its_request_declares() -> None:

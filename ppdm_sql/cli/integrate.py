@@ -15,7 +15,6 @@ from ppdm_sql.cli.failures import guarded
 from ppdm_sql.cli.output import Debug, Format, OutputFormat, Quiet, notice, print_tables
 from ppdm_sql.cli.parameters import AcceptPartial, Common, DatabasePath, Given, takes
 from ppdm_sql.cli.publishing import print_release
-from ppdm_sql.errors import InvalidOption
 from ppdm_sql.integrate import TIMEOUT, Credentials, Party, check, transcript_of
 from ppdm_sql.integrate import keygen as make_keys
 from ppdm_sql.methods.two_party.certificates import TRIAL_DAYS
@@ -72,10 +71,6 @@ class RunSettings:
             "--peer-name", metavar="NAME", help="The name that the partner's certificate must have."
         ),
     ]
-    secret: Annotated[
-        Path | None,
-        typer.Option("--secret", metavar="FILE", help="For hashed: a secret that only both parties have."),
-    ] = None
     timeout: Annotated[
         float,
         typer.Option("--timeout", metavar="SECONDS", help="How long to wait for a message of the partner."),
@@ -99,9 +94,8 @@ class RunSettings:
     ) -> None:
         """Open the file, run the protocol from one side, and print what the release is."""
         credentials = Credentials.read(self.cert, self.private_key, self.authority)
-        secret = _secret(self.secret)
         with common.using(database, write=True) as db:
-            party = Party(db, **given, secret=secret, progress=common.progress())
+            party = Party(db, **given, progress=common.progress())
             more |= {"timeout": self.timeout}
             release = run(party, place, credentials, self.peer_name, transcript=self.transcript, **more)
             print_release(release, database, common.form, quiet=common.quiet, accepted=self.accept_partial)
@@ -109,7 +103,7 @@ class RunSettings:
 
 @integrate.command(epilog=_epilog(1), no_args_is_help=True)
 @partial(guarded, places=())
-@takes(Integrate, without=["secret"], lacks=["sql", "attach"])
+@takes(Integrate, lacks=["sql", "attach"])
 def serve(
     database: DatabasePath,
     given: Given,
@@ -133,7 +127,7 @@ def serve(
 
 @integrate.command(epilog=_epilog(2), no_args_is_help=True)
 @partial(guarded, places=())
-@takes(Integrate, without=["secret"], lacks=["sql", "attach"])
+@takes(Integrate, lacks=["sql", "attach"])
 def join(
     database: DatabasePath,
     given: Given,
@@ -205,13 +199,3 @@ def transcript(
 
 
 COLUMNS = ("message", "round", "direction", "kind", "bytes", "sha256")
-
-
-def _secret(path: Path | None) -> bytes | None:
-    """Read the secret; white space around it, such as the end of the line, is no part of it."""
-    if path is None:
-        return None
-    try:
-        return path.read_bytes().strip()
-    except OSError:
-        raise InvalidOption(f"The file {path} of --secret cannot be read.", "Check the path.") from None

@@ -272,7 +272,7 @@ def _read(options: Sequence[Option], words: Mapping[str, Any]) -> Given:
         word = words[option.name]
         if word is None or word == []:
             continue
-        reader = _READERS.get(option.form)
+        reader = _READERS.get(option.name) or _READERS.get(option.form)
         read = word if reader is None else reader(option.flags, word)
         given[option.name] = not read if option.negated else read
     return given
@@ -426,7 +426,15 @@ def _wholes(flag: str, text: str) -> tuple[int, ...]:
     return tuple(map(int, words))
 
 
-_READERS: Mapping[Form, Callable[[str, Any], Any]] = {
+def _secret(flag: str, path: Path) -> bytes:
+    """Read the file of a secret; white space around it, such as the end of the line, is no part of it."""
+    try:
+        return path.read_bytes().strip()
+    except OSError:
+        raise InvalidOption(f"The file {path} of {flag} cannot be read.", "Check the path.") from None
+
+
+_READERS: Mapping[Form | str, Callable[[str, Any], Any]] = {
     Form.names: lambda _, text: parse_names(text) if text else (),
     Form.choices: _choices,
     Form.wholes: _wholes,
@@ -440,5 +448,6 @@ _READERS: Mapping[Form, Callable[[str, Any], Any]] = {
     Form.values: _by_column(assignment),
     Form.bins: _by_column(_bins),
     Form.types: _types,
+    "secret": _secret,
 }
-"""How a value is read; those of other forms are taken as typer gives them."""
+"""How a value of a form is read, or the one option of a name; others are taken as typer gives them."""

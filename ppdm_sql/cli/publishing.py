@@ -30,7 +30,7 @@ from ppdm_sql.cli.parameters import (
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.quiet import on_commit
 from ppdm_sql.errors import InvalidOption, PpdmError
-from ppdm_sql.options import CompareRequest, Generalize, Randomize, Suppress, Swap
+from ppdm_sql.options import CompareRequest, Generalize, RandomizeRequest, Suppress, SwapRequest
 from ppdm_sql.privacy import parse, quote_name
 from ppdm_sql.release import CatalogueRow, Measured, Release
 from ppdm_sql.release.catalogue import LOCATION, SHAPE
@@ -150,7 +150,7 @@ def generalize(
     publish("generalize", database, given, common, exported, accept_partial=accept_partial)
 
 
-@takes(Swap)
+@takes(SwapRequest)
 def swap(database: DatabasePath, given: Given, common: CommonOfSpark, exported: Exported) -> None:
     r"""Frequencies and what the columns tell of each other are kept as far as possible. A column that no
     option names is not released.
@@ -166,7 +166,7 @@ def swap(database: DatabasePath, given: Given, common: CommonOfSpark, exported: 
     publish("swap", database, given, common, exported)
 
 
-@takes(Randomize)
+@takes(RandomizeRequest)
 def randomize(database: DatabasePath, given: Given, common: CommonOfSpark, exported: Exported) -> None:
     r"""The release tells what the noise is, so that distributions and classifiers can be recovered from it;
     see ppdm reconstruct and ppdm train. NULL stays NULL. A column that no option names is not released.

@@ -22,172 +22,181 @@ if TYPE_CHECKING:
 
 __all__ = ["OPTIONS", "Form", "Option", "Options", "asks", "options_of"]
 
+Bins = Annotated[int | Mapping[str, int | Sequence[object]] | None, Form.bins]
+Bounds = Annotated[tuple[Number, Number] | None, Form.bounds]
+Identifiers = Annotated[PerColumn[str], Form.identifiers]
 Names = Annotated[Sequence[str], Form.names]
+NamesIfAny = Annotated[Sequence[str] | None, Form.names]
 Noises = Annotated[Mapping[str, str] | Sequence[str], Form.noises]
 Ranges = Annotated[PerColumn[tuple[object, object]], Form.ranges]
+Requirements = Annotated[Sequence[str | Requirement], Form.texts]
+Share = Annotated[Number, Form.share]
+Shares = Annotated[Number | Mapping[str, Number], Form.shares]
 Taxonomies = Annotated[PerColumn["Taxonomy | Mapping[str, Any] | str | Path"], Form.taxonomies]
+Types = Annotated[Mapping[str, str] | None, Form.types]
 Values = Annotated[PerColumn[object], Form.values]
 
-TABLE = Option("A table or view, or a file: NAME, visits.csv.", "'customers'", "TABLE", sql="tbl", flag="")
+# -- what several requests have in common ---------------------------------------------------------
+
+TABLE = Option("A table or view, or a file: NAME, visits.csv.", "'customers'", "TABLE", flag="")
 RELEASE = Option("A release; ppdm releases lists them.", "'customers_safe'", "RELEASE", flag="")
+ANY_RELEASE = "A release or a model; see ppdm releases and ppdm models."
 INTO = Option("Name of the release.", "'customers_safe'", "NAME")
-REQUIRE = Option(
-    "A requirement, such as k >= 5 on sex, zip.", "['k >= 4 on Job, Country']", "TEXT", flag="--require/-r"
-)
-CLASS = Option("What the recipient wants to predict.", "'Rating'", "COLUMN", sql="class")
-COUNT = Option("Column that says how many records a row stands for.", "'n'", "COLUMN", sql="count")
-PERSON = Option("Column that says whose record a row is: requirements count persons.", "'patient'", "A,B")
-KEEP = Option("Further columns to release unchanged, unless they look like identifiers.", "['Child']", "A,B")
-ALLOW_IDENTIFIERS = Option(
-    "Kept columns to release although they look like identifiers.",
-    "['visit_time']",
-    "A,B",
-    sql="allow_identifier",
-)
-IDENTIFIERS = Option(
-    "Direct identifier to drop, or to replace by a pseudonym.",
-    "{'name': 'drop', 'id': 'pseudonym'}",
-    "A[=pseudonym]",
-    sql="identifier",
-)
-MAX_STEPS = Option("Stop after this many steps.", "10", least=0)
-SYMBOL = Option("Text that stands for a suppressed value.", "'?'")
-ALLOW_ABSENT = Option("Accept protected values that do not occur in their column.", "true")
-SUPPRESS_RECORDS = Option(
-    "Leave out at most this share of the records: those in classes that break a requirement.", "'1%'", "SHARE"
-)
-RANGES = Option("Range of the original values.", "{'age': [1, 99]}", "A=LOW,HIGH", sql="range")
-NOISE = Option("The noise, if the table does not state it.", "{'salary': 'gaussian 100%'}", "A=TEXT")
-SEED = Option("Make the run repeatable; keep the seed secret.", "1", "N")
-METHOD = Option("How the next step is chosen.", "'tds'", "tds|hce-tdr")
-SCORE = Option(
-    "How steps are scored: by what the whole table gains, or as in the papers.", "'paper'", "default|paper"
-)
-DETAIL = Option(
-    "How much detail counts beside information about the class, which counts 1; by default 0.3.",
-    "1",
-    "LAMBDA",
-)
-RARE = Option(
-    "Merge groups of a hierarchy that are too small to be shown into 'other X', or keep them apart.",
-    "'apart'",
-    "merged|apart",
-)
-BOUNDARY = Option(
-    "Split a grown interval at its best valid boundary, or as in the paper: at the best one or nowhere.",
-    "'best'",
-    "valid|best",
-)
-INTERVALS = Option("Number of intervals; by default one per 100 records, 10 to 100.", "50", "M")
-TEST = Option("Test on this table instead of cross-validating.", "'people_test'", "TABLE")
-CONFIDENTIAL = Option("Columns whose values are swapped.", "['Amount']", "A,B")
-BY = Option("Columns that others may know; released unchanged.", "['Age', 'Gender']", "X,Y,Z")
-TAXONOMIES = Option(
-    "A column's taxonomy: a CSV file, a table (child, parent), or a rule such as ranges 5,10.",
-    "{'job': 'job.csv'}",
-    "COL=FILE",
-    sql="taxonomy",
-)
-CONDITION = Option("For hce-tdr: further condition attributes, released unchanged.", "['workclass']", "P,Q")
-SUPPRESS = Option("Numeric columns to suppress instead of growing intervals.", "['zip']", "A,B")
-CATEGORIES = Option(
-    "Columns of numbers that are codes: their values are shown one by one.", "['race']", "A,B", sql="category"
-)
-SHOW_VALUES = Option("Print the values that a taxonomy lacks.", "true")
-TYPES = Option("Types of columns, as for codes in a CSV file.", "{'zip': 'VARCHAR'}", "A=TYPE,...")
-NULLS = Option(
-    "Texts that stand for a missing value, read as NULL.", "['N/A', '(null)']", "N/A,...", flag="--null"
-)
-LIMITS = Option("Show at most N different labels in a column.", "{'birth_date': 40}", "A=N", sql="limit")
-WEIGHTS = Option(
-    "Count what a column gains X times, so that it keeps more detail.", "{'zip': 3}", "A=X", sql="weight"
-)
-MIN_WIDTHS = Option(
-    "Grow no intervals narrower than WIDTH: a number, days for dates, or a text such as 1 month.",
-    "{'age': 5}",
-    "A=WIDTH",
-    sql="min_width",
-)
-TOPS = Option("Show one label for all values from here up: 90 or more.", "{'age': 90}", "A=90", sql="top")
-BOTTOMS = Option(
-    "Show one label for all values from here down: 18 or less.", "{'age': 18}", "A=18", sql="bottom"
-)
+NEW_TABLE = Option("Name of the table to create.", "'customers_safe'", "NAME")
 TO = Option(
     "Also write the rows to a folder or table of Spark, one per record.",
     "'/data/customers_safe'",
     "PATH|TABLE",
 )
-GROWN_RANGES = Option(
-    "Range of a column with grown intervals, end excluded.", "{'age': [1, 99]}", "COL=1,99", sql="range"
+REQUIRE = Option(
+    "A requirement, such as k >= 5 on sex, zip.", "['k >= 4 on Job, Country']", "TEXT", flag="--require/-r"
 )
-NEW_TABLE = Option("Name of the table to create.", "'customers_safe'", "NAME")
-OPTIONAL_CLASS = Option(
-    "What the recipient wants to predict; without it, all detail counts alike.",
-    "'Rating'",
-    "COLUMN",
-    sql="class",
+CLASS = Option("What the recipient wants to predict.", "'Rating'", "COLUMN")
+COUNT = Option("Column that says how many records a row stands for.", "'n'", "COLUMN")
+PERSON = Option("Column that says whose record a row is: requirements count persons.", "'patient'")
+NOISE = Option("The noise, if the table does not state it.", "{'salary': 'gaussian 100%'}", "A=TEXT")
+RANGES = Option("Range of the original values.", "{'age': [1, 99]}", "A=LOW,HIGH")
+SEED = Option("Make the run repeatable; keep the seed secret.", "1", "N")
+METHOD = Option("How the next step is chosen.", "'tds'", "tds|hce-tdr")
+INTERVALS = Option("Number of intervals; by default one per 100 records, 10 to 100.", "50", "M")
+TEST = Option("Test on this table instead of cross-validating.", "'people_test'", "TABLE")
+CONFIDENTIAL = Option("Columns whose values are swapped.", "['Amount']")
+BY = Option("Columns that others may know; released unchanged.", "['Age', 'Gender']", "X,Y,Z")
+KEEP = Option("Further columns to release unchanged, unless they look like identifiers.", "['Child']")
+TAXONOMIES = Option(
+    "A column's taxonomy: a CSV file, a table (child, parent), or a rule such as ranges 5,10.",
+    "{'job': 'job.csv'}",
+    "COL=FILE",
 )
-FILE_FORCE = Option("Replace the file if it exists (regular files only).", "true")
-EVALUATE = Option("Also measure a classifier's error (scikit-learn).", "true")
-
-
-class Reading(Options):
-    """How what is read is to be read."""
-
-    types: Annotated[Mapping[str, str] | None, Form.types, TYPES] = None
-    nulls: Annotated[Names, Form.choices, NULLS] = ()
-
-
-class OfTable(Reading):
-    """What a table is asked."""
-
-    table: Annotated[Any, TABLE, Option(before="types")] = field(kw_only=False)
-
-
-class ReleaseRequest(Options):
-    """What a release is asked."""
-
-    release: Annotated["str | Release", RELEASE] = field(kw_only=False)
-
-
-class OfDatabase(Options):
-    """What a party of an integration works in."""
-
-    database: Any = field(kw_only=False)
+GROWN_RANGES = Option("Range of a column with grown intervals, end excluded.", "{'age': [1, 99]}", "COL=1,99")
+BOUNDARY = Option(
+    "Split a grown interval at its best valid boundary, or as in the paper: at the best one or nowhere.",
+    "'best'",
+    "valid|best",
+)
+SUPPRESS = Option("Numeric columns to suppress instead of growing intervals.", "['zip']")
+CATEGORIES = Option("Columns of numbers that are codes: their values are shown one by one.", "['race']")
+MAX_STEPS = Option("Stop after this many steps.", "10", least=0)
+SYMBOL = Option("Text that stands for a suppressed value.", "'?'")
+ALLOW_ABSENT = Option("Accept protected values that do not occur in their column.")
+SHOW_VALUES = Option("Print the values that a taxonomy lacks.")
+FILE_FORCE = Option("Replace the file if it exists (regular files only).")
+EVALUATE = Option("Also measure a classifier's error (scikit-learn).")
 
 
 class Told(Options):
-    """What tells how far it is."""
-
     progress: "Progress | None" = None
 
 
-class Request(Options):
-    """What the owner asks of every run, whatever its method."""
+class Reading(Options):
+    types: Annotated[
+        Types, "Types of columns, as for codes in a CSV file.", "{'zip': 'VARCHAR'}", "A=TYPE,..."
+    ] = None
+    nulls: Annotated[
+        Names,
+        Form.choices,
+        "Texts that stand for a missing value, read as NULL.",
+        "['N/A', '(null)']",
+        "N/A,...",
+        Option(flag="--null"),
+    ] = ()
 
-    into: Annotated[str, INTO, Option(before="types")]
-    class_column: Annotated[str | None, OPTIONAL_CLASS] = None
+
+class OfTable(Reading):
+    table: Annotated[Any, TABLE] = field(kw_only=False)
+
+
+class ReleaseRequest(Options):
+    release: Annotated["str | Release", RELEASE] = field(kw_only=False)
+
+
+class OfColumns(Options):
+    """What becomes of columns that a run does not mask, whatever its method."""
+
+    class_column: Annotated[
+        str | None, CLASS, "What the recipient wants to predict; without it, all detail counts alike."
+    ] = None
     count_column: Annotated[str | None, COUNT] = None
     keep: Annotated[Names, KEEP] = ()
-    allow_identifiers: Annotated[Names, ALLOW_IDENTIFIERS] = ()
-    identifiers: Annotated[PerColumn[str], Form.identifiers, IDENTIFIERS] = None
+    allow_identifiers: Annotated[
+        Names, "Kept columns to release although they look like identifiers.", "['visit_time']"
+    ] = ()
+    identifiers: Annotated[
+        Identifiers,
+        "Direct identifier to drop, or to replace by a pseudonym.",
+        "{'name': 'drop', 'id': 'pseudonym'}",
+        "A[=pseudonym]",
+    ] = None
     person: Annotated[Names, PERSON] = ()
-    to: Annotated[str | None, TO, Option(before="")] = None
+
+
+class OfRefinement(Options):
+    """What every refinement can be asked."""
+
+    max_steps: Annotated[int | None, MAX_STEPS] = None
+    symbol: Annotated[str, SYMBOL] = "*"
+    allow_absent: Annotated[bool, ALLOW_ABSENT] = False
+    score: Annotated[
+        str,
+        "How steps are scored: by what the whole table gains, or as in the papers.",
+        "'paper'",
+        "default|paper",
+    ] = "default"
+    detail: Annotated[
+        float | None,
+        "How much detail counts beside information about the class, which counts 1; by default 0.3.",
+        "1",
+        "LAMBDA",
+    ] = None
+    limits: Annotated[Values, "Show at most N different labels in a column.", "{'birth_date': 40}", "A=N"] = (
+        None
+    )
+    weights: Annotated[
+        Values, "Count what a column gains X times, so that it keeps more detail.", "{'zip': 3}", "A=X"
+    ] = None
+
+
+class OfGeneralization(Options):
+    """How columns are generalized."""
+
+    taxonomies: Annotated[Taxonomies, TAXONOMIES] = None
+    ranges: Annotated[Ranges, GROWN_RANGES] = None
+    boundary: Annotated[str, BOUNDARY] = "valid"
+    suppress: Annotated[Names, SUPPRESS] = ()
+    categories: Annotated[Names, CATEGORIES] = ()
+    condition: Annotated[
+        Names, "For hce-tdr: further condition attributes, released unchanged.", "['workclass']", "P,Q"
+    ] = ()
+    rare: Annotated[
+        str | None,
+        "Merge groups of a hierarchy that are too small to be shown into 'other X', or keep them apart.",
+        "'apart'",
+        "merged|apart",
+    ] = None
+    min_widths: Annotated[
+        Values,
+        "Grow no intervals narrower than WIDTH: a number, days for dates, or a text such as 1 month.",
+        "{'age': 5}",
+        "A=WIDTH",
+    ] = None
+    tops: Annotated[
+        Values, "Show one label for all values from here up: 90 or more.", "{'age': 90}", "A=90"
+    ] = None
+    bottoms: Annotated[
+        Values, "Show one label for all values from here down: 18 or less.", "{'age': 18}", "A=18"
+    ] = None
+    looks: dict[str, str] = field(default_factory=dict)
+    """What is known of how columns look; requests of one table may share it."""
+
+
+# -- what each method is asked --------------------------------------------------------------------
 
 
 class AuditRequest(OfTable):
-    """What is asked of an audit."""
-
-    require: Annotated[Sequence[str | Asked], Form.texts, REQUIRE, Option(before="types")] = field(
-        kw_only=False, default=()
-    )
+    require: Annotated[Sequence[str | Asked], Form.texts, REQUIRE] = field(kw_only=False, default=())
     count_column: Annotated[str | None, COUNT] = None
     quasi_identifier: Annotated[
-        Sequence[str] | None,
-        Form.names,
-        "Columns over which class sizes and risks are computed.",
-        "['Job', 'Country']",
-        "A,B",
+        NamesIfAny, "Columns over which class sizes and risks are computed.", "['Job', 'Country']"
     ] = None
     thresholds: Annotated[
         Sequence[Number] | None,
@@ -195,7 +204,6 @@ class AuditRequest(OfTable):
         "Count the inferences with a confidence above SHARE.",
         "[0.5, 0.75]",
         "SHARE",
-        Option(sql="threshold"),
     ] = None
     population: Annotated[
         Any,
@@ -206,7 +214,7 @@ class AuditRequest(OfTable):
     groups: Annotated[int, "How many of the worst groups to print with their values.", "5", "N"] = 0
     confidential: Annotated[Names, CONFIDENTIAL, "Count records whose value here follows from --by."] = ()
     sensitive: Annotated[
-        Names, "Measure how much --by tells about these; no requirement is needed.", "['Bankruptcy']", "A,B"
+        Names, "Measure how much --by tells about these; no requirement is needed.", "['Bankruptcy']"
     ] = ()
     by: Annotated[Names, BY, "Columns that others may know.", Option(metavar="X,Y")] = ()
     allow_absent: Annotated[bool, ALLOW_ABSENT] = False
@@ -214,129 +222,105 @@ class AuditRequest(OfTable):
     categories: Annotated[Names, CATEGORIES] = ()
 
 
-class RefinementRequest(Request):
-    """What the owner asks of every refinement."""
+class Request(OfColumns):
+    """What every run that publishes a release is asked."""
 
-    require: Annotated[Sequence[str | Requirement], Form.texts, REQUIRE, Option(before="class_column")] = (
-        field(kw_only=False)
-    )
-    max_steps: Annotated[
-        int | None, MAX_STEPS, "Stop after this many disclosures.", Option(before="person")
-    ] = None
-    suppress_records: Annotated[Number, Form.share, SUPPRESS_RECORDS] = 0
-    symbol: Annotated[str, SYMBOL] = "*"
-    allow_absent: Annotated[bool, ALLOW_ABSENT] = False
-    score: Annotated[str, SCORE, Option(before="to")] = "default"
-    detail: Annotated[float | None, DETAIL] = None
-    limits: Annotated[Values, LIMITS] = None
-    weights: Annotated[Values, WEIGHTS] = None
+    into: Annotated[str, INTO]
+    to: Annotated[str | None, TO] = None
 
 
-class GeneralizeRequest(RefinementRequest):
-    """What the owner asks of a generalization."""
+class RefinementRequest(Request, OfRefinement):
+    require: Annotated[Requirements, REQUIRE] = field(kw_only=False)
+    suppress_records: Annotated[
+        Share,
+        "Leave out at most this share of the records: those in classes that break a requirement.",
+        "'1%'",
+        "SHARE",
+    ] = 0
 
-    method: Annotated[str, METHOD, Option(before="count_column")] = "tds"
-    taxonomies: Annotated[Taxonomies, TAXONOMIES] = None
-    ranges: Annotated[Ranges, GROWN_RANGES] = None
-    boundary: Annotated[str, BOUNDARY] = "valid"
-    condition: Annotated[Names, CONDITION] = ()
-    suppress: Annotated[Names, SUPPRESS] = ()
-    categories: Annotated[Names, CATEGORIES] = ()
-    interval_columns: Annotated[
-        bool,
-        "Add the bounds of intervals as columns A_lower, A_upper.",
-        "true",
-        Option(before="suppress_records"),
-    ] = False
+
+class GeneralizeRequest(RefinementRequest, OfGeneralization):
+    method: Annotated[str, METHOD] = "tds"
+    interval_columns: Annotated[bool, "Add the bounds of intervals as columns A_lower, A_upper."] = False
     show_values: Annotated[bool, SHOW_VALUES] = False
-    max_steps: Annotated[int | None, MAX_STEPS, Option(before="symbol")] = None
-    rare: Annotated[str | None, RARE, Option(before="limits")] = None
-    min_widths: Annotated[Values, MIN_WIDTHS, Option(before="to")] = None
-    tops: Annotated[Values, TOPS] = None
-    bottoms: Annotated[Values, BOTTOMS] = None
-    looks: dict[str, str] = field(default_factory=dict)
-    """What is known of how columns look; requests of one table may share it."""
 
 
-class SwapRequest(Request):
-    """What the owner asks of a swapping."""
+class Suppress(RefinementRequest, OfTable, Told):
+    ORDER = """
+        table into require class_column count_column keep allow_identifiers identifiers max_steps
+        suppress_records symbol allow_absent person types nulls score detail limits weights to
+    """
+    max_steps: Annotated[int | None, "Stop after this many disclosures."] = None
 
-    confidential: Annotated[Names, CONFIDENTIAL, Option(before="class_column")]
+
+class Generalize(GeneralizeRequest, OfTable, Told):
+    ORDER = """
+        table into require class_column method taxonomies ranges boundary condition suppress categories
+        count_column keep allow_identifiers identifiers interval_columns show_values suppress_records
+        max_steps symbol allow_absent person types nulls score detail rare limits weights min_widths tops
+        bottoms to
+    """
+
+
+class SwapRequest(Request, OfTable, Told):
+    ORDER = """
+        table into confidential by proportion method phase1 per_group share blur smoothing bins seed
+        class_column count_column keep allow_identifiers identifiers person types nulls to
+    """
+    confidential: Annotated[Names, CONFIDENTIAL]
     by: Annotated[Names, BY]
-    proportion: Annotated[
-        Number | Mapping[str, Number],
-        Form.shares,
-        "Share of the uniquely identifiable records to change.",
-        "0.5",
-        "[A=]P",
-    ]
+    proportion: Annotated[Shares, "Share of the uniquely identifiable records to change.", "0.5", "[A=]P"]
     method: Annotated[str, METHOD, "How the records to change are chosen.", "'exact'", "exact|greedy"] = (
         "exact"
     )
     phase1: Annotated[
         str, "Preserve frequencies over all records, or as in the paper.", "'joint'", "joint|separate"
     ] = "joint"
-    per_group: Annotated[
-        Number, Form.share, "How many records of each group to change.", "'50%'", "N|SHARE"
-    ] = 1
+    per_group: Annotated[Share, "How many records of each group to change.", "'50%'", "N|SHARE"] = 1
     share: Annotated[
-        tuple[Number, Number] | None,
-        Form.bounds,
-        "Bounds on the changed share of every value; 0,1 sets none.",
-        "[0.4, 0.6]",
-        "LOW,HIGH",
+        Bounds, "Bounds on the changed share of every value; 0,1 sets none.", "[0.4, 0.6]", "LOW,HIGH"
     ] = None
     blur: Annotated[float, "Noise on the costs, against attackers with a model.", "0.1", "TAU"] = 0.0
     smoothing: Annotated[float, "Records added to every count behind the costs.", "1", "N"] = 0.0
-    bins: Annotated[
-        int | Mapping[str, int | Sequence[object]] | None,
-        Form.bins,
-        "Bins for confidential numbers.",
-        "{'hours': [0, 20, 40, 99]}",
-        "N|A=0,10,20",
-    ] = None
+    bins: Annotated[Bins, "Bins for confidential numbers.", "{'hours': [0, 20, 40, 99]}", "N|A=0,10,20"] = (
+        None
+    )
     seed: Annotated[int | None, SEED] = field(default=None, repr=False)
-    class_column: Annotated[str | None, CLASS, "What ppdm evaluate predicts, if not the first one."] = None
+    class_column: Annotated[str | None, "What ppdm evaluate predicts, if not the first one."] = None
     person: Annotated[
-        Names, PERSON, "Column that says whose record a row is: all rows of a person change alike."
+        Names, "Column that says whose record a row is: all rows of a person change alike."
     ] = ()
 
 
-class RandomizeRequest(Request):
-    """What the owner asks of a randomization."""
-
+class RandomizeRequest(Request, OfTable, Told):
+    ORDER = """
+        table into noise ranges class_column keep allow_identifiers identifiers record key_file seed
+        correlated count_column person types nulls to
+    """
     noise: Annotated[
         Noises,
         NOISE,
         "gaussian|uniform 100%|SCALE [at 95%] [rounded], cells N|EDGES, retain P.",
-        Option(metavar="A=NOISE", before="class_column"),
+        Option(metavar="A=NOISE"),
     ]
     ranges: Annotated[Ranges, RANGES, "The range of all possible values of a column."] = None
-    class_column: Annotated[str | None, CLASS, "What the recipient wants to predict; released unchanged."] = (
+    class_column: Annotated[str | None, "What the recipient wants to predict; released unchanged."] = None
+    record: Annotated[str | None, "Column that identifies records, instead of row numbers.", "'id'", "ID"] = (
         None
     )
-    record: Annotated[
-        str | None,
-        "Column that identifies records, instead of row numbers.",
-        "'id'",
-        "ID",
-        Option(before="person"),
-    ] = None
     key_file: Annotated[
-        PathLike | None, "Keep the key, so that the noise can be repeated.", "'customers.key'", "FILE"
+        PathLike | None, "Keep the key, so that the noise can be repeated.", "'customers.key'"
     ] = None
     seed: Annotated[int | None, SEED, "For tests only: whoever has the seed can remove the noise."] = field(
         default=None, repr=False
     )
-    correlated: Annotated[bool, "Correlate Gaussian noise as the columns are.", "true"] = False
-    count_column: Annotated[str | None, COUNT, Option(hidden=True, before="person")] = None
-    person: Annotated[Names, PERSON, "Column that says whose record a row is: one draw for a person."] = ()
+    correlated: Annotated[bool, "Correlate Gaussian noise as the columns are."] = False
+    count_column: Annotated[str | None, Option(hidden=True)] = None
+    person: Annotated[Names, "Column that says whose record a row is: one draw for a person."] = ()
 
 
 class ReconstructRequest(Options):
-    """What is asked of a reconstruction."""
-
-    into: Annotated[str, NEW_TABLE, Option(before="types")]
+    into: Annotated[str, NEW_TABLE]
     columns: Annotated[
         Names,
         Form.repeated_names,
@@ -357,10 +341,12 @@ class ReconstructRequest(Options):
     max_iterations: Annotated[int, "Stop after this many iterations.", "10000", "N"] = 10000
 
 
-class TrainRequest(OfTable, Told):
-    """What is asked of a training."""
+class Reconstruct(ReconstructRequest, OfTable, Told):
+    """What :meth:`ppdm_sql.Database.reconstruct` takes."""
 
-    into: Annotated[str, INTO, "Name of the model.", Option(before="types")]
+
+class TrainRequest(OfTable, Told):
+    into: Annotated[str, INTO, "Name of the model."]
     class_column: Annotated[str, CLASS, "What to predict."]
     mode: Annotated[
         str,
@@ -369,7 +355,7 @@ class TrainRequest(OfTable, Told):
         "original|randomized|global|byclass|local",
     ] = "byclass"
     columns: Annotated[
-        Names, "Columns to split on; by default all that can be split.", "['age', 'salary']", "A,B"
+        Names, "Columns to split on; by default all that can be split.", "['age', 'salary']"
     ] = ()
     intervals: Annotated[
         int | None, INTERVALS, "Intervals per number; by default one per 100 records, 10 to 100."
@@ -378,30 +364,26 @@ class TrainRequest(OfTable, Told):
     min_split: Annotated[
         int | None, "Smallest node to split; by default 20, or 1 record in 1,000.", "20", "N"
     ] = None
-    prune: Annotated[
-        bool, "Keep splits that cost more bits than they save.", "false", Option(flag="--no-prune")
-    ] = True
+    prune: Annotated[bool, "Keep splits that cost more bits than they save.", Option(flag="--no-prune")] = (
+        True
+    )
     noise: Annotated[Noises, NOISE] = ()
     ranges: Annotated[Ranges, RANGES] = None
     test: Annotated[Any, TEST, "A table of true values, on which right predictions are counted."] = None
 
 
 class OfModel(Options):
-    """What a model is asked."""
-
     model: Annotated[Any, RELEASE, "A model; ppdm models lists them.", "'ratings'", "MODEL"] = field(
         kw_only=False
     )
 
 
 class PredictOptions(Options):
-    """What :meth:`ppdm_sql.methods.trees.storing.Model.predict` takes."""
-
-    table: Annotated[Any, TABLE, Option(before="types")] = field(kw_only=False)
-    into: Annotated[str, NEW_TABLE, Option(before="types")]
-    keep: Annotated[Sequence[str] | None, Form.names, KEEP, "Columns to copy; by default all."] = None
+    table: Annotated[Any, TABLE] = field(kw_only=False)
+    into: Annotated[str, NEW_TABLE]
+    keep: Annotated[NamesIfAny, KEEP, "Columns to copy; by default all."] = None
     column: Annotated[str, "Name of the column with the predicted class.", "'class'", "NAME"] = "predicted"
-    to: Annotated[str | None, TO, Option(before="")] = None
+    to: Annotated[str | None, TO] = None
 
 
 class PredictRequest(PredictOptions, Reading, OfModel):
@@ -409,41 +391,45 @@ class PredictRequest(PredictOptions, Reading, OfModel):
 
 
 class ApplyRequest(OfTable, ReleaseRequest):
-    """What is asked where a release is applied."""
-
-    into: Annotated[str, NEW_TABLE, Option(before="types")]
+    into: Annotated[str, NEW_TABLE]
     unseen: Annotated[
         str,
         "For values that the release does not know: show the most general label, or stop.",
         "'refuse'",
         "nearest|refuse",
     ] = "nearest"
-    to: Annotated[str | None, TO, Option(before="")] = None
+    to: Annotated[str | None, TO] = None
 
 
 class EvaluateRequest(Options):
-    """What is asked of an evaluation."""
-
-    test: Annotated[Any, TEST, Option(before="types")] = None
+    test: Annotated[Any, TEST] = None
     class_column: Annotated[str | None, CLASS, "Predict this column, if not the class of the release."] = None
     folds: Annotated[int, "Folds of the cross-validation.", "10", "N"] = 10
     seeds: Annotated[int, "Repeat with this many seeds.", "5", "N"] = 5
     sample: Annotated[int, "Draw at most this many records.", "200000", "N"] = 200000
 
 
-class CompareRequest(Reading, Told):
-    """What is asked of a comparison."""
+class Evaluate(EvaluateRequest, Reading, Told, ReleaseRequest):
+    """What :meth:`ppdm_sql.Database.evaluate` takes."""
 
+
+class CompareRequest(OfColumns, OfRefinement, OfGeneralization, Reading, Told):
+    ORDER = """
+        tables quasi_identifier require k method suppress_records class_column taxonomies ranges condition
+        suppress categories count_column keep allow_identifiers identifiers max_steps symbol allow_absent
+        evaluate page force keep_best into types nulls boundary person score detail rare limits weights
+        min_widths tops bottoms
+    """
     tables: Annotated[
         Any,
         Form.texts,
         "A table to try settings on, or releases to put side by side.",
         "['customers_k4', 'customers_k10']",
         "TABLE|RELEASE...",
-        Option(sql="tbl", flag="", before="types"),
+        Option(flag=""),
     ] = field(kw_only=False)
     quasi_identifier: Annotated[
-        Names, "Columns that others may know; those of --k.", "['Job', 'Country']", "A,B", Option(sql="qi")
+        Names, "Columns that others may know; those of --k.", "['Job', 'Country']", Option(sql="qi")
     ] = ()
     require: Annotated[
         Sequence[str | Asked], Form.texts, REQUIRE, "A requirement that every setting keeps."
@@ -465,24 +451,12 @@ class CompareRequest(Reading, Told):
         "['0', '1%']",
         "0,1%",
     ] = "0"
-    class_column: Annotated[str | None, OPTIONAL_CLASS] = None
-    taxonomies: Annotated[Taxonomies, TAXONOMIES] = None
-    ranges: Annotated[Ranges, GROWN_RANGES] = None
     condition: Annotated[
-        Names, CONDITION, "Further columns that tell of the class: for hce-tdr conditions, else kept."
+        Names, "Further columns that tell of the class: for hce-tdr conditions, else kept."
     ] = ()
-    suppress: Annotated[Names, SUPPRESS] = ()
-    categories: Annotated[Names, CATEGORIES] = ()
-    count_column: Annotated[str | None, COUNT] = None
-    keep: Annotated[Names, KEEP] = ()
-    allow_identifiers: Annotated[Names, ALLOW_IDENTIFIERS] = ()
-    identifiers: Annotated[PerColumn[str], Form.identifiers, IDENTIFIERS] = None
-    max_steps: Annotated[int | None, MAX_STEPS] = None
-    symbol: Annotated[str, SYMBOL] = "*"
-    allow_absent: Annotated[bool, ALLOW_ABSENT] = False
     evaluate: Annotated[bool, EVALUATE] = False
     page: Annotated[
-        PathLike | None, "Also write a page with pictures, such as compared.html.", "'compared.html'", "FILE"
+        PathLike | None, "Also write a page with pictures, such as compared.html.", "'compared.html'"
     ] = None
     force: Annotated[bool, FILE_FORCE, "Replace the file of --page if it exists."] = False
     keep_best: Annotated[
@@ -492,68 +466,44 @@ class CompareRequest(Reading, Told):
         "loss|risk|average-risk|error|left-out",
     ] = None
     into: Annotated[str | None, INTO, "Name of the release that --keep-best publishes."] = None
-    boundary: Annotated[str, BOUNDARY, Option(before="")] = "valid"
-    person: Annotated[Names, PERSON] = ()
-    score: Annotated[str, SCORE] = "default"
-    detail: Annotated[float | None, DETAIL] = None
-    rare: Annotated[str | None, RARE] = None
-    limits: Annotated[Values, LIMITS] = None
-    weights: Annotated[Values, WEIGHTS] = None
-    min_widths: Annotated[Values, MIN_WIDTHS] = None
-    tops: Annotated[Values, TOPS] = None
-    bottoms: Annotated[Values, BOTTOMS] = None
-    looks: dict[str, str] = field(default_factory=dict)
-    """What is known of how columns look; the settings share it."""
 
 
 class ExportOptions(Options):
-    """What :meth:`ppdm_sql.Release.export` takes."""
-
     path: Annotated[
-        PathLike,
-        "Ends in .parquet, .csv or .duckdb.",
-        "'customers_safe.parquet'",
-        "FILE",
-        Option(sql="file", flag=""),
+        PathLike, "Ends in .parquet, .csv or .duckdb.", "'customers_safe.parquet'", Option(flag="")
     ] = field(kw_only=False)
     force: Annotated[bool, FILE_FORCE] = False
     format: Annotated[str | None, "parquet, csv or duckdb, if the file name does not say.", "'parquet'"] = (
         None
     )
-    formula_safe: Annotated[bool, "Write CSV that spreadsheets do not read as formulas.", "true"] = False
+    formula_safe: Annotated[bool, "Write CSV that spreadsheets do not read as formulas."] = False
+
+
+class ExportRequest(ExportOptions, ReleaseRequest):
+    """What is asked of an export."""
 
 
 class PageOptions(Options):
-    """What :meth:`ppdm_sql.methods.trees.storing.Model.report` takes."""
-
     path: Annotated[
-        PathLike,
-        "The page to write, such as customers_safe.html.",
-        "'customers_safe.html'",
-        "FILE",
-        Option(sql="file", flag=""),
+        PathLike, "The page to write, such as customers_safe.html.", "'customers_safe.html'", Option(flag="")
     ] = field(kw_only=False)
     force: Annotated[bool, FILE_FORCE] = False
 
 
 class ReportOptions(PageOptions, Told):
-    """What :meth:`ppdm_sql.Release.report` takes."""
-
-    public: Annotated[
-        bool, "Make the page for others, from the release alone.", "true", Option(before="force")
-    ] = False
-    evaluate: Annotated[bool, EVALUATE, Option(before="")] = False
+    ORDER = "release path public force"
+    public: Annotated[bool, "Make the page for others, from the release alone."] = False
+    evaluate: Annotated[bool, EVALUATE] = False
     exported: Annotated[
-        PathLike | None,
-        "The exported file, whose SHA-256 the page gives.",
-        "'customers_safe.parquet'",
-        "FILE",
+        PathLike | None, "The exported file, whose SHA-256 the page gives.", "'customers_safe.parquet'"
     ] = None
 
 
-class AgrawalRequest(Told):
-    """What is asked of a generator."""
+class ReportRequest(ReportOptions, ReleaseRequest):
+    release: Annotated["str | Release", ANY_RELEASE]
 
+
+class AgrawalRequest(Told):
     into: Annotated[str, NEW_TABLE, Option(example="'people'")] = field(kw_only=False)
     function: Annotated[int, "The function that determines the class.", "2", "1-5"]
     rows: Annotated[int, "Number of records.", "10000", "N"]
@@ -561,23 +511,15 @@ class AgrawalRequest(Told):
         default=None, repr=False
     )
     balanced: Annotated[
-        bool, "Equal numbers of records of both classes.", "false", Option(flag="--balanced/--no-balanced")
+        bool, "Equal numbers of records of both classes.", Option(flag="--balanced/--no-balanced")
     ] = True
 
 
 class IntegrateOptions(Options):
-    """What one party asks of an integration."""
-
-    require: Annotated[
-        Sequence[str | Requirement],
-        Form.texts,
-        REQUIRE,
-        "A requirement; the same on both sides.",
-        Option(before="types"),
-    ] = field(kw_only=False)
+    require: Annotated[Requirements, REQUIRE, "A requirement; the same on both sides."] = field(kw_only=False)
     class_column: Annotated[str, CLASS, "What the recipient wants to predict; in both tables."]
-    key: Annotated[Names, "What identifies a person in both tables; not released.", "['ssn']", "A,B"]
-    owns: Annotated[Names, "Columns of this table that the release may show.", "['Sex']", "A,B"]
+    key: Annotated[Names, "What identifies a person in both tables; not released.", "['ssn']"]
+    owns: Annotated[Names, "Columns of this table that the release may show.", "['Sex']"]
     into: Annotated[str, INTO, "Name of the release, in this file."]
     taxonomies: Annotated[Taxonomies, TAXONOMIES, "Taxonomy of a column of this side."] = None
     ranges: Annotated[Ranges, GROWN_RANGES, "Range of a column of this side, for grown intervals."] = None
@@ -585,9 +527,9 @@ class IntegrateOptions(Options):
     symbol: Annotated[str, SYMBOL] = "*"
     match: Annotated[str, "How keys are compared where records differ.", "'hashed'", "plain|hashed"] = "plain"
     secret: Annotated[
-        bytes | None, Form.path, "For hashed: a secret that only both parties have.", "'secret.txt'", "FILE"
+        bytes | None, Form.path, "For hashed: a secret that only both parties have.", "'secret.txt'"
     ] = field(default=None, repr=False)
-    intersect: Annotated[bool, "Use the common records, if the partner agrees.", "true"] = False
+    intersect: Annotated[bool, "Use the common records, if the partner agrees."] = False
     score_bits: Annotated[
         int | None, "Send scores in only this many bits, such as 8.", "8", "N", Option(least=1)
     ] = None
@@ -598,17 +540,19 @@ class IntegrateOptions(Options):
     person: Annotated[Names, PERSON, Option(hidden=True)] = ()
 
 
-class NameRequest(Options):
-    """What is asked of what has a name."""
+class OfDatabase(Options):
+    database: Any = field(kw_only=False)
 
-    name: Annotated[
-        str, RELEASE, "A release or a model; see ppdm releases and ppdm models.", Option(metavar="NAME")
-    ] = field(kw_only=False)
+
+class Integrate(IntegrateOptions, OfTable, Told, OfDatabase):
+    """What :class:`ppdm_sql.integrate.Party` takes."""
+
+
+class NameRequest(Options):
+    name: Annotated[str, RELEASE, ANY_RELEASE, Option(metavar="NAME")] = field(kw_only=False)
 
 
 class SuggestRequest(Options):
-    """What is asked where a taxonomy is drafted."""
-
     table: Annotated[str, TABLE] = field(kw_only=False)
     column: Annotated[str, "The column to generalize.", "'Job'", "COLUMN", Option(flag="")] = field(
         kw_only=False
@@ -619,56 +563,13 @@ class SuggestRequest(Options):
         str | None, "dates [month,year], prefixes [1,3], or ranges 5,10,20.", "'dates month'", "RULE"
     ] = None
     count_column: Annotated[str | None, COUNT] = None
-    into: Annotated[PathLike | None, "Write the draft to this file.", "'job.csv'", "FILE"] = None
+    into: Annotated[PathLike | None, "Write the draft to this file.", "'job.csv'"] = None
 
 
 class InstallRequest(Options):
-    """What is asked of an installation."""
-
     short_names: Annotated[
-        bool,
-        "Install into the schema ppdm only: ppdm.ppdm_risk(...).",
-        "false",
-        Option(flag="--no-short-names"),
+        bool, "Install into the schema ppdm only: ppdm.ppdm_risk(...).", Option(flag="--no-short-names")
     ] = True
-
-
-class ExportRequest(ExportOptions, ReleaseRequest):
-    """What is asked of an export."""
-
-
-class ReportRequest(ReportOptions, ReleaseRequest):
-    """What is asked of a report."""
-
-    release: Annotated["str | Release", RELEASE, "A release or a model; see ppdm releases and ppdm models."]
-
-
-class Suppress(RefinementRequest, OfTable, Told):
-    """What :meth:`ppdm_sql.Database.suppress` takes."""
-
-
-class Generalize(GeneralizeRequest, OfTable, Told):
-    """What :meth:`ppdm_sql.Database.generalize` takes."""
-
-
-class Swap(SwapRequest, OfTable, Told):
-    """What :meth:`ppdm_sql.Database.swap` takes."""
-
-
-class Randomize(RandomizeRequest, OfTable, Told):
-    """What :meth:`ppdm_sql.Database.randomize` takes."""
-
-
-class Reconstruct(ReconstructRequest, OfTable, Told):
-    """What :meth:`ppdm_sql.Database.reconstruct` takes."""
-
-
-class Evaluate(EvaluateRequest, Reading, Told, ReleaseRequest):
-    """What :meth:`ppdm_sql.Database.evaluate` takes."""
-
-
-class Integrate(IntegrateOptions, OfTable, Told, OfDatabase):
-    """What :class:`ppdm_sql.integrate.Party` takes."""
 
 
 REQUESTS: Mapping[str, Any] = {
@@ -676,8 +577,8 @@ REQUESTS: Mapping[str, Any] = {
     "suppress": Suppress,
     "generalize": Generalize,
     "integrate": Integrate,
-    "swap": Swap,
-    "randomize": Randomize,
+    "swap": SwapRequest,
+    "randomize": RandomizeRequest,
     "reconstruct": Reconstruct,
     "train": TrainRequest,
     "predict": PredictRequest,

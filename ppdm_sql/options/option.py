@@ -52,40 +52,49 @@ _SEVERAL = (Form.choices, Form.wholes)
 _BY_COLUMN = (Form.ranges, Form.identifiers, Form.taxonomies, Form.values)
 
 
+_IN_SQL = {
+    "table": "tbl",
+    "tables": "tbl",
+    "path": "file",
+    "class_column": "class",
+    "count_column": "count",
+    "categories": "category",
+    "taxonomies": "taxonomy",
+    "thresholds": "threshold",
+    "weights": "weight",
+    "identifiers": "identifier",
+    "allow_identifiers": "allow_identifier",
+    "min_widths": "min_width",
+    "limits": "limit",
+    "ranges": "range",
+    "tops": "top",
+    "bottoms": "bottom",
+}
+"""What SQL and the command line call options whose names in Python say more."""
+_METAVARS = {Form.names: "A,B", Form.path: "FILE"}
+_LAST = ("types", "nulls", "to")
+"""How a table is read, and where rows are written: what stands behind what a method has of its own."""
+
+
 @dataclass(frozen=True)
 class Option:
-    """An option of a method.
+    """An option of a method."""
 
-    Args:
-        help: One sentence, for the help of the command and the reference page.
-        example: A value as SQL writes it.
-        metavar: What the help puts for the value.
-        sql: What the call in SQL calls it, if not ``name``.
-        flag: What the command line calls it, if not ``sql`` with hyphens; nothing for a word without a flag.
-        least: The least whole number that can be given.
-        hidden: Whether it is there only to be refused in words.
-        before: The inherited option that it stands before; behind all of them if empty.
-        name: What the method in Python calls it.
-        form: What its value looks like.
-        default: What holds where it is not given.
-    """
-
-    help: str = ""
-    example: str = ""
-    metavar: str | None = None
-    sql: str = ""
-    flag: str | None = None
-    least: int | None = None
-    hidden: bool = False
-    before: str | None = None
-    name: str = ""
-    form: Form = Form.text
-    default: object = None
+    help: str = ""  # one sentence, for the help of the command and the reference page
+    example: str = ""  # a value as SQL writes it; that of a flag is what it is not by default
+    metavar: str | None = None  # what the help puts for the value
+    sql: str = ""  # what the call in SQL calls it, if not what all calls do
+    flag: str | None = None  # what the command line calls it, if not that with hyphens; nothing for a word
+    least: int | None = None  # the least whole number that can be given
+    hidden: bool = False  # whether it is there only to be refused in words
+    name: str = ""  # what the method in Python calls it
+    form: Form = Form.text  # what its value looks like
+    default: object = None  # what holds where it is not given
 
     @property
     def argument(self) -> str:
         """Its name in SQL."""
-        return self.sql or self.name
+        return self.sql or _IN_SQL.get(self.name, self.name)
 
     @property
     def flags(self) -> str:
@@ -103,22 +112,20 @@ class Option:
         return self.default is MISSING
 
 
-_PLAIN, _TEXTS = Option(), ("help", "example", "metavar")
-
-
 @dataclass_transform(frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(field,))
 class Options:
     """What can be asked, a field each; what is annotated with something said of it is an option.
 
     Each class of options is a frozen dataclass, whose fields are given by their names. Annotations are read
     as they stand, so a module that declares options does not postpone them. Requests are not compared, which
-    makes the classes sooner.
-
-    Names and choices become tuples, and what is said by column a dictionary.
+    makes the classes sooner. Names and choices become tuples, and what is said by column a dictionary.
 
     Raises:
         InvalidOption: Something else is given for them, such as a frame.
     """
+
+    ORDER = ""
+    """The order in which a call in SQL takes options without their names, if not that of the fields."""
 
     def __init_subclass__(cls) -> None:
         dataclass(frozen=True, kw_only=True, eq=False)(cls)
@@ -150,47 +157,41 @@ def _several(given: Any) -> tuple[Any, ...]:
 def options_of(request: Any) -> tuple[Option, ...]:
     """Give the options of a request, in the order in which a call in SQL takes them without their names.
 
-    Those of a class stand behind what it inherits, unless one says before which it and those after it stand.
+    First those of its ``ORDER``, then words without a flag, then the others as they are declared.
     """
-    found: list[Option] = []
+    found: dict[str, Option] = {}
     for one in reversed(request.__mro__):
-        place = len(found)
         for name, hint in inspect.get_annotations(one).items():
-            if not hasattr(hint, "__metadata__"):
-                continue
-            option = _declared(name, hint, vars(one).get(name, MISSING))
-            names = [other.name for other in found]
-            if name in names and option.before is None:
-                found[names.index(name)] = option
-                continue
-            if name in names:
-                del found[names.index(name)]
-                names.remove(name)
-            if option.before is not None:
-                place = names.index(option.before) if option.before in names else len(found)
-            found.insert(place, option)
-            place += 1
-    return tuple(found)
+            if hasattr(hint, "__metadata__"):
+                inherited = found.get(name, Option(name=name))
+                found[name] = _declared(inherited, hint, vars(one).get(name, MISSING))
+    first = request.ORDER.split()
+    words = [name for name, option in found.items() if not option.flags]
+    names = dict.fromkeys((*first, *words, *(name for name in found if name not in _LAST), *_LAST))
+    return tuple(found[name] for name in names if name in found)
 
 
-def _declared(name: str, hint: Any, default: object) -> Option:
+def _declared(inherited: Option, hint: Any, default: object) -> Option:
     """Read what an annotation says, later things over earlier ones; texts are help, example and metavar."""
     kinds = get_args(hint.__origin__) or (hint.__origin__,)
-    said: dict[str, Any] = {
-        "form": next((_FORMS[kind] for kind in reversed(kinds) if kind in _FORMS), Form.text)
-    }
-    texts = 0
+    said = vars(inherited) | {"default": default}
+    said["form"] = next((_FORMS[kind] for kind in reversed(kinds) if kind in _FORMS), Form.text)
+    texts = iter(_TEXTS)
     for item in hint.__metadata__:
         if isinstance(item, str):
-            said[_TEXTS[texts]] = item
-            texts += 1
+            said[next(texts)] = item
             continue
-        texts = 0
+        texts = iter(_TEXTS)
         if isinstance(item, Form):
             said["form"] = item
         else:
             said |= {key: value for key, value in vars(item).items() if value != getattr(_PLAIN, key)}
-    return Option(name=name, default=default, **said)
+    if said["form"] is Form.flag:
+        said["example"] = str(not default).lower()
+    return Option(**said | {"metavar": said["metavar"] or _METAVARS.get(said["form"])})
+
+
+_PLAIN, _TEXTS = Option(), ("help", "example", "metavar")
 
 
 # -- methods that take what a request declares ---------------------------------------------------
