@@ -137,12 +137,7 @@ class OpenResult(EngineError):
 
 
 def no_records(table: str) -> InvalidSource:
-    """Say that a table is empty.
-
-    Example:
-        >>> no_records("visits").problem
-        "Table 'visits' has no records."
-    """
+    """Say that a table is empty."""
     return InvalidSource(
         f"Table {table!r} has no records.",
         "Give a table with at least one; rows with a count of 0 stand for none.",
@@ -150,12 +145,7 @@ def no_records(table: str) -> InvalidSource:
 
 
 def kind_of(value: object) -> str:
-    """Name what was given by its type, never by its contents, which may be cells.
-
-    Example:
-        >>> kind_of(None), kind_of(3), kind_of([1])
-        ('None', 'an int', 'a list')
-    """
+    """Name what was given by its type, never by its contents, which may be cells."""
     name = type(value).__name__
     article = "an" if name[0].lower() in "aeiou" else "a"
     return "None" if value is None else f"{article} {name}"
@@ -178,12 +168,7 @@ def closest(wanted: str, names: Iterable[str], *, cutoff: float = 0.5) -> list[s
 
 
 def choices(wanted: str, names: Iterable[str], *, most: int = 12) -> str:
-    """Write names for the end of an error message, nearest first.
-
-    Example:
-        >>> choices("Jop", ["Sex", "Job"])
-        'Job, Sex'
-    """
+    """Write names for the end of an error message, nearest first."""
     names = list(names)
     ordered = dict.fromkeys((*closest(wanted, names), *names))
     return some([name if name == name.strip() else f'"{name}"' for name in ordered], most)
@@ -214,14 +199,7 @@ def unknown(
 
 
 def check_choice(what: str, given: object, known: Iterable[str]) -> None:
-    """Refuse what is none of the words that there are.
-
-    Raises:
-        InvalidOption: It is none of them.
-
-    Example:
-        >>> check_choice("method", "tds", ("tds", "hce-tdr"))
-    """
+    """Refuse what is none of the words that there are."""
     words = list(known)
     if given not in words:
         raise unknown(InvalidOption, f"There is no {what}", given, words, here="Give one of")

@@ -33,11 +33,7 @@ class Progress(Protocol):
 
 
 class SilentProgress:
-    """Listens to nothing; a base for what listens to some of it.
-
-    Example:
-        >>> SilentProgress().update(step=1)
-    """
+    """Listens to nothing; a base for what listens to some of it."""
 
     def start(self, what: str) -> None:
         """Ignore the phase."""
@@ -76,16 +72,7 @@ class WarningProgress(SilentProgress):
 
 
 class Heard:
-    """Passes everything on to a progress, and keeps the notices, which stand in the release.
-
-    A listener without ``warn``, as one of somebody else may be, hears a notice.
-
-    Example:
-        >>> heard = Heard(SilentProgress())
-        >>> heard.warn("No record is identifiable.")
-        >>> heard.notices
-        ['No record is identifiable.']
-    """
+    """Passes everything on to a progress, and keeps the notices, which stand in the release."""
 
     def __init__(self, listener: Progress) -> None:
         self.listener = listener

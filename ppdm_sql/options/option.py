@@ -200,6 +200,7 @@ Given = ParamSpec("Given")
 Asked = TypeVar("Asked", bound=Options)
 Own = TypeVar("Own")
 Result = TypeVar("Result")
+_PLAINLY = (Form.flag, Form.whole, Form.number, Form.text, Form.path)
 _TOLD = {"progress": "Told what the run is doing.", "database": "The party's database, opened to write."}
 """What stands in docstrings of what no surface but Python takes."""
 
@@ -209,7 +210,7 @@ def asks(
 ) -> Callable[[Callable[[Own, Asked], Result]], Callable[Concatenate[Own, Given], Result]]:
     """Let a method take what its request declares, by the same names and with the same defaults.
 
-    Its docstring tells of each option, too, by the help of the command.
+    Its docstring tells of each option, too, by the help of the command, and what to type.
     """
     kind: Any = request
     parameters = _parameters(kind)
@@ -227,7 +228,9 @@ def asks(
         told.__signature__ = signature
         told.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": returns}
         if run.__doc__ is not None:  # python -OO takes it away
-            told.__doc__ = _documented(run.__doc__, parameters, options_of(kind))
+            told.__doc__ = _documented(run.__doc__, parameters, options_of(kind)) + _typed(
+                run, parameters, kind
+            )
         return method
 
     return asking
@@ -248,7 +251,12 @@ def _parameters(request: Any) -> list[inspect.Parameter]:
 def _documented(text: str, parameters: Sequence[inspect.Parameter], options: Sequence[Option]) -> str:
     """Put the arguments between the description of a method and what it says of its results and errors."""
     flags = {flag: option.name for option in options for flag in option.flags.split("/")}
-    helps = _TOLD | {one.name: "If False: " * one.negated + one.help for one in options}
+    helps = _TOLD | {
+        one.name: "If False: " * one.negated
+        + one.help
+        + f" Such as {one.example}." * (one.form not in _PLAINLY)
+        for one in options
+    }
     worded = {
         name: re.sub(r"--[a-z][a-z-]*", lambda found: f"``{flags.get(found[0], found[0])}``", help)
         for name, help in helps.items()
@@ -258,3 +266,19 @@ def _documented(text: str, parameters: Sequence[inspect.Parameter], options: Seq
         r"^((?:Returns|Raises|Cost):)", inspect.cleandoc(text), maxsplit=1, flags=re.M
     )
     return said + "\n".join(["Args:", *lines]) + f"\n\n{heading}{rest}"
+
+
+def _typed(run: Callable[..., Any], parameters: Sequence[inspect.Parameter], request: Any) -> str:
+    """Write what to type: the arguments by place and those that must be given, with their examples."""
+    if "Example:" in (run.__doc__ or "") or run.__name__ == "__init__":
+        return ""
+    examples = {option.name: option.example for option in options_of(request)}
+    by_place = [examples[one.name] for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    named = [
+        f"{one.name}={examples[one.name]}"
+        for one in parameters
+        if one.kind is one.KEYWORD_ONLY and one.default is one.empty
+    ]
+    owner, name = run.__qualname__.split(".")[-2:]
+    called = {"Database": "db"}.get(owner, owner.lower())
+    return f"\n\nExample: ``{called}.{name}({', '.join(by_place + named)})``"
