@@ -12,6 +12,7 @@ from pages import ROOT
 
 import ppdm_sql
 from ppdm_sql.cli.app import COMMANDS as LISTED
+from ppdm_sql.cli.parameters import READERS
 from ppdm_sql.integrate import Party
 from ppdm_sql.options import OPTIONS, Form, Option, Suppress, asks, options_of
 from ppdm_sql.options.reference import page
@@ -141,6 +142,44 @@ def default_of(option: Option) -> Any:
     if option.flags.startswith("--no-"):
         return not option.default
     return str(option.default) if option.form is Form.share else option.default
+
+
+@pytest.mark.parametrize(
+    ("form", "word", "wanted"),
+    [
+        (Form.values, ['"a=b"=job.csv', "c = 2"], {"a=b": "job.csv", "c": "2"}),
+        (Form.ranges, ["age=1, 99"], {"age": ("1", "99")}),
+        (
+            Form.identifiers,
+            ['"odd ""name"" here"', "id=pseudonym"],
+            {'odd "name" here': "drop", "id": "pseudonym"},
+        ),
+        (Form.shares, ["0.5", "Amount=25%"], {"": "0.5", "Amount": "25%"}),
+        (Form.bins, ["5", "hours=0,20,40"], {"": 5, "hours": ["0", "20", "40"]}),
+        (Form.types, ["zip=VARCHAR,amount=DECIMAL(8,2)"], {"zip": "VARCHAR", "amount": "DECIMAL(8,2)"}),
+        (Form.choices, "tds, hce-tdr", ("tds", "hce-tdr")),
+        (Form.names, '"a, b", c', ("a, b", "c")),
+        (Form.wholes, "2,5", (2, 5)),
+        (Form.bounds, "0.4, 0.6", ("0.4", "0.6")),
+    ],
+)
+def test_words_of_the_command_line_are_read_by_their_form(form: Form, word: Any, wanted: Any) -> None:
+    assert READERS[form]("--option", word) == wanted
+
+
+@pytest.mark.parametrize(
+    ("form", "word"),
+    [
+        (Form.values, ["3"]),
+        (Form.ranges, ["age=1"]),
+        (Form.bins, ["few"]),
+        (Form.wholes, "2,x"),
+        (Form.bounds, "1"),
+    ],
+)
+def test_what_is_not_of_the_form_is_refused_with_what_to_type(form: Form, word: Any) -> None:
+    with pytest.raises(ppdm_sql.InvalidOption, match="Write it as --"):
+        READERS[form]("--option", word)
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -56,11 +56,7 @@ _COMMIT_OFTEN = ("demo", "sql")
 
 
 def command_line(words: Sequence[str]) -> typer.Typer:
-    """Put the command line together as far as some words need it.
-
-    Args:
-        words: What was typed. The command that they name is imported; the others are names and sentences.
-    """
+    """Put the command line together as far as some words need it."""
     line = typer.Typer(
         name="ppdm",
         callback=common,

@@ -36,13 +36,7 @@ _WITH_OPTIONS = {
 
 
 def guarded(run: Run, *, commits_once: bool = True, places: Sequence[str] = ("database", "table")) -> Run:
-    """Let a command end in two sentences where it fails, with no traceback and no cell of the data.
-
-    Args:
-        run: The command.
-        commits_once: Whether it is done with its first commit.
-        places: What its line begins with where a file of records may stand alone, without a database.
-    """
+    """Let a command end in two sentences where it fails, with no traceback and no cell of the data."""
     signature = inspect.signature(run, eval_str=True)
     first = tuple(signature.parameters)[: len(places)]
     alike = [name.removesuffix("s") for name in first] == list(places)  # compare takes tables

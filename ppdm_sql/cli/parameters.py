@@ -89,11 +89,8 @@ class Common:
     ) -> Iterator[ppdm_sql.Database]:
         """Open a file; with ``--sql`` only to print the statements that would change it.
 
-        Args:
-            database: The file.
-            source: What is read. Where that is no table of the file, a file that is not there is made, and
-                removed again where the command fails.
-            create: Make a file that is not there in any case.
+        Where the source is no table of the file, a file that is not there is made, and removed again if the
+        command fails.
         """
         new = (create or self.is_elsewhere(source)) and _is_missing(database)
         place = ":memory:" if new and self.sql else database
@@ -218,12 +215,8 @@ def takes(
     """Let a command take the options of a request, for its parameter of the type :class:`Given`.
 
     A parameter whose type is a dataclass, such as :class:`Common` or a request, is made of one for each of
-    its fields.
-
-    Args:
-        request: What the method of the command is asked.
-        without: Options that the command has in a form of its own, or not at all.
-        lacks: Fields of dataclasses that it does not take.
+    its fields, but for those that the command ``lacks``. It has options in a form of its own that are left
+    out by ``without``.
     """
     taken = [option for option in options_of(request) if option.name not in without]
 
@@ -272,7 +265,7 @@ def _read(options: Sequence[Option], words: Mapping[str, Any]) -> Given:
         word = words[option.name]
         if word is None or word == []:
             continue
-        reader = _READERS.get(option.name) or _READERS.get(option.form)
+        reader = READERS.get(option.name) or READERS.get(option.form)
         read = word if reader is None else reader(option.flags, word)
         given[option.name] = not read if option.negated else read
     return given
@@ -311,12 +304,7 @@ _TYPE = re.compile(r'(?:"[^"]*"|\([^)]*\)|[^,"(])+')
 
 
 def assignment(option: str, text: str) -> tuple[str, str]:
-    """Read ``COLUMN=VALUE``; a name that holds an equals sign is quoted.
-
-    Example:
-        >>> assignment("--taxonomy", '"a=b"=job.csv')
-        ('a=b', 'job.csv')
-    """
+    """Read ``COLUMN=VALUE``; a name that holds an equals sign is quoted."""
     found = re.fullmatch(r'\s*("(?:[^"]|"")+"|[^="\s][^=]*)=(.+)', text, re.DOTALL)
     if found is None:
         raise InvalidOption(f"{option} {text!r} names no column.", f"Write it as {option} COLUMN=VALUE.")
@@ -325,12 +313,7 @@ def assignment(option: str, text: str) -> tuple[str, str]:
 
 
 def range_of(text: str) -> tuple[str, tuple[str, str]]:
-    """Read ``COLUMN=LOWER,UPPER``.
-
-    Example:
-        >>> range_of("age=1,99")
-        ('age', ('1', '99'))
-    """
+    """Read ``COLUMN=LOWER,UPPER``."""
     name, bounds = assignment("--range", text)
     lower, comma, upper = (part.strip() for part in bounds.partition(","))
     if not (lower and comma and upper) or "," in upper:
@@ -349,33 +332,18 @@ def _identifier(text: str) -> tuple[str, str]:
 
 
 def _bare(text: str) -> str:
-    """Give the name that quotes stand around, as they must in other options.
-
-    Example:
-        >>> _bare('"odd ""name"" here"'), _bare("odd name")
-        ('odd "name" here', 'odd name')
-    """
+    """Give the name that quotes stand around, as they must in other options."""
     found = re.fullmatch(r'"((?:[^"]|"")+)"', text)
     return text if found is None else found[1].replace('""', '"')
 
 
 def _named(flag: str, text: str) -> tuple[str, str]:
-    """Read ``COLUMN=VALUE``, or a value that holds for every column, under no name.
-
-    Example:
-        >>> _named("--proportion", "0.5"), _named("--proportion", "Amount=25%")
-        (('', '0.5'), ('Amount', '25%'))
-    """
+    """Read ``COLUMN=VALUE``, or a value that holds for every column, under no name."""
     return assignment(flag, text) if "=" in text else ("", text.strip())
 
 
 def _bins(flag: str, text: str) -> tuple[str, int | Sequence[str]]:
-    """Read a number of bins, or edges between commas.
-
-    Example:
-        >>> _bins("--bins", "5"), _bins("--bins", "hours=0,20,40")
-        (('', 5), ('hours', ['0', '20', '40']))
-    """
+    """Read a number of bins, or edges between commas."""
     name, found = _named(flag, text)
     if "," in found and name:
         return name, [edge.strip() for edge in found.split(",")]
@@ -394,12 +362,7 @@ def _bounds(flag: str, text: str) -> tuple[str, str]:
 
 
 def _types(flag: str, texts: Sequence[str]) -> dict[str, str]:
-    """Read ``A=TYPE,B=TYPE``; commas within the brackets of a type part nothing.
-
-    Example:
-        >>> _types("--types", ["zip=VARCHAR,amount=DECIMAL(8,2)"])
-        {'zip': 'VARCHAR', 'amount': 'DECIMAL(8,2)'}
-    """
+    """Read ``A=TYPE,B=TYPE``; commas within the brackets of a type part nothing."""
     parts = [part for text in texts for part in _TYPE.findall(text) if part.strip()]
     return dict(assignment(flag, part) for part in parts)
 
@@ -409,12 +372,7 @@ def _by_column(read: Callable[[str, str], tuple[str, Any]]) -> Callable[[str, Se
 
 
 def _choices(flag: str, text: str) -> tuple[str, ...]:
-    """Read words between commas.
-
-    Example:
-        >>> _choices("--method", "tds, hce-tdr")
-        ('tds', 'hce-tdr')
-    """
+    """Read words between commas."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
@@ -434,7 +392,7 @@ def _secret(flag: str, path: Path) -> bytes:
         raise InvalidOption(f"The file {path} of {flag} cannot be read.", "Check the path.") from None
 
 
-_READERS: Mapping[Form | str, Callable[[str, Any], Any]] = {
+READERS: Mapping[Form | str, Callable[[str, Any], Any]] = {
     Form.names: lambda _, text: parse_names(text) if text else (),
     Form.choices: _choices,
     Form.wholes: _wholes,

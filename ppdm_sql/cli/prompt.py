@@ -112,12 +112,7 @@ class Prompt:
 
 
 def _word(text: str) -> str:
-    """Give what was typed as the word of a command.
-
-    Example:
-        >>> _word(".Tables ;")
-        '.tables'
-    """
+    """Give what was typed as the word of a command."""
     return text.rstrip("; ").lower()
 
 
@@ -188,10 +183,5 @@ class _Names(Completer):
 
 
 def _written(name: str) -> str:
-    """Write a name as SQL wants it.
-
-    Example:
-        >>> _written("customers"), _written("odd name")
-        ('customers', '"odd name"')
-    """
+    """Write a name as SQL wants it."""
     return name if _PLAIN.fullmatch(name) else quoted(name)

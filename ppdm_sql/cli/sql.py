@@ -197,13 +197,6 @@ def own_words(text: str) -> tuple[str, str] | None:
     """Give what an audit macro or a function of a row says of its arguments: the problem, and a remedy.
 
     The names that were given stand behind some of the sentences; they are left out, as they may be cells.
-
-    Example:
-        >>> own_words("Invalid Input Error: A column is in qi twice: Job")
-        ('A column is in qi twice.', 'Check the arguments of the call.')
-        >>> own_words("Invalid Input Error: The key of a pseudonym is NULL. Give a secret text.")
-        ('The key of a pseudonym is NULL.', 'Give a secret text.')
-        >>> own_words("Conversion Error: Could not convert string 'Ann' to INT32")
     """
     from ppdm_sql.macros import macros
     from ppdm_sql.sql_calls.row_functions import FUNCTIONS, NOISE_MACROS

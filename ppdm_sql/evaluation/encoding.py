@@ -100,12 +100,7 @@ def check_families(found: Sequence[Feature], columns: Sequence[Column], *, table
 
 
 def family(type_text: str) -> str:
-    """Tell which values can be put in one order with those of a type.
-
-    Example:
-        >>> [family(text) for text in ("DECIMAL(8,2)", "DATE", "INTEGER[]", "ENUM('a')")]
-        ['number', 'date', 'text', 'text']
-    """
+    """Tell which values can be put in one order with those of a type."""
     if is_number(type_text):
         return "number"
     kind = kind_of(type_text)
@@ -234,35 +229,7 @@ class EncodedTables:
 
 
 def values_query(name: str, feature: Feature | None, tables: Sequence[Table]) -> exp.Select:
-    """Select the values of a column, whether training knows them, and their place in an order; NULL for none.
-
-    Example: a number, in training and test.
-        >>> from ppdm_sql.engine.statements import formatted, render
-        >>> age, tables = Feature("age", "INTEGER", "kept"), [Table("train"), Table("test")]
-        >>> print(formatted(render(values_query("v0", age, tables))))
-        SELECT
-          "v"."value",
-          "v"."known",
-          "v"."value" AS "place"
-        FROM (
-          SELECT
-            "u"."value",
-            BOOL_OR(CAST("u"."known" AS BOOLEAN)) AS "known"
-          FROM (
-            SELECT
-              "v0" AS "value",
-              TRUE AS "known"
-            FROM "train"
-            UNION ALL
-            SELECT
-              "v0" AS "value",
-              FALSE AS "known"
-            FROM "test"
-          ) AS u
-          GROUP BY
-            "u"."value"
-        ) AS v
-    """
+    """Select the values of a column, whether training knows them, and their place in an order, if any."""
     value = alias(column(name), "value")
     parts = [
         exp.select(value, alias(literal(number == 0), "known")).from_(table.expression())
@@ -280,28 +247,7 @@ def values_query(name: str, feature: Feature | None, tables: Sequence[Table]) ->
 def coded_query(
     rows: Table, ordinals: Sequence[Table], classes: Table, *, persons: bool = False
 ) -> exp.Select:
-    """Select collapsed rows with ordinals for values, numbered in the order of what they hold.
-
-    Example:
-        >>> from ppdm_sql.engine.statements import formatted, render
-        >>> coded = coded_query(Table("collapsed"), [Table("ages")], Table("classes"))
-        >>> print(formatted(render(coded)))
-        SELECT
-          ROW_NUMBER() OVER (ORDER BY x0, "label") AS "number",
-          *
-        FROM (
-          SELECT
-            "o0"."ordinal" AS "x0",
-            CAST(-"o1"."ordinal" - 1 AS INT) AS "label",
-            CAST(SUM("r"."records") AS BIGINT) AS "records"
-          FROM "collapsed" AS r
-          JOIN "ages" AS o0
-            ON "r"."v0" IS NOT DISTINCT FROM "o0"."value"
-          JOIN "classes" AS o1
-            ON "r"."label" IS NOT DISTINCT FROM "o1"."value"
-          GROUP BY ALL
-        ) AS c
-    """
+    """Select collapsed rows with ordinals for values, numbered in the order of what they hold."""
     query = exp.select().from_(aliased(rows, "r"))
     for place, table in enumerate([*ordinals, classes]):
         value = "label" if place == len(ordinals) else f"v{place}"

@@ -120,11 +120,7 @@ class Evaluation:
         return in_html(self)
 
     def rate(self, error: str) -> ErrorRate:
-        """Give one error by its name, such as ``SE`` or ``SE - BE``.
-
-        Raises:
-            KeyError: There is none of that name.
-        """
+        """Give one error by its name, such as ``SE`` or ``SE - BE``."""
         return {rate.error: rate for rate in self.rates}[error]
 
     def tables(self) -> list[Titled]:
@@ -144,10 +140,6 @@ def _rounded(number: float | None) -> float | None:
 
 def evaluate(engine: Engine, release: Release, options: EvaluateRequest, progress: Progress) -> Evaluation:
     """Measure the classification error on a release and on what it stands beside.
-
-    Raises:
-        InvalidSource: The source is gone or changed, or the test table cannot be used.
-        PpdmError: An option cannot be used, or scikit-learn is missing.
 
     Cost: one scan of the source, the frozen table, and the test table twice; then, for each seed, one sort of
     at most all records of each, and the trees.

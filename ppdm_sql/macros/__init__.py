@@ -43,12 +43,7 @@ class Macro:
 
 @cache
 def macros() -> tuple[Macro, ...]:
-    """Read all macros, by their names: the general ones and those of the privacy models.
-
-    Example:
-        >>> [macro.name for macro in macros()][:2]
-        ['ppdm_closeness', 'ppdm_confidence']
-    """
+    """Read all macros, by their names: the general ones and those of the privacy models."""
     steps = {model.macro for model in models() if model.macro is not None}
     return tuple(_read(step) for step in sorted(steps.union(GENERAL)))
 

@@ -122,12 +122,7 @@ def _check_version(versions: list[str]) -> None:
 
 
 def _numbers(version: str) -> list[int]:
-    """Give the numbers of a version, to compare it by.
-
-    Example:
-        >>> _numbers("0.10.0") > _numbers("0.9.1")
-        True
-    """
+    """Give the numbers of a version, to compare it by."""
     return [int(number) for number in re.findall(r"\d+", version)]
 
 

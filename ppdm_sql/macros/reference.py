@@ -46,12 +46,7 @@ def results() -> dict[str, str]:
 
 
 def page(written: str) -> str:
-    r"""Put the macros' sections into the page as it stands; every example is run on the papers' tables.
-
-    Example:
-        >>> page("# The macros\n").splitlines()[::2][:2]
-        ['# The macros', '## ppdm_closeness(tbl, qi, sensitive, person := NULL)']
-    """
+    r"""Put the macros' sections into the page as it stands; every example is run on the papers' tables."""
     with duckdb.connect() as connection:
         engine = Engine(connection)
         examples.write(engine)

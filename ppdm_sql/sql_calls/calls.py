@@ -50,16 +50,7 @@ def sql_name(option: Option) -> str:
 
 
 def value(call: str, option: Option, given: object) -> Any:
-    """Turn the value of an argument, as JSON has it, into what the method takes.
-
-    Raises:
-        InvalidOption: It is of another form.
-
-    Example:
-        >>> from ppdm_sql.options import OPTIONS
-        >>> value("ppdm_suppress", OPTIONS["suppress"][5], "Child, Age")
-        ('Child', 'Age')
-    """
+    """Turn the value of an argument, as JSON has it, into what the method takes."""
     try:
         return _READERS[option.form](given)
     except PpdmError:
@@ -93,12 +84,7 @@ def _number(value: object) -> int | float:
 
 
 def _whole(value: object) -> int:
-    """Read a whole number.
-
-    Example:
-        >>> _whole(3.0)
-        3
-    """
+    """Read a whole number."""
     found = _number(value)
     if found != int(found):
         raise Unfit
@@ -118,12 +104,7 @@ def _wholes(value: object) -> tuple[int, ...]:
 
 
 def _names(value: object) -> tuple[str, ...]:
-    """Read names between commas, or a list of names as they stand.
-
-    Example:
-        >>> _names('a, "b c"'), _names(["b c"])
-        (('a', 'b c'), ('b c',))
-    """
+    """Read names between commas, or a list of names as they stand."""
     return _texts(value) if isinstance(value, list) else parse_names(_text(value))
 
 
@@ -202,22 +183,12 @@ _OPEN = re.compile(r"'|\"|/\*|\$\w*\$")
 
 
 def with_quoted_arguments(sql: str) -> str:
-    """Put ``into`` and other words that SQL reserves in quotes where they name an argument.
-
-    Example:
-        >>> print(with_quoted_arguments("CALL f('into := 1', into := 'a'); INSERT INTO t SELECT 1"))
-        CALL f('into := 1', "into" := 'a'); INSERT INTO t SELECT 1
-    """
+    """Put ``into`` and other words that SQL reserves in quotes where they name an argument."""
     return _NAMED.sub(lambda found: f'"{found["name"].lower()}"' if found["name"] else found[0], sql)
 
 
 def is_complete(sql: str) -> bool:
-    """Tell whether a text ends a statement: with a semicolon that is in no literal and no comment.
-
-    Example:
-        >>> is_complete("SELECT 1;  -- one"), is_complete("SELECT ';"), is_complete("SELECT 1")
-        (True, False, False)
-    """
+    """Tell whether a text ends a statement: with a semicolon that is in no literal and no comment."""
     rest = _LITERALS.sub(" ", sql).rstrip()
     return rest.endswith(";") and not _OPEN.search(rest)
 
@@ -229,17 +200,7 @@ _COMMAND = re.compile(rf"\bppdm ({_CALLED})\b")
 
 
 def in_sql(error: PpdmError, arguments: Iterable[Option]) -> PpdmError:
-    """Give an error with the arguments of a call in the place of the options of its command.
-
-    Args:
-        error: What a method raised.
-        arguments: What the call takes.
-
-    Example:
-        >>> error = PpdmError("--sensitive is given alone.", "Give --by Age,Sex, or run ppdm verify first.")
-        >>> print(in_sql(error, OPTIONS["audit"]))
-        sensitive is given alone. Give by := ['Age', 'Sex'], or run ppdm_verify first.
-    """
+    """Give an error with the arguments of a call in the place of the options of its command."""
     known = {flag: option for option in arguments for flag in option.flags.split("/")}
 
     def argument(found: re.Match[str]) -> str:
@@ -310,12 +271,7 @@ class Call:
         return OPTIONS[self.name]
 
     def options(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Read the arguments; those that are NULL are left out, so that the method's defaults hold.
-
-        Raises:
-            InvalidOption: One is missing or of another form.
-            PpdmError: A text cannot be read.
-        """
+        """Read the arguments; those that are NULL are left out, so that the method's defaults hold."""
         for option in self.arguments:
             if option.required and given[option.argument] is None:
                 raise InvalidOption(
@@ -375,11 +331,7 @@ def _install(db: Database, given: Given) -> list[Row]:
 
 
 def run(call: Call, db: Database, given: str, progress: Progress) -> list[Row]:
-    """Run a call with its arguments as a JSON object.
-
-    Raises:
-        PpdmError: What the method raises, or an argument cannot be used.
-    """
+    """Run a call with its arguments as a JSON object."""
     options = call.options(json.loads(given))
     return call.run(db, options | ({"progress": progress} if call.takes_progress else {}))
 

@@ -28,22 +28,12 @@ from ppdm_sql.sql_calls.running import NO_CHECK, UNNUMBERED, CallOrder, Transact
 
 
 def struct_text(columns: Columns) -> str:
-    """Write the type of a struct.
-
-    Example:
-        >>> struct_text([("of", "VARCHAR"), ("n", "BIGINT[]")])
-        'STRUCT("of" VARCHAR, "n" BIGINT[])'
-    """
+    """Write the type of a struct."""
     return f"STRUCT({', '.join(f'{quoted(name)} {kind}' for name, kind in columns)})"
 
 
 def arrow_type(kind: str | Columns, *, listed: bool = False) -> Any:
-    """Give the Arrow type of a DuckDB type, of a struct by its fields, or of a list of such.
-
-    Example:
-        >>> arrow_type("BIGINT[]")
-        ListType(list<item: int64>)
-    """
+    """Give the Arrow type of a DuckDB type, of a struct by its fields, or of a list of such."""
     import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
     if listed:
@@ -64,12 +54,7 @@ def arrays(run: Callable[..., Sequence[Any]], kind: Any) -> Callable[..., Any]:
 
 
 def counted(run: Callable[..., Any], parameters: int) -> Callable[..., Any]:
-    """Let a function of any number of arguments say that it takes so many, which the engine compares.
-
-    Example:
-        >>> str(inspect.signature(counted(lambda *given: given, 2)))
-        '(a0, a1, /)'
-    """
+    """Let a function of any number of arguments say that it takes so many, which the engine compares."""
     kind = inspect.Parameter.POSITIONAL_ONLY
     signature = inspect.Signature([inspect.Parameter(f"a{place}", kind) for place in range(parameters)])
     run.__signature__ = signature  # type: ignore[attr-defined]
@@ -79,13 +64,7 @@ def counted(run: Callable[..., Any], parameters: int) -> Callable[..., Any]:
 def answers(
     run: Callable[..., Sequence[Any]], kind: Any, problem: Callable[[Exception], str]
 ) -> Callable[..., Any]:
-    """Make a function whose answers come in a struct beside the problem that there was, if any.
-
-    Args:
-        run: From Arrow arrays to a list of answers.
-        kind: The Arrow type of an answer.
-        problem: Puts an error into words.
-    """
+    """Make a function whose answers come in a struct beside the problem that there was, if any."""
     import pyarrow as pa
 
     def answered(*given: Any) -> list[dict[str, Any]]:
@@ -98,13 +77,7 @@ def answers(
 
 
 def row_by_row(run: Callable[..., Any]) -> Callable[..., list[Any]]:
-    """Make a function of Arrow arrays out of one of values.
-
-    Example:
-        >>> import pyarrow
-        >>> row_by_row(max)(pyarrow.array([1, 5]), pyarrow.array([2, 3]))
-        [2, 5]
-    """
+    """Make a function of Arrow arrays out of one of values."""
     return lambda *arrays: [run(*row) for row in zip(*(array.to_pylist() for array in arrays), strict=True)]
 
 
@@ -115,13 +88,7 @@ STATEMENT = "current_transaction_id(), current_query_id()"
 
 
 def call_macro(call: Call, function: str, check: str) -> str:
-    """Write the macro of a call: check for changes of the caller's own, then run, then give the rows.
-
-    Args:
-        call: The call.
-        function: Gives its rows, or a problem, for the arguments as JSON, :data:`PLACE`, :data:`STATEMENT`.
-        check: Gives a statement that fails if the caller has changes of its own.
-    """
+    """Write the macro of a call: check for changes of the caller's own, then run, then give the rows."""
     names = [option.argument for option in call.arguments]
     parameters = ", ".join(f"{quoted(name)} := NULL" for name in names)
     given = ", ".join(f"'{name}', {quoted(name)}" for name in names)
@@ -211,11 +178,7 @@ def unregister(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def registration(connection: duckdb.DuckDBPyConnection) -> Registration:
-    """Give what was registered on a connection.
-
-    Raises:
-        KeyError: Nothing was.
-    """
+    """Give what was registered on a connection."""
     return _registered[connection]
 
 

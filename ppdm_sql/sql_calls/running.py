@@ -60,23 +60,13 @@ class TransactionWatch:
         self._seen = (transaction, statement)
 
     def refuse_open(self, transaction: int, statement: int) -> None:
-        """Take note of a statement; refuse it where an earlier one is known to have begun its transaction.
-
-        Raises:
-            EngineError: It has.
-        """
+        """Take note of a statement; refuse it where an earlier one is known to have begun its transaction."""
         self.note(transaction, statement)
         if transaction == self._open:
             raise open_transaction()
 
     def plan(self, transaction: int, statement: int, begun: int) -> None:
-        """Take note of a statement while it is planned.
-
-        Args:
-            transaction: Number of its transaction.
-            statement: Its number.
-            begun: When the transaction began, in microseconds since 1970.
-        """
+        """Take note of a statement while it is planned."""
         is_new = self._seen != (transaction, statement)
         self.note(transaction, statement)
         if is_new and time.time() - begun / 1e6 > SECONDS_TO_PLAN:
@@ -127,11 +117,7 @@ class CallOrder:
         self._planned: dict[Hashable, float] = {}
 
     def plan(self, owner: Hashable) -> bool:
-        """Announce a call, and return whether it is the only one that runs, waits or is about to.
-
-        Args:
-            owner: The connection, which has one statement at a time.
-        """
+        """Announce a call, and return whether it is the only one that runs, waits or is about to."""
         now = time.monotonic()
         others = {
             other: since
@@ -204,17 +190,7 @@ _handle = _PassedOn()
 
 
 def interruptible(work: Callable[[], Result], engine: Engine) -> Result:
-    """Do work that runs statements on an engine, and stop them at Ctrl-C.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C stopped it.
-        Exception: What the work raises.
-
-    Example:
-        >>> engine = Engine(duckdb.connect())
-        >>> interruptible(lambda: engine.query("SELECT 1", step="one"), engine)
-        [(1,)]
-    """
+    """Do work that runs statements on an engine, and stop them at Ctrl-C."""
     outcome: list[Result] = []
     failure: list[BaseException] = []
 
