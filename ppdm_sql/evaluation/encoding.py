@@ -23,8 +23,8 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values
-from ppdm_sql.engine.names import Table, alias, aliased, column, resolve
-from ppdm_sql.engine.statements import bind, literal
+from ppdm_sql.engine.names import Table, alias, column, resolve
+from ppdm_sql.engine.statements import Statement, bind, literal, sql
 from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.release import Treatment
@@ -148,29 +148,30 @@ def collapsed(engine: Engine, rows: Rows, features: Sequence[Feature]) -> Table:
     texts = [item for item in engine.columns(view) if item.type == "VARCHAR"]
     names = [*(f"v{place}" for place in range(len(features))), "label", *(["person"] if rows.person else [])]
     exact = {name: column(name, "s") for name in names} | exact_values(engine, view, texts)
-    records = exp.Count(this=exp.Star()) if rows.count is None else exp.Sum(this=column("counted", "s"))
-    query = exp.select(*(alias(value, name) for name, value in exact.items()))
-    query = query.select(alias(exp.cast(records, "BIGINT"), "records")).from_(aliased(view, "s"))
-    return engine.materialize("collapsed", query.group_by(exp.var("ALL")))
+    counting = sql(
+        "SELECT {values}, {records}::BIGINT AS records FROM {view} AS s GROUP BY ALL",
+        values=[alias(value, name) for name, value in exact.items()],
+        records=sql("count(*)") if rows.count is None else sql("sum(s.counted)"),
+        view=view,
+    )
+    return engine.materialize("collapsed", counting)
 
 
-def feature_rows(rows: Rows, features: Sequence[Feature]) -> exp.Select:
+def feature_rows(rows: Rows, features: Sequence[Feature]) -> Statement:
     """Select features and class as they are compared; rows that stand for no record are left out."""
     pairs = zip(rows.columns, features, strict=True)
-    values = [alias(feature.value(name), f"v{place}") for place, (name, feature) in enumerate(pairs)]
-    label = alias(exp.cast(column(rows.label, "s"), "TEXT"), "label")
-    query = exp.select(*values, label, *_persons(rows)).from_(rows.source)
+    shown = [sql("{v} AS {n}", v=f.value(name), n=column(f"v{i}")) for i, (name, f) in enumerate(pairs)]
+    shown.append(sql("{label}::TEXT AS label", label=column(rows.label, "s")))
+    if rows.person:  # as a text that two persons never share
+        shown.append(sql("row({who})::TEXT AS person", who=[column(name, "s") for name in rows.person]))
     if rows.count is None:
-        return query
-    counted = column(rows.count, "s")
-    some = exp.GT(this=counted.copy(), expression=literal(0))
-    return query.select(alias(counted, "counted")).where(some)
-
-
-def _persons(rows: Rows) -> list[exp.Expression]:
-    """Give whose each row is, as a text that two persons never share."""
-    who = [column(name, "s") for name in rows.person]
-    return [alias(exp.cast(exp.Anonymous(this="row", expressions=who), "TEXT"), "person")] if who else []
+        return sql("SELECT {shown} FROM {source}", shown=shown, source=rows.source)
+    return sql(
+        "SELECT {shown}, {count} AS counted FROM {source} WHERE {count} > 0",
+        shown=shown,
+        count=column(rows.count, "s"),
+        source=rows.source,
+    )
 
 
 def count_records(engine: Engine, table: Table) -> int:
@@ -228,40 +229,52 @@ class EncodedTables:
         return Sample(numbers, labels, records, fold)
 
 
-def values_query(name: str, feature: Feature | None, tables: Sequence[Table]) -> exp.Select:
+def values_query(name: str, feature: Feature | None, tables: Sequence[Table]) -> Statement:
     """Select the values of a column, whether training knows them, and their place in an order, if any."""
-    value = alias(column(name), "value")
     parts = [
-        exp.select(value, alias(literal(number == 0), "known")).from_(table.expression())
-        for number, table in enumerate(tables)
+        sql(
+            "SELECT {v} AS value, {known} AS known FROM {t}",
+            v=column(name),
+            known=literal(t is tables[0]),
+            t=t,
+        )
+        for t in tables
     ]
-    listed = parts[0] if len(parts) == 1 else exp.union(*parts, distinct=False)
-    known = alias(exp.LogicalOr(this=column("known", "u")), "known")
-    values = exp.select(column("value", "u"), known).from_(listed.subquery("u"))
-    values = values.group_by(column("value", "u"))
-    place = exp.null() if feature is None else feature.place(column("value", "v"))
-    shown = column("value", "v"), column("known", "v"), alias(place, "place")
-    return exp.select(*shown).from_(values.subquery("v"))
+    both = parts[0] if len(parts) == 1 else sql("{train} UNION ALL {test}", train=parts[0], test=parts[1])
+    return sql(
+        """
+        SELECT v.value, v.known, {place} AS place
+        FROM (SELECT u.value, bool_or(u.known) AS known FROM ({both}) AS u GROUP BY u.value) AS v
+        """,
+        place=exp.null() if feature is None else feature.place(column("value", "v")),
+        both=both,
+    )
 
 
 def coded_query(
     rows: Table, ordinals: Sequence[Table], classes: Table, *, persons: bool = False
-) -> exp.Select:
+) -> Statement:
     """Select collapsed rows with ordinals for values, numbered in the order of what they hold."""
-    query = exp.select().from_(aliased(rows, "r"))
+    joined = sql("{rows} AS r", rows=rows)
     for place, table in enumerate([*ordinals, classes]):
-        value = "label" if place == len(ordinals) else f"v{place}"
-        same = exp.NullSafeEQ(this=column(value, "r"), expression=column("value", f"o{place}"))
-        query.append("joins", exp.Join(this=aliased(table, f"o{place}"), on=same))
+        joined = sql(
+            "{joined} JOIN {table} AS {o} ON {value} IS NOT DISTINCT FROM {known}",
+            joined=joined,
+            table=table,
+            o=column(f"o{place}"),
+            value=column("label" if table is classes else f"v{place}", "r"),
+            known=column("value", f"o{place}"),
+        )
     names = [f"x{place}" for place in range(len(ordinals))]
     values = [alias(column("ordinal", f"o{place}"), name) for place, name in enumerate(names)]
-    of_class = exp.Neg(this=column("ordinal", f"o{len(ordinals)}"))
-    label = exp.cast(exp.Sub(this=of_class, expression=literal(1)), "INT")
-    records = exp.cast(exp.Sum(this=column("records", "r")), "BIGINT")
-    people = [column("person", "r")] if persons else []
-    query = query.select(*values, alias(label, "label"), *people, alias(records, "records"))
-    query = query.group_by(exp.var("ALL"))
-    own = [column("person")] if persons else []
-    order = exp.Order(expressions=[*map(exp.column, names), column("label"), *own])
-    number = exp.Window(this=exp.RowNumber(), order=order)
-    return exp.select(alias(number, "number"), exp.Star()).from_(query.subquery("c"))
+    label = sql("(-{o} - 1)::INT AS label", o=column("ordinal", f"o{len(ordinals)}"))
+    person = [sql("r.person")] if persons else []
+    return sql(
+        """
+        SELECT row_number() OVER (ORDER BY {order}) AS number, *
+        FROM (SELECT {values}, sum(r.records)::BIGINT AS records FROM {joined} GROUP BY ALL) AS c
+        """,
+        order=[*map(column, names), column("label"), *([column("person")] if persons else [])],
+        values=[*values, label, *person],
+        joined=joined,
+    )

@@ -2,7 +2,7 @@ CREATE TEMPORARY VIEW rows_0 AS
 SELECT
   "s"."age" AS "v0",
   CAST("s"."job" AS TEXT) AS "v1",
-  CAST("s"."good" AS TEXT) AS "label"
+  CAST("s"."good" AS TEXT) AS label
 FROM "memory"."main"."people" AS s;
 
 CREATE TEMPORARY TABLE collapsed AS
@@ -10,7 +10,7 @@ SELECT
   "s"."v0" AS "v0",
   "s"."v1" AS "v1",
   "s"."label" AS "label",
-  CAST(COUNT(*) AS BIGINT) AS "records"
+  CAST(COUNT(*) AS BIGINT) AS records
 FROM rows_0 AS s
 GROUP BY ALL;
 
@@ -18,7 +18,7 @@ CREATE TEMPORARY VIEW rows_1 AS
 SELECT
   "s"."age" AS "v0",
   CAST("s"."job" AS TEXT) AS "v1",
-  CAST("s"."good" AS TEXT) AS "label"
+  CAST("s"."good" AS TEXT) AS label
 FROM (
   SELECT
     "f"."age",
@@ -32,7 +32,7 @@ SELECT
   "s"."v0" AS "v0",
   "s"."v1" AS "v1",
   "s"."label" AS "label",
-  CAST(COUNT(*) AS BIGINT) AS "records"
+  CAST(COUNT(*) AS BIGINT) AS records
 FROM rows_1 AS s
 GROUP BY ALL;
 
@@ -77,21 +77,21 @@ FROM (
 
 CREATE TEMPORARY TABLE feature_values AS
 SELECT
-  "v"."value",
-  "v"."known",
-  "v"."value" AS "place"
+  v.value,
+  v.known,
+  "v"."value" AS place
 FROM (
   SELECT
-    "u"."value",
-    BOOL_OR(CAST("u"."known" AS BOOLEAN)) AS "known"
+    u.value,
+    BOOL_OR(CAST(u.known AS BOOLEAN)) AS known
   FROM (
     SELECT
-      "v0" AS "value",
-      TRUE AS "known"
+      "v0" AS value,
+      TRUE AS known
     FROM collapsed
   ) AS u
   GROUP BY
-    "u"."value"
+    u.value
 ) AS v;
 
 CREATE TEMPORARY TABLE ordinals AS
@@ -113,21 +113,21 @@ WINDOW in_order AS (
 
 CREATE TEMPORARY TABLE feature_values_2 AS
 SELECT
-  "v"."value",
-  "v"."known",
-  NULL AS "place"
+  v.value,
+  v.known,
+  NULL AS place
 FROM (
   SELECT
-    "u"."value",
-    BOOL_OR(CAST("u"."known" AS BOOLEAN)) AS "known"
+    u.value,
+    BOOL_OR(CAST(u.known AS BOOLEAN)) AS known
   FROM (
     SELECT
-      "v1" AS "value",
-      TRUE AS "known"
+      "v1" AS value,
+      TRUE AS known
     FROM collapsed
   ) AS u
   GROUP BY
-    "u"."value"
+    u.value
 ) AS v;
 
 CREATE TEMPORARY TABLE ordinals_2 AS
@@ -149,21 +149,21 @@ WINDOW in_order AS (
 
 CREATE TEMPORARY TABLE feature_values_3 AS
 SELECT
-  "v"."value",
-  "v"."known",
-  NULL AS "place"
+  v.value,
+  v.known,
+  NULL AS place
 FROM (
   SELECT
-    "u"."value",
-    BOOL_OR(CAST("u"."known" AS BOOLEAN)) AS "known"
+    u.value,
+    BOOL_OR(CAST(u.known AS BOOLEAN)) AS known
   FROM (
     SELECT
-      "label" AS "value",
-      TRUE AS "known"
+      "label" AS value,
+      TRUE AS known
     FROM collapsed
   ) AS u
   GROUP BY
-    "u"."value"
+    u.value
 ) AS v;
 
 CREATE TEMPORARY TABLE ordinals_3 AS
@@ -185,41 +185,43 @@ WINDOW in_order AS (
 
 CREATE TEMPORARY TABLE coded AS
 SELECT
-  ROW_NUMBER() OVER (ORDER BY x0, x1, "label") AS "number",
+  ROW_NUMBER() OVER (ORDER BY "x0", "x1", "label") AS number,
   *
 FROM (
   SELECT
     "o0"."ordinal" AS "x0",
     "o1"."ordinal" AS "x1",
-    CAST(-"o2"."ordinal" - 1 AS INT) AS "label",
-    CAST(SUM("r"."records") AS BIGINT) AS "records"
+    CAST((
+      -"o2"."ordinal" - 1
+    ) AS INT) AS label,
+    CAST(SUM(r.records) AS BIGINT) AS records
   FROM collapsed AS r
-  JOIN ordinals AS o0
+  JOIN ordinals AS "o0"
     ON "r"."v0" IS NOT DISTINCT FROM "o0"."value"
-  JOIN ordinals_2 AS o1
+  JOIN ordinals_2 AS "o1"
     ON "r"."v1" IS NOT DISTINCT FROM "o1"."value"
-  JOIN ordinals_3 AS o2
+  JOIN ordinals_3 AS "o2"
     ON "r"."label" IS NOT DISTINCT FROM "o2"."value"
   GROUP BY ALL
 ) AS c;
 
 CREATE TEMPORARY TABLE feature_values_4 AS
 SELECT
-  "v"."value",
-  "v"."known",
-  "v"."value" AS "place"
+  v.value,
+  v.known,
+  "v"."value" AS place
 FROM (
   SELECT
-    "u"."value",
-    BOOL_OR(CAST("u"."known" AS BOOLEAN)) AS "known"
+    u.value,
+    BOOL_OR(CAST(u.known AS BOOLEAN)) AS known
   FROM (
     SELECT
-      "v0" AS "value",
-      TRUE AS "known"
+      "v0" AS value,
+      TRUE AS known
     FROM collapsed_2
   ) AS u
   GROUP BY
-    "u"."value"
+    u.value
 ) AS v;
 
 CREATE TEMPORARY TABLE ordinals_4 AS
@@ -241,21 +243,21 @@ WINDOW in_order AS (
 
 CREATE TEMPORARY TABLE feature_values_5 AS
 SELECT
-  "v"."value",
-  "v"."known",
-  NULL AS "place"
+  v.value,
+  v.known,
+  NULL AS place
 FROM (
   SELECT
-    "u"."value",
-    BOOL_OR(CAST("u"."known" AS BOOLEAN)) AS "known"
+    u.value,
+    BOOL_OR(CAST(u.known AS BOOLEAN)) AS known
   FROM (
     SELECT
-      "v1" AS "value",
-      TRUE AS "known"
+      "v1" AS value,
+      TRUE AS known
     FROM collapsed_2
   ) AS u
   GROUP BY
-    "u"."value"
+    u.value
 ) AS v;
 
 CREATE TEMPORARY TABLE ordinals_5 AS
@@ -277,21 +279,21 @@ WINDOW in_order AS (
 
 CREATE TEMPORARY TABLE feature_values_6 AS
 SELECT
-  "v"."value",
-  "v"."known",
-  NULL AS "place"
+  v.value,
+  v.known,
+  NULL AS place
 FROM (
   SELECT
-    "u"."value",
-    BOOL_OR(CAST("u"."known" AS BOOLEAN)) AS "known"
+    u.value,
+    BOOL_OR(CAST(u.known AS BOOLEAN)) AS known
   FROM (
     SELECT
-      "label" AS "value",
-      TRUE AS "known"
+      "label" AS value,
+      TRUE AS known
     FROM collapsed_2
   ) AS u
   GROUP BY
-    "u"."value"
+    u.value
 ) AS v;
 
 CREATE TEMPORARY TABLE ordinals_6 AS
@@ -313,20 +315,22 @@ WINDOW in_order AS (
 
 CREATE TEMPORARY TABLE coded_2 AS
 SELECT
-  ROW_NUMBER() OVER (ORDER BY x0, x1, "label") AS "number",
+  ROW_NUMBER() OVER (ORDER BY "x0", "x1", "label") AS number,
   *
 FROM (
   SELECT
     "o0"."ordinal" AS "x0",
     "o1"."ordinal" AS "x1",
-    CAST(-"o2"."ordinal" - 1 AS INT) AS "label",
-    CAST(SUM("r"."records") AS BIGINT) AS "records"
+    CAST((
+      -"o2"."ordinal" - 1
+    ) AS INT) AS label,
+    CAST(SUM(r.records) AS BIGINT) AS records
   FROM collapsed_2 AS r
-  JOIN ordinals_4 AS o0
+  JOIN ordinals_4 AS "o0"
     ON "r"."v0" IS NOT DISTINCT FROM "o0"."value"
-  JOIN ordinals_5 AS o1
+  JOIN ordinals_5 AS "o1"
     ON "r"."v1" IS NOT DISTINCT FROM "o1"."value"
-  JOIN ordinals_6 AS o2
+  JOIN ordinals_6 AS "o2"
     ON "r"."label" IS NOT DISTINCT FROM "o2"."value"
   GROUP BY ALL
 ) AS c;
