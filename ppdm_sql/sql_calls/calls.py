@@ -64,56 +64,31 @@ def value(call: str, option: Option, given: object) -> Any:
 
 # -- forms ------------------------------------------------------------------------------------
 
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise Unfit
-    return value
+Reader = Callable[[Any], Any]
 
 
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise Unfit
-    return value
+def _one_of(*kinds: type) -> Reader:
+    def checked(value: object) -> Any:
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise Unfit
+        return value
+
+    return checked
 
 
-def _number(value: object) -> int | float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise Unfit
-    return value
+_text, _flag, _number, _share = _one_of(str), _one_of(bool), _one_of(int, float), _one_of(str, int, float)
+_nothing = _one_of()
 
 
 def _whole(value: object) -> int:
-    """Read a whole number."""
-    found = _number(value)
-    if found != int(found):
+    if (found := _number(value)) != int(found):
         raise Unfit
     return int(found)
 
 
-def _share(value: object) -> int | float | str:
-    return value if isinstance(value, str) else _number(value)
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(map(_text, value)) if isinstance(value, list) else (_text(value),)
-
-
-def _wholes(value: object) -> tuple[int, ...]:
-    return tuple(map(_whole, value)) if isinstance(value, list) else (_whole(value),)
-
-
 def _names(value: object) -> tuple[str, ...]:
     """Read names between commas, or a list of names as they stand."""
-    return _texts(value) if isinstance(value, list) else parse_names(_text(value))
-
-
-def _shares(value: object) -> object:
-    return _by_column(_share)(value) if isinstance(value, dict) else _share(value)
-
-
-def _thresholds(value: object) -> list[int | float | str]:
-    return [_share(item) for item in (value if isinstance(value, list) else [value])]
+    return tuple(map(_text, value)) if isinstance(value, list) else parse_names(_text(value))
 
 
 def _bounds(value: object) -> tuple[Any, Any]:
@@ -123,50 +98,40 @@ def _bounds(value: object) -> tuple[Any, Any]:
 
 
 def _identifiers(value: object) -> dict[str, str]:
-    if isinstance(value, dict):
-        return {name: _text(item) for name, item in value.items()}
-    return dict.fromkeys(_names(value), "drop")
+    return _by_column(_text)(value) if isinstance(value, dict) else dict.fromkeys(_names(value), "drop")
 
 
-def _taxonomy(value: object) -> object:
-    return value if isinstance(value, dict) else _text(value)
+def _several(read: Reader) -> Reader:
+    return lambda value: tuple(map(read, value)) if isinstance(value, list) else (read(value),)
 
 
-def _bins(value: object) -> int | dict[str, Any]:
-    if not isinstance(value, dict):
-        return _whole(value)
-    return {name: item if isinstance(item, list) else _whole(item) for name, item in value.items()}
+def _by_column(read: Reader, otherwise: Reader = _nothing) -> Reader:
+    """Read a struct of something by column, or else one thing for all columns."""
+    return lambda value: (
+        {name: read(item) for name, item in value.items()} if isinstance(value, dict) else otherwise(value)
+    )
 
 
-def _by_column(read: Callable[[object], Any]) -> Callable[[object], dict[str, Any]]:
-    def fields(value: object) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            raise Unfit
-        return {name: read(item) for name, item in value.items()}
-
-    return fields
-
-
-_READERS: Mapping[Form, Callable[[Any], Any]] = {
+_READERS: Mapping[Form, Reader] = {
     Form.text: _text,
     Form.path: _text,
     Form.whole: _whole,
     Form.number: _number,
     Form.flag: _flag,
-    Form.texts: _texts,
-    Form.choices: _texts,
-    Form.wholes: _wholes,
+    Form.texts: _several(_text),
+    Form.choices: _several(_text),
+    Form.wholes: _several(_whole),
     Form.names: _names,
     Form.repeated_names: _names,
     Form.share: _share,
-    Form.shares: _shares,
-    Form.thresholds: _thresholds,
+    Form.shares: _by_column(_share, _share),
+    Form.thresholds: _several(_share),
     Form.bounds: _bounds,
     Form.ranges: _by_column(_bounds),
     Form.identifiers: _identifiers,
     Form.noises: _by_column(_text),
-    Form.taxonomies: _by_column(_taxonomy),
-    Form.bins: _bins,
+    Form.taxonomies: _by_column(_one_of(str, dict)),
+    Form.bins: _by_column(lambda value: value if isinstance(value, list) else _whole(value), _whole),
     Form.types: _by_column(_text),
     Form.values: _by_column(_share),
 }
