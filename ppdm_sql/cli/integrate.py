@@ -1,9 +1,6 @@
 """``ppdm integrate``: two parties, two files, one release (TDS2P)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -13,12 +10,12 @@ import typer
 import ppdm_sql
 from ppdm_sql.cli.failures import guarded
 from ppdm_sql.cli.output import Debug, Format, OutputFormat, Quiet, notice, print_tables
-from ppdm_sql.cli.parameters import AcceptPartial, Common, DatabasePath, Given, takes
+from ppdm_sql.cli.parameters import PARTIAL, Common, DatabasePath, Given, takes
 from ppdm_sql.cli.publishing import print_release
 from ppdm_sql.integrate import TIMEOUT, Credentials, Party, check, transcript_of
 from ppdm_sql.integrate import keygen as make_keys
 from ppdm_sql.methods.two_party.certificates import TRIAL_DAYS
-from ppdm_sql.options import Integrate, ReleaseRequest
+from ppdm_sql.options import Form, Integrate, Option, Options, ReleaseRequest
 from ppdm_sql.release import Release
 
 _SHARED = "--key SSN --class Class --require 'k >= 4 on Sex, Job'"
@@ -46,42 +43,18 @@ integrate = typer.Typer(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunSettings:
+class RunSettings(Options):
     """What both sides take beside the options of the release."""
 
-    cert: Annotated[
-        Path, typer.Option("--cert", metavar="FILE", help="This side's certificate, PEM.", show_default=False)
-    ]
-    private_key: Annotated[
-        Path, typer.Option("--private-key", metavar="FILE", help="Its key, PEM.", show_default=False)
-    ]
-    authority: Annotated[
-        Path,
-        typer.Option(
-            "--authority",
-            metavar="FILE",
-            help="Certificate of the authority that signed the partner's, PEM.",
-            show_default=False,
-        ),
-    ]
-    peer_name: Annotated[
-        str,
-        typer.Option(
-            "--peer-name", metavar="NAME", help="The name that the partner's certificate must have."
-        ),
-    ]
-    timeout: Annotated[
-        float,
-        typer.Option("--timeout", metavar="SECONDS", help="How long to wait for a message of the partner."),
-    ] = TIMEOUT
-    transcript: Annotated[
-        Path | None,
-        typer.Option(
-            "--transcript", metavar="FILE", help="Write what is sent, one line of JSON per message."
-        ),
-    ] = None
-    accept_partial: AcceptPartial = False
+    cert: Annotated[Path, Form.path, "This side's certificate, PEM."]
+    private_key: Annotated[Path, Form.path, "Its key, PEM."]
+    authority: Annotated[Path, Form.path, "Certificate of the authority that signed the partner's, PEM."]
+    peer_name: Annotated[str, "The name that the partner's certificate must have.", Option(metavar="NAME")]
+    timeout: Annotated[float, "How long to wait for a message of the partner.", Option(metavar="SECONDS")] = (
+        TIMEOUT
+    )
+    transcript: Annotated[Path | None, Form.path, "Write what is sent, one line of JSON per message."] = None
+    accept_partial: Annotated[bool, PARTIAL] = False
 
     def publish(
         self,
@@ -112,9 +85,7 @@ def serve(
     common: Common,
     wait: Annotated[
         float | None,
-        typer.Option(
-            "--wait", metavar="SECONDS", help="How long to wait for the partner; by default indefinitely."
-        ),
+        typer.Option(metavar="SECONDS", help="How long to wait for the partner; by default indefinitely."),
     ] = None,
 ) -> None:
     """Wait for the partner, and publish with it one release of both tables.

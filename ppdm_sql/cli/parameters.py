@@ -62,9 +62,8 @@ MemoryLimit = Annotated[
     str | None,
     typer.Option("--memory-limit", metavar="SIZE", help="Such as 2GB; by default the engine decides."),
 ]
-AcceptPartial = Annotated[
-    bool, typer.Option("--accept-partial", help="Exit with 0 instead of 130 if Ctrl-C ended the run early.")
-]
+PARTIAL = "Exit with 0 instead of 130 if Ctrl-C ended the run early."
+AcceptPartial = Annotated[bool, typer.Option("--accept-partial", help=PARTIAL)]
 
 
 class Given(dict[str, Any]):

@@ -1,14 +1,10 @@
 """``ppdm privacy``: scales of noise and privacy levels, both ways."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Annotated, cast
 
-import typer
-
 from ppdm_sql.cli.output import Debug, Format, OutputFormat, Titled, print_tables
-from ppdm_sql.cli.parameters import range_of
+from ppdm_sql.cli.parameters import range_of, takes
 from ppdm_sql.errors import InvalidOption, check_choice
 from ppdm_sql.methods.perturbation.privacy_level import (
     CONFIDENCES,
@@ -19,6 +15,7 @@ from ppdm_sql.methods.perturbation.privacy_level import (
     scale_for,
     width_factor,
 )
+from ppdm_sql.options import Option, Options
 from ppdm_sql.privacy.quoting import read_share
 
 EXAMPLE = "ppdm privacy gaussian --scale 2500 --range 20000,150000"
@@ -26,31 +23,24 @@ UNITS = {"cells": "width of a cell", "uniform": "2a, the width of the noise", "g
 """The unit of each row of Table 1."""
 
 
-def privacy(
+class NoiseAsked(Options):
+    """What is asked about noise."""
+
     kind: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[gaussian|uniform|cells]", help="Kind of noise; without it, Table 1 is printed."
-        ),
-    ] = None,
+        "Kind of noise; without it, Table 1 is printed.",
+        Option(metavar="[gaussian|uniform|cells]", flag=""),
+    ] = None
     scale: Annotated[
-        float | None,
-        typer.Option(
-            "--scale", metavar="X", help="Sigma, half the width of uniform noise, or the width of a cell."
-        ),
-    ] = None,
-    level: Annotated[
-        str | None, typer.Option("--level", metavar="P", help="A privacy level, such as 100%.")
-    ] = None,
-    range_: Annotated[
-        str | None, typer.Option("--range", metavar="LOW,HIGH", help="All possible values of the column.")
-    ] = None,
-    confidence: Annotated[
-        str, typer.Option("--confidence", metavar="P", help="Confidence at which levels are stated.")
-    ] = "95%",
-    form: OutputFormat = Format.table,
-    debug: Debug = False,
-) -> None:
+        float | None, "Sigma, half the width of uniform noise, or the width of a cell.", Option(metavar="X")
+    ] = None
+    level: Annotated[str | None, "A privacy level, such as 100%.", Option(metavar="P")] = None
+    range: Annotated[str | None, "All possible values of the column.", Option(metavar="LOW,HIGH")] = None
+    confidence: Annotated[str, "Confidence at which levels are stated.", Option(metavar="P")] = "95%"
+
+
+@takes()
+def privacy(asked: NoiseAsked, form: OutputFormat = Format.table, debug: Debug = False) -> None:
     """If one can say with some confidence that a value lies in an interval, the width of that interval is the
     privacy at that confidence; the level is its share of the range.
 
@@ -59,13 +49,13 @@ def privacy(
     ppdm privacy gaussian --scale 2500 --range 20000,150000
     ppdm privacy uniform --level 100% --range 20000,150000 --confidence 99.9%
     """
-    if kind is None:
-        if scale is not None or level is not None or range_ is not None:
+    if asked.kind is None:
+        if (asked.scale, asked.level, asked.range) != (None, None, None):
             raise InvalidOption("There is no noise to compute with.", f"Write {EXAMPLE}.")
         print_tables([table_1()], form)
         return
-    check_choice("noise", kind, METRICS)
-    print_tables([_computed(cast(Metric, kind), scale, level, range_, confidence)], form)
+    check_choice("noise", asked.kind, METRICS)
+    print_tables([_computed(cast(Metric, asked.kind), asked)], form)
 
 
 def table_1() -> Titled:
@@ -77,17 +67,19 @@ def table_1() -> Titled:
     return "", ("noise", *(f"{100 * confidence:g} %" for confidence in CONFIDENCES), "in units of"), rows
 
 
-def _computed(kind: Metric, scale: float | None, level: str | None, range_: str | None, at: str) -> Titled:
+def _computed(kind: Metric, asked: NoiseAsked) -> Titled:
     """Give scale, level and the width of the interval."""
-    if (scale is None) == (level is None) or range_ is None:
+    if (asked.scale is None) == (asked.level is None) or asked.range is None:
         raise InvalidOption(
             "Give either the scale of the noise or a level, and the range of the column.",
             f"Write {EXAMPLE}, or --level 100% instead of --scale.",
         )
-    _, (lower, upper) = range_of(f"column={range_}")
-    width, confidence = _width(lower, upper), float(read_share(at, "--confidence"))
-    found = scale_for(kind, _positive(read_share(level, "--level")), width, confidence) if level else scale
-    assert found is not None
+    _, (lower, upper) = range_of(f"column={asked.range}")
+    width, confidence = _width(lower, upper), float(read_share(asked.confidence, "--confidence"))
+    if asked.level:
+        found = scale_for(kind, _positive(read_share(asked.level, "--level")), width, confidence)
+    else:
+        found = _positive(asked.scale or 0)
     _positive(found)
     row = (
         kind,
