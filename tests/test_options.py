@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -226,6 +227,31 @@ def test_a_method_takes_what_its_request_declares() -> None:
     assert "    shown: Show N of ``keep``.\n" in (widely.__doc__ or "")
     with pytest.raises(TypeError, match="keeep"):
         widely(None, "t", "k >= 2 on a", into="x", keeep="a")  # type: ignore[arg-type, call-arg]
+
+
+MISTAKES = """
+import ppdm_sql
+
+db = ppdm_sql.open()
+db.suppress("t", ["k >= 2 on a"], into="safe", keep="a")
+db.suppress("t", ["k >= 2 on a"], into="safe", taxonomies={})
+db.suppress("t", ["k >= 2 on a"])
+db.generalize("t", ["k >= 2 on a"], into=3)
+ppdm_sql.anonymize(db, ["k >= 2 on a"], clas="b").releases()
+ppdm_sql.evaluate(db, ["k >= 2 on a"], class_column="b", folds="3")
+"""
+TOLD = [(6, "call-arg"), (7, "call-arg"), (8, "arg-type"), (9, "call-arg"), (10, "arg-type")]
+"""Line by line what is wrong: an unknown option, a missing one, one of another type."""
+
+
+def test_a_type_checker_knows_every_option(tmp_path: Path) -> None:
+    api = pytest.importorskip("mypy.api")
+    snippet = tmp_path / "mistakes.py"
+    snippet.write_text(MISTAKES)
+    settings = ("--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache"))
+    printed, _, _ = api.run([*settings, str(snippet)])
+    found = re.findall(r"mistakes\.py:(\d+): error: .*\[([\w-]+)\]$", printed, re.MULTILINE)
+    assert [(int(line), kind) for line, kind in found] == TOLD
 
 
 @pytest.mark.parametrize("words", [{"keaap": "a"}, {"looks": {}}])

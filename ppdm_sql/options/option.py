@@ -200,7 +200,7 @@ Given = ParamSpec("Given")
 Asked = TypeVar("Asked", bound=Options)
 Own = TypeVar("Own")
 Result = TypeVar("Result")
-_PLAINLY = (Form.flag, Form.whole, Form.number, Form.text, Form.path)
+_PLAIN_FORMS = (Form.flag, Form.whole, Form.number, Form.text, Form.path)
 _TOLD = {"progress": "Told what the run is doing.", "database": "The party's database, opened to write."}
 """What stands in docstrings of what no surface but Python takes."""
 
@@ -208,7 +208,7 @@ _TOLD = {"progress": "Told what the run is doing.", "database": "The party's dat
 def asks(
     request: Callable[Given, Asked],
 ) -> Callable[[Callable[[Own, Asked], Result]], Callable[Concatenate[Own, Given], Result]]:
-    """Let a method take what its request declares, by the same names and with the same defaults.
+    """Let a method, or a function of a frame, take what its request declares: the same names and defaults.
 
     Its docstring tells of each option, too, by the help of the command, and what to type.
     """
@@ -216,22 +216,20 @@ def asks(
     parameters = _parameters(kind)
 
     def asking(run: Callable[[Own, Asked], Result]) -> Callable[Concatenate[Own, Given], Result]:
-        own, returns = inspect.signature(run).parameters["self"], run.__annotations__["return"]
+        own, returns = next(iter(inspect.signature(run).parameters.values())), run.__annotations__["return"]
         signature = inspect.Signature([own, *parameters], return_annotation=returns)
 
         @wraps(run)
-        def method(self: Own, /, *args: Given.args, **options: Given.kwargs) -> Result:
-            signature.bind(self, *args, **options)  # raises a TypeError that does not speak of the request
-            return run(self, request(*args, **options))
+        def method(*args: Any, **options: Any) -> Result:
+            given = signature.bind(*args, **options).arguments  # its TypeError does not speak of the request
+            return run(given.pop(own.name), kind(**given))
 
         told: Any = method
         told.__signature__ = signature
         told.__annotations__ = {one.name: one.annotation for one in parameters} | {"return": returns}
         if run.__doc__ is not None:  # python -OO takes it away
-            told.__doc__ = _documented(run.__doc__, parameters, options_of(kind)) + _typed(
-                run, parameters, kind
-            )
-        return method
+            told.__doc__ = _documented(run, parameters, options_of(kind))
+        return told  # type: ignore[no-any-return]
 
     return asking
 
@@ -248,37 +246,32 @@ def _parameters(request: Any) -> list[inspect.Parameter]:
     ]
 
 
-def _documented(text: str, parameters: Sequence[inspect.Parameter], options: Sequence[Option]) -> str:
+def _documented(
+    run: Callable[..., Any], parameters: Sequence[inspect.Parameter], options: Sequence[Option]
+) -> str:
     """Put the arguments between the description of a method and what it says of its results and errors."""
     flags = {flag: option.name for option in options for flag in option.flags.split("/")}
-    helps = _TOLD | {
-        one.name: "If False: " * one.negated
-        + one.help
-        + f" Such as {one.example}." * (one.form not in _PLAINLY)
-        for one in options
-    }
+    helps = _TOLD | {one.name: "If False: " * one.negated + one.help for one in options}
+    for one in options:
+        if one.form not in _PLAIN_FORMS and "such as" not in one.help:
+            helps[one.name] += f" Such as {one.example}."
     worded = {
         name: re.sub(r"--[a-z][a-z-]*", lambda found: f"``{flags.get(found[0], found[0])}``", help)
         for name, help in helps.items()
     }
-    lines = [f"    {one.name}: {worded[one.name]}" for one in parameters]
-    said, heading, rest = re.split(
-        r"^((?:Returns|Raises|Cost):)", inspect.cleandoc(text), maxsplit=1, flags=re.M
-    )
-    return said + "\n".join(["Args:", *lines]) + f"\n\n{heading}{rest}"
+    lines = ["Args:", *(f"    {one.name}: {worded[one.name]}" for one in parameters)]
+    text = inspect.cleandoc(run.__doc__ or "")
+    said, heading, rest = re.split(r"^((?:Returns|Raises|Cost):)", text, maxsplit=1, flags=re.M)
+    if "Example:" not in text and run.__name__ != "__init__":
+        rest = f"{rest}\n\nExample: ``{_call(run, parameters, options)}``"
+    return said + "\n".join(lines) + f"\n\n{heading}{rest}"
 
 
-def _typed(run: Callable[..., Any], parameters: Sequence[inspect.Parameter], request: Any) -> str:
+def _call(run: Callable[..., Any], parameters: Sequence[inspect.Parameter], options: Sequence[Option]) -> str:
     """Write what to type: the arguments by place and those that must be given, with their examples."""
-    if "Example:" in (run.__doc__ or "") or run.__name__ == "__init__":
-        return ""
-    examples = {option.name: option.example for option in options_of(request)}
-    by_place = [examples[one.name] for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
-    named = [
-        f"{one.name}={examples[one.name]}"
-        for one in parameters
-        if one.kind is one.KEYWORD_ONLY and one.default is one.empty
-    ]
-    owner, name = run.__qualname__.split(".")[-2:]
-    called = {"Database": "db"}.get(owner, owner.lower())
-    return f"\n\nExample: ``{called}.{name}({', '.join(by_place + named)})``"
+    examples = {option.name: option.example for option in options}
+    given = [examples[one.name] for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+    must = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
+    owner = run.__qualname__.split(".")[0]
+    called = f"{'db' if owner == 'Database' else owner.lower()}.{run.__name__}"
+    return f"{called}({', '.join(given + [f'{name}={examples[name]}' for name in must])})"
