@@ -14,8 +14,18 @@ from pages import ROOT
 import ppdm_sql
 from ppdm_sql.cli.app import COMMANDS as LISTED
 from ppdm_sql.cli.parameters import READERS
+from ppdm_sql.comparison.comparing import OF_ALL, OF_GENERALIZATION
 from ppdm_sql.integrate import Party
-from ppdm_sql.options import OPTIONS, Form, Option, Suppress, asks, options_of
+from ppdm_sql.options import (
+    OPTIONS,
+    Form,
+    OfGeneralization,
+    OfRefinement,
+    Option,
+    Suppress,
+    asks,
+    options_of,
+)
 from ppdm_sql.options.reference import page
 
 PLACES: dict[str, Callable[..., Any]] = {
@@ -252,6 +262,11 @@ def test_a_type_checker_knows_every_option(tmp_path: Path) -> None:
     printed, _, _ = api.run([*settings, str(snippet)])
     found = re.findall(r"mistakes\.py:(\d+): error: .*\[([\w-]+)\]$", printed, re.MULTILINE)
     assert [(int(line), kind) for line, kind in found] == TOLD
+
+
+def test_a_comparison_passes_on_every_option_of_a_refinement() -> None:
+    passed = {*OF_ALL, *OF_GENERALIZATION, "keep", "condition"}
+    assert {option.name for part in (OfRefinement, OfGeneralization) for option in options_of(part)} <= passed
 
 
 @pytest.mark.parametrize("words", [{"keaap": "a"}, {"looks": {}}])
