@@ -1,5 +1,6 @@
 """From a frame to a frame: a release, and what it is worth, without a database."""
 
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -37,7 +38,7 @@ class Anonymization(GeneralizeRequest, Reading, Told):
 class FrameEvaluation(EvaluateRequest, Anonymization):
     """What is asked of an evaluation of it."""
 
-    class_column: Annotated[str, "The column that a classifier is to predict."]
+    class_column: Annotated[str, "The column that a classifier is to predict."] = field()
 
 
 @asks(Anonymization)

@@ -36,7 +36,10 @@ _WITH_OPTIONS = {
 
 
 def guarded(run: Run, *, commits_once: bool = True, places: Sequence[str] = ("database", "table")) -> Run:
-    """Let a command end in two sentences where it fails, with no traceback and no cell of the data."""
+    """Let a command end in two sentences where it fails, with no traceback and no cell of the data.
+
+    Its line begins with ``places``, the first of which may be left out where the second is a file of records.
+    """
     signature = inspect.signature(run, eval_str=True)
     first = tuple(signature.parameters)[: len(places)]
     alike = [name.removesuffix("s") for name in first] == list(places)  # compare takes tables

@@ -29,38 +29,21 @@ from ppdm_sql.sources import attachment, is_data_file
 DatabasePath = Annotated[
     Path, typer.Argument(metavar="DATABASE", help="A DuckDB file, or :memory:.", show_default=False)
 ]
-Attach = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--attach",
-        metavar="'PATH AS NAME'",
-        help="A database to read from: its tables are NAME.TABLE; repeatable.",
-    ),
-]
-Spark = Annotated[
-    str | None,
-    typer.Option(
-        "--spark",
-        metavar="URL",
-        help="Where the table lives: sc://HOST:15002, or local[2] to try Spark on this machine.",
-    ),
-]
+ATTACH = "A database to read from: its tables are NAME.TABLE; repeatable."
+Attach = Annotated[list[str] | None, typer.Option(metavar="'PATH AS NAME'", help=ATTACH)]
+SPARK = "Where the table lives: sc://HOST:15002, or local[2] to try Spark on this machine."
+Spark = Annotated[str | None, typer.Option(metavar="URL", help=SPARK)]
 SparkOfRows = Annotated[
-    str | None,
-    typer.Option("--spark", metavar="URL", help="Where the rows of the release were written, with --to."),
+    str | None, typer.Option(metavar="URL", help="Where the rows of the release were written, with --to.")
 ]
 Export = Annotated[
-    Path | None,
-    typer.Option("--export", metavar="FILE", help="Also write the release there: .parquet, .csv or .duckdb."),
+    Path | None, typer.Option(metavar="FILE", help="Also write the release there: .parquet, .csv or .duckdb.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file of --export.")]
 Sql = Annotated[bool, typer.Option("--sql", help="Print the statements; change nothing.")]
-Threads = Annotated[
-    int | None, typer.Option("--threads", min=1, help="Number of threads; by default the engine decides.")
-]
+Threads = Annotated[int | None, typer.Option(min=1, help="Number of threads; by default the engine decides.")]
 MemoryLimit = Annotated[
-    str | None,
-    typer.Option("--memory-limit", metavar="SIZE", help="Such as 2GB; by default the engine decides."),
+    str | None, typer.Option(metavar="SIZE", help="Such as 2GB; by default the engine decides.")
 ]
 PARTIAL = "Exit with 0 instead of 130 if Ctrl-C ended the run early."
 AcceptPartial = Annotated[bool, typer.Option("--accept-partial", help=PARTIAL)]
@@ -307,8 +290,7 @@ def assignment(option: str, text: str) -> tuple[str, str]:
     found = re.fullmatch(r'\s*("(?:[^"]|"")+"|[^="\s][^=]*)=(.+)', text, re.DOTALL)
     if found is None:
         raise InvalidOption(f"{option} {text!r} names no column.", f"Write it as {option} COLUMN=VALUE.")
-    name = found[1].strip()
-    return (name[1:-1].replace('""', '"') if name.startswith('"') else name), found[2].strip()
+    return _bare(found[1].strip()), found[2].strip()
 
 
 def range_of(text: str) -> tuple[str, tuple[str, str]]:

@@ -66,7 +66,7 @@ class TransactionWatch:
             raise open_transaction()
 
     def plan(self, transaction: int, statement: int, begun: int) -> None:
-        """Take note of a statement while it is planned."""
+        """Take note of a statement as it is planned, whose transaction began then, in microseconds."""
         is_new = self._seen != (transaction, statement)
         self.note(transaction, statement)
         if is_new and time.time() - begun / 1e6 > SECONDS_TO_PLAN:
