@@ -11,7 +11,7 @@ from ppdm_sql.engine.names import Table, resolve, resolve_all
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColumn, UnknownTable, no_records
 from ppdm_sql.evaluation.encoding import Feature, Rows, check_families, collapsed, count_records, features
-from ppdm_sql.release import CatalogueRow, Release
+from ppdm_sql.release import CatalogueRow
 from ppdm_sql.release.applying import recoded
 from ppdm_sql.release.bins import binned_types, in_bins
 from ppdm_sql.release.layout import Shape
@@ -31,21 +31,13 @@ class TrainTest:
     persons: bool = False  # whether a row is of one person, whose rows are in one fold
 
 
-def compared_tables(
-    engine: Engine, release: Release, test: str | None, class_column: str | None = None
-) -> tuple[TrainTest, TrainTest]:
-    """Read the originals and what the release made of them; the source must be as it was.
-
-    Cost: one scan of the source, of the frozen table, and of the test table twice.
-    """
-    row = release.row()
-    return compared_rows(engine, row, row.shape(engine.current()[0]), test, class_column)
-
-
 def compared_rows(
     engine: Engine, row: CatalogueRow, shape: Shape, test: str | None, class_column: str | None = None
 ) -> tuple[TrainTest, TrainTest]:
-    """Do the same for a release whose rows are where its shape says, published or not."""
+    """Read the originals, which must be as they were, and what a release made of them, published or not.
+
+    Cost: one scan of the source, of the released rows, and of the test table twice.
+    """
     label, swapped = _label(row, shape, class_column)
     plain, source = _source(engine, row, shape, label)
     masked = tuple(replace(feature, released=True) for feature in plain)

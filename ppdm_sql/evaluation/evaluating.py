@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ppdm_sql.audit.model import Titled
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption, PpdmError
-from ppdm_sql.evaluation.compared_tables import TrainTest, compared_rows, compared_tables
+from ppdm_sql.evaluation.compared_tables import TrainTest, compared_rows
 from ppdm_sql.evaluation.encoding import Counts, EncodedTables, Feature, Numbers, Sample, count_records
 from ppdm_sql.options import EvaluateRequest
 from ppdm_sql.progress import Progress
@@ -149,12 +149,14 @@ def evaluate(engine: Engine, release: Release, options: EvaluateRequest, progres
     try:
         with engine.workspace():
             progress.start(f"reading {release.name} and its source")
-            if left := release.row().left_out:
+            row = release.row()
+            if left := row.left_out:
                 progress.notice(
                     f"{left} records are left out of {release.name}: its trees have not seen them, and are "
                     "asked of them only by --test."
                 )
-            tables = compared_tables(engine, release, options.test, options.class_column)
+            shape = row.shape(engine.current()[0])
+            tables = compared_rows(engine, row, shape, options.test, options.class_column)
             run = _EvaluationRun(engine, tables, options, progress)
             return run.evaluation(release.name)
     finally:
