@@ -6,20 +6,19 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from hashlib import sha256
 from typing import Any, cast
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.errors import PeerError, ProtocolError
-from ppdm_sql.methods.two_party.messages import Kind, Message, decode, encode
+from ppdm_sql.errors import PeerError
+from ppdm_sql.methods.two_party.connection import MESSAGE
+from ppdm_sql.methods.two_party.messages import Message
 from ppdm_sql.methods.two_party.party import IntegrationRun
 from ppdm_sql.methods.two_party.request import IntegrateRequest
-from ppdm_sql.methods.two_party.transcripts import WITHHELD, Entry, Link
+from ppdm_sql.methods.two_party.transcripts import Link
 from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import Release
 
-SECONDS = 60
+SECONDS, MOST_RECORDS = 60, 1000
 
 
 def as_it_is(message: Message) -> Message | None:
@@ -28,57 +27,45 @@ def as_it_is(message: Message) -> Message | None:
 
 
 @dataclass
-class QueueLink:
-    """One end of a line; every message passes through its written form and is noted.
-
-    Args:
-        outgoing: To the other end.
-        incoming: From there.
-        tamper: Changes what is sent; None swallows it.
-        entries: The transcript.
-    """
+class QueueLine:
+    """One end of a line; it does not break at the last word."""
 
     outgoing: queue.Queue[Any]
     incoming: queue.Queue[Any]
-    tamper: Callable[[Message], Message | None] = as_it_is
-    entries: list[Entry] = field(default_factory=list)
-    sent: list[Message] = field(default_factory=list)
+    listens: bool
+
+    def put(self, payload: bytes, kind: int = MESSAGE) -> None:
+        if kind == MESSAGE:
+            self.outgoing.put(payload)
+
+    def take(self, limit: int, kind: int = MESSAGE) -> bytes:
+        try:
+            payload = self.incoming.get(timeout=SECONDS) if kind == MESSAGE else b""
+        except queue.Empty:
+            raise PeerError("The partner is silent.") from None
+        if payload is None:
+            raise PeerError("The partner has gone.")
+        assert len(payload) <= limit
+        return cast(bytes, payload)
+
+
+class QueueLink(Link):
+    """One end of a run; ``tamper`` changes what is sent, None swallows it."""
+
+    def __init__(self, line: QueueLine) -> None:
+        super().__init__(MOST_RECORDS)
+        self.line: Any = line
+        self.tamper: Callable[[Message], Message | None] = as_it_is
+        self.sent: list[Message] = []
 
     def send(self, message: Message) -> None:
         found = self.tamper(message)
         if found is not None:
             self.sent.append(found)
-            self._note("sent", found, encode(found))
-            self.outgoing.put(encode(found))
-
-    def exchange(self, message: Message) -> Message:
-        self.send(message)
-        return self.receive(message.kind)
-
-    def agree(self) -> None:
-        """Queues do not break at the last word."""
-
-    def receive(self, kind: Kind) -> Message:
-        try:
-            payload = self.incoming.get(timeout=SECONDS)
-        except queue.Empty:
-            raise PeerError("The partner is silent.") from None
-        if payload is None:
-            raise PeerError("The partner has gone.")
-        message = decode(payload)
-        self._note("received", message, payload)
-        if message.kind != kind:
-            raise ProtocolError("The partner sent a message that may not come now.", reason="message")
-        return message
+            super().send(found)
 
     def close(self) -> None:
-        self.outgoing.put(None)
-
-    def _note(self, direction: str, message: Message, payload: bytes) -> None:
-        digest = sha256(payload).hexdigest()
-        head = (len(self.entries) + 1, message.round, direction, message.kind, len(payload), digest)
-        kept = None if message.kind in WITHHELD else payload
-        self.entries.append(Entry(*head, datetime.now(UTC), kept))
+        self.line.outgoing.put(None)
 
 
 @dataclass
@@ -105,7 +92,8 @@ def links() -> tuple[QueueLink, QueueLink]:
     """A line with two ends."""
     one: queue.Queue[Any] = queue.Queue()
     other: queue.Queue[Any] = queue.Queue()
-    return QueueLink(one, other), QueueLink(other, one)
+    first, second = QueueLine(one, other, True), QueueLine(other, one, False)
+    return QueueLink(first), QueueLink(second)
 
 
 def together(
@@ -128,8 +116,7 @@ def together(
 
 def _run(outcome: Outcome, connection: Any, table: str, request: IntegrateRequest) -> None:
     try:
-        link = cast(Link, outcome.link)
-        run = IntegrationRun(Engine(connection), table, request, link, Listening(outcome.notices))
+        run = IntegrationRun(Engine(connection), table, request, outcome.link, Listening(outcome.notices))
         outcome.release = run.publish()
     except BaseException as error:
         outcome.error = error

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
 TRIAL_DAYS = 30
-_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?")
 AUTHORITY = "authority"
 """Name of the file with the authority's certificate, so no party's."""
 PROTOCOL = "ppdm-integrate/3"
@@ -59,102 +58,76 @@ class Credentials:
             >>> Credentials.read(*files).name
             'bank-a'
         """
-        shown, key = _text("--cert", certificate), _text("--private-key", private_key)
-        believed = _text("--authority", authority)
-        chain, roots = _certificates("--cert", shown), _certificates("--authority", believed)
-        _check_key(chain[0], key)
-        _check_dates(chain[0])
-        _check_issuer(chain, roots)
-        return cls(shown, key, believed, _name_of(chain[0]))
+        from cryptography import x509
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+        texts = []
+        given = {"--cert": certificate, "--private-key": private_key, "--authority": authority}
+        for option, path in given.items():
+            with _refused(f"The file {path} of {option} cannot be read.", "Check the path.", OSError):
+                texts.append(Path(path).read_bytes())
+        shown, key, believed = texts
+        (first, *between), roots = _certificates("--cert", shown), _certificates("--authority", believed)
+        problem = "The file of --private-key holds no key that can be read."
+        with _refused(problem, "Give a PEM file without a password.", ValueError, TypeError):
+            public = load_pem_private_key(key, password=None).public_key()
+        if public != first.public_key():
+            raise InvalidOption(
+                "The key of --private-key is not that of --cert.", "Give the two of one pair."
+            )
+        begins, ends = first.not_valid_before_utc, first.not_valid_after_utc
+        if not begins <= datetime.now(UTC) <= ends:
+            valid = f"from {begins:%Y-%m-%d %H:%M} to {ends:%Y-%m-%d %H:%M} UTC only"
+            raise InvalidOption(
+                f"The certificate of --cert is valid {valid}.", "Get a new one, and check the clock."
+            )
+        for issuer in (*roots, *between):
+            with contextlib.suppress(ValueError, TypeError, InvalidSignature):
+                first.verify_directly_issued_by(issuer)
+                break
+        else:
+            raise InvalidOption(
+                "The certificate of --cert is not signed by that of --authority.",
+                "Give the authority that both parties believe.",
+            )
+        remedy = "Get one with a subject alternative name (DNS)."
+        nameless = (x509.ExtensionNotFound, ValueError, IndexError)
+        with _refused("The certificate of --cert has no name.", remedy, *nameless):
+            names = first.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+            name = names.get_values_for_type(x509.DNSName)[0]
+        return cls(shown, key, believed, name)
 
 
-def _text(option: str, path: Path | str) -> bytes:
+@contextlib.contextmanager
+def _refused(problem: str, remedy: str, *errors: type[Exception]) -> Generator[None, None, None]:
     try:
-        return Path(path).read_bytes()
-    except OSError:
-        raise InvalidOption(f"The file {path} of {option} cannot be read.", "Check the path.") from None
+        yield
+    except errors:
+        raise InvalidOption(problem, remedy) from None
 
 
 def _certificates(option: str, text: bytes) -> list[Certificate]:
     from cryptography import x509
 
-    try:
+    remedy = "Give a PEM file, such as ppdm integrate keygen makes."
+    with _refused(f"The file of {option} holds no certificate.", remedy, ValueError):
         return x509.load_pem_x509_certificates(text)
-    except ValueError:
-        raise InvalidOption(
-            f"The file of {option} holds no certificate.",
-            "Give a PEM file, such as ppdm integrate keygen makes.",
-        ) from None
-
-
-def _check_key(certificate: Certificate, text: bytes) -> None:
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    try:
-        key = load_pem_private_key(text, password=None)
-    except (ValueError, TypeError):  # not a key; one with a password
-        raise InvalidOption(
-            "The file of --private-key holds no key that can be read.", "Give a PEM file without a password."
-        ) from None
-    if key.public_key() != certificate.public_key():
-        raise InvalidOption("The key of --private-key is not that of --cert.", "Give the two of one pair.")
-
-
-def _check_dates(certificate: Certificate) -> None:
-    now = datetime.now(UTC)
-    if not certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc:
-        raise InvalidOption(
-            f"The certificate of --cert is valid from {certificate.not_valid_before_utc:%Y-%m-%d %H:%M} "
-            f"to {certificate.not_valid_after_utc:%Y-%m-%d %H:%M} UTC only.",
-            "Get a new one, and check the clock.",
-        )
-
-
-def _check_issuer(chain: Sequence[Certificate], roots: Sequence[Certificate]) -> None:
-    from cryptography.exceptions import InvalidSignature
-
-    for issuer in (*roots, *chain[1:]):
-        try:
-            chain[0].verify_directly_issued_by(issuer)
-        except (ValueError, TypeError, InvalidSignature):
-            continue
-        return
-    raise InvalidOption(
-        "The certificate of --cert is not signed by that of --authority.",
-        "Give the authority that both parties believe.",
-    )
-
-
-def _name_of(certificate: Certificate) -> str:
-    """Give the first name of a certificate, the one that the listening side sees of its partner."""
-    from cryptography import x509
-
-    try:
-        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-        return names.get_values_for_type(x509.DNSName)[0]
-    except (x509.ExtensionNotFound, ValueError, IndexError):
-        raise InvalidOption(
-            "The certificate of --cert has no name.", "Get one with a subject alternative name (DNS)."
-        ) from None
-
-
-# -- for TLS --------------------------------------------------------------------------------------
 
 
 def context(credentials: Credentials, *, listens: bool) -> ssl.SSLContext:
     """Give what OpenSSL needs: TLS 1.3 (so neither compression nor renegotiation), certificates both ways."""
-    from cryptography.hazmat.primitives.serialization import Encoding
-
     found = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if listens else ssl.PROTOCOL_TLS_CLIENT)
     found.minimum_version = ssl.TLSVersion.TLSv1_3
     found.check_hostname = not listens  # so that the calling side refuses another name in the handshake
     found.verify_mode = ssl.CERT_REQUIRED
-    roots = _certificates("--authority", credentials.authority)
-    found.load_verify_locations(cadata=b"".join(root.public_bytes(Encoding.DER) for root in roots))
     found.set_alpn_protocols([PROTOCOL])
     if listens:
         found.num_tickets = 0  # every caller shows its certificate
-    with _readable(credentials.certificate) as certificate, _readable(credentials.private_key) as key:
+    given = (credentials.certificate, credentials.private_key, credentials.authority)
+    with contextlib.ExitStack() as stack:
+        certificate, key, authority = (stack.enter_context(_readable(text)) for text in given)
+        found.load_verify_locations(authority)
         found.load_cert_chain(certificate, key)
     return found
 
@@ -171,9 +144,6 @@ def _readable(text: bytes) -> Iterator[str]:
         file = Path(folder, "text")
         file.write_bytes(text)
         yield str(file)
-
-
-# -- for a trial ----------------------------------------------------------------------------------
 
 
 def keygen(
@@ -200,29 +170,36 @@ def keygen(
     """
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    _check_names(names)
-    if days < 1:
-        raise InvalidOption(f"{days} days are no time to be valid.", "Give --days 1 or more.")
-    root_key, root = _signed(None, "ppdm trial authority", days)
-    made = {f"{AUTHORITY}.pem": root.public_bytes(Encoding.PEM)}
-    for name in names:
-        key, certificate = _signed((root_key, root), name, days)
-        made[f"{name}.pem"] = certificate.public_bytes(Encoding.PEM)
-        made[f"{name}.key"] = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    return _write(Path(folder), made, force=force)
-
-
-def _check_names(names: Sequence[str]) -> None:
     if len({name.lower() for name in names}) < max(len(names), 2):
         raise InvalidOption(
             "There must be two different names or more.", "Write --name bank-a --name bank-b."
         )
     for name in names:
-        if not _NAME.fullmatch(name) or name.lower() == AUTHORITY:
+        proper = re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?", name)
+        if not proper or name.lower() == AUTHORITY:
             raise InvalidOption(
                 f"{name!r} cannot be the name of a party here.",
                 "Use letters, digits, hyphens and points, such as bank-a.",
             )
+    if days < 1:
+        raise InvalidOption(f"{days} days are no time to be valid.", "Give --days 1 or more.")
+    root_key, root = _signed(None, "ppdm trial authority", days)
+    made = {Path(folder, f"{AUTHORITY}.pem"): root.public_bytes(Encoding.PEM)}
+    for name in names:
+        key, certificate = _signed((root_key, root), name, days)
+        made[Path(folder, f"{name}.pem")] = certificate.public_bytes(Encoding.PEM)
+        text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        made[Path(folder, f"{name}.key")] = text
+    for file in made:
+        if file.exists() and not force:
+            raise NameTaken(f"{file} exists already.", "Give another folder, or --force to replace it.")
+    remedy = "Give a folder that can be written."
+    with _refused(f"{Path(folder)} cannot be written.", remedy, OSError):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for file, text in made.items():
+            file.unlink(missing_ok=True)
+            write_new(file, text, step="write keys", mode=0o600 if file.suffix == ".key" else 0o644)
+    return list(made)
 
 
 def _signed(by: tuple[Any, Certificate] | None, name: str, days: int) -> tuple[Any, Certificate]:
@@ -247,20 +224,3 @@ def _signed(by: tuple[Any, Certificate] | None, name: str, days: int) -> tuple[A
     if by is not None:
         builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
     return key, builder.sign(issuer_key, hashes.SHA256())
-
-
-def _write(folder: Path, texts: dict[str, bytes], *, force: bool) -> list[Path]:
-    """Write the files, keys for their owner's eyes only."""
-    files = [folder / name for name in texts]
-    for file in files:
-        if file.exists() and not force:
-            raise NameTaken(f"{file} exists already.", "Give another folder, or --force to replace it.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for file, text in zip(files, texts.values(), strict=True):
-            file.unlink(missing_ok=True)
-            mode = 0o600 if file.suffix == ".key" else 0o644
-            write_new(file, text, step="write keys", mode=mode)
-    except OSError:
-        raise InvalidOption(f"{folder} cannot be written.", "Give a folder that can be written.") from None
-    return files

@@ -18,27 +18,18 @@ from typing import cast
 
 from ppdm_sql.errors import InvalidOption, PeerError, PpdmError, PpdmWarning, ProtocolError
 from ppdm_sql.methods.two_party.certificates import PROTOCOL, Credentials, context
-from ppdm_sql.methods.two_party.failures import Silent, error_for, garbage, lost
+from ppdm_sql.methods.two_party.messages import garbage
 
 MESSAGE, WELCOME, AGREED, STOP, BYE = range(1, 6)
 """What a frame is: a message; the word that lets a caller in; that this side is about to publish; the word
 that ends a run; a farewell."""
 HEAD = struct.Struct(">BQ")
 """Before each frame: what it is, and its bytes."""
-MOST_WORD = 20
-"""Bytes of the word that ends a run."""
-AT_ONCE = 256 * 1024
-"""Bytes that are sent, or asked for, at once."""
-HANDSHAKE = 5.0
-"""Seconds that a caller may take to show its certificate."""
-LINGER = 1.0
-"""Seconds that a caller who is turned away may take to hear why."""
-FAREWELL = 5.0
-"""Seconds that an ended run gives the partner to hear of it."""
-PAUSE = 0.25
-"""Seconds between two calls at a place where nobody listens yet."""
-MOST_TOLD = 10
-"""Callers of whom the owner is told; more are only counted."""
+MOST_WORD, AT_ONCE = 20, 256 * 1024
+"""Bytes of the word that ends a run, and bytes that are sent, or asked for, at once."""
+HANDSHAKE, LINGER, FAREWELL, PAUSE = 5.0, 1.0, 5.0, 0.25
+"""Seconds that a caller may take to show its certificate, or to hear why it is turned away; that an ended run
+gives the partner to hear of it; and between two calls at a place where nobody listens yet."""
 OTHER_NAME = 62
 """What OpenSSL calls a certificate for another name."""
 
@@ -52,15 +43,7 @@ class Address:
 
     @classmethod
     def parse(cls, option: str, text: str) -> Address:
-        """Read ``HOST:PORT``; an IPv6 address stands in brackets.
-
-        Raises:
-            InvalidOption: It is not of that form.
-
-        Example:
-            >>> Address.parse("--listen", "[::1]:8815")
-            Address(host='::1', port=8815)
-        """
+        """Read ``HOST:PORT``; an IPv6 address stands in brackets."""
         name = r"[A-Za-z0-9_-]{1,63}"  # a longer part of a name, or an empty one, is none to a resolver
         host = rf"\[([0-9A-Fa-f:.]+)\]|({name}(?:\.{name})*\.?)"
         found = re.fullmatch(rf"(?:{host}):(\d{{1,5}})", text.strip())
@@ -74,7 +57,53 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-# -- the line -------------------------------------------------------------------------------------
+_AGAIN, _VERSION = "Run both again.", "Let both run the same version of ppdm-sql."
+_LOST = ("The line to the partner broke.", _AGAIN)
+_WORDS = {  # the word that ends a run is one of these, so that an error can tell the partner nothing else
+    "interrupted": ("The partner interrupted the run.", _AGAIN),
+    "stalled": ("The partner waited too long for this side.", "Run both again with a longer --timeout."),
+    "failed": ("The run failed on the partner's side, where a message says why.", _AGAIN),
+    "name": (
+        "The partner expects a certificate for another name.",
+        "Show the right one with --cert, or let the partner correct its --peer-name.",
+    ),
+    "version": ("The partner speaks another version of the protocol.", _VERSION),
+    "parameters": (
+        "The partner's parameters are others.",
+        "Let both name the same key, class, requirements and options, and agree on who owns which column.",
+    ),
+    "records": ("The partner refuses the records: they are not the same on both sides.", "Compare the keys."),
+    "order": ("The partner's records are others, or in another order.", "Compare the keys of both tables."),
+    "digest": ("The partner reached another state than this side.", "Begin anew, and report it."),
+    "message": ("The partner refuses a message of this side.", _VERSION),
+    "refused": ("The partner refuses what this side sent.", _VERSION),
+}
+
+
+class Silent(PeerError):
+    """A partner that says nothing for too long."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The partner has said nothing for {seconds:g} seconds.",
+            "See whether its run goes on; if it needs longer, run both again with a longer --timeout.",
+        )
+
+
+def word_for(error: BaseException) -> str:
+    """Give the word that tells the partner why this side ends the run."""
+    if isinstance(error, ProtocolError):
+        return error.reason if error.reason in _WORDS else "refused"
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    return "stalled" if isinstance(error, Silent) else "failed"
+
+
+def error_for(word: str) -> PpdmError:
+    known = word if word in _WORDS else "refused"
+    if known in ("interrupted", "stalled", "failed"):
+        return PeerError(*_WORDS[known])
+    return ProtocolError(*_WORDS[known], reason=known)
 
 
 class Line:
@@ -86,24 +115,21 @@ class Line:
 
     def __init__(self, connection: ssl.SSLSocket, timeout: float, *, listens: bool) -> None:
         self.connection, self.timeout, self.listens = connection, timeout, listens
-        self.stopped = self._mute = False
+        self.stopped = self._broken = False
 
     def put(self, payload: bytes, kind: int = MESSAGE) -> None:
         deadline = time.monotonic() + self.timeout
         whole = memoryview(HEAD.pack(kind, len(payload)) + payload)
+        self._broken = True  # on any error, such as Ctrl-C: more would be taken for the rest of the frame
         try:
             while whole:
                 self.connection.settimeout(_left(deadline))
                 whole = whole[self.connection.send(whole[:AT_ONCE]) :]
         except TimeoutError:
-            self._mute = True
             raise Silent(self.timeout) from None
         except OSError:
-            self._mute = True
             raise self._last_word() from None
-        except BaseException:  # such as Ctrl-C; what would be sent now, would be taken for the rest
-            self._mute = True
-            raise
+        self._broken = False
 
     def take(self, limit: int, kind: int = MESSAGE) -> bytes:
         """Wait for a frame of a kind, of so many bytes at most."""
@@ -120,28 +146,27 @@ class Line:
 
     def stop(self, word: str) -> None:
         """Tell the partner that the run is over, and why, unless it has said so itself."""
-        if not (self.stopped or self._mute):
+        if not (self.stopped or self._broken):
             self.timeout = min(self.timeout, FAREWELL)
             with contextlib.suppress(PpdmError):
                 self.put(word.encode(), STOP)
 
     def close(self) -> None:
-        """Close, once the partner has had some seconds to hear the last word."""
         _hang_up(self.connection, FAREWELL)
 
     def _read(self, size: int, deadline: float) -> bytes:
-        arrived, place = memoryview(bytearray(size)), 0
+        arrived = bytearray()
         try:
-            while place < size:
+            while len(arrived) < size:
                 self.connection.settimeout(_left(deadline))
-                count = self.connection.recv_into(arrived[place:], min(size - place, AT_ONCE))
-                if not count:
+                found = self.connection.recv(min(size - len(arrived), AT_ONCE))
+                if not found:
                     raise EOFError
-                place += count
+                arrived += found
         except TimeoutError:
             raise Silent(self.timeout) from None
         except (OSError, EOFError) as error:
-            raise lost() from error
+            raise PeerError(*_LOST) from error
         return bytes(arrived)
 
     def _last_word(self) -> PpdmError:
@@ -152,7 +177,7 @@ class Line:
         except PpdmError as error:
             if self.stopped:
                 return error
-        return lost()
+        return PeerError(*_LOST)
 
 
 def _left(deadline: float) -> float:
@@ -162,7 +187,7 @@ def _left(deadline: float) -> float:
     return left
 
 
-def _hang_up(connection: ssl.SSLSocket, seconds: float) -> None:
+def _hang_up(connection: socket.socket, seconds: float) -> None:
     """Send no more, and close once the other side has closed or had the time to read.
 
     TLS's own end of sending would end what still comes; and what is unread when a connection is closed takes
@@ -184,7 +209,9 @@ def _names(connection: ssl.SSLSocket) -> list[str]:
     return [name for kind, name in shown.get("subjectAltName", ()) if kind == "DNS"]
 
 
-# -- the listening side ---------------------------------------------------------------------------
+def _is_alert(error: BaseException | None) -> bool:
+    """Tell whether the other side has refused something in the handshake."""
+    return isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or "")
 
 
 @contextlib.contextmanager
@@ -203,16 +230,18 @@ def listen_on(
     Callers are answered one after the other. Who shows no certificate of the authority, or one for another
     name, is turned away, and the owner is told; this side goes on waiting. Once the partner has come, nobody
     listens any more.
-
-    Raises:
-        InvalidOption: This side cannot listen there.
-        PeerError: Nobody came in time.
     """
-    believed = context(credentials, listens=True)
-    with contextlib.closing(_bound(place)) as listener, _strangers(notice) as refused:
+    believed, caller = context(credentials, listens=True), None
+    try:
+        family, *_, address = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)[0]
+        listener = socket.create_server(address[:2], family=family)
+    except OSError:
+        raise InvalidOption(
+            f"This side cannot listen on {place}.", "Give a free port of this machine: --listen HOST:PORT."
+        ) from None
+    with listener:
         listens(f"Listening on {Address(place.host, listener.getsockname()[1])} for {peer_name!r}.")
         deadline = None if wait is None else time.monotonic() + wait
-        caller = None
         while caller is None:
             try:
                 listener.settimeout(None if deadline is None else _left(deadline))
@@ -225,47 +254,10 @@ def listen_on(
             except OSError:  # the caller has gone already, or too many files are open
                 time.sleep(PAUSE)
                 continue
-            caller = _answered(connection, host, believed, peer_name, refused)
-    line = Line(caller, timeout, listens=True)
-    try:
+            caller = _answered(connection, host, believed, peer_name, notice)
+    with contextlib.closing(Line(caller, timeout, listens=True)) as line:
         line.put(b"", WELCOME)
         yield line
-    finally:
-        line.close()
-
-
-@contextlib.contextmanager
-def _strangers(notice: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
-    """Tell the owner of the first callers who are refused, and in the end how many more there were."""
-    refused = 0
-
-    def tell(text: str) -> None:
-        with contextlib.suppress(PpdmWarning):  # no stranger ends the run where warnings are errors
-            notice(text)
-
-    def count(text: str) -> None:
-        nonlocal refused
-        refused += 1
-        if refused <= MOST_TOLD:
-            tell(text)
-
-    try:
-        yield count
-    finally:
-        if refused > MOST_TOLD:
-            tell(f"{refused - MOST_TOLD} more callers were refused.")
-
-
-def _bound(place: Address) -> socket.socket:
-    """Give a socket that listens."""
-    try:
-        found = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
-        family, *_, address = found[0]
-        return socket.create_server(address[:2], family=family)
-    except OSError:
-        raise InvalidOption(
-            f"This side cannot listen on {place}.", "Give a free port of this machine: --listen HOST:PORT."
-        ) from None
 
 
 def _answered(
@@ -276,40 +268,35 @@ def _answered(
     notice: Callable[[str], None],
 ) -> ssl.SSLSocket | None:
     """Let a caller in, or tell the owner why not, and turn it away."""
-    refused, word = f"A caller from {host} was refused: ", None
     connection.settimeout(HANDSHAKE)
+    caller: socket.socket = connection
     try:
-        caller = believed.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
-    except OSError:  # it has gone already
-        connection.close()
-        return None
-    try:
+        caller = secured = believed.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        caller.do_handshake()
-        shown = _names(caller)
+        secured.do_handshake()
+        shown, line = _names(secured), Line(secured, LINGER, listens=True)
         if peer_name not in shown:
-            name = repr(shown[0][:64]) if shown else "none"
-            word = "name"
-            notice(f"{refused}its certificate is for another name, {name}.")
-        elif caller.selected_alpn_protocol() != PROTOCOL:
-            word = "version"
-            notice(f"{refused}it speaks another version of the protocol.")
+            why = f"its certificate is for another name, {repr(shown[0][:64]) if shown else 'none'}"
+            line.stop("name")
+        elif secured.selected_alpn_protocol() != PROTOCOL:
+            why = "it speaks another version of the protocol"
+            line.stop("version")
         else:
-            return caller
+            return secured
     except OSError as error:
-        notice(f"{refused}{_reason(error)}.")
-    if word is not None:
-        Line(caller, LINGER, listens=True).stop(word)
+        why = _reason(error)
+    with contextlib.suppress(PpdmWarning):  # no stranger ends the run where warnings are errors
+        notice(f"A caller from {host} was refused: {why}.")
     _hang_up(caller, LINGER)
     return None
 
 
-_REASONS = {
+_REASONS = {  # by the names and numbers that OpenSSL gives them
     "PEER_DID_NOT_RETURN_A_CERTIFICATE": "it shows no certificate",
     "CERTIFICATE_VERIFY_FAILED": "its certificate is not of the given authority",
+    9: "its certificate is not valid yet",
+    10: "its certificate has expired",
 }
-_DATES = {9: "its certificate is not valid yet", 10: "its certificate has expired"}
-"""By the numbers that OpenSSL gives them."""
 
 
 def _reason(error: OSError) -> str:
@@ -320,36 +307,32 @@ def _reason(error: OSError) -> str:
         return "it hung up before it had shown a certificate"
     if _is_alert(error):
         return "it does not take this side's certificate"
-    found = _REASONS.get(error.reason or "", "it speaks no TLS 1.3")
-    return _DATES.get(getattr(error, "verify_code", 0), found)
-
-
-# -- the calling side -----------------------------------------------------------------------------
+    found = _REASONS.get(error.reason, "it speaks no TLS 1.3")
+    return _REASONS.get(getattr(error, "verify_code", 0), found)
 
 
 @contextlib.contextmanager
 def connect_to(place: Address, credentials: Credentials, peer_name: str, *, timeout: float) -> Iterator[Line]:
-    """Call the partner until it listens or the time is over, and give the line to it.
-
-    Raises:
-        PeerError: Nobody listens there.
-        ProtocolError: Who listens has no certificate of the authority, or one for another name, or does not
-            take this side's.
-    """
+    """Call the partner until it listens or the time is over, and give the line to it."""
     deadline = time.monotonic() + timeout
     believed = context(credentials, listens=False)
-    secured = None
-    while secured is None:
-        secured = _called(place, believed, peer_name, deadline, timeout)
-        if secured is None and time.monotonic() > deadline:
+    while (secured := _called(place, believed, peer_name, deadline, timeout)) is None:
+        if time.monotonic() > deadline:
             raise PeerError(f"Nobody can be reached at {place}.", "See whether the partner listens there.")
-        time.sleep(0 if secured else PAUSE)
-    line = Line(secured, timeout, listens=False)
-    try:
-        _welcomed(line, place, credentials.name)
+        time.sleep(PAUSE)
+    with contextlib.closing(Line(secured, timeout, listens=False)) as line:
+        try:
+            line.take(0, WELCOME)
+        except ProtocolError as error:
+            if error.reason != "name":
+                raise
+            problem = f"The partner expects a certificate for another name than {credentials.name!r}."
+            raise ProtocolError(problem, error.remedy, reason="name") from None
+        except PeerError as error:  # a certificate is refused after the handshake, as this side sees it
+            if not _is_alert(error.__cause__):
+                raise
+            raise _refusal(error.__cause__, place) from None
         yield line
-    finally:
-        line.close()
 
 
 def _called(
@@ -357,9 +340,8 @@ def _called(
 ) -> ssl.SSLSocket | None:
     """Call once; None where nobody answers, which may change."""
     try:
-        plain = socket.create_connection(
-            (place.host, place.port), timeout=max(deadline - time.monotonic(), PAUSE)
-        )
+        seconds = max(deadline - time.monotonic(), PAUSE)
+        plain = socket.create_connection((place.host, place.port), timeout=seconds)
     except OSError:
         return None
     impostor = ProtocolError(
@@ -369,61 +351,36 @@ def _called(
     try:
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain.settimeout(timeout)
-        secured = believed.wrap_socket(plain, server_hostname=peer_name)
+        with plain:  # which the secured one takes over
+            secured = believed.wrap_socket(plain, server_hostname=peer_name)
     except TimeoutError:
         raise Silent(timeout) from None
-    except ssl.SSLCertVerificationError as error:
-        raise (impostor if error.verify_code == OTHER_NAME else _unknown(place)) from None
-    except ssl.SSLEOFError:
-        return None
     except ssl.SSLError as error:
-        if _is_alert(error):
-            raise _turned_away(place) from None
-        raise ProtocolError(
-            f"Who listens at {place} speaks no TLS 1.3.", "Check --peer, and who listens there."
-        ) from None
+        if isinstance(error, ssl.SSLEOFError):
+            return None
+        if getattr(error, "verify_code", 0) == OTHER_NAME:
+            raise impostor from None
+        raise _refusal(error, place) from None
     except OSError:
         return None  # such as a tunnel whose other end is not there yet
     except ValueError:  # no certificate can have such a name
         raise impostor from None
-    finally:
-        plain.close()  # which the secured one has taken over, if there is one
     if peer_name in _names(secured) and secured.selected_alpn_protocol() == PROTOCOL:
         return secured
     secured.close()
     raise error_for("version") if peer_name in _names(secured) else impostor
 
 
-def _welcomed(line: Line, place: Address, name: str) -> None:
-    """Hear that this side is let in; a certificate is refused after the handshake, as this side sees it."""
-    try:
-        line.take(0, WELCOME)
-    except ProtocolError as error:
-        if error.reason != "name":
-            raise
-        raise ProtocolError(
-            f"The partner expects a certificate for another name than {name!r}.", error.remedy, reason="name"
-        ) from None
-    except PeerError as error:
-        if not _is_alert(error.__cause__):
-            raise
-        raise _turned_away(place) from None
-
-
-def _is_alert(error: BaseException | None) -> bool:
-    """Tell whether the other side has refused something in the handshake."""
-    return isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or "")
-
-
-def _unknown(place: Address) -> ProtocolError:
-    return ProtocolError(
-        f"The certificate of who listens at {place} is not of the given authority, or has expired.",
-        "Give the partner's authority with --authority, or check who listens there.",
-    )
-
-
-def _turned_away(place: Address) -> ProtocolError:
-    return ProtocolError(
-        f"Who listens at {place} does not take this side's certificate.",
-        "Let the partner give this side's authority with --authority; check who listens there.",
-    )
+def _refusal(error: BaseException | None, place: Address) -> ProtocolError:
+    who = f"ho listens at {place}"
+    if _is_alert(error):
+        return ProtocolError(
+            f"W{who} does not take this side's certificate.",
+            "Let the partner give this side's authority with --authority; check who listens there.",
+        )
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return ProtocolError(
+            f"The certificate of w{who} is not of the given authority, or has expired.",
+            "Give the partner's authority with --authority, or check who listens there.",
+        )
+    return ProtocolError(f"W{who} speaks no TLS 1.3.", "Check --peer, and who listens there.")

@@ -1,260 +1,176 @@
 """The messages of the protocol: what may cross the line, and nothing else.
 
-A message is a kind, a round, a few fields, and for some kinds one column of numbers or of digests. Reading is
-strict: an unknown kind or field, a wrong type, a size beyond the limits is refused, without a word of what
-stood there.
+Reading is strict: an unknown kind or field, a wrong type, a size beyond the limits is refused, without a word
+of what stood there.
 
 Source: Wang, Fung, Dong 2005, "Integrating private databases for data analysis", ISI (slide 12).
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast, get_args
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ppdm_sql.errors import ProtocolError
-from ppdm_sql.methods.two_party.failures import garbage
-
-if TYPE_CHECKING:
-    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
 VERSION = 1
 """Of the protocol; both parties must speak the same."""
 Kind = Literal["HELLO", "KEYS", "SCORE", "WIN", "DIGEST", "LABELS"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-Field = int | float | str | bool | None | list[int] | list[str] | list[str | None]
-
-MOST_FIELD_BYTES = 16 * 1024 * 1024
-"""Of the fields of one message, as JSON; the labels of a cut are the largest."""
+SMALL = 64 * 1024
+"""Bytes that a message of any kind may have, beside what it tells of each record, key or value."""
+MOST_LABELS = 16 * 1024 * 1024
+"""Bytes of all labels."""
 MOST_ROUNDS = 10_000_000
-MOST_ROWS = 2**31 - 1
 KEY_BYTES = 16
 """Of the digest of one key in KEYS."""
-_HEAD = re.compile(rb'\["[A-Z]{1,9}",\d{1,9},"(?:[^"\\]++|\\.)*+","[a-z0-9]{0,9}"\]\n')
-"""The line before the column: kind, round, fields as JSON, type of the column."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """One message, with the round, from 1; 0 is for what comes before the first.
-
-    A WIN has a column of one number a record of the specialized value, in the order of the records; KEYS have
-    one of digests.
-
-    Example:
-        >>> decode(encode(Message("DIGEST", 3, {"leaves": "0" * 64}))).round
-        3
-    """
+    """One message, with the round, from 1; 0 is for what comes before the first."""
 
     kind: Kind
     round: int
-    fields: Mapping[str, Field] = field(default_factory=dict)
-    column: pa.Array | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    column: NDArray[Any] | None = None
 
 
-# -- what each kind holds -------------------------------------------------------------------------
+@dataclass(frozen=True)
+class MessageShape:
+    """What messages of a kind hold; after a type ``?`` allows none, and ``*`` makes it a list."""
 
-_Test = Callable[[Any], bool]
+    text: str
+    column: tuple[str, ...] = ("",)
+    each: int = 0
 
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
-
-
-def _truth(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, float) and math.isfinite(value) and value >= 0
+    @property
+    def fields(self) -> dict[str, str]:
+        return dict(re.findall(r"(\w+) (\S+?)(?:, |$)", self.text))
 
 
-def _digest(value: Any) -> bool:
-    return isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef")
-
-
-def _word(*words: str) -> _Test:
-    return lambda value: isinstance(value, str) and value in words
-
-
-def _or_none(test: _Test) -> _Test:
-    return lambda value: value is None or test(value)
-
-
-def _list(test: _Test) -> _Test:
-    return lambda value: isinstance(value, list) and all(map(test, value))
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-FIELDS: Mapping[Kind, Mapping[str, _Test]] = {
+SHAPES: Mapping[str, MessageShape] = {
     # Before the first round, both ways; a second time where the records were narrowed to the common ones.
-    "HELLO": {
-        "version": _whole,
-        "requirements": _digest,
-        "settings": _digest,
-        "owns": _list(_whole),
-        "records": _whole,
-        "order": _digest,
-        "shared": _digest,
-        "match": _word("plain", "hashed"),
-        "intersect": _truth,
-    },
+    "HELLO": MessageShape(
+        "version whole, requirements digest, settings digest, owns whole*, records whole, order digest, "
+        "shared digest, match match, intersect truth"
+    ),
     # Digests of the keys, sorted, both ways; only where the records differ and both allow it.
-    "KEYS": {"records": _whole},
+    "KEYS": MessageShape("records whole", ("key",), KEY_BYTES),
     # Once a round, both ways. A quantised score travels as its level, the score is then None.
-    "SCORE": {
-        "candidate": _truth,
-        "stop": _truth,
-        "score": _or_none(_number),
-        "level": _or_none(_whole),
-        "attribute": _or_none(_whole),
-    },
-    # From the owner of the winner: one number a record, 0 where it keeps the value, else the child from 1.
-    "WIN": {"attribute": _whole, "value": _whole, "children": _whole},
+    "SCORE": MessageShape("candidate truth, stop truth, score number?, level whole?, attribute whole?"),
+    # From the owner of the winner; its column has for each record of the value, in the order of the records,
+    # the child from 1, or 0 where it keeps the value.
+    "WIN": MessageShape("attribute whole, value whole, children whole", ("uint8", "uint16", "uint32"), 4),
     # After each specialization, both ways: the sizes of the leaves; at the end the rows of the release.
-    "DIGEST": {"leaves": _digest},
+    "DIGEST": MessageShape("leaves digest"),
     # At the end, both ways: the labels that the release shows.
-    "LABELS": {
-        "attribute": _list(_whole),
-        "value": _list(_whole),
-        "label": _list(_or_none(_text)),
-        "owned": _list(_whole),
-        "recoding": _list(_word("taxonomy", "intervals", "suppression")),
-    },
+    "LABELS": MessageShape(
+        "attribute whole*, value whole*, label text?*, owned whole*, recoding recoding*", each=1024
+    ),
 }
-COLUMNS: Mapping[Kind, tuple[str, ...]] = {"WIN": ("uint8", "uint16", "uint32"), "KEYS": ("key",)}
-"""Types of the column of the kinds that have one."""
-
-
-# -- there and back -------------------------------------------------------------------------------
+_TYPES: Mapping[str, Callable[[Any], bool]] = {
+    "whole": lambda value: type(value) is int and 0 <= value < 2**53,
+    "truth": lambda value: isinstance(value, bool),
+    "number": lambda value: isinstance(value, float) and math.isfinite(value) and value >= 0,
+    "digest": lambda value: isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None,
+    "text": lambda value: isinstance(value, str),
+    "match": lambda value: value in ("plain", "hashed"),
+    "recoding": lambda value: value in ("taxonomy", "intervals", "suppression"),
+}
+_COLUMNS = {name: np.dtype(name) for name in ("uint8", "uint16", "uint32")} | {
+    "key": np.dtype(f"V{KEY_BYTES}")
+}
+_HEAD = re.compile(rb'\["([A-Z]{1,9})",(\d{1,9}),("(?:[^"\\]++|\\.)*+"),"([a-z0-9]{0,9})"\]\n')
+"""The line before the column: kind, round, fields as JSON, type of the column."""
 
 
 def encode(message: Message) -> bytes:
-    r"""Write a message as the bytes that cross: a line of JSON, then its column.
-
-    Example:
-        >>> encode(Message("DIGEST", 3, {"leaves": "0" * 64}))[:20]
-        b'["DIGEST",3,"{\\"leav'
-    """
-    check(message)
-    kind, data = _bytes_of(message.column)
-    return b"".join((_head(message, kind), data))
+    _check(message)
+    return _head(message) + (b"" if message.column is None else message.column.tobytes())
 
 
 def decode(payload: bytes) -> Message:
     """Read a message, strictly: there is one way to write each, so nothing else can be said by the way."""
-    end = payload.find(b"\n") + 1
-    kind, number, fields, type_name = _line(payload[:end])
-    if kind not in KINDS:
-        raise garbage("a message of an unknown kind")
-    column = _column(kind, type_name, payload[end:])
-    message = Message(kind, number, _parsed(kind, fields), column)
-    check(message)
-    written = b""
-    with contextlib.suppress(UnicodeEncodeError):  # half a character can be read, and not be written
-        written = _head(message, type_name)
-    if written != payload[:end]:
+    head = _HEAD.match(payload)
+    if head is None:
+        raise garbage("something that is no message")
+    kind, name = head[1].decode(), head[4].decode()
+    if len(head[0]) > SMALL + MOST_LABELS * (kind == "LABELS"):
+        raise garbage("a message that is too large")
+    try:
+        column = np.frombuffer(payload, _COLUMNS[name], offset=head.end()) if name else None
+        message = Message(kind, int(head[2]), json.loads(json.loads(head[3])), column)  # type: ignore[arg-type]
+        _check(message)
+        proper = _head(message) == head[0] and (column is not None or head.end() == len(payload))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise garbage("a message whose fields or column cannot be read") from None
+    if not proper:
         raise garbage("a message that is written in another way than it must be")
     return message
 
 
-def _head(message: Message, type_name: str) -> bytes:
-    """Write the line before the column."""
-    fields = json.dumps(dict(message.fields), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    if len(fields.encode()) > MOST_FIELD_BYTES:
-        raise ProtocolError(
-            f"The {message.kind} message is larger than {MOST_FIELD_BYTES} bytes.",
-            "Release fewer different labels: suppress or generalize the columns with many values.",
-        )
-    row = [message.kind, message.round, fields, type_name]
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+def _head(message: Message) -> bytes:
+    fields = _json(dict(message.fields))
+    return _json([message.kind, message.round, fields, _type(message.column)]).encode() + b"\n"
 
 
-def _line(text: bytes) -> tuple[str, int, str, str]:
-    """Read the line before the column; what it is made of is seen before it is read."""
-    if _HEAD.fullmatch(text) is not None:
-        with contextlib.suppress(ValueError):
-            kind, number, fields, type_name = json.loads(text)
-            return kind, number, fields, type_name
-    raise garbage("something that is no message")
+def _json(content: object) -> str:
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def check(message: Message) -> None:
-    """Refuse a message with a field too many or too few, of a wrong type or beyond a limit."""
-    kind, wanted = message.kind, FIELDS.get(message.kind)
-    if wanted is None or not (_whole(message.round) and message.round <= MOST_ROUNDS):
+def _type(column: NDArray[Any] | None) -> str:
+    return "" if column is None else next((n for n, kind in _COLUMNS.items() if kind == column.dtype), "?")
+
+
+def _check(message: Message) -> None:
+    kind, shape, fields = message.kind, SHAPES.get(message.kind), message.fields
+    if shape is None or not 0 <= message.round <= MOST_ROUNDS:
         raise garbage("a message of an unknown kind or round")
-    if set(message.fields) != set(wanted):
+    types = shape.fields
+    if not isinstance(fields, dict) or fields.keys() != types.keys():
         raise garbage(f"a {kind} message with other fields than it must have")
-    for name, test in wanted.items():
-        if not test(message.fields[name]):
+    for name, wanted in types.items():
+        if not _fits(fields[name], wanted):
             raise garbage(f"a {kind} message whose field {name!r} cannot be used")
-    if (message.column is not None) != (kind in COLUMNS):
+    if _type(message.column) not in shape.column:
         raise garbage(f"a {kind} message with no column, or with one that it must not have")
-    if kind == "SCORE" and not _is_offer(message.fields):
-        raise garbage("a SCORE message that is neither a whole offer nor none")
-    if kind == "LABELS" and not _is_even(message.fields):
-        raise garbage("a LABELS message whose lists differ in length")
+    if kind == "SCORE":
+        told = (fields["score"] is not None) + (fields["level"] is not None)
+        if not told == (fields["attribute"] is not None) == fields["candidate"]:
+            raise garbage("a SCORE message that is neither a whole offer nor none")
+    if kind == "LABELS":
+        names, values, labels, owned, recodings = (len(fields[name]) for name in types)
+        if not names == values == labels or owned != recodings:
+            raise garbage("a LABELS message whose lists differ in length")
 
 
-def _is_offer(fields: Mapping[str, Field]) -> bool:
-    told = sum(fields[name] is not None for name in ("score", "level"))
-    return told == (fields["attribute"] is not None) == fields["candidate"]
+def _fits(value: Any, wanted: str) -> bool:
+    if wanted[-1] == "*":
+        return isinstance(value, list) and all(_fits(item, wanted[:-1]) for item in value)
+    if wanted[-1] == "?":
+        return value is None or _fits(value, wanted[:-1])
+    return _TYPES[wanted](value)
 
 
-def _is_even(fields: Mapping[str, Field]) -> bool:
-    lengths = {name: len(cast(list[int], value)) for name, value in fields.items()}
-    rows = {lengths[name] for name in ("attribute", "value", "label")}
-    return len(rows) == 1 and lengths["owned"] == lengths["recoding"]
+def garbage(what: str) -> ProtocolError:
+    remedy = "Let both run the same version of ppdm-sql, and check who is there."
+    return ProtocolError(f"The partner sent {what}.", remedy, reason="message")
 
 
-def _parsed(kind: Kind, fields: str) -> dict[str, Field]:
-    def constant(_: str) -> NoReturn:
-        raise ValueError
-
-    if len(fields) > MOST_FIELD_BYTES:
-        raise garbage(f"a {kind} message that is too large")
-    try:
-        found = json.loads(fields, parse_constant=constant)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise garbage(f"a {kind} message whose fields cannot be read")
-    return cast(dict[str, Field], found)
+def impossible(problem: str) -> ProtocolError:
+    """Give the error for a message that is well formed, and says what cannot be."""
+    remedy = "Start again on both sides; report this if it happens twice."
+    return ProtocolError(problem, remedy, reason="message")
 
 
-def _bytes_of(column: pa.Array | None) -> tuple[str, bytes]:
-    """Give the type and the bytes of a column without NULLs."""
-    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
-
-    if column is None:
-        return "", b""
-    name = "key" if pa.types.is_fixed_size_binary(column.type) else str(column.type)
-    plain = pa.concat_arrays([column])  # drops the offset that a slice has
-    whole = plain.buffers()[1] or pa.py_buffer(b"")
-    width = KEY_BYTES if name == "key" else column.type.bit_width // 8
-    if column.null_count or name not in {n for names in COLUMNS.values() for n in names}:
-        raise TypeError("a column of a message holds unsigned numbers or digests of keys")
-    return name, whole.slice(0, width * len(column)).to_pybytes()
-
-
-def _column(kind: Kind, name: str, data: bytes) -> pa.Array | None:
-    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
-
-    if not name and not data:
-        return None
-    if name not in COLUMNS.get(kind, ()):
-        raise garbage(f"a {kind} message with a column that it must not have")
-    found = pa.binary(KEY_BYTES) if name == "key" else pa.type_for_alias(name)
-    width = KEY_BYTES if name == "key" else found.bit_width // 8
-    if len(data) % width or len(data) // width > MOST_ROWS:
-        raise garbage(f"a {kind} message whose column has no proper size")
-    return pa.Array.from_buffers(found, len(data) // width, [None, pa.py_buffer(data)])
+def limit(kind: Kind, told: int) -> int:
+    """Give the most bytes of a message that tells of so many records, keys or values."""
+    more = SHAPES[kind].each * told
+    return SMALL + (min(more, MOST_LABELS) if kind == "LABELS" else more)

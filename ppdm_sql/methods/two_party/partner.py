@@ -1,49 +1,38 @@
 """The values of columns by opaque numbers: which records share a value of the partner's, not what it is.
 
 At the end each party names the values of its own columns that the release shows, and nothing else.
+
+The paper keeps a tree of partitions whose leaves hold records (TIPS, slides 15 and 16). Here a leaf is a
+number beside each record: records with the same number share a class, whoever made it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from hashlib import sha256
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import bind
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
 from ppdm_sql.methods.base.collapse import Dictionary
-from ppdm_sql.methods.top_down.cuts import ClosedCut, Cut
-from ppdm_sql.methods.top_down.maskings import Generalization, Intervals, Label, Masking
-from ppdm_sql.methods.top_down.outcome import as_lists
+from ppdm_sql.methods.base.released_rows import Params
+from ppdm_sql.methods.top_down.counts import Counted, CountTable
+from ppdm_sql.methods.top_down.cuts import ClosedCut, Cut, Cuts
+from ppdm_sql.methods.top_down.maskings import Label, Masking
+from ppdm_sql.methods.top_down.measuring import Measure
 from ppdm_sql.methods.top_down.score import LEAST_GAIN, total_entropy
-from ppdm_sql.methods.two_party.failures import impossible
-from ppdm_sql.methods.two_party.messages import Message
+from ppdm_sql.methods.two_party.messages import impossible
+from ppdm_sql.methods.two_party.records import registered
+from ppdm_sql.privacy import Formula
 from ppdm_sql.release import Treatment
 from ppdm_sql.taxonomy.model import Interval
 
 Ids = NDArray[np.uint32]
-Numbers = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
-TREATMENTS: Mapping[str, Treatment] = {
-    "taxonomy": "generalized",
-    "intervals": "generalized",
-    "suppression": "suppressed",
-}
-
 DEEPEST = 64
 """Values above each other that a record can have shown; so a partner cannot specialize for ever."""
-
-
-@dataclass(frozen=True)
-class Specialization:
-    """A value of the partner's, and the values that it fell into."""
-
-    value: int
-    children: tuple[int, ...]
 
 
 @dataclass(eq=False)
@@ -51,97 +40,71 @@ class Partner(Masking):
     """A column of the partner; in the words of a run, the masking of an attribute.
 
     Values have opaque numbers: 0 is the root, further ones in the order in which the values came up. Each
-    record's stands in ``shown``, the records per number and class in ``counts``, once they are known.
+    record's stands in ``shown``, its class in ``classes``, the records per number and class in ``counts``; a
+    specialization is a value and those that it fell into.
     """
 
     dictionary: Dictionary
-    shown: Ids
-    symbol: str
     counts: Counts
-    specializations: list[Specialization] = field(default_factory=list)
+    shown: Ids
+    classes: Ids
+    symbol: str
+    specializations: list[tuple[int, range]] = field(default_factory=list)
     names: dict[int, str | None] = field(default_factory=dict)
     recoding: str = "taxonomy"
-    made: int = 1
 
-    # -- during the descent -----------------------------------------------------------------------
+    def specialize(self, value: int, children: int, numbers: Ids) -> tuple[Codes, float]:
+        """Let the records of a value fall into its children; give each record's child, and the InfoGain.
 
-    def specialize(self, value: int, children: int, numbers: Numbers) -> Ids:
-        """Let the records of a value fall into its children.
-
-        ``numbers`` has for each record of the value its child from 1, or 0 where it keeps the value; what is
-        given back has that for every record. Records that are others than those here, and a child without
-        one, are refused.
+        ``numbers`` has for each record of the value its child from 1, or 0 where it keeps the value. Records
+        that are others than those here, and a child without one, are refused.
         """
-        here = np.flatnonzero(self.shown == value)
+        here, made = np.flatnonzero(self.shown == value), len(self.counts)
         parts = np.unique(numbers[numbers > 0])  # at most the records, whatever number of children is told
         proper = 0 < children == len(parts) and np.array_equal(parts, np.arange(1, len(parts) + 1))
-        endless = self.made + children > DEEPEST * (len(self.shown) + 1)
+        endless = made + children > DEEPEST * (len(self.shown) + 1)
         if not len(here) or len(here) != len(numbers) or not proper or endless:
-            raise impossible(
-                f"The partner specialized records of {self.name!r} that are others than those here."
-            )
-        whole = np.zeros(len(self.shown), dtype=np.uint32)
-        whole[here] = numbers
-        self.shown = np.where(whole > 0, whole + np.uint32(self.made - 1), self.shown)
-        self.specializations.append(Specialization(value, tuple(range(self.made, self.made + children))))
-        self.made += children
-        return whole
-
-    @property
-    def name(self) -> str:
-        return self.dictionary.column.name
-
-    @property
-    def present(self) -> list[int]:
-        """Numbers of the values that records show, in order."""
-        return [int(number) for number in np.unique(self.shown)]
-
-    # -- at the end -------------------------------------------------------------------------------
-
-    def count(self, classes: NDArray[np.uint32]) -> None:
-        """Count the records of each number by class; ``classes`` holds the class of each record."""
+            name = self.dictionary.column.name
+            raise impossible(f"The partner specialized records of {name!r} that are others than those here.")
+        self.shown[here] = np.where(numbers > 0, numbers + np.uint32(made - 1), np.uint32(value))
         size = self.counts.shape[1]
-        counted = np.bincount(self.shown.astype(np.int64) * size + classes, minlength=self.made * size)
-        self.counts = counted.reshape(self.made, size).astype(np.int64)
+        cells = numbers.astype(np.int64) * size + self.classes[here]
+        fallen = np.bincount(cells, minlength=(children + 1) * size).reshape(children + 1, size)
+        self.counts = np.vstack([self.counts, fallen[1:]])
+        self.counts[value] = fallen[0]
+        self.specializations.append((value, range(made, made + children)))
+        lost = float(total_entropy(fallen.sum(axis=0))) - float(total_entropy(fallen).sum())
+        gain, child = max(lost, 0.0) / len(here), np.zeros(len(self.shown), dtype=np.int64)
+        child[here] = numbers
+        return child, gain if gain >= LEAST_GAIN else 0.0
 
-    def gains(self) -> list[float]:
-        """Give the InfoGain of each specialization, which follows from the classes of the final values."""
-        records = self.counts.copy()
-        gained = []
-        for step in reversed(self.specializations):
-            parts = records[[step.value, *step.children]]
-            records[step.value] = parts.sum(axis=0)
-            left = float(total_entropy(parts).sum())
-            whole = float(total_entropy(records[step.value]))
-            gain = max(whole - left, 0.0) / max(int(records[step.value].sum()), 1)
-            gained.append(gain if gain >= LEAST_GAIN else 0.0)
-        return gained[::-1]
+    @property
+    def present(self) -> Codes:
+        """Numbers that records show."""
+        return np.flatnonzero(self.counts.sum(axis=1))
 
     def learn(self, recoding: str, names: Mapping[int, str | None]) -> None:
+        """Take over names, and name what the release does not show by its parts, else by its number."""
         self.recoding, self.names = recoding, dict(names)
-        for step in reversed(self.specializations):
-            if step.value not in self.names:
-                self.names[step.value] = self._above(step)
+        for value, children in reversed(self.specializations):
+            if value not in self.names:
+                self.names[value] = self._above(value, [self.names[child] for child in children])
 
-    def _above(self, step: Specialization) -> str:
-        """Name a value that the release does not show: by its parts, else by its number."""
-        below = [self.names[child] for child in step.children]
+    def _above(self, value: int, below: Sequence[str | None]) -> str:
         if self.recoding == "suppression" or (self.recoding == "intervals" and None in below):
             return self.symbol
         if self.recoding == "intervals":
             first, last = (Interval.of_label(str(label)) for label in (below[0], below[-1]))
             if first is not None and last is not None:
                 return f"[{first.lower}, {last.upper}{']' if last.closed else ')'}"
-        opaque = f"#{step.value}"
+        opaque = f"#{value}"
         while opaque in self.names.values():
             opaque = f"#{opaque}"
         return opaque
 
-    # -- as a masking -----------------------------------------------------------------------------
-
     @property
     def treatment(self) -> Treatment | None:
-        return TREATMENTS[self.recoding]
+        return "suppressed" if self.recoding == "suppression" else "generalized"
 
     @property
     def top(self) -> Cut:
@@ -159,8 +122,7 @@ class Partner(Masking):
         return False  # nobody here can tell
 
     def nodes(self, specialized: Mapping[int, Sequence[int]]) -> list[tuple[int, int | None]]:
-        made = [(child, step.value) for step in self.specializations for child in step.children]
-        return [(0, None), *made]
+        return [(0, None), *((child, value) for value, made in self.specializations for child in made)]
 
     def losses(self, nodes: Codes) -> Floats:
         return np.full(len(nodes), np.nan)  # nobody here can tell
@@ -175,8 +137,8 @@ class PartnerCut(ClosedCut):
     @property
     def nodes(self) -> Codes:
         """Each number that records show is a node; one that none shows stands for any."""
-        present = np.array(self.partner.present)
-        nodes = np.full(self.partner.made, present[0], dtype=np.int64)
+        present = self.partner.present
+        nodes = np.full(len(self.partner.counts), present[0])
         nodes[present] = present
         return nodes
 
@@ -188,76 +150,80 @@ class PartnerCut(ClosedCut):
         return self  # the partner is always in its present state
 
     def specialization(self, candidate: int) -> tuple[int, Sequence[int]]:
-        step = self.partner.specializations[candidate]
-        return step.value, step.children
+        return self.partner.specializations[candidate]
 
 
-# -- own columns, and names ------------------------------------------------------------------------
-
-
-class Numbering:
-    """The opaque numbers of the values of one own column, in the order in which they come up."""
-
-    def __init__(self, root: int) -> None:
-        self.numbers = {root: 0}
-
-    def specialize(self, cut: Cut, candidate: int) -> tuple[int, int, Codes]:
-        """Give a value's number, how many children with records a candidate makes, and each code's child.
-
-        A code has its child from 1, 0 where it keeps the value, -1 where it has another one.
-        """
-        node, _ = cut.specialization(candidate)
-        parts, after = cut.split(candidate), cut.refine(candidate).nodes
-        children = np.where(cut.nodes == node, 0, -1)
-        for child, codes in enumerate(parts, start=1):
-            children[codes] = child
-            self.numbers[int(after[codes[0]])] = len(self.numbers)
-        return self.numbers[node], len(parts), children
-
-
-def names(
-    engine: Engine,
-    number: int,
-    labels: Table,
-    own: Mapping[int, Numbering],
-    maskings: Sequence[Masking],
-    cuts: Sequence[Cut],
-) -> Message:
-    """Name the values of own columns that records show."""
+def learn(partners: Mapping[int, Partner], told: Mapping[str, list[Any]]) -> None:
+    """Take over the names of the values that records show; each must have one of its own."""
+    named = list(zip(told["attribute"], told["value"], told["label"], strict=True))
+    recodings = dict(zip(told["owned"], told["recoding"], strict=True))
     shown = [
-        (attribute, numbering.numbers[node], node)
-        for attribute, numbering in own.items()
-        for node in sorted(set(cuts[attribute].nodes.tolist()), key=numbering.numbers.__getitem__)
+        (attribute, value) for attribute, partner in partners.items() for value in partner.present.tolist()
     ]
-    asked = as_lists(("attribute", "number", "node"), shown)
-    query = bind("two_party/names", tables={"labels": labels})
-    rows = engine.query(query, asked, step="names")
-    columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
-    named = dict(zip(("attribute", "value", "label"), columns, strict=True))
-    recodings = [_recoding(maskings[attribute]) for attribute in own]
-    return Message("LABELS", number, {**named, "owned": list(own), "recoding": recodings})
-
-
-def _recoding(masking: Masking) -> str:
-    if isinstance(masking, Generalization):
-        return "taxonomy"
-    return "intervals" if isinstance(masking, Intervals) else "suppression"
-
-
-def learn(partners: Mapping[int, Partner], message: Message) -> None:
-    """Take over the names that the partner gives its values."""
-    fields = cast(Mapping[str, list[object]], message.fields)
-    found: dict[int, dict[int, str | None]] = {attribute: {} for attribute in partners}
-    named = list(zip(fields["attribute"], fields["value"], fields["label"], strict=True))
-    recodings = dict(zip(cast(list[int], fields["owned"]), cast(list[str], fields["recoding"]), strict=True))
-    for attribute, value, label in cast(list[tuple[int, int, str | None]], named):
-        found.setdefault(attribute, {})[value] = label
-    proper = recodings.keys() == found.keys() == partners.keys()
-    proper &= len(named) == sum(map(len, found.values()))
-    for attribute, partner in partners.items():
-        by_value = found.get(attribute, {})
-        proper &= sorted(by_value) == partner.present and len(set(by_value.values())) == len(by_value)
-    if not proper:
+    proper = recodings.keys() == partners.keys()
+    proper &= sorted((attribute, value) for attribute, value, _ in named) == sorted(shown)
+    if not proper or len({(attribute, label) for attribute, _, label in named}) < len(named):
         raise impossible("The partner names other values than those that the release shows.")
     for attribute, partner in partners.items():
-        partner.learn(recodings[attribute], found[attribute])
+        names = {value: label for of, value, label in named if of == attribute}
+        partner.learn(recodings[attribute], names)
+
+
+class LeafTable(CountTable):
+    """The records of one party with their leaves, numbered without gaps; it knows the present state."""
+
+    def _made(self) -> str:
+        self._leaf = np.zeros(self.atoms.records, dtype=np.int64)
+        return self._written()
+
+    def _written(self) -> str:
+        leaf = self._leaf.astype(np.min_scalar_type(self._leaf.max()))
+        with registered(self.engine, {"leaf": leaf}) as arrived:
+            self._table = self.engine.materialize("leaves", f"SELECT leaf FROM {arrived}")
+        own = [f"c{i}" for i in self.attributes if self.atoms.coded[i].size]  # none of the partner's
+        held = [f"(c{i} = {code})::INTEGER AS p{j}" for j, (i, code) in enumerate(self.counted)]
+        columns = ", ".join(["leaf", *own, "n", *held])
+        return f"(SELECT {columns} FROM {self._table} POSITIONAL JOIN {self.atoms.table})"
+
+    def split(self, child: Codes, children: int) -> None:
+        """Let leaves fall into parts, by the child of each record; 0 where it stays with the rest."""
+        moved = np.flatnonzero(child)
+        number = self._leaf[moved] * (children + 1) + child[moved]
+        self._leaf[moved] = self._leaf.max() + 1 + np.unique(number, return_inverse=True)[1]
+        self._leaf = (np.cumsum(np.bincount(self._leaf) > 0) - 1)[self._leaf]
+        self.engine.discard(self._table)
+        self.rows = self._written()
+
+    def sizes(self) -> str:
+        """Give a digest of the sizes of the leaves."""
+        return sha256(",".join(map(str, sorted(np.bincount(self._leaf).tolist()))).encode()).hexdigest()
+
+    def source(self, formulas: Sequence[Formula]) -> Floats:
+        # One party cannot know what the joined source would show.
+        return np.full(1 + len(formulas), np.nan)
+
+    def _keys(self, cuts: Cuts, but: Iterable[int] = ()) -> tuple[list[str], Params]:
+        return ["leaf AS group0"], {}
+
+
+class LeafMeasure(Measure):
+    """Measures the present state, and those after one candidate, over the records of one party."""
+
+    ahead = False  # the partner has a say in what follows
+    lists = False  # what the parties share of a leaf are counts
+
+    def table(self, attributes: Sequence[int], counted: Sequence[Counted]) -> LeafTable:
+        return LeafTable(self._engine, self._atoms, attributes, counted)
+
+    def split(self, attribute: int, child: Codes, children: int) -> None:
+        for table in self._tables():
+            if attribute in table.attributes:
+                table.split(child, children)
+
+    def digest(self) -> str:
+        """Give a digest of the sizes of all leaves."""
+        tables = {tuple(table.attributes): table for table in reversed(self._tables())}
+        return sha256(",".join(table.sizes() for table in reversed(tables.values())).encode()).hexdigest()
+
+    def _tables(self) -> list[LeafTable]:
+        return [measured.table for measured in self._measured if isinstance(measured.table, LeafTable)]

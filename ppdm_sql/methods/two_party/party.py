@@ -1,68 +1,54 @@
 """TDS2P: one party's run over its own columns and the partner's unknown ones, from HELLO to the release.
 
-Source: Wang, Fung, Dong 2005, "Integrating private databases for data analysis", ISI.
+In each round both parties say what their best candidate is worth, and the better one is performed.
+
+Source: Wang, Fung, Dong 2005, "Integrating private databases for data analysis", ISI (slide 12).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import bind, literal
-from ppdm_sql.errors import PeerError, ProtocolError
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import bind
+from ppdm_sql.errors import PeerError, PpdmError, ProtocolError
+from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary, coded_columns
 from ppdm_sql.methods.base.source import read_source
 from ppdm_sql.methods.top_down import information_loss as information
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.generalize import GeneralizationRun
-from ppdm_sql.methods.top_down.loop import State
+from ppdm_sql.methods.top_down.loop import RefinementStep, State
 from ppdm_sql.methods.top_down.maskings import Masking, Suppression
-from ppdm_sql.methods.top_down.outcome import Move, Outcome, outcome_of
-from ppdm_sql.methods.two_party.connection import FAREWELL, Line
-from ppdm_sql.methods.two_party.failures import garbage, word_for
-from ppdm_sql.methods.two_party.leaf_partition import LeafMeasure
-from ppdm_sql.methods.two_party.messages import Message
-from ppdm_sql.methods.two_party.partner import Numbering, Partner, learn, names
-from ppdm_sql.methods.two_party.records import (
-    TIES,
-    OrderedRecords,
-    Terms,
-    check_common,
-    check_narrowing,
-    check_shared,
-    check_terms,
-    codes_of,
-    common_records,
-    digest_of,
-    key_digests,
-    key_text,
-    ordered_records,
-    registered,
-    shared_digest,
-)
+from ppdm_sql.methods.top_down.outcome import Move, Outcome, as_lists, outcome_of
+from ppdm_sql.methods.two_party import records
+from ppdm_sql.methods.two_party.connection import BYE, FAREWELL, Line, word_for
+from ppdm_sql.methods.two_party.messages import VERSION, Message, garbage, impossible
+from ppdm_sql.methods.two_party.partner import LeafMeasure, Partner, learn
 from ppdm_sql.methods.two_party.request import IntegrateRequest, Ownership
-from ppdm_sql.methods.two_party.rounds import Rounds, step_factor
 from ppdm_sql.methods.two_party.transcripts import Link, record, release_digest
 from ppdm_sql.progress import Progress, warn
-from ppdm_sql.release import Draft, Release, ReleasedColumn
+from ppdm_sql.release import Draft, Release
 
-UNCONFIRMED = (
-    "The release is published here, but the partner has not confirmed that it is there; if it is not, drop it"
-    " here with ppdm drop and run both again."
-)
-NOT_THERE = (
-    "The release is published here, but not on the partner's side, whose run failed; drop it here with ppdm "
-    "drop and run both again."
-)
-NOT_HERE = "nothing is published here, but the partner may have published the release."
+TIED = SLACK = 1e-9
+"""Scores this near the better one, as a share of it, are tied with it, as in a run by one party; by so much
+may one that a party names miss what the records say, as it is floating point."""
+LOWEST, HIGHEST = -64.0, 8.0
+"""Logarithms to base 2 of the scores between which levels lie; a gain has at most a few bits."""
+LEFT = "The release is published here, but {}drop it here with ppdm drop and run both again."
+UNCONFIRMED = LEFT.format("the partner has not confirmed that it is there; if it is not, ")
+NOT_THERE = LEFT.format("not on the partner's side, whose run failed; ")
+NOT_HERE = "othing is published here, but the partner may have published the release."
 AFTER_THE_LAST_WORD = "If the partner has the release, let it drop it with ppdm drop; then run both again."
 
 
@@ -74,60 +60,76 @@ def integrate(
     progress: Progress,
     transcript: Path | None = None,
 ) -> Release:
-    """Integrate this party's table with the partner's, and publish the release that both end with.
+    """Publish the release that both end with; on a fault tell the partner, and say who may have published.
 
-    Args:
-        engine: This party's database.
-        table: Its table or view.
-        request: What it asks; the partner must ask for the same.
-        opened: Opens the line to the partner, once what can be checked alone is checked.
-        progress: Told what the run is doing.
-        transcript: A file to write each message to as it crosses.
-
-    Raises:
-        GuaranteeNotMet: No generalization meets the requirements.
-        PeerError: The partner is gone, or says nothing for too long.
-        ProtocolError: The partner asks for something else, holds other records, or says what cannot be.
-        PpdmError: An option, a column or the table cannot be used. On any error nothing is published here.
-
-    Cost: two scans of the table and one sort; a scan of two columns for each column and round; the audit of
-    the own columns.
+    The line is opened once what can be checked alone is checked.
     """
     engine.require_autocommit()
-    count = bind("two_party/record_count", tables={"source": engine.find(table)})
-    ((records,),) = engine.query(count, step="count records")
-    with closing(Link(int(records), transcript)) as link:
+    with closing(Link(_count(engine, engine.find(table)), transcript)) as link:
         run = IntegrationRun(engine, table, request, link, progress)
         with opened() as link.line:
-            return _publish(run, link, progress)
-
-
-def _publish(run: IntegrationRun, link: Link, progress: Progress) -> Release:
-    """Run; on a fault tell the partner, and say which side has published where only one may have."""
-    run.engine.committed = False
-    try:
-        release = run.publish()
-    except BaseException as error:
-        if run.engine.committed:  # such as Ctrl-C, which was heard after the commit
-            link.line.timeout = min(link.line.timeout, FAREWELL)
+            engine.committed = False
+            try:
+                release = run.publish()
+            except BaseException as error:
+                if engine.committed:  # such as Ctrl-C, which was heard after the commit
+                    link.line.timeout = min(link.line.timeout, FAREWELL)
+                    _part(link, progress)
+                    raise
+                link.line.stop(word_for(error))
+                if not link.agreed or link.line.stopped:
+                    raise
+                if isinstance(error, PeerError):
+                    problem = f"{error.problem[:-1]} at the last word: n{NOT_HERE}"
+                    raise PeerError(problem, AFTER_THE_LAST_WORD) from None
+                progress.notice(f"N{NOT_HERE} {AFTER_THE_LAST_WORD}")
+                raise
             _part(link, progress)
-            raise
-        link.line.stop(word_for(error))
-        if not link.agreed or link.line.stopped:
-            raise
-        if not isinstance(error, PeerError):
-            progress.notice(f"{NOT_HERE[0].upper()}{NOT_HERE[1:]} {AFTER_THE_LAST_WORD}")
-            raise
-        problem = f"{error.problem[:-1]} at the last word: {NOT_HERE}"
-        raise PeerError(problem, AFTER_THE_LAST_WORD) from None
-    _part(link, progress)
-    return release
+            return release
+
+
+def _count(engine: Engine, table: Table) -> int:
+    query = bind("two_party/record_count", tables={"source": table})
+    ((found,),) = engine.query(query, step="count records")
+    return int(found)
 
 
 def _part(link: Link, progress: Progress) -> None:
-    """Hear whether the partner has published, too."""
-    if not link.farewell():
+    try:
+        link.agree(BYE)
+    except PpdmError:
         warn(progress, NOT_THERE if link.line.stopped else UNCONFIRMED)
+
+
+# -- what a candidate is worth to both ------------------------------------------------------------
+
+Offer = tuple[float, int]
+"""The best candidate of one party: its score, or the level of it, and its attribute."""
+
+
+def level(score: float, bits: int) -> int:
+    """Quantise a score: its logarithm in equal steps, 0 for a score of 0."""
+    if score <= 0:
+        return 0
+    top = (1 << bits) - 1
+    share = (math.log2(score) - LOWEST) / (HIGHEST - LOWEST)
+    return min(max(1 + math.floor(share * (top - 1)), 1), top)
+
+
+def step_factor(bits: int) -> float:
+    return float(2 ** ((HIGHEST - LOWEST) / ((1 << bits) - 2)))
+
+
+def beats(mine: Offer | None, theirs: Offer | None) -> bool:
+    """Tell which offer wins: the larger score, on a tie the attribute that comes first."""
+    if mine is None or theirs is None:
+        return theirs is None
+    if abs(mine[0] - theirs[0]) <= TIED * max(mine[0], theirs[0]):
+        return mine[1] < theirs[1]
+    return mine[0] > theirs[0]
+
+
+# -- the run --------------------------------------------------------------------------------------
 
 
 class IntegrationRun(GeneralizationRun):
@@ -137,18 +139,11 @@ class IntegrationRun(GeneralizationRun):
     advises = False
 
     def __init__(
-        self,
-        engine: Engine,
-        source: str,
-        request: IntegrateRequest,
-        link: Link,
-        progress: Progress,
+        self, engine: Engine, source: str, request: IntegrateRequest, link: Link, progress: Progress
     ) -> None:
         self.asked, self.link = request, link
         super().__init__(engine, source, request.refinement(), progress)
         self.method = "TDS2P"
-
-    # -- whose columns they are ---------------------------------------------------------------------
 
     def described(self) -> dict[str, Column]:
         """Describe the columns of the release: those of the requirements, then those that both hold."""
@@ -169,10 +164,6 @@ class IntegrationRun(GeneralizationRun):
         """Position of the class attribute, which an integration always has."""
         return self.atoms.position(str(self.roles.class_column))
 
-    def codes(self) -> Sequence[str]:
-        """A guess could differ from the partner's, who sees other columns."""
-        return ()
-
     def shows_symbol(self, name: str) -> bool:
         """The partner looks after its own columns."""
         return name in self._ownership.own and super().shows_symbol(name)
@@ -188,74 +179,68 @@ class IntegrationRun(GeneralizationRun):
         columns = [item for item in self.engine.columns(self.table) if item.name in needed]
         # no transaction is kept open while the partner works, so what is read twice is read from a copy
         self.rows = read_source(self.engine, self.table, columns, copy=True)
-        key = key_text(self._ownership.key, self.asked.secret)
-        records, found, mine = self._said(held, key)
-        theirs = Terms.of(self.link.exchange(mine.message()))
-        check_terms(mine, theirs, self.attributes)
-        if (mine.records, mine.order) != (theirs.records, theirs.order):
-            check_narrowing(mine, theirs)
-            self.rows = self._common([item.name for item in columns], key, records, mine, theirs)
-            records, found, mine = self._said(held, key)
-            theirs = Terms.of(self.link.exchange(mine.message()))
-        check_shared(mine, theirs)
-        unknown = {place: Dictionary(self.coded[place], records.table, 0, False) for place in self._theirs}
+        key = records.key_text(self._ownership.key, self.asked.secret)
+        table, found, mine, theirs = self._exchange_terms(held, key)
+        records.check_terms(mine, theirs, self.attributes)
+        if (mine["records"], mine["order"]) != (theirs["records"], theirs["order"]):
+            records.check_narrowing(mine, theirs)
+            digests = records.key_digests(self.engine, table)
+            keys = self.link.exchange(Message("KEYS", 0, {"records": len(digests)}, digests))
+            if keys.column is None or not len(keys.column) == theirs["records"] == keys.fields["records"]:
+                raise garbage("another number of keys than it has records")
+            needs = [item.name for item in columns]
+            self.rows = records.common_records(self.engine, self.rows, key, needs, keys.column)
+            common = _count(self.engine, self.rows)
+            if not common:
+                raise records.others(mine, theirs, "No key is known to both.")
+            if not mine["intersect"]:
+                raise records.others(mine, theirs, f"{common} keys are known to both.")
+            table, found, mine, theirs = self._exchange_terms(held, key)
+        records.check_shared(mine, theirs)
+        unknown = {place: Dictionary(self.coded[place], table, 0, False) for place in self._theirs}
         coded = unknown | dict(found)
-        return Atoms(records.table, tuple(coded[place] for place in sorted(coded)), (), records.count)
+        return Atoms(table, tuple(coded[place] for place in sorted(coded)), (), mine["records"])
 
-    def _said(
+    def _exchange_terms(
         self, held: Mapping[int, Column], key: exp.Expression
-    ) -> tuple[OrderedRecords, Mapping[int, Dictionary], Terms]:
-        """Put the records in order, and say of them and of this party what the partner must know."""
+    ) -> tuple[Table, Mapping[int, Dictionary], records.Terms, records.Terms]:
+        """Put the records in order, say of them and of this party what the partner must know, and hear it."""
         asked, symbol = self.asked, self.asked.symbol
         columns = list(held.values())
         found = coded_columns(self.engine, self.rows, columns, None, masked=self.beside_symbol, symbol=symbol)
         dictionaries = dict(zip(held, found, strict=True))
-        records = ordered_records(self.engine, self.rows, key, dictionaries, shown=self.source)
+        table, count, order = records.ordered_records(
+            self.engine, self.rows, key, dictionaries, shown=self.source
+        )
         shared = {place: found for place, found in dictionaries.items() if place not in self._own}
         rules = (asked.boundary, asked.max_steps, asked.score_bits)
-        terms = Terms(
-            requirements=digest_of([str(requirement) for requirement in self.requirements]),
-            settings=digest_of([str(self.roles.class_column), symbol, *rules, TIES]),
-            owns=tuple(self._own),
-            match=asked.match,
-            intersect=asked.intersect,
-            records=records.count,
-            order=records.order,
-            shared=shared_digest(self.engine, records, shared),
-        )
-        return records, dictionaries, terms
-
-    def _common(
-        self, needed: Sequence[str], key: exp.Expression, records: OrderedRecords, mine: Terms, theirs: Terms
-    ) -> Table:
-        """Compare keys, and keep the records that both hold if both want that."""
-        digests = key_digests(self.engine, records)
-        keys = self.link.exchange(Message("KEYS", 0, {"records": len(digests)}, digests))
-        if keys.column is None or not len(keys.column) == theirs.records == keys.fields["records"]:
-            raise garbage("another number of keys than it has records")
-        common = common_records(self.engine, self.rows, key, needed, keys.column)
-        query = bind("two_party/record_count", tables={"source": common})
-        ((found,),) = self.engine.query(query, step="common")
-        check_common(mine, theirs, found)
-        return common
-
-    # -- the descent --------------------------------------------------------------------------------
+        ties = f"ties within {TIED} go to the first attribute"
+        mine = {
+            "requirements": records.digest_of([str(requirement) for requirement in self.requirements]),
+            "settings": records.digest_of([str(self.roles.class_column), symbol, *rules, ties]),
+            "owns": self._own,
+            "match": asked.match,
+            "intersect": asked.intersect,
+            "records": count,
+            "order": order,
+            "shared": records.shared_digest(self.engine, table, shared),
+            "version": VERSION,
+        }
+        return table, dictionaries, mine, self.link.exchange(Message("HELLO", 0, mine)).fields
 
     def masking(self, position: int, name: str) -> Masking:
-        """Mask own columns; of the partner's only the name is known."""
         if position in self._own:
             found = super().masking(position, name)
             if isinstance(found, Suppression):
                 return InText(found.dictionary, found.counts, found.symbol)
             return found
-        shown = np.zeros(self.atoms.records, dtype=np.uint32)
-        no_counts = np.zeros((1, self.atoms.coded[self.classes].size), dtype=np.int64)
-        return Partner(self.atoms.coded[position], shown, self.request.symbol, no_counts)
+        classes, coded = records.codes_of(self.engine, self.atoms.table, self.classes), self.atoms.coded
+        counts = np.bincount(classes, minlength=coded[self.classes].size)[None, :]
+        return Partner(coded[position], counts, np.zeros_like(classes), classes, self.request.symbol)
 
     @cached_property
     def _partners(self) -> Mapping[int, Partner]:
-        found = {place: self.maskings[place] for place in self._theirs}
-        return {place: masking for place, masking in found.items() if isinstance(masking, Partner)}
+        return {place: cast(Partner, self.maskings[place]) for place in self._theirs}
 
     def make_measure(self) -> LeafMeasure:
         self._measure = LeafMeasure(self.engine, self.atoms, self.constraints, self.classes)
@@ -263,121 +248,180 @@ class IntegrationRun(GeneralizationRun):
         return self._measure
 
     def descend(self, interrupted: Callable[[], bool]) -> State:
-        """Refine in turns with the partner, then hear what became of its columns."""
-        progress = self.progress
+        """Refine in turns with the partner, until neither has a valid and beneficial candidate."""
         for name in self._ownership.idle:
-            progress.warn(f"Column {name!r} is in no requirement, so it is not released.")
-        own = {place: Numbering(self.maskings[place].root) for place in self._own}
-        rounds = Rounds(
-            self.engine,
-            self.atoms.table,
-            self.loop(),
-            self._measure,
-            self.constraints,
-            own,
-            self._partners,
-            self.link,
-            self.asked.score_bits,
-        )
-        state = rounds.descend(max_steps=self.request.max_steps, interrupted=interrupted, progress=progress)
-        self._numberings, self._round = own, len(state.steps) + 1
-        self._stopped = state.stopped or "complete"
+            self.progress.warn(f"Column {name!r} is in no requirement, so it is not released.")
+        self._numbers = {place: {self.maskings[place].root: 0} for place in self._own}
+        self._loop = loop = self.loop()
+        passed_over = list[float | None]()
+        loop.begin()
+        self._compare_leaves(0)
+        while loop.state.stopped is None:
+            number = len(loop.state.steps) + 1
+            step = loop.best(interrupted)
+            mine, theirs, stop = self._exchange_offers(number, step, stop=step is None and interrupted())
+            if stop:
+                loop.stop("interrupted")
+            elif mine is None and theirs is None:
+                loop.stop("complete")
+            elif number - 1 == self.request.max_steps:
+                loop.stop("max-steps")
+            else:
+                won = step is not None and beats(mine, theirs)
+                passed_over.append(None if step is None or won else step.score)
+                if step is not None and won:
+                    self._perform(number, step)
+                else:
+                    self._follow(number, cast(Offer, theirs))
+                self._compare_leaves(number)
+                loop.report(self.progress)
+        self._round, self._stopped = len(loop.state.steps) + 1, loop.state.stopped
         self.atoms = self._joined()
-        classes = codes_of(self.engine, self.atoms.table, self.classes)
-        for partner in self._partners.values():
-            partner.count(classes)
-        state = rounds.settled(state)
-        self._tell_deviations(rounds.deviations(state), progress)
-        return state
+        self._tell_deviations(passed_over, loop.state)
+        return loop.state
+
+    def _exchange_offers(
+        self, number: int, step: RefinementStep | None, *, stop: bool
+    ) -> tuple[Offer | None, Offer | None, bool]:
+        """Say what the best candidate here is worth, and hear it of the partner's; and whether one stops."""
+        bits, mine = self.asked.score_bits, None
+        measure, other = ("score", "level") if bits is None else ("level", "score")
+        fields: dict[str, Any] = {"candidate": step is not None, "stop": stop}
+        fields |= dict.fromkeys(("score", "level", "attribute"))
+        if step is not None:
+            told = step.score if bits is None else level(step.score, bits)
+            mine = float(told), step.candidate[0]
+            fields |= {measure: told, "attribute": step.candidate[0]}
+        received = self.link.exchange(Message("SCORE", number, fields)).fields
+        stop = stop or received["stop"]
+        if not received["candidate"]:
+            return mine, None, stop
+        if received["attribute"] not in self._partners or received[other] is not None:
+            raise impossible("The partner sent a score for what it does not own, or in another measure.")
+        return mine, (float(received[measure]), received["attribute"]), stop
+
+    def _perform(self, number: int, step: RefinementStep) -> None:
+        """Specialize an own value, and tell the partner which records fall where, in their order.
+
+        A record has its child from 1, 0 where it keeps the value. Numbers go to values as they come up.
+        """
+        attribute, candidate = step.candidate
+        cut, numbers = self._loop.state.cuts[attribute], self._numbers[attribute]
+        (node, _), parts, after = cut.specialization(candidate), cut.split(candidate), cut.refine(candidate)
+        child_of_code = np.where(cut.nodes == node, 0, -1)
+        for place, codes in enumerate(parts, start=1):
+            child_of_code[codes] = place
+            numbers[int(after.nodes[codes[0]])] = len(numbers)
+        child, params = recoded(f"c{attribute}", child_of_code, "child", "INTEGER")
+        query = f"SELECT {child} AS child FROM {self.atoms.table}"
+        column = self.engine.arrays(query, params, step="children")["child"]
+        fields = {"attribute": attribute, "value": numbers[node], "children": len(parts)}
+        told = column[column >= 0].astype(np.min_scalar_type(len(parts)))
+        self.link.send(Message("WIN", number, fields, told))
+        self._measure.split(attribute, np.maximum(column, 0), len(parts))
+        self._loop.perform(step)
+
+    def _follow(self, number: int, theirs: Offer) -> None:
+        """Specialize a value of the partner's, as it says, and hold it against what it offered."""
+        (offered, place), bits = theirs, self.asked.score_bits
+        win = self.link.receive("WIN", number)
+        attribute, value, children = (win.fields[name] for name in ("attribute", "value", "children"))
+        if attribute != place or win.column is None:
+            raise impossible("The partner sent a specialization of another column than it had offered.")
+        partner, before = self._partners[attribute], self._loop.state.measured
+        child, gain = partner.specialize(value, children, win.column)
+        self._measure.split(attribute, child, children)
+        measured = self._measure.state(self._loop.state.cuts)
+        if not bool(self.constraints.valid(measured)):
+            raise impossible("The partner sent a specialization that breaks a requirement.")
+        loss = float(self._loop.loss.of(attribute, before, measured[None, :])[0])
+        score = gain / (loss + 1)
+        fair = abs(offered - score) <= SLACK * max(1.0, score)
+        if bits is not None:
+            fair = offered in [level(score * (1 + slack), bits) for slack in (-SLACK, SLACK)]
+        if not fair:
+            raise impossible("The partner sent a score that the records do not bear out.")
+        step = attribute, len(partner.specializations) - 1
+        self._loop.follow(RefinementStep(step, offered if bits is None else score, gain, loss), measured)
+
+    def _compare_leaves(self, number: int) -> None:
+        remedy = "Check that both tables hold the same people, and let both run the same version."
+        problem = f"After step {number} the classes of both parties are not of the same sizes."
+        self._compare(number, self._measure.digest(), problem, remedy)
+
+    def _compare(self, number: int, digest: str, problem: str, remedy: str) -> None:
+        if self.link.exchange(Message("DIGEST", number, {"leaves": digest})).fields["leaves"] != digest:
+            raise ProtocolError(problem, remedy, reason="digest")
 
     def _joined(self) -> Atoms:
         """Put the numbers of the partner's values beside the own codes."""
-        import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
-
         if not self._partners:
             return self.atoms
-        columns = {f"c{place}": pa.array(partner.shown) for place, partner in self._partners.items()}
-        own = ", ".join([*(f"c{i}" for i in range(len(self.coded)) if i not in self._theirs), "n"])
-        with registered(self.engine, columns) as arrived:
-            query = f"SELECT {own}, {', '.join(columns)} FROM {self.atoms.table} POSITIONAL JOIN {arrived}"
+        partners, atoms = self._partners, self.atoms
+        with records.registered(self.engine, {f"c{i}": partners[i].shown for i in partners}) as arrived:
+            query = f"SELECT * EXCLUDE (key) FROM {atoms.table} POSITIONAL JOIN {arrived}"
             table = self.engine.materialize("joined", query)
-        coded = list(self.atoms.coded)
-        for place, partner in self._partners.items():
-            coded[place] = replace(coded[place], size=partner.made)
-        return replace(self.atoms, table=table, coded=tuple(coded))
+        coded = enumerate(atoms.coded)
+        sizes = (replace(of, size=len(partners[i].counts)) if i in partners else of for i, of in coded)
+        return replace(atoms, table=table, coded=tuple(sizes))
 
-    def _tell_deviations(self, factors: Sequence[float], progress: Progress) -> None:
+    def _tell_deviations(self, passed_over: Sequence[float | None], state: State) -> None:
         """Measure what comparing by few bits has changed, as far as this party can see it."""
         bits = self.asked.score_bits
         self._deviations: list[information.Row] = []
         if bits is None:
             return
+        pairs = zip(passed_over, state.steps, strict=True)
+        better = [(mine, step.score) for mine, step in pairs if mine is not None]
+        factors = [mine / done if done else math.inf for mine, done in better if mine > done * (1 + SLACK)]
         worst = max(factors, default=1.0)
         self._deviations = [
             ("steps in which a better candidate was passed over", 0.0, float(len(factors))),
             ("largest factor by which it was better", 1.0, worst),
         ]
-        progress.notice(
+        self.progress.notice(
             f"Scores were compared by {bits} bits: in {len(factors)} steps a better candidate of this party "
             f"was passed over, by a factor of {worst:.4g} at most; {step_factor(bits):.4g} is possible."
         )
 
-    # -- the release --------------------------------------------------------------------------------
-
     def outcome(self, cuts: Sequence[Cut], moves: Sequence[Move]) -> Outcome:
         """Name the values that are shown, hear the partner's names, and gather it all."""
         outcome = outcome_of(self.engine, self.atoms, self.maskings, cuts, moves)
-        sent = names(self.engine, self._round, outcome.labels, self._numberings, self.maskings, cuts)
-        learn(self._partners, self.link.exchange(sent))
+        shown = [
+            (place, numbers[node], node)
+            for place, numbers in self._numbers.items()
+            for node in sorted(set(cuts[place].nodes.tolist()), key=numbers.__getitem__)
+        ]
+        query = bind("two_party/names", tables={"labels": outcome.labels})
+        rows = self.engine.query(query, as_lists(("attribute", "number", "node"), shown), step="names")
+        recodings = [self._masking_name(self.attributes[place]) for place in self._own]
+        told = as_lists(("attribute", "value", "label"), rows) | {"owned": self._own, "recoding": recodings}
+        learn(self._partners, self.link.exchange(Message("LABELS", self._round, told)).fields)
         return outcome_of(self.engine, self.atoms, self.maskings, cuts, moves)
 
     def draft(self, transformed: State) -> Draft:
-        """Write down the release, which is committed once the partner has the same rows."""
         draft = super().draft(transformed)
         known = [(name, _known(before), _known(after)) for name, before, after in draft.measures]
-        measured = [row for row in known if row[2] is not None]
+        measures = tuple(row for row in known if row[2] is not None)
         accept = partial(self._agree, draft)
-        return replace(draft, measures=tuple(measured), accept=accept, settle=self.link.agree)
+        return replace(draft, measures=measures, accept=accept, settle=self.link.agree)
 
     @property
     def audited(self) -> Sequence[str]:
         """Own columns: what is true of the partner's, the partner's audit says."""
         return self._ownership.own
 
-    def _accepted(
-        self,
-        rows: exp.Select,
-        released: Sequence[ReleasedColumn],
-        outcomes: tuple[Outcome, Outcome],
-        cuts: Table,
-        trees: Table,
-        person: str | None,
-    ) -> Sequence[information.Row]:
-        """Let the audit compare the own columns, and the class, with the own table."""
-        cuts, trees = self._of_own(cuts), self._of_own(trees)
-        return super()._accepted(rows, released, outcomes, cuts, trees, person)
-
-    def _of_own(self, recorded: Table) -> Table:
-        query = exp.select("*").from_(recorded.expression())
-        names = [literal(name) for name in self.audited]
-        return self.engine.overlay(query.where(exp.In(this=column("attribute"), expressions=names)))
-
     def _agree(self, draft: Draft, rows: exp.Select) -> Sequence[information.Row]:
         """Hold the rows against the own table, and make sure that the partner is to publish the same ones."""
         measured = draft.accept(rows) if draft.accept is not None else ()
-        digest = release_digest(self.engine, rows, self._stopped)
-        received = self.link.exchange(Message("DIGEST", self._round, {"leaves": digest}))
-        if received.fields["leaves"] != digest:
-            raise ProtocolError(
-                "The partner's release is another one, so nothing was published.",
-                "Let both run the same version of ppdm-sql; report this if it happens twice.",
-                reason="digest",
-            )
+        digest = release_digest(self.engine, rows, str(self._stopped))
+        remedy = "Let both run the same version of ppdm-sql; report this if it happens twice."
+        problem = "The partner's release is another one, so nothing was published."
+        self._compare(self._round, digest, problem, remedy)
         record(self.engine, self.asked.into, self.link.entries)
         return measured
 
     def parameters(self) -> dict[str, object]:
-        """Give how each attribute is masked, whose it is, and how the parties compared keys and scores."""
         kinds = {self.attributes[place]: partner.recoding for place, partner in self._partners.items()}
         kinds |= {name: self._masking_name(name) for name in self._ownership.own}
         parties = ([self.attributes[place] for place in places] for places in (self._own, self._theirs))
@@ -407,4 +451,4 @@ class InText(Suppression):
 
 
 def _known(number: float | None) -> float | None:
-    return None if number is None or np.isnan(number) else number
+    return None if number is None or math.isnan(number) else number

@@ -10,80 +10,49 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import reduce
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.statements import bind, literal
+from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.statements import bind, literal, sql
 from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import InvalidSource, ProtocolError, no_records
 from ppdm_sql.methods.base.collapse import Dictionary, coded_rows
 from ppdm_sql.methods.base.pseudonyms import BLOCK_BYTES, pseudonym
 from ppdm_sql.methods.base.source import count_coded_records
-from ppdm_sql.methods.two_party.messages import KEY_BYTES, VERSION, Message
+from ppdm_sql.methods.two_party.messages import KEY_BYTES, VERSION
 
-if TYPE_CHECKING:
-    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
-
-TIED = 1e-9
-"""Scores this near the better one, as a share of it, are tied with it, as in a run by one party."""
-TIES = f"ties within {TIED} go to the first attribute"
-"""As it is agreed."""
 FEW_KEYS, TIMES = 4_000_000, 16
 """So many keys are compared in any case; beyond that, so many times the records that there are here."""
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What one party says of itself in HELLO, in digests and numbers."""
-
-    requirements: str
-    settings: str
-    owns: tuple[int, ...]
-    match: str
-    intersect: bool
-    records: int
-    order: str
-    shared: str
-    version: int = VERSION
-
-    def message(self) -> Message:
-        return Message("HELLO", 0, {**vars(self), "owns": list(self.owns)})
-
-    @classmethod
-    def of(cls, message: Message) -> Terms:
-        fields = dict(message.fields)
-        return cls(**fields | {"owns": tuple(fields["owns"])})  # type: ignore[arg-type]
+Terms = Mapping[str, Any]
+"""What one party says of itself in HELLO, in digests and numbers."""
 
 
 def check_terms(mine: Terms, theirs: Terms, attributes: Sequence[str]) -> None:
-    """Refuse a partner that is asked for something else."""
-    if theirs.version != mine.version:
+    if theirs["version"] != VERSION:
         raise ProtocolError(
-            f"The partner speaks version {theirs.version} of the protocol, this is version {mine.version}.",
+            f"The partner speaks version {theirs['version']} of the protocol, this is version {VERSION}.",
             "Install the same version of ppdm-sql on both sides.",
             reason="version",
         )
-    remedies = {
-        "requirements": "Give the same --require on both sides, in the same order, with the same spelling.",
-        "settings": "Give the same --class, --symbol, --boundary, --max-steps and --score-bits "
-        "on both sides.",
-        "match": "Give the same --match on both sides.",
+    same = {
+        "requirements": "--require on both sides, in the same order, with the same spelling",
+        "settings": "--class, --symbol, --boundary, --max-steps and --score-bits on both sides",
+        "match": "--match on both sides",
     }
-    for name, remedy in remedies.items():
-        if getattr(mine, name) != getattr(theirs, name):
-            what = {"match": "way to match keys"}.get(name, name)
-            raise ProtocolError(f"The partner has another {what}.", remedy, reason="parameters")
+    for name, options in same.items():
+        if mine[name] != theirs[name]:
+            problem = f"The partner has another {'way to match keys' if name == 'match' else name}."
+            raise ProtocolError(problem, f"Give the same {options}.", reason="parameters")
     for place, attribute in enumerate(attributes):
-        owners = (place in mine.owns) + (place in theirs.owns)
-        if owners != 1:
-            who = "Both parties own" if owners else "Neither party owns"
+        if (place in mine["owns"]) == (place in theirs["owns"]):
+            who = "Both parties own" if place in mine["owns"] else "Neither party owns"
             raise ProtocolError(
                 f"{who} column {attribute!r}.",
                 "Name each column of the requirements with --owns on one side, spelled as its table has it.",
@@ -92,38 +61,28 @@ def check_terms(mine: Terms, theirs: Terms, attributes: Sequence[str]) -> None:
 
 
 def check_narrowing(mine: Terms, theirs: Terms) -> None:
-    """Refuse records that differ where the parties have not agreed to compare their keys."""
-    if mine.intersect != theirs.intersect:
-        raise _others(mine, theirs, "Only one party takes the records that both hold.")
-    if not mine.intersect and mine.match == "plain":
-        raise _others(mine, theirs, "Their keys are not the same.")
-    most = max(FEW_KEYS, TIMES * mine.records)
-    if theirs.records > most:
+    if mine["intersect"] != theirs["intersect"]:
+        raise others(mine, theirs, "Only one party takes the records that both hold.")
+    if not mine["intersect"] and mine["match"] == "plain":
+        raise others(mine, theirs, "Their keys are not the same.")
+    most = max(FEW_KEYS, TIMES * mine["records"])
+    if theirs["records"] > most:
         raise ProtocolError(
-            f"Here are {mine.records} records, and the partner holds {theirs.records}, of which this side "
-            f"would compare {most} at most.",
+            f"Here are {mine['records']} records, and the partner holds {theirs['records']}, of which this "
+            f"side would compare {most} at most.",
             "Let the partner give a view of fewer people, such as those of the same region.",
             reason="records",
         )
 
 
-def check_common(mine: Terms, theirs: Terms, common: int) -> None:
-    """Refuse records that differ, once it is known how many are common."""
-    if not common:
-        raise _others(mine, theirs, "No key is known to both.")
-    if not mine.intersect:
-        raise _others(mine, theirs, f"{common} keys are known to both.")
-
-
 def check_shared(mine: Terms, theirs: Terms) -> None:
-    """Refuse tables that do not agree on what both must hold."""
-    if mine.order != theirs.order:
+    if mine["order"] != theirs["order"]:
         raise ProtocolError(
             "The records that both hold do not stand in the same order.",
             "Let both run the same version of ppdm-sql, with the same secret.",
             reason="order",
         )
-    if mine.shared != theirs.shared:
+    if mine["shared"] != theirs["shared"]:
         raise ProtocolError(
             "The class or a sensitive column is not the same in both tables.",
             "Let both hold the same values, in columns of the same name and type, for every key.",
@@ -131,9 +90,9 @@ def check_shared(mine: Terms, theirs: Terms) -> None:
         )
 
 
-def _others(mine: Terms, theirs: Terms, why: str) -> ProtocolError:
+def others(mine: Terms, theirs: Terms, why: str) -> ProtocolError:
     return ProtocolError(
-        f"Here are {mine.records} records, and the partner holds {theirs.records}. {why}",
+        f"Here are {mine['records']} records, and the partner holds {theirs['records']}. {why}",
         "Give both tables the same people (and both sides the same secret), or --intersect on both sides.",
         reason="records",
     )
@@ -142,40 +101,18 @@ def _others(mine: Terms, theirs: Terms, why: str) -> ProtocolError:
 # -- the records in their common order ------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class OrderedRecords:
-    """The records of one party in the agreed order: ``c<i>, ..., key, n``, how many, a digest of the keys."""
-
-    table: Table
-    count: int
-    order: str
-
-
 def key_text(key: Sequence[Column], secret: bytes | None) -> exp.Expression:
-    """Give the key of a record of ``s`` as text, by which records are sorted; NULL where a part is NULL.
-
-    Example:
-        >>> key_text([Column("SSN", "BIGINT")], None).sql("duckdb")
-        'CAST("s"."SSN" AS TEXT)'
-    """
-    texts = [exp.cast(without_enum(column(item.name, "s"), item.type), "TEXT") for item in key]
-    text = texts[0] if len(texts) == 1 else _joined([_measured(part) for part in texts])
+    """Give the key of a record of ``s`` as text, by which records are sorted; NULL where a part is NULL."""
+    texts: list[exp.Expression] = [
+        exp.cast(without_enum(column(item.name, "s"), item.type), "TEXT") for item in key
+    ]
+    if len(texts) > 1:  # with their lengths before them, so that they cannot run into each other
+        lengths = [exp.cast(exp.Length(this=text.copy()), "TEXT") for text in texts]
+        parts = [part for of in zip(lengths, texts, strict=True) for part in (of[0], literal(":"), of[1])]
+        texts = [exp.Paren(this=reduce(lambda left, right: exp.DPipe(this=left, expression=right), parts))]
     if secret is None:
-        return text
-    return pseudonym(text, secret if len(secret) <= BLOCK_BYTES else sha256(secret).digest())
-
-
-def _measured(text: exp.Expression) -> exp.Expression:
-    """Put a text's length before it, so that parts of a key cannot run into each other."""
-    length = exp.cast(exp.Length(this=text.copy()), "TEXT")
-    return _joined([length, literal(":"), text])
-
-
-def _joined(parts: Sequence[exp.Expression]) -> exp.Expression:
-    whole, *rest = parts
-    for part in rest:
-        whole = exp.DPipe(this=whole, expression=part)
-    return exp.Paren(this=whole)
+        return texts[0]
+    return pseudonym(texts[0], secret if len(secret) <= BLOCK_BYTES else sha256(secret).digest())
 
 
 def ordered_records(
@@ -185,8 +122,8 @@ def ordered_records(
     dictionaries: Mapping[int, Dictionary],
     *,
     shown: str,
-) -> OrderedRecords:
-    """Code the records and put them in the order of their keys; without a key each, they are refused."""
+) -> tuple[Table, int, str]:
+    """Put the records in the order of their keys, as ``c<i>, ..., key, n``; count them, digest the keys."""
     rows = coded_rows(source, dictionaries).select(alias(key.copy(), "key"), copy=False)
     rows.select(alias(exp.cast(literal(1), "UTINYINT", dialect="duckdb"), "n"), copy=False)
     rows.set("order", exp.Order(expressions=[exp.Literal.number(len(dictionaries) + 1)]))
@@ -204,60 +141,65 @@ def ordered_records(
         )
     query = bind("two_party/key_order", tables={"records": table})
     ((order,),) = engine.query(query, step="key_order")
-    return OrderedRecords(table, count, str(order))
+    return table, count, order
 
 
-def shared_digest(engine: Engine, records: OrderedRecords, shared: Mapping[int, Dictionary]) -> str:
+def shared_digest(engine: Engine, records: Table, shared: Mapping[int, Dictionary]) -> str:
     """Give a digest of the columns that both parties hold, record by record; one scan of the codes."""
     described: list[object] = []
     for position, dictionary in shared.items():
         values = bind("two_party/shared_values", tables={"dictionary": dictionary.table})
         ((digest,),) = engine.query(values, step="shared_values")
-        codes = sha256(codes_of(engine, records.table, position).tobytes()).hexdigest()
+        codes = sha256(codes_of(engine, records, position).tobytes()).hexdigest()
         described.append([dictionary.column.name, dictionary.column.type, digest, codes])
     return digest_of(described)
 
 
 def codes_of(engine: Engine, records: Table, position: int) -> NDArray[np.uint32]:
-    """Give the codes of one column, in the order of the records; one scan of the column."""
     query = f"SELECT c{position} AS code FROM {records}"
     return engine.arrays(query, step="codes")["code"].astype(np.uint32)
 
 
 def digest_of(content: object) -> str:
-    """Give the SHA-256 of what JSON can hold, as 64 hexadecimal digits."""
     return sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
 
 
-def key_digests(engine: Engine, records: OrderedRecords) -> pa.Array:
-    """Give a digest of each key, sorted."""
-    import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
-
-    query = bind("two_party/key_digests", tables={"records": records.table})
+def key_digests(engine: Engine, records: Table) -> NDArray[Any]:
+    query = bind("two_party/key_digests", tables={"records": records})
     digests = engine.arrays(query, step="key_digests")["digest"]
-    return pa.array([bytes(digest) for digest in digests], pa.binary(KEY_BYTES))
+    return np.frombuffer(b"".join(map(bytes, digests)), f"V{KEY_BYTES}")
 
 
 def common_records(
-    engine: Engine, source: Table, key: exp.Expression, columns: Sequence[str], digests: pa.Array
+    engine: Engine, source: Table, key: exp.Expression, columns: Sequence[str], digests: NDArray[Any]
 ) -> Table:
     """Write down the records whose keys are among the partner's, with the columns that are needed."""
-    text = exp.Anonymous(this="sha256", expressions=[key.copy()])
-    digest = exp.Anonymous(this="unhex", expressions=[exp.Left(this=text, expression=literal(2 * KEY_BYTES))])
     with registered(engine, {"digest": digests}) as known:
-        there = exp.select(column("digest")).from_(known.expression())
-        query = exp.select(*(column(name, "s") for name in dict.fromkeys(columns)))
-        query = query.from_(aliased(source, "s"))
-        return engine.materialize("common", query.where(exp.In(this=digest, query=there.subquery())))
+        query = sql(
+            "SELECT {columns} FROM {source} AS s "
+            "WHERE unhex(left(sha256({key}), {digits})) IN (SELECT digest FROM {known})",
+            columns=[column(name, "s") for name in dict.fromkeys(columns)],
+            source=source,
+            key=key,
+            digits=2 * KEY_BYTES,
+            known=known,
+        )
+        return engine.materialize("common", query)
 
 
 @contextmanager
-def registered(engine: Engine, columns: Mapping[str, pa.Array]) -> Iterator[Table]:
-    """Let statements read Arrow arrays as a table, while the context lasts."""
+def registered(engine: Engine, columns: Mapping[str, NDArray[Any]]) -> Iterator[Table]:
+    """Let statements read arrays as a table, while the context lasts."""
     import pyarrow as pa  # type: ignore[import-untyped, unused-ignore]
 
-    view = f"ppdm_arrived_{id(columns):x}"
-    engine.connection.register(view, pa.table(dict(columns)))
+    view, arrived = f"ppdm_arrived_{id(columns):x}", {}
+    for name, found in columns.items():
+        if found.dtype.kind == "V":
+            buffers = [None, pa.py_buffer(found)]
+            arrived[name] = pa.Array.from_buffers(pa.binary(KEY_BYTES), len(found), buffers)
+        else:
+            arrived[name] = pa.array(found)
+    engine.connection.register(view, pa.table(arrived))
     try:
         yield Table(view)
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import resolve, resolve_all
@@ -52,21 +52,9 @@ class IntegrateRequest(IntegrateOptions):
             )
 
     def refinement(self) -> GeneralizeRequest:
-        return GeneralizeRequest(
-            require=self.require,
-            class_column=self.class_column,
-            into=self.into,
-            score="paper",
-            identifiers=dict.fromkeys(self.key, "drop"),
-            taxonomies=self.taxonomies,
-            ranges=self.ranges,
-            suppress=self.suppress,
-            symbol=self.symbol,
-            show_values=self.show_values,
-            boundary=self.boundary,
-            max_steps=self.max_steps,
-            allow_absent=self.allow_absent,
-        )
+        both = {item.name for item in fields(GeneralizeRequest)} & {item.name for item in fields(self)}
+        given = {name: getattr(self, name) for name in both}
+        return GeneralizeRequest(**given, score="paper", identifiers=dict.fromkeys(self.key, "drop"))
 
 
 @dataclass(frozen=True)
@@ -86,14 +74,32 @@ class Ownership:
         local = {item.name: item for item in columns}
         key = tuple(local[name] for name in resolve_all(request.key, list(local), table=table))
         owns = resolve_all(request.owns, list(local), table=table)
-        _check_options(request, list(local), owns, table)
+        options = {"taxonomy": request.taxonomies, "range": request.ranges, "suppress": request.suppress}
+        for option, given in options.items():
+            for name in resolve_all(given, list(local), table=table):
+                if name not in owns:
+                    raise ColumnRoleError(
+                        f"Column {name!r} is named by --{option}, but not by --owns.",
+                        "Only the party that owns a column says how it is masked.",
+                    )
         asked = parse_all(request.require)
         _refuse_models(asked)
-        grouping = [_spelled(name, owns) for requirement in asked for name in requirement.attributes]
+        spelled = {name.lower(): name for name in reversed(owns)} | {name: name for name in owns}
+        named = [name for requirement in asked for name in requirement.attributes]
+        grouping = [spelled.get(name, spelled.get(name.lower(), name)) for name in named]
         sensitive = [name for requirement in asked for name in requirement.sensitive_columns]
-        both = [_held(name, list(local), table) for name in (*sensitive, request.class_column)]
         described = {name: local[name] if name in owns else Column(name, "VARCHAR") for name in grouping}
-        described |= {name: local[name] for name in both} | {item.name: item for item in key}
+        for name in (*sensitive, request.class_column):
+            try:
+                held = resolve(name, list(local), table=table)
+            except UnknownColumn as error:
+                raise UnknownColumn(
+                    f"Table {table} has no column {name!r}, and both parties must hold the class and the "
+                    "sensitive columns.",
+                    error.remedy,
+                ) from None
+            described[held] = local[held]
+        described |= {item.name: item for item in key}
         own = tuple(name for name in dict.fromkeys(grouping) if name in owns)
         return cls(key, own, tuple(name for name in owns if name not in own), described)
 
@@ -101,46 +107,14 @@ class Ownership:
 def _refuse_models(asked: Sequence[Requirement]) -> None:
     """Candidates are measured by the parts that they make, from the columns of one party."""
     for requirement in asked:
+        why, remedy = None, "Ask for k here, and let `ppdm audit` measure"
         if requirement.counts is Counts.GROUPS:
-            raise InvalidOption(
-                f"{str(requirement)!r} drives no run of two parties.",
-                "Ask for k here, and let `ppdm audit` measure the average risk of the release.",
-            )
-        if (level := level_of(requirement)) is not None:
-            raise InvalidOption(
-                f"{str(requirement)!r} drives no run of two parties, which count no levels.",
-                f"Give the table a column of its labels, or leave 'by {level}' out.",
-            )
-        if requirement.population is not None:
-            raise InvalidOption(
-                f"{str(requirement)!r} drives no run of two parties, as neither can count its population by "
-                "the columns of the other.",
-                "Ask for k here, and let `ppdm audit` measure the release in the population.",
-            )
-
-
-def _check_options(request: IntegrateRequest, local: Sequence[str], owns: Sequence[str], table: str) -> None:
-    options = {"taxonomy": request.taxonomies, "range": request.ranges, "suppress": request.suppress}
-    for option, given in options.items():
-        for name in resolve_all(given, local, table=table):
-            if name not in owns:
-                raise ColumnRoleError(
-                    f"Column {name!r} is named by --{option}, but not by --owns.",
-                    "Only the party that owns a column says how it is masked.",
-                )
-
-
-def _held(name: str, local: Sequence[str], table: str) -> str:
-    try:
-        return resolve(name, local, table=table)
-    except UnknownColumn as error:
-        raise UnknownColumn(
-            f"Table {table} has no column {name!r}, and both parties must hold the class and the sensitive "
-            "columns.",
-            error.remedy,
-        ) from None
-
-
-def _spelled(name: str, owns: Sequence[str]) -> str:
-    """Spell a name as the own table does, if it is an own column."""
-    return name if name in owns else next((own for own in owns if own.lower() == name.lower()), name)
+            why, remedy = "", f"{remedy} the average risk of the release."
+        elif (level := level_of(requirement)) is not None:
+            why = ", which count no levels"
+            remedy = f"Give the table a column of its labels, or leave 'by {level}' out."
+        elif requirement.population is not None:
+            why = ", as neither can count its population by the columns of the other"
+            remedy = f"{remedy} the release in the population."
+        if why is not None:
+            raise InvalidOption(f"{str(requirement)!r} drives no run of two parties{why}.", remedy)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow as pa
+import numpy as np
 import pytest
 from sides import (
     HOST,
@@ -25,7 +25,7 @@ from ppdm_sql.errors import ProtocolError
 from ppdm_sql.methods.two_party.certificates import context
 from ppdm_sql.methods.two_party.connection import HEAD, MESSAGE
 from ppdm_sql.methods.two_party.messages import Message, decode, encode
-from ppdm_sql.methods.two_party.records import FEW_KEYS, Terms, check_narrowing
+from ppdm_sql.methods.two_party.records import FEW_KEYS, check_narrowing
 
 MEGABYTE = 1024 * 1024
 ROOM = 100 * MEGABYTE
@@ -106,12 +106,10 @@ def _attack(side: Side, port: int, begins: bytes) -> None:
 
 
 def test_more_records_than_can_be_compared_are_refused_before_keys_are_sent() -> None:
-    digest = "0" * 64
-    mine = Terms(digest, digest, (0,), "plain", True, 34, digest, digest)
-    theirs = Terms(digest, digest, (1,), "plain", True, FEW_KEYS + 1, digest, digest)
+    mine = {"match": "plain", "intersect": True, "records": 34}
     with pytest.raises(ProtocolError, match=f"the partner holds {FEW_KEYS + 1}, of which"):
-        check_narrowing(mine, theirs)
-    check_narrowing(mine, Terms(digest, digest, (1,), "plain", True, FEW_KEYS, digest, digest))
+        check_narrowing(mine, mine | {"records": FEW_KEYS + 1})
+    check_narrowing(mine, mine | {"records": FEW_KEYS})
 
 
 def test_a_partner_cannot_specialize_into_nothing(pair: tuple[Side, Side]) -> None:
@@ -120,7 +118,7 @@ def test_a_partner_cannot_specialize_into_nothing(pair: tuple[Side, Side]) -> No
     def empty(_: object, payload: bytes) -> bytes:
         message = decode(payload)
         assert message.column is not None
-        zeros = pa.array([0] * len(message.column), message.column.type)
+        zeros = np.zeros_like(message.column)
         return encode(Message("WIN", message.round, {**message.fields, "children": 0}, zeros))
 
     first, _ = run(*pair, faults=(None, (4, empty)))

@@ -13,7 +13,7 @@ from typing import Any
 from unittest import mock
 
 import duckdb
-import pyarrow as pa
+import numpy as np
 import pytest
 from cases import literal, quote, text
 from cases_tds import TdsCase, generalize
@@ -39,8 +39,8 @@ from ppdm_sql.errors import (
 from ppdm_sql.examples import creation
 from ppdm_sql.methods.top_down.run import Interrupt
 from ppdm_sql.methods.two_party.messages import Message, decode, encode
+from ppdm_sql.methods.two_party.party import step_factor
 from ppdm_sql.methods.two_party.request import IntegrateRequest
-from ppdm_sql.methods.two_party.rounds import step_factor
 from ppdm_sql.methods.two_party.transcripts import Checked, Entry, check
 
 # -- random tables, split at random ---------------------------------------------------------------
@@ -233,7 +233,6 @@ def test_quantised_scores_end_valid_and_say_by_how_much_a_better_candidate_was_p
 def shortcuts_for_large_tables() -> Iterator[None]:
     """Have every small table go through what is meant for large ones."""
     with (
-        mock.patch.multiple("ppdm_sql.methods.two_party.leaf_partition", LARGEST=64, RENUMBERED=8),
         mock.patch.multiple("ppdm_sql.methods.base.released_rows", WORTH_PACKING=0),
         mock.patch.multiple("ppdm_sql.methods.base.code_mapping", CODES_A_RUN=1),
     ):
@@ -659,7 +658,7 @@ def changed(kind: str, number: int | None = None, column: Any = None, **fields: 
 
 def merged(column: Any) -> Any:
     """All records of a specialized value in its first child but one."""
-    return pa.array([2, *[1] * (len(column) - 1)], pa.uint8())
+    return np.array([2, *[1] * (len(column) - 1)], "u1")
 
 
 @pytest.mark.parametrize(
@@ -677,7 +676,7 @@ def merged(column: Any) -> Any:
         (changed("WIN", 1, value=1), "The partner specialized records of 'Salary' that are others"),
         (changed("WIN", 1, children=3), "The partner specialized records of 'Salary' that are others"),
         (
-            changed("WIN", 1, lambda c: c.slice(1)),
+            changed("WIN", 1, lambda c: c[1:]),
             "The partner specialized records of 'Salary' that are others",
         ),
         (changed("WIN", 1, merged), "a specialization that breaks a requirement"),
@@ -747,7 +746,7 @@ def edited(entries: Sequence[Entry], place: int, **fields: Any) -> list[Entry]:
 def test_the_checker_lists_what_an_honest_run_tells(employees: Employees) -> None:
     first, second = employees.run()
     finished(first, second)
-    told = dict(checked(first, second).told)
+    told = checked(first, second).told
     steps = first.release.steps()
     own = sum(step.attribute == "Sex" for step in steps)
     assert told["this side: records"] == told["the other side: records"] == 34
@@ -802,7 +801,7 @@ FAULTY = [
     Message("DIGEST", 0, {"leaves": "0" * 64, "counts": [1, 2]}),
     Message("CELLS", 0, {"leaves": "0" * 64}),  # type: ignore[arg-type]
     Message("WIN", 1, {"attribute": 0, "value": 0, "children": 2}),
-    Message("DIGEST", 0, {"leaves": "0" * 64}, pa.array([1], pa.uint8())),
+    Message("DIGEST", 0, {"leaves": "0" * 64}, np.array([1], "u1")),
     Message("SCORE", 1, {"candidate": True, "stop": False, "score": -1.0, "level": None, "attribute": 0}),
     Message("SCORE", 1, {"candidate": 1, "stop": False, "score": 1.0, "level": None, "attribute": 0}),
     Message("SCORE", 1, {"candidate": True, "stop": False, "score": 1, "level": None, "attribute": 0}),
@@ -821,11 +820,11 @@ def test_a_message_that_is_not_what_its_kind_demands_is_neither_written_nor_read
 
 
 def test_a_message_comes_back_as_it_was_written() -> None:
-    column = pa.array([0, 1, 2, 1], pa.uint8()).slice(1)
+    column = np.array([0, 1, 2, 1], "u1")[1:]
     win = Message("WIN", 3, {"attribute": 1, "value": 0, "children": 2}, column)
     back = decode(encode(win))
     assert (back.kind, back.round, back.fields) == (win.kind, win.round, win.fields)
-    assert back.column.to_pylist() == [1, 2, 1]
+    assert back.column.tolist() == [1, 2, 1]
     assert encode(back) == encode(win)
 
 
