@@ -7,31 +7,38 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ppdm_sql.audit.collapsing import Collapsed
-from ppdm_sql.audit.findings import summed_up, worst_groups
-from ppdm_sql.audit.identifiable import NOTHING_KNOWN, KnownColumns, identifiable, known_columns
-from ppdm_sql.audit.judging import judge_classes
+from ppdm_sql.audit.judging import (
+    Judged,
+    Question,
+    TemplateGroup,
+    count_inferences,
+    grouping_columns,
+    judge_classes,
+    questions,
+    summed_up,
+    template_groups,
+    worst_groups,
+)
 from ppdm_sql.audit.model import Finding, Group
-from ppdm_sql.audit.questions import Judged, Question, grouping_columns, questions
-from ppdm_sql.audit.recorded_cut import RecordedCut
-from ppdm_sql.audit.templates import TemplateGroup, count_inferences, template_groups
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.exact import exact_columns
 from ppdm_sql.engine.names import Table, resolve_all
 from ppdm_sql.engine.person_columns import person_columns
 from ppdm_sql.engine.source import source_of
-from ppdm_sql.errors import InvalidOption
+from ppdm_sql.errors import ColumnRoleError, InvalidOption
 from ppdm_sql.privacy import Asked, Counts, Requirement, requirement_of, resolve_measure
 from ppdm_sql.privacy.absent import unknown_value
 from ppdm_sql.privacy.level import with_labels
 from ppdm_sql.privacy.quoting import Number, read_share
 
 if TYPE_CHECKING:
+    from ppdm_sql.audit.exposure import Population
+    from ppdm_sql.audit.populations import RecordedCut
     from ppdm_sql.audit.report import Audit
-    from ppdm_sql.audit.risks import Population
 
 THRESHOLDS = (0.1, 0.3, 0.5, 0.7, 0.9)
 """Confidences above which inferences are counted unless others are given."""
@@ -86,16 +93,7 @@ def findings(
 def judged_classes(
     engine: Engine, table: Table, requirements: Sequence[Requirement], count: str
 ) -> tuple[Collapsed, list[Judged]]:
-    """Judge every class of a table by each requirement; the working tables last as long as the workspace.
-
-    Args:
-        engine: Where the table is.
-        table: A table with at least one record.
-        requirements: What to judge by.
-        count: Column with the number of records of a row.
-
-    Cost: as for :func:`findings`.
-    """
+    """Judge every class of a table by each requirement; the working tables last as long as the workspace."""
     run = _AuditRun(engine, table, requirements, (), count)
     return run.collapsed, run.judged
 
@@ -196,7 +194,7 @@ def _noticed(
     """Tell of a column that seems to say whose a row is, where rows are counted."""
     if person or count is not None:
         return ()
-    from ppdm_sql.audit.repeated_persons import repeated_persons
+    from ppdm_sql.audit.before_publishing import repeated_persons
 
     counted = "rows are counted here"
     return tuple(repeated_persons(engine, table, engine.columns(table), otherwise=counted, beside=beside))
@@ -224,6 +222,33 @@ def _refuse_absent(found: Sequence[Finding]) -> None:
                 raise unknown_value(sensitive, finding.absent_values)
 
 
+class KnownColumns(NamedTuple):
+    """Columns that others may know, and those that they may give away."""
+
+    confidential: Sequence[str] = ()  # columns whose values the known ones may give away record by record
+    sensitive: Sequence[str] = ()  # columns of which the classes of the known ones may tell too much
+    by: Sequence[str] = ()  # the known ones
+
+
+def _known_columns(asked: KnownColumns, columns: Sequence[str], *, table: str) -> KnownColumns:
+    """Find the columns, spelled as in the table."""
+    if not asked.by and (asked.confidential or asked.sensitive):
+        given = "--confidential" if asked.confidential else "--sensitive"
+        raise InvalidOption(
+            f"{given} is given without --by.", "Name what others may know: --by Age,Gender,Location."
+        )
+    known = resolve_all(asked.by, columns, table=table)
+    confidential = resolve_all(asked.confidential, columns, table=table)
+    sensitive = resolve_all(asked.sensitive, columns, table=table)
+    for role, names in (("confidential", confidential), ("sensitive", sensitive)):
+        for name in names:
+            if name in known:
+                raise ColumnRoleError(
+                    f"Column {name!r} cannot be both {role} and known to others.", "Name it in one role only."
+                )
+    return KnownColumns(confidential, sensitive, known)
+
+
 class _AuditRun:
     """One audit: the table, collapsed, and the requirements with every class judged by them."""
 
@@ -234,7 +259,7 @@ class _AuditRun:
         requirements: Sequence[Asked],
         quasi_identifier: Sequence[str],
         count: str | None,
-        known: KnownColumns = NOTHING_KNOWN,
+        known: KnownColumns | None = None,
         person: Sequence[str] = (),
         cut: RecordedCut | None = None,
     ) -> None:
@@ -242,7 +267,7 @@ class _AuditRun:
         names = [item.name for item in columns]
         asked = questions(requirements, names, table=table.name)
         explicit = grouping_columns(quasi_identifier, names, table=table.name) if quasi_identifier else None
-        self.known = known = known_columns(known, names, table=table.name)
+        self.known = known = _known_columns(known or KnownColumns(), names, table=table.name)
         self._exposes = bool(known.by) and not (known.confidential and not known.sensitive)
         self.groupings = _groupings(asked, explicit, tuple(known.by) if self._exposes else ())
         used = [
@@ -274,9 +299,8 @@ class _AuditRun:
         groups: int,
     ) -> Audit:
         """Measure all that is asked."""
-        from ppdm_sql.audit.exposure import exposure
+        from ppdm_sql.audit.exposure import class_sizes, exposure, identifiable, risks
         from ppdm_sql.audit.report import Audit
-        from ppdm_sql.audit.risks import class_sizes, risks
 
         collapsed, known = self.collapsed, self.known
         return Audit(
@@ -342,10 +366,8 @@ def _judged(
 def _population(
     engine: Engine, table: Table, weights: str | None, run: _AuditRun, count: str | None
 ) -> Population:
-    """Collapse the population over the columns of all quasi-identifiers, in the order of the table's.
-
-    A row may be a person there.
-    """
+    """Collapse the population over the columns of all quasi-identifiers, in the order of the table's."""
+    # A row may be a person there.
     columns = engine.columns(table)
     names = [item.name for item in columns]
     wanted = run.collapsed.in_order(chain(*run.groupings))
@@ -353,6 +375,6 @@ def _population(
     counted = count_column(weights or (count if count in names else None), columns, table=table.name)
     person = run.person if weights is None and set(run.person) <= set(names) else ()
     collapsed = Collapsed(engine, table, found, counted, person)
-    from ppdm_sql.audit.risks import Population
+    from ppdm_sql.audit.exposure import Population
 
     return Population(table.name, collapsed, dict(zip(wanted, found, strict=True)))

@@ -6,19 +6,27 @@ rows as they would be released; no sentence holds a cell.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from ppdm_sql.audit.column_kinds import FEWEST_RECORDS, NEARLY_ALL, Look, ValueShape, looks_like
-from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, alias, aliased, column, names_option
-from ppdm_sql.engine.source import is_stand_in, source_of
-from ppdm_sql.engine.statements import bind
+from ppdm_sql.audit.column_kinds import (
+    FEWEST_RECORDS,
+    NEARLY_ALL,
+    Look,
+    ValueShape,
+    is_named_for_persons,
+    looks_like,
+)
+from ppdm_sql.audit.comparing import fingerprint
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.names import Table, column, names_option
+from ppdm_sql.engine.source import Source, is_stand_in, over, source_of
+from ppdm_sql.engine.statements import Statement, bind, sql
+from ppdm_sql.engine.types import Kind, kind_of
 from ppdm_sql.errors import ColumnRoleError
-from ppdm_sql.taxonomy.building import counted as number_of
 
 if TYPE_CHECKING:
     from ppdm_sql.audit.profiling import ColumnProfile
@@ -28,28 +36,18 @@ CLEAR = ("sensitive", "class", "kept")
 """Treatments of columns that show labels, and of those that are released as they are."""
 CONSIDERABLE, FEWEST_ALONE = 0.05, 5
 """Share and number of the records alone from which it is told: rare values single some out anywhere."""
+FEWER = 2
+"""A notice is given where there are at least so many rows for each value, on average."""
+LEAST_VALUES = 10
+"""Columns with fewer values single nobody out, whatever they are called."""
 
 
 def refuse_identifiers(
     engine: Engine, table: Table, kept: Collection[str], allowed: Collection[str], count: str | None
 ) -> None:
-    """Refuse kept columns that look like direct identifiers, or in which nearly every record is alone.
-
-    Unique numbers that do not look like identifiers, as exact amounts, are not refused: if they single people
-    out, :func:`singled_out` tells so of the released rows.
-
-    Args:
-        engine: Where the table is; inside a workspace.
-        table: The source.
-        kept: The columns that would be released as they are.
-        allowed: Those of them that are to be released whatever they look like.
-        count: Column with the number of records of a row, or None.
-
-    Raises:
-        ColumnRoleError: There are such columns; the message says why of each.
-
-    Cost: one GROUP BY of each kept column that is not allowed; of a table elsewhere one scan for all.
-    """
+    """Refuse kept columns that look like direct identifiers, or in which nearly every record is alone."""
+    # Unique numbers that do not look like identifiers, as exact amounts, are not refused: if they
+    # single people out, :func:`singled_out` tells so of the released rows.
     from ppdm_sql.audit.profiling import column_profiles
 
     asked = [name for name in kept if name not in allowed]
@@ -72,22 +70,28 @@ def _looked_elsewhere(
     """Guess by names, types and approximate counts, so that no values are handed over."""
     from ppdm_sql.audit.profiling import ColumnProfile
 
-    wanted: list[exp.Expression] = [exp.Count(this=exp.Star())]
-    for name in names:
-        value = column(name, "s")
-        wanted += [exp.ApproxDistinct(this=value), exp.Count(this=value.copy())]
-    source = source_of(engine, table)
-    (found,) = source.aggregate(lambda rows: exp.select(*wanted).from_(rows), step="kept_columns")
-    records, *sizes = map(int, found)
+    records, sizes = _sizes(source_of(engine, table), names, step="kept_columns")
     types = {item.name: item.type for item in engine.columns(table)}
     profiles = []
-    for name, values, known in zip(names, sizes[::2], sizes[1::2], strict=True):
+    for name, (values, known) in sizes.items():
         alone = known if values >= NEARLY_ALL**2 * known else 0  # the counts are a few in a hundred off
         seen = {"records": records, "values": min(values, known), "nulls": records - known, "alone": alone}
         look = looks_like(name, types[name], shape=ValueShape(), **seen).value
         share = alone / max(records, 1)
         profiles.append(ColumnProfile(name, "", seen["values"], seen["nulls"], alone, share, look))
     return records, profiles
+
+
+def _sizes(source: Source, names: Collection[str], *, step: str) -> tuple[int, dict[str, tuple[int, int]]]:
+    """Count the records, and of each column the values, about, and the records that have one; one scan."""
+    counts = [sql("approx_count_distinct({c}), count({c})", c=column(name, "s")) for name in names]
+
+    def query(rows: Table) -> Statement:
+        return sql("SELECT {counts} FROM {rows} AS s", counts=[sql("count(*)"), *counts], rows=rows)
+
+    ((records, *found),) = source.aggregate(over(query), step=step)
+    both = zip(map(int, found[::2]), map(int, found[1::2]), strict=True)
+    return int(records), dict(zip(names, both, strict=True))
 
 
 def _identifies(item: ColumnProfile, records: int) -> str:
@@ -100,24 +104,68 @@ def _identifies(item: ColumnProfile, records: int) -> str:
     return f"is nearly unique ({differ})" if unique and item.looks_like != Look.number else ""
 
 
+# -- rows that are taken for persons and seem not to be -----------------------------------------------
+#
+# A column that is to single persons out, since it is a direct identifier or is called like one, should have
+# about as many values as there are rows. Where it has at most half as many, most rows share their person with
+# others, and a count of rows promises less than it seems to.
+
+
+def repeated_persons(
+    engine: Engine,
+    table: Table,
+    columns: Iterable[Column],
+    identifiers: Sequence[str] = (),
+    *,
+    otherwise: str = "requirements count rows",
+    beside: str = "",
+) -> list[str]:
+    """Say which columns seem to say whose a row is, and have far fewer values than there are rows."""
+    source = source_of(engine, table)
+    asked = [
+        item.name
+        for item in columns
+        if item.name in identifiers
+        or (is_named_for_persons(item.name) and kind_of(item.type) not in (Kind.BOOLEAN, Kind.REAL))
+    ]
+    asked = [name for name in asked if name not in source.unreadable()]
+    if not asked:
+        return []
+    _, sizes = _sizes(source, asked, step="repeated_persons")
+    few = {name: size for name, size in sizes.items() if LEAST_VALUES <= size[0] <= size[1] / FEWER}
+    if not few:
+        return []
+    name = max(few, key=lambda one: few[one][0])
+    values, rows = few[name]
+    return [
+        f"{name} has about {_rounded(values)} values in {rows:,} rows, and {otherwise}. If it says whose "
+        f"record a row is, give {names_option('--person', [name])}{beside}."
+    ]
+
+
+def _rounded(number: int) -> str:
+    """Write an estimate with two digits.
+
+    Example:
+        >>> _rounded(40_213), _rounded(12)
+        ('40,000', '12')
+    """
+    power = max(0, len(str(number)) - 2)
+    return f"{round(number, -power):,}"
+
+
 # -- what is told of the released rows ------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SingledOut:
-    """Records that nobody shares what is released with.
+    """Records that nobody shares what is released with."""
 
-    Args:
-        share: Of all records, in (0, 1].
-        columns: Those released as they are that it takes, and those that others are taken to know.
-        beside: Whether labels of masked columns are part of it, too.
-        counted: ``record`` or ``person``: who no other one is like.
-    """
-
-    share: float
+    share: float  # of all records, in (0, 1]
+    # those released as they are that it takes, and those that others are taken to know
     columns: tuple[str, ...]
-    beside: bool
-    counted: str
+    beside: bool  # whether labels of masked columns are part of it, too
+    counted: str  # ``record`` or ``person``: who no other one is like
 
     def __str__(self) -> str:
         *most, last = map(repr, self.columns)
@@ -130,16 +178,7 @@ class SingledOut:
 
 
 class ReleasedRows:
-    """The rows of a release, to be looked at by what became of their columns.
-
-    Args:
-        engine: Inside a workspace.
-        rows: The rows.
-        treatments: What became of each column.
-        known: Columns that are in a combination anyway, since the method takes others to know them.
-        count: The column of counts, or None.
-        person: The column that numbers persons, or None.
-    """
+    """The rows of a release, to be looked at by what became of their columns."""
 
     def __init__(
         self,
@@ -157,12 +196,8 @@ class ReleasedRows:
         self._rows = engine.overlay(rows)
 
     def singled_out(self) -> SingledOut | None:
-        """Say who is alone by what is released as it is, where they are many.
-
-        Columns that single out many one by one, beside the masked ones, are named; else all are.
-
-        Cost: one GROUP BY of the rows; where many are alone, one more for each column.
-        """
+        """Say who is alone by what is released as it is, where they are many."""
+        # Columns that single out many one by one, beside the masked ones, are named; else all are.
         if not self._clear:
             return None
         rows = self._hashed()
@@ -181,17 +216,18 @@ class ReleasedRows:
 
     def _hashed(self) -> Table:
         """Write a number for what stands beside the clear columns, and one for each of their values."""
-        beside: list[exp.Expression] = [column(name, "r") for name in (*self._masked, *self._known)]
-        beside = beside or [exp.Literal.number(0)]
-        wanted = [alias(exp.Anonymous(this="hash", expressions=beside), "beside")]
-        for place, name in enumerate(self._clear):
-            value = exp.Anonymous(this="hash", expressions=[column(name, "r")])
-            wanted.append(alias(value, f"c{place}"))
-        wanted.append(
-            alias(exp.Literal.number(1) if self._count is None else column(self._count, "r"), "records")
+        hashed = sql(
+            "SELECT {beside} AS beside, {clear}, {records} AS records, {person} AS person FROM {rows} AS s",
+            beside=fingerprint([column(name, "s") for name in (*self._masked, *self._known)]),
+            clear=[
+                sql("hash({c}) AS c{place}", c=column(name, "s"), place=place)
+                for place, name in enumerate(self._clear)
+            ],
+            records=1 if self._count is None else column(self._count, "s"),
+            person=sql("NULL") if self._person is None else column(self._person, "s"),
+            rows=self._rows,
         )
-        wanted.append(alias(exp.null() if self._person is None else column(self._person, "r"), "person"))
-        return self._engine.materialize("hashed", exp.select(*wanted).from_(aliased(self._rows, "r")))
+        return self._engine.materialize("hashed", hashed)
 
     def _alone(self, rows: Table, names: Collection[str]) -> tuple[int, int]:
         """Count the records that are alone by what is beside and some clear columns, and all."""
@@ -215,7 +251,7 @@ def too_small(number: int, of: str, k: int, columns: int) -> str | None:
         return None
     return (
         f"{number:,} {of} make at most {classes:,} class{'es' * (classes != 1)} of {k}, fewer than the "
-        f"{combinations:,} combinations of two labels in {number_of(columns, 'column')}."
+        f"{combinations:,} combinations of two labels in {columns} column{'s' * (columns != 1)}."
     )
 
 

@@ -1,4 +1,4 @@
-"""What the columns that others may know give away, measured without any requirement."""
+"""What the classes of a table give away: their sizes, who can be found in them, what can be inferred."""
 
 from __future__ import annotations
 
@@ -8,16 +8,146 @@ from fractions import Fraction
 
 from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.audit.judging import judgements
-from ppdm_sql.audit.model import Counted, Titled
+from ppdm_sql.audit.model import (
+    ITSELF,
+    ClassSizes,
+    Counted,
+    Identifiable,
+    IdentifiableValue,
+    Risk,
+    Titled,
+)
+from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import bind
+from ppdm_sql.engine.statements import bind, sql
 from ppdm_sql.engine.types import is_ordered
+from ppdm_sql.errors import InvalidSource
 from ppdm_sql.privacy import LDiversity, Requirement, TCloseness, Value
 
+HIGH = 0.2
+"""Risk above which the share of the records is measured."""
 MOST_VALUES = 100
-"""Sensitive values that are listed at most, those that can be inferred most surely first."""
+"""Sensitive or confidential values that are listed at most, those most at risk first."""
 SMALL = 5
 """Classes of fewer records are counted as small."""
+
+
+# -- class sizes and risk ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Population:
+    """The population that a table is a sample of."""
+
+    name: str  # its name, for printing
+    collapsed: Collapsed  # the population, collapsed over the columns of the quasi-identifiers
+    columns: Mapping[str, str]  # what the population calls each of those columns
+
+
+def class_sizes(collapsed: Collapsed, quasi_identifier: Sequence[str]) -> ClassSizes:
+    """Count the classes of each size, exactly and in ranges; one scan of the classes."""
+    engine = collapsed.engine
+    tables = {"classes": collapsed.classes(quasi_identifier)}
+    sizes = collapsed.make("class_sizes", tables)
+    text = bind("audit/class_size_ranges", tables={"class_sizes": sizes})
+    ranges = engine.query(text, step="class_size_ranges")
+    exact = sql("SELECT class_size, classes, records FROM {sizes} ORDER BY class_size", sizes=sizes)
+    rows = engine.query(exact, step="class_sizes")
+    return ClassSizes(
+        tuple(quasi_identifier),
+        tuple((size, classes, records) for size, classes, records in rows),
+        tuple((low, high, classes, records) for low, high, classes, records in ranges),
+    )
+
+
+def risks(
+    collapsed: Collapsed, quasi_identifier: Sequence[str], population: Population | None
+) -> tuple[Risk, Risk, Risk]:
+    """Measure the risk of re-identification from prosecutor, journalist and marketer."""
+    # Source: El Emam, Dankar 2008; Dankar, El Emam 2010.
+    classes = _classes(collapsed, quasi_identifier, population)
+    text = bind("audit/risks", tables={"classes": classes}, values={"risk_threshold": HIGH})
+    ((_, _, uncovered, *measures),) = collapsed.engine.query(text, step="risks")
+    if uncovered and population is not None:
+        raise InvalidSource(
+            f"The population {population.name} lacks {uncovered} classes of the table.",
+            "Give a population that every record of the table belongs to, with its columns coded alike.",
+        )
+    name, qi = ITSELF if population is None else population.name, tuple(quasi_identifier)
+    highest, average, at_highest, above, *journalist = measures
+    return (
+        Risk(qi, "prosecutor", ITSELF, average, highest, at_highest, above, HIGH),
+        Risk(qi, "journalist", name, journalist[1], journalist[0], journalist[2], journalist[3], HIGH),
+        Risk(qi, "marketer", name, journalist[1], None, None, None, HIGH),
+    )
+
+
+def _classes(collapsed: Collapsed, quasi_identifier: Sequence[str], population: Population | None) -> Table:
+    if population is None:
+        return collapsed.classes(quasi_identifier)
+    named_there = [population.columns[name] for name in quasi_identifier]
+    return collapsed.make(
+        "population_classes",
+        {
+            "classes": collapsed.classes(quasi_identifier),
+            "atoms": collapsed.atoms,
+            "classes_of_population": population.collapsed.classes(named_there),
+            "atoms_of_population": population.collapsed.atoms,
+        },
+        columns={
+            "qi": collapsed.codes(quasi_identifier),
+            "population_qi": population.collapsed.codes(named_there),
+        },
+    )
+
+
+# -- who can be identified ----------------------------------------------------------------------------
+
+
+def identifiable(collapsed: Collapsed, confidential: str, by: Sequence[str]) -> Identifiable:
+    """Count the identifiable records of a table."""
+    # Source: Li, Sarkar 2004, Definition 2.
+    collapsed.class_count(by)
+    tables, engine = {"cells": collapsed.cells(by, confidential)}, collapsed.engine
+    text = bind("audit/identifiable_records", tables=tables)
+    ((unique, groups, grouped, other_patterns, others, values),) = engine.query(text, step="identifiable")
+    listed = bind("audit/identifiable_values", tables=tables, values={"most": MOST_VALUES})
+    return Identifiable(
+        confidential=confidential,
+        by=tuple(by),
+        unique=unique,
+        groups=groups,
+        grouped=grouped,
+        other_patterns=other_patterns,
+        others=others,
+        values=values,
+        by_value=tuple(IdentifiableValue(*row) for row in engine.query(listed, step="identifiable_values")),
+    )
+
+
+def smallest_linked(
+    engine: Engine, table: Table, quasi_identifier: Sequence[str], person: Sequence[str]
+) -> int:
+    """Give the fewest persons who have the same set of equivalence classes: k, where records can be linked.
+
+    Example:
+        >>> import duckdb
+        >>> con = duckdb.connect()
+        >>> rows = "(1, 'a'), (1, 'b'), (2, 'a'), (3, 'a')"
+        >>> _ = con.execute(f"CREATE TABLE v AS FROM (VALUES {rows}) v(who, zip)")
+        >>> engine = Engine(con)
+        >>> smallest_linked(engine, engine.find("v"), ["zip"], ["who"])
+        1
+    """
+    with engine.workspace():
+        collapsed = Collapsed(engine, table, list(quasi_identifier), None, person)
+        columns = {"qi": collapsed.codes(quasi_identifier)}
+        query = bind("audit/linked_persons", tables={"atoms": collapsed.atoms}, columns=columns)
+        ((smallest,),) = engine.query(query, step="linked_persons")
+    return int(smallest)
+
+
+# -- what can be inferred -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -148,21 +278,9 @@ def sensitive_measures(item: SensitiveExposure) -> list[tuple[str, float | None,
 def exposure(
     collapsed: Collapsed, by: Sequence[str], sensitive: Sequence[str], types: Mapping[str, str]
 ) -> Exposure:
-    """Measure what columns that others may know give away.
-
-    Args:
-        collapsed: The audited table, with all these columns.
-        by: The columns that others may know.
-        sensitive: The columns that nobody should infer from them.
-        types: The type of each column.
-
-    Raises:
-        InvalidSource: The table has no records.
-
-    Cost: one scan of the atoms for the classes and one for the cells of each sensitive column, then up to
-    seven of those cells.
-    Source: Sweeney 2002; Machanavajjhala et al. 2006; Li, Li, Venkatasubramanian 2007; Wang, Fung, Yu 2005.
-    """
+    """Measure what columns that others may know give away."""
+    # Source: Sweeney 2002; Machanavajjhala et al. 2006; Li, Li, Venkatasubramanian 2007; Wang, Fung, Yu
+    # 2005.
     collapsed.class_count(by)
     text = bind("audit/class_summary", tables={"classes": collapsed.classes(by)}, values={"small": SMALL})
     ((records, classes, smallest, median, mean, largest, alone, in_small),) = collapsed.engine.query(

@@ -1,67 +1,70 @@
 """Holds a masked table against its source: every label shown must be true of so many records as show it.
 
-What a column must show of a value is worked out here a second time, from the value, the taxonomy that the
-owner gave or the bounds in the labels, and from the labels that the release shows: never from codes and cuts.
+What a column must show of a value is worked out here a second time, in :mod:`~ppdm_sql.audit.labels`; which
+records may be missing, too: of the whole source, labelled as the final cut shows it, classes that break a
+requirement go, the others are judged again, until none breaks one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 from sqlglot import exp
 
-from ppdm_sql.audit.fingerprints import TEXT, counted, fingerprint, plain_column, total
-from ppdm_sql.audit.labels import MaskedColumn, ShownColumn, shown_columns
-from ppdm_sql.audit.pseudonyms import RECORDS, pseudonym_faults
-from ppdm_sql.audit.trees import misdrawn_nodes
-from ppdm_sql.engine import Column, Engine, Rows
-from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.statements import literal, render, union_all
-from ppdm_sql.errors import GuaranteeNotMet
+from ppdm_sql.audit.auditing import judged_classes
+from ppdm_sql.audit.comparing import (
+    Sql,
+    counting,
+    fingerprint,
+    plain_column,
+    refuse,
+    refuse_defect,
+    sums,
+    text,
+)
+from ppdm_sql.audit.labels import MaskedColumn, ShownColumn, labelled_columns, misdrawn_nodes, shown_columns
+from ppdm_sql.audit.pseudonyms import named_people, pseudonym_faults
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.exact import exact_values
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.statements import Statement, literal, sql
+from ppdm_sql.privacy import Counts, Requirement
+from ppdm_sql.privacy.level import labelled, over_labels, sources
 from ppdm_sql.taxonomy.building import counted as number_of
-
-if TYPE_CHECKING:
-    from ppdm_sql.audit.left_out import LeftOut
 
 
 @dataclass(frozen=True)
 class PersonCode:
-    """The column of the frozen rows that says whose each is.
+    """The column of the frozen rows that says whose each is."""
 
-    Args:
-        name: The column, which nobody but the owner sees.
-        person: The columns of the source that say it.
-    """
+    name: str  # the column, which nobody but the owner sees
+    person: Sequence[str]  # the columns of the source that say it
 
-    name: str
-    person: Sequence[str]
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What a release may leave out."""
+
+    share: Fraction  # of the records of the source, in [0, 1)
+    requirements: Sequence[Requirement]  # those that a class must break to be left out
+    masked: Sequence[MaskedColumn]  # the masked columns by the cut as it was before anything was left out
+    trees: Table  # working table ``attribute, label, shown, ...`` of that cut, which is not recorded
 
 
 @dataclass(frozen=True)
 class MaskingPromise:
-    """What a masked release promises.
+    """What a masked release promises."""
 
-    Args:
-        masked: The masked columns.
-        carried: Columns that are released as they are.
-        pseudonyms: Columns that show one pseudonym for each value.
-        count: Column with the number of records of a row, or None.
-        cuts: Working table ``attribute, value, generalized``, which the release will record.
-        trees: Working table ``attribute, node, parent, label, lower, upper, closed, shown``, likewise.
-        left_out: What may be missing of the source; None for nothing.
-        person: Where persons are counted, the column with their numbers.
-    """
-
-    masked: Sequence[MaskedColumn]
-    carried: Sequence[Column]
-    pseudonyms: Sequence[str]
-    count: str | None
-    cuts: Table
-    trees: Table
-    left_out: LeftOut | None = None
-    person: PersonCode | None = None
+    masked: Sequence[MaskedColumn]  # the masked columns
+    carried: Sequence[Column]  # columns that are released as they are
+    pseudonyms: Sequence[str]  # columns that show one pseudonym for each value
+    count: str | None  # column with the number of records of a row, or None
+    cuts: Table  # working table ``attribute, value, generalized``, which the release will record
+    trees: Table  # working table ``attribute, node, parent, label, lower, upper, closed, shown``, likewise
+    left_out: LeftOut | None = None  # what may be missing of the source; None for nothing
+    person: PersonCode | None = None  # where persons are counted, the column with their numbers
 
     @property
     def columns(self) -> list[str]:
@@ -70,120 +73,69 @@ class MaskingPromise:
         return [*named, *self.pseudonyms, *([] if self.count is None else [self.count])]
 
     @property
-    def people(self) -> list[tuple[exp.Expression, str]]:
+    def people(self) -> list[tuple[Sql, str]]:
         """What follows a person through the release: a value of the source, and the column for it."""
-        found: list[tuple[exp.Expression, str]] = [(column(name, "s"), name) for name in self.pseudonyms]
+        found: list[tuple[Sql, str]] = [(column(name, "s"), name) for name in self.pseudonyms]
         if self.person is not None:
             who = [column(name, "s") for name in self.person.person]
-            whole = who[0] if len(who) == 1 else exp.Anonymous(this="row", expressions=who)
-            found.append((whole, self.person.name))
+            found.append((who[0] if len(who) == 1 else sql("row({who})", who=who), self.person.name))
         return found
 
 
 def accept_masked(engine: Engine, source: Table, released: exp.Select, promise: MaskingPromise) -> None:
-    """Compare the released rows with the source, and refuse them if anything is not as promised.
-
-    Of the source only what its labels cannot tell is looked up row by row: a column that shows nothing but
-    its top, or all values as they are, needs no look.
-
-    Raises:
-        GuaranteeNotMet: A record shows what is not true of it, the cut recorded lacks a value of the source,
-            has one that is not there or says another label than must be shown, or the trees are others;
-            or records are missing that should not be, or more than may be.
-
-    Cost: one scan of either side, and a GROUP BY of each masked column: of the release if it shows labels, of
-    the source once, or twice if it shows labels and is no text; with pseudonyms a GROUP BY of both by each.
-    """
+    """Compare the released rows with the source, and refuse them if anything is not as promised."""
+    # Of the source only what its labels cannot tell is looked up row by row: a column that shows
+    # nothing but its top, or all values as they are, needs no look.
     with engine.workspace():
         source, lacking = _to_show(engine, source, promise)
         shown = engine.overlay(released)
         columns = shown_columns(engine, source, shown, promise.masked, promise.count)
         before, after = _rows_of_source(source, promise, columns), _rows_of_release(shown, promise)
         without = [] if lacking is None else [_rows_of_source(lacking, promise, columns)]
-        sums = _sums(engine, [before, after, *without], weighed=promise.count is not None)
+        whole, of_release, *off = sums(engine, [before, after, *without], step="masked fingerprints")
+        to_show = (whole[0] - off[0][0], whole[1] - off[0][1]) if off else whole
         recorded = _misrecorded(engine, (source, lacking), promise, columns)
         drawn = misdrawn_nodes(engine, promise.trees, columns)
         numbered = [] if promise.person is None else [promise.person.name]
         strangers = pseudonym_faults(engine, before, after, [*promise.pseudonyms, *numbered], numbered)
     nodes, are = number_of(drawn, "node"), "is" if drawn == 1 else "are"
     found = [
-        (sums[0] != sums[1], "records show what the source does not say of them"),
+        (to_show != of_release, "records show what the source does not say of them"),
         (recorded, f"the cut of {number_of(recorded, 'value')} is recorded otherwise"),
         (drawn, f"{nodes} of the taxonomies {are} recorded otherwise"),
     ]
-    faults = [words for wrong, words in found if wrong] + strangers
-    if faults:
-        raise GuaranteeNotMet(
-            f"The masked rows are not what was promised: {'; '.join(faults)}; nothing was published.",
-            "Report this as a defect.",
-        )
+    refuse([words for wrong, words in found if wrong] + strangers, "The masked rows are")
 
 
-def _to_show(engine: Engine, source: Table, promise: MaskingPromise) -> tuple[Table, Table | None]:
-    """Give rows among which are those that the release must show, and the others of them, if any.
-
-    The others are few, so what is true of the rows to show is told by sums over all less those over the
-    others, which costs no copy of the rows. Persons and pseudonyms are told by single rows.
-    """
-    if promise.left_out is None:
-        return source, None
-    from ppdm_sql.audit.left_out import kept_rows
-
-    kept = kept_rows(engine, source, promise.left_out, promise.columns, promise.count)
-    return (kept.table(engine), None) if promise.people else (source, kept.lacking)
-
-
-def _rows_of_source(source: Table, promise: MaskingPromise, columns: Sequence[ShownColumn]) -> exp.Select:
+def _rows_of_source(source: Table, promise: MaskingPromise, columns: Sequence[ShownColumn]) -> Statement:
     """Select ``f``, the fingerprint of what each row of the source must show, its identifiers and records."""
-    query = exp.select().from_(aliased(source, "s"), copy=False)
-    values = []
-    for place, item in enumerate(columns):
-        join = item.join(item.own, f"j{place}")
-        if join is not None:
-            query.append("joins", join)
-        values.append(item.code(item.own, f"j{place}"))
-    return _fingerprints(query, values, promise, [value for value, _ in promise.people])
+    joins = [item.join(item.own, f"j{place}") for place, item in enumerate(columns)]
+    values = [item.code(item.own, f"j{place}") for place, item in enumerate(columns)]
+    read = sql("{source} AS s {joins}", source=source, joins=Statement(" ".join(joins)))
+    return _fingerprints(read, values, promise, [value for value, _ in promise.people])
 
 
-def _rows_of_release(released: Table, promise: MaskingPromise) -> exp.Select:
+def _rows_of_release(released: Table, promise: MaskingPromise) -> Statement:
     """Select the same of the release."""
-    texts = [exp.cast(column(item.name, "s"), TEXT) for item in promise.masked]
-    values = [fingerprint([label]) for label in texts]
-    people: list[exp.Expression] = [column(name, "s") for _, name in promise.people]
-    return _fingerprints(exp.select().from_(aliased(released, "s"), copy=False), values, promise, people)
+    values = [fingerprint([text(column(item.name, "s"))]) for item in promise.masked]
+    people = [column(name, "s") for _, name in promise.people]
+    return _fingerprints(sql("{released} AS s", released=released), values, promise, people)
 
 
 def _fingerprints(
-    query: exp.Select,
-    values: Sequence[exp.Expression],
-    promise: MaskingPromise,
-    identifiers: Sequence[exp.Expression],
-) -> exp.Select:
-    """Select ``f``, identifiers and records of rows ``s``, by the fingerprints of their labels."""
-    carried = fingerprint([plain_column(item) for item in promise.carried])
-    people = [alias(value, f"p{place}") for place, value in enumerate(identifiers)]
-    records = literal(1) if promise.count is None else column(promise.count, "s")
-    whole = alias(fingerprint([*values, carried]), "f")
-    return counted(query.select(whole, *people, alias(records, RECORDS), copy=False), promise.count)
+    rows: Statement, values: Sequence[Sql], promise: MaskingPromise, identifiers: Sequence[Sql]
+) -> Statement:
+    carried = fingerprint([*map(plain_column, promise.carried)])
+    records, counts = counting(promise.count)
+    wanted = [
+        sql("{f} AS f", f=fingerprint([*values, carried])),
+        *named_people(identifiers),
+        sql("{n} AS records", n=records),
+    ]
+    return sql("SELECT {wanted} FROM {rows} WHERE {counts}", wanted=wanted, rows=rows, counts=counts)
 
 
-def _sums(engine: Engine, sides: Sequence[exp.Select], *, weighed: bool) -> Rows:
-    """Give records and sum of fingerprints of source and release; a third side is taken off the first.
-
-    The sides are used up.
-    """
-    queries = []
-    for number, side in enumerate(sides):
-        records = column(RECORDS, "r")
-        measures = [exp.Sum(this=records), total(column("f", "r"), records if weighed else None)]
-        queries.append(
-            exp.select(literal(number), *measures).from_(side.subquery("r", copy=False), copy=False)
-        )
-    query = exp.union(*queries, distinct=False, copy=False)
-    found = {n: sums for n, *sums in engine.query(render(query), step="masked fingerprints")}
-    without = found.get(2, [0, 0])
-    before = [int(whole or 0) - int(off or 0) for whole, off in zip(found[0], without, strict=True)]
-    return [tuple(before), tuple(int(number or 0) for number in found[1])]
+# -- what is recorded of the cut -------------------------------------------------------------------
 
 
 def _misrecorded(
@@ -193,85 +145,197 @@ def _misrecorded(
     columns: Sequence[ShownColumn],
 ) -> int:
     """Count the values that the recorded cut lacks or adds, and those of which it says another label."""
-    query = exp.select(exp.Count(this=exp.Star()))
-    cuts = aliased(promise.cuts, "c")
     if not columns:
-        ((recorded,),) = engine.query(render(query.from_(cuts, copy=False)), step="recorded cut")
+        ((recorded,),) = engine.query(
+            sql("SELECT count(*) FROM {cuts}", cuts=promise.cuts), step="recorded cut"
+        )
         return int(recorded)
-    values = union_all([_recorded_values(source, item, promise) for item in columns])
-    query.from_(exp.Subquery(this=values, alias=exp.TableAlias(this=exp.to_identifier("v"))), copy=False)
-    query.append("joins", exp.Join(this=cuts, side="FULL", on=_same_value("c", "value", by=exp.NullSafeEQ)))
-    label: exp.Case = exp.case(column("attribute", "v"))
+    values = Statement(" UNION ALL ".join(_recorded_values(source, item, promise) for item in columns))
     tables: dict[Table, str] = {}
+    whens = list[Statement]()
     for item in columns:
         if item.texts is not None:
             name = tables.setdefault(item.texts, f"t{len(tables)}")
-            label.when(literal(item.name), item.label(column("value", "v"), name), copy=False)
-    for table, name in tables.items():
-        query.append("joins", exp.Join(this=aliased(table, name), side="LEFT", on=_same_value(name, "text")))
-    truth = label.else_(column("label", "v"), copy=False) if tables else column("label", "v")
-    missing = [column("attribute", side).is_(exp.null()) for side in ("c", "v")]
-    other = exp.NullSafeNEQ(this=column("generalized", "c"), expression=truth)
-    query.where(exp.or_(*missing, other, copy=False), copy=False)
-    ((misrecorded,),) = engine.query(render(query), step="recorded cut")
-    return int(misrecorded)
-
-
-def _same_value(table: str, name: str, by: type[exp.Binary] = exp.EQ) -> exp.Expression:
-    """Tell whether a row of a table is of the value ``v``."""
-    same = by(this=column(name, table), expression=column("value", "v"))
-    return exp.And(
-        this=exp.EQ(this=column("attribute", table), expression=column("attribute", "v")), expression=same
+            label = item.label(column("value", "v"), name)
+            whens.append(sql("WHEN {name} THEN {label}", name=literal(item.name), label=label))
+    looked_up = "CASE v.attribute {whens} ELSE v.label END"
+    truth = sql(looked_up, whens=Statement(" ".join(whens))) if whens else sql("v.label")
+    join = "LEFT JOIN {t} AS {n} ON {n}.attribute = v.attribute AND {n}.text = v.value"
+    joins = [sql(join, t=table, n=column(name)) for table, name in tables.items()]
+    query = sql(
+        "SELECT count(*) FROM ({values}) AS v FULL JOIN {cuts} AS c "
+        "ON c.attribute = v.attribute AND c.value IS NOT DISTINCT FROM v.value {joins} "
+        "WHERE c.attribute IS NULL OR v.attribute IS NULL "
+        "OR c.generalized IS DISTINCT FROM {truth}",
+        values=values,
+        cuts=promise.cuts,
+        joins=Statement(" ".join(joins)),
+        truth=truth,
     )
+    ((misrecorded,),) = engine.query(query, step="recorded cut")
+    return int(misrecorded)
 
 
 def _recorded_values(
     source: tuple[Table, Table | None], item: ShownColumn, promise: MaskingPromise
-) -> exp.Select:
-    """Select the values whose cut must be on record: none of a column that its intervals say all of."""
-    values = _values(source, item, promise.count)
-    if not item.masked.grown:
-        return values
-    here = exp.EQ(this=column("attribute", "c"), expression=literal(item.name))
-    rows = exp.select(exp.convert(1)).from_(aliased(promise.cuts, "c"), copy=False).where(here, copy=False)
-    return values.where(exp.Exists(this=rows), copy=False)
-
-
-def _values(source: tuple[Table, Table | None], item: ShownColumn, count: str | None) -> exp.Select:
-    """Select ``attribute, value, label``: each value of a masked column, as text, and what is shown of it.
-
-    Values that are looked up by their texts have no label yet.
-    """
-    rows = _values_to_show(*source, item, count)
-    value = column("value", "v")
-    label: exp.Expression = exp.cast(exp.null(), TEXT)
-    join = item.join(value, "j") if item.texts is None else None
-    if item.texts is None:
-        label = item.label(value, "j")
-    parts = literal(item.name), exp.cast(value.copy(), TEXT), label
-    named = [alias(part, name) for part, name in zip(parts, ("attribute", "value", "label"), strict=True)]
-    query = exp.select(*named, copy=False).from_(rows.subquery("v", copy=False), copy=False)
-    if join is not None:
-        query.append("joins", join)
-    return query
-
-
-def _values_to_show(source: Table, lacking: Table | None, item: ShownColumn, count: str | None) -> exp.Select:
-    """Select each ``value`` of the rows of the source that are not among those that must be lacking."""
-    if lacking is None:
-        rows = exp.select(alias(item.own, "value")).distinct().from_(aliased(source, "s"), copy=False)
-        return counted(rows, count)
-    number = exp.Count(this=exp.Star())
-    whole, left = (
-        counted(
-            exp.select(alias(item.own, "value"), alias(number.copy(), "n")).from_(aliased(of, "s")), count
-        )
-        for of in (source, lacking)
+) -> Statement:
+    """Select ``attribute, value, label`` of the values whose cut must be on record."""
+    # Values that are looked up by their texts have no label yet. Of a column that its intervals say all
+    # of nothing need be recorded.
+    value, name = column("value", "v"), literal(item.name)
+    by_text = item.texts is not None
+    here = "EXISTS (SELECT 1 FROM {cuts} AS c WHERE c.attribute = {name})"
+    return sql(
+        "SELECT {name} AS attribute, {shown} AS value, {label} AS label "
+        "FROM ({rows}) AS v {join} WHERE {where}",
+        name=name,
+        shown=text(value),
+        label=sql("NULL::VARCHAR") if by_text else item.label(value, "j"),
+        rows=_values_to_show(*source, item, promise.count),
+        join=sql("") if by_text else item.join(value, "j"),
+        where=sql(here, cuts=promise.cuts, name=name) if item.masked.grown else sql("TRUE"),
     )
-    for query in (whole, left):
-        query.set("group", exp.Group(all=True))
-    same = exp.NullSafeEQ(this=column("value", "w"), expression=column("value", "l"))
-    query = exp.select(column("value", "w")).from_(whole.subquery("w"))
-    query.append("joins", exp.Join(this=left.subquery("l"), side="LEFT", on=same))
-    others = exp.Coalesce(this=column("n", "l"), expressions=[literal(0)])
-    return query.where(exp.GT(this=column("n", "w"), expression=others))
+
+
+def _values_to_show(source: Table, lacking: Table | None, item: ShownColumn, count: str | None) -> Statement:
+    """Select each ``value`` of the rows of the source that are not among those that must be lacking."""
+    read = "SELECT {own} AS value, count(*) AS n FROM {rows} AS s WHERE {counts} GROUP BY ALL"
+    own, (_, counts) = item.own, counting(count)
+    whole = sql(read, own=own, rows=source, counts=counts)
+    if lacking is None:
+        return whole
+    return sql(
+        "SELECT w.value FROM ({whole}) AS w LEFT JOIN ({left}) AS l "
+        "ON w.value IS NOT DISTINCT FROM l.value WHERE w.n > coalesce(l.n, 0)",
+        whole=whole,
+        left=sql(read, own=own, rows=lacking, counts=counts),
+    )
+
+
+# -- the records that a release lacks ----------------------------------------------------------------
+
+
+def _to_show(engine: Engine, source: Table, promise: MaskingPromise) -> tuple[Table, Table | None]:
+    """Give rows among which are those that the release must show, and the others of them, if any."""
+    # The others are few, so what is true of the rows to show is told by sums over all less those over
+    # the others, which costs no copy of the rows. Persons and pseudonyms are told by single rows.
+    if promise.left_out is None:
+        return source, None
+    lacking, kept = _lacking_rows(engine, source, promise.left_out, promise.columns, promise.count)
+    if lacking is None or not promise.people:
+        return source, lacking
+    return engine.materialize("kept_source", kept), None
+
+
+def _lacking_rows(
+    engine: Engine, source: Table, promise: LeftOut, needed: Sequence[str], count: str | None
+) -> tuple[Table | None, Statement]:
+    """Tell the rows of the source that the release must lack, if any, and write what reads all others."""
+    # no class breaks by itself what counts classes; who is left out is told by the columns of all others
+    named = [item.name for item in engine.columns(source)]
+    asked = [over_labels(item, named) for item in promise.requirements if item.counts is not Counts.GROUPS]
+    columns = list(dict.fromkeys(n for r in asked for n in (*r.attributes, *r.sensitive_columns)))
+    rows, values = _labelled(engine, source, promise, columns)
+    wanted = [column(name, "s") for name in dict.fromkeys(needed)]
+    selected = "SELECT {wanted} FROM {rows} WHERE {there}"
+    if not columns:
+        return None, sql(selected, wanted=wanted, rows=rows, there=sql("TRUE"))
+    every = _collapsed(engine, rows, values, count)
+    kept = _settled(engine, every, asked, columns)
+    there = sql(
+        "{row} IN (SELECT {kept_row} FROM {kept} AS k)",
+        row=fingerprint(values),
+        kept_row=fingerprint([column(f"a{place}", "k") for place in range(len(columns))]),
+        kept=kept,
+    )
+    to_keep = sql(selected, wanted=wanted, rows=rows, there=there)
+    whole, left = _records(engine, every), _records(engine, kept)
+    if whole == left:
+        return None, to_keep
+    if (whole - left) * promise.share.denominator > promise.share.numerator * whole:
+        words = f"{whole - left} of {whole} records are in classes that break a requirement"
+        refuse_defect(f"{words}, which is more than may be left out")
+    others = sql(selected, wanted=wanted, rows=rows, there=sql("NOT {there}", there=there))
+    return engine.materialize("lacking_source", others), to_keep
+
+
+def _labelled(
+    engine: Engine, source: Table, promise: LeftOut, columns: Sequence[str]
+) -> tuple[Statement, list[Sql]]:
+    """Give the source ``s`` with the labels joined, and what each column shows in every record."""
+    shown = "SELECT t.attribute, t.label AS text, t.label FROM {trees} AS t WHERE t.shown"
+    labels = engine.materialize("cut_labels", sql(shown, trees=promise.trees))
+    found = {item.name: item for item in labelled_columns(engine, source, labels, promise.masked)}
+    types = {item.name: item for item in engine.columns(source)}
+    names = [name for name in columns if name not in found]
+    exact = exact_values(engine, source, [types[name] for name in sources(names)])
+    kinds = {name: item.type for name, item in types.items()}
+    plain = labelled(engine, source, exact, names, kinds)
+    joins, values = list[Statement](), list[Sql]()
+    for place, name in enumerate(columns):
+        if name in found:
+            item = found[name]
+            joins.append(item.join(item.own, f"j{place}"))
+            values.append(item.label(item.own, f"j{place}"))
+        else:
+            values.append(plain[name])
+    return sql("{source} AS s {joins}", source=source, joins=Statement(" ".join(joins))), values
+
+
+def _collapsed(engine: Engine, rows: Statement, values: Sequence[Sql], count: str | None) -> Table:
+    """Collapse the labelled source: ``a0, a1, ...`` and ``records``."""
+    records, counts = counting(count)
+    collapsed = sql(
+        "SELECT {values}, sum({records})::BIGINT AS records FROM {rows} WHERE {counts} GROUP BY ALL",
+        values=[sql("{v} AS a{place}", v=value, place=place) for place, value in enumerate(values)],
+        records=records,
+        rows=rows,
+        counts=counts,
+    )
+    return engine.materialize("labelled", collapsed)
+
+
+def _settled(
+    engine: Engine, every: Table, requirements: Sequence[Requirement], columns: Sequence[str]
+) -> Table:
+    """Take away the classes that break a requirement, again and again, until none does."""
+    place = {name: f"a{number}" for number, name in enumerate(columns)}
+    asked = [
+        requirement.over(
+            tuple(place[name] for name in requirement.attributes),
+            tuple(place[name] for name in requirement.sensitive_columns),
+        )
+        for requirement in requirements
+    ]
+    kept, before = every, _records(engine, every)
+    while before:
+        kept = _without_bad(engine, kept, asked, list(place.values()))
+        if (left := _records(engine, kept)) == before:
+            break
+        before = left
+    return kept
+
+
+def _without_bad(engine: Engine, rows: Table, asked: Sequence[Requirement], columns: Sequence[str]) -> Table:
+    """Judge the classes of some rows, and give the rows that are in none that breaks a requirement."""
+    collapsed, judged = judged_classes(engine, rows, asked, "records")
+    classes, good = list[Statement](), list[Statement]()
+    for number, item in enumerate(judged):
+        keys = [column(code) for code in collapsed.codes(item.question.requirement.attributes)]
+        classes.append(sql("min(atom) OVER (PARTITION BY {keys}) AS class{n}", keys=keys, n=number))
+        bad = "r.class{n} NOT IN (SELECT j.class FROM {t} AS j WHERE j.requirement = {asked} AND j.violates)"
+        good.append(sql(bad, n=number, t=item.judgements, asked=item.question.number))
+    codes = zip(columns, collapsed.codes(columns), strict=True)
+    kept = sql(
+        "SELECT {shown}, r.records FROM (SELECT *, {classes} FROM {atoms}) AS r WHERE {good}",
+        shown=[sql("{c} AS {n}", c=column(code, "r"), n=column(name)) for name, code in codes],
+        classes=classes,
+        atoms=collapsed.atoms,
+        good=Statement(" AND ".join(good)),
+    )
+    return engine.materialize("kept_classes", kept)
+
+
+def _records(engine: Engine, table: Table) -> int:
+    ((records,),) = engine.query(sql("SELECT sum(records)::HUGEINT FROM {t}", t=table), step="records")
+    return int(records or 0)

@@ -1,31 +1,27 @@
-"""Noise as a release records it, read by the audit itself, which takes no method's word for it."""
+"""Noise as a release records it, read by the audit itself, and what the released values say of it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from ppdm_sql.audit.comparing import Sql, text
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table
-from ppdm_sql.engine.statements import bind, text
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.source import Source, over
+from ppdm_sql.engine.statements import Statement, bind, sql
+from ppdm_sql.engine.statements import text as step_text
 from ppdm_sql.taxonomy.model import Interval
+
+TOLERANCE = 1e-9
+"""Of means and deviations, which differ in their last digits from one order of addition to another."""
 
 
 @dataclass(frozen=True)
 class NoiseModel:
     """The noise of one column.
-
-    Args:
-        kind: ``gaussian``, ``uniform``, ``cells`` or ``retain``; None where the text cannot be read.
-        amount: The scale, or the probability with which a category is kept.
-        lower: The least original number.
-        upper: The largest original number.
-        whole: Whether original numbers are whole.
-        rounded: Whether noisy numbers are rounded to the grid of the originals.
-        unit: What noisy numbers are rounded to, or its upper bound.
-        labels: Of the cells, in order, or the categories.
 
     Example:
         >>> import duckdb
@@ -34,14 +30,14 @@ class NoiseModel:
         ('[0, 20)', '[20, 40.5]')
     """
 
-    kind: str | None
-    amount: float
-    lower: float
-    upper: float
-    whole: bool
-    rounded: bool
-    unit: float
-    labels: tuple[str, ...]
+    kind: str | None  # ``gaussian``, ``uniform``, ``cells`` or ``retain``; None where the text cannot be read
+    amount: float  # the scale, or the probability with which a category is kept
+    lower: float  # the least original number
+    upper: float  # the largest original number
+    whole: bool  # whether original numbers are whole
+    rounded: bool  # whether noisy numbers are rounded to the grid of the originals
+    unit: float  # what noisy numbers are rounded to, or its upper bound
+    labels: tuple[str, ...]  # of the cells, in order, or the categories
 
     @property
     def added(self) -> bool:
@@ -65,12 +61,11 @@ class NoiseModel:
     def moments(self) -> tuple[float, float]:
         """Give variance and fourth central moment of added noise, that of rounding included.
 
-        Rounded noise is at least as wide as the grid.
-
         Example:
             >>> NoiseModel("uniform", 1.0, 0, 9, True, True, 1.0, ()).moments()[0]
             0.5
         """
+        # Rounded noise is at least as wide as the grid.
         unit = self.unit if self.rounded else 0.0
         if self.kind == "gaussian":
             variance = self.amount**2 + unit**2 / 12
@@ -87,41 +82,101 @@ class NoiseModel:
 def noise_models(
     engine: Engine, noises: Mapping[str, str], types: Mapping[str, str] | None = None
 ) -> dict[str, NoiseModel]:
-    """Read the noise of columns from the texts that a release keeps, such as ``gaussian 5 on 0,99 rounded``.
-
-    Args:
-        engine: Any.
-        noises: The text of each column.
-        types: Of the columns in the source, where it is at hand: some have decimals to round to.
-    """
-    params = {
-        "columns": list(noises),
-        "noises": list(noises.values()),
-        "types": [(types or {}).get(name, "") for name in noises],
-    }
-    rows = engine.query(text("audit/noise_models"), params, step="noise_models")
+    """Read the noise of columns from the texts that a release keeps, as ``gaussian 5 on 0,99 rounded``."""
+    known = [(types or {}).get(name, "") for name in noises]
+    params = {"columns": list(noises), "noises": list(noises.values()), "types": known}
+    rows = engine.query(step_text("audit/noise_models"), params, step="noise_models")
     models = {}
     for name, kind, amount, lower, upper, whole, rounded, unit, labels in rows:
         models[name] = NoiseModel(kind, amount, lower, upper, whole, rounded, unit, tuple(labels))
     return models
 
 
-def impossible_values(engine: Engine, released: Table, models: Mapping[str, NoiseModel]) -> dict[str, int]:
-    """Count, for each column, the records with a value that its noise cannot give; NULL is none.
+def impossible_values(engine: Engine, rows: Source, models: Mapping[str, NoiseModel]) -> dict[str, int]:
+    """Count, for each column, the records with a value that its noise cannot give; NULL is none."""
+    # Noise that cannot be read gives nothing.
+    return {
+        name: _impossible_numbers(rows, name, model)
+        if model.added
+        else _impossible_labels(frequencies(engine, rows, name), model)
+        for name, model in models.items()
+    }
 
-    Noise that cannot be read gives nothing.
 
-    Cost: one scan of each column.
-    """
-    return {name: _impossible(engine, released, name, model) for name, model in models.items()}
+def _impossible_labels(found: Mapping[str, int], model: NoiseModel) -> int:
+    known = model.labels if model.kind else ()
+    return sum(n for label, n in found.items() if label not in known)
 
 
-def _impossible(engine: Engine, released: Table, name: str, model: NoiseModel) -> int:
-    step = "impossible_numbers" if model.added else "impossible_labels"
-    params: dict[str, object] = {"labels": list(model.labels if model.kind else ())}
-    if model.added:
-        fields: Sequence[str] = ("lower", "upper", "amount", "unit", "whole", "rounded")
-        params = {field: getattr(model, field) for field in fields} | {"uniform": model.kind == "uniform"}
-    query = bind(f"audit/{step}", tables={"released": released}, columns={"value": [name]})
-    ((records,),) = engine.query(query, params, step=step)
+def frequencies(engine: Engine, rows: Source, name: str) -> dict[str, int]:
+    """Count the records of each value, as text and NULL aside."""
+    read = rows.counted(engine, [name], None)
+    query = sql(
+        "SELECT {value} AS value, sum({n})::BIGINT FROM {rows} AS s GROUP BY ALL",
+        value=text(column(name, "s")),
+        n=1 if read.count is None else column(read.count, "s"),
+        rows=read.table,
+    )
+    found = engine.query(query, step="audit frequencies")
+    return {value: int(n) for value, n in found if value is not None}
+
+
+def _impossible_numbers(rows: Source, name: str, model: NoiseModel) -> int:
+    """Count the records with a number that its noise cannot give."""
+    # Uniform noise ends at its scale, rounding goes half a unit further (and binary fractions a
+    # little); what is not rounded to the grid of the originals is a multiple of a power of two.
+    number = double(name)
+    faults = [sql("NOT isfinite({v})", v=number)]
+    if model.kind == "uniform":
+        reach = model.amount + model.unit / 2 + 1e-12 * (abs(model.lower) + abs(model.upper))
+        faults.append(sql("{v} < {low}", v=number, low=model.lower - reach))
+        faults.append(sql("{v} > {high}", v=number, high=model.upper + reach))
+    if not model.rounded:
+        faults.append(sql("{v} / {unit} <> floor({v} / {unit})", v=number, unit=model.unit))
+    elif model.whole:
+        faults.append(sql("{v} <> floor({v})", v=number))
+    wrong = Statement(" OR ".join(faults))
+
+    def query(table: Table) -> Statement:
+        return sql("SELECT count(*) FROM {rows} AS s WHERE {wrong}", rows=table, wrong=wrong)
+
+    ((records,),) = rows.aggregate(over(query), step="impossible_numbers")
     return int(records)
+
+
+def double(name: str) -> Sql:
+    """Give a column of numbers as a DOUBLE."""
+    return sql("{c}::DOUBLE", c=column(name, "s"))
+
+
+# -- moments ---------------------------------------------------------------------------------------
+
+
+class Moments(NamedTuple):
+    """Of the values of a column that are not NULL."""
+
+    values: int  # how many there are
+    mean: float  # their mean, 0 where there is none
+    deviation: float  # their standard deviation (of the population), 0 where there is none
+
+
+def moments(engine: Engine, released: Table, names: Sequence[str]) -> dict[str, Moments]:
+    """Measure the finite numbers of columns; two scans of each."""
+    found = {}
+    for name in names:
+        query = bind("audit/moments", tables={"released": released}, columns={"value": [name]})
+        (measured,) = engine.query(query, step="moments")
+        found[name] = Moments(*measured)
+    return found
+
+
+def same_moments(found: Mapping[str, Moments], published: Mapping[str, Moments]) -> bool:
+    """Tell whether moments are those that were published, but for their last digits."""
+    return found.keys() == published.keys() and all(_same(found[name], published[name]) for name in found)
+
+
+def _same(one: Moments, other: Moments) -> bool:
+    unit = max(one.deviation, other.deviation)
+    mean = math.isclose(one.mean, other.mean, rel_tol=TOLERANCE, abs_tol=TOLERANCE * unit)
+    deviation = math.isclose(one.deviation, other.deviation, rel_tol=TOLERANCE)
+    return one.values == other.values and mean and deviation

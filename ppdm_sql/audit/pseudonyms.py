@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot import exp
-
-from ppdm_sql.audit.fingerprints import TEXT, counted, fingerprint, plain_column, total
+from ppdm_sql.audit.comparing import (
+    Sql,
+    counting,
+    fingerprint,
+    known_values,
+    plain_column,
+    refuse,
+    sums,
+    text,
+    total,
+)
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.statements import literal, render
-from ppdm_sql.errors import GuaranteeNotMet
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.source import Source, over, source_of
+from ppdm_sql.engine.statements import Statement, literal, sql
 
-SHAPE = "[0-9a-f]{64}"
+SHAPE = "^[0-9a-f]{64}$"
 """What a pseudonym looks like."""
-RECORDS = "records"
-"""What the number of records of a row is called."""
 TRIED = 1000
 """Values of a column that are tried for a pseudonym that anybody can compute."""
 
@@ -23,90 +29,55 @@ TRIED = 1000
 def accept_pseudonyms(
     engine: Engine,
     source: Table,
-    released: exp.Select,
+    released: Table | Source,
     names: Sequence[str],
     unchanged: Sequence[Column],
     count: str | None = None,
 ) -> None:
-    """Judge the pseudonyms of a release by the columns that it shows unchanged beside them.
-
-    Args:
-        engine: Where both are.
-        source: The source.
-        released: The rows as the release shows them.
-        names: The columns with pseudonyms; with none there is nothing to do.
-        unchanged: Columns that are released as they are.
-        count: Column with the number of records of a row, or None.
-
-    Raises:
-        GuaranteeNotMet: They are not one for each value and its records, or give values away.
-
-    Cost: a GROUP BY of both tables by each of the columns.
-    """
-    if not names:
-        return
-    with engine.workspace():
-        before = _rows(exp.select().from_(aliased(source, "s")), names, unchanged, count)
-        after = _rows(exp.select().from_(released.subquery("s")), names, unchanged, count)
+    """Judge the pseudonyms of a release by the columns that it shows unchanged beside them."""
+    if not isinstance(released, Table):
+        faults = _faults_elsewhere((source_of(engine, source), released), names, unchanged)
+    else:
+        before, after = (_rows(rows, names, unchanged, count) for rows in (source, released))
         faults = pseudonym_faults(engine, before, after, names)
-    refuse_pseudonyms(faults)
+    refuse(faults, "The pseudonyms are")
 
 
-def refuse_pseudonyms(faults: Sequence[str]) -> None:
-    """Refuse pseudonyms with faults.
+def _rows(rows: Table, names: Sequence[str], unchanged: Sequence[Column], count: str | None) -> Statement:
+    records, counts = counting(count)
+    return sql(
+        "SELECT {f} AS f, {people}, {n} AS records FROM {rows} AS s WHERE {counts}",
+        f=fingerprint([*map(plain_column, unchanged)]),
+        people=named_people([column(name, "s") for name in names]),
+        n=records,
+        rows=rows,
+        counts=counts,
+    )
 
-    Raises:
-        GuaranteeNotMet: There are some.
-    """
-    if faults:
-        raise GuaranteeNotMet(
-            f"The pseudonyms are not what was promised: {'; '.join(faults)}; nothing was published.",
-            "Report this as a defect.",
-        )
 
-
-def _rows(
-    query: exp.Select, names: Sequence[str], unchanged: Sequence[Column], count: str | None
-) -> exp.Select:
-    whole = alias(fingerprint([plain_column(item) for item in unchanged]), "f")
-    people = [alias(column(name, "s"), f"p{place}") for place, name in enumerate(names)]
-    records = literal(1) if count is None else column(count, "s")
-    return counted(query.select(whole, *people, alias(records, RECORDS)), count)
+def named_people(values: Sequence[Sql]) -> list[Statement]:
+    """Call identifiers ``p0, p1, ...``."""
+    return [sql("{v} AS p{place}", v=value, place=place) for place, value in enumerate(values)]
 
 
 def pseudonym_faults(
-    engine: Engine, before: exp.Select, after: exp.Select, names: Sequence[str], kept: Sequence[str] = ()
+    engine: Engine, before: Statement, after: Statement, names: Sequence[str], kept: Sequence[str] = ()
 ) -> list[str]:
-    """Say in words what is wrong with the pseudonyms of a release; nothing if all is well.
-
-    Records are not followed: those of a value must be, by their fingerprints, those of a pseudonym.
-
-    Args:
-        engine: Where both are.
-        before: Rows of the source: ``f`` (fingerprint of what they are to show), ``p0, p1, ...`` (the
-            identifiers) and ``records``, how many each stands for.
-        after: The same of the release, with pseudonyms in the place of identifiers.
-        names: The columns.
-        kept: Those of them that the owner keeps, so that they may be plain numbers.
-
-    Cost: a GROUP BY of both sides by each column.
-    """
+    """Say in words what is wrong with the pseudonyms of a release; nothing if all is well."""
+    # Records are not followed: those of a value must be, by their fingerprints, those of a pseudonym.
     faults = []
     for place, name in enumerate(names):
-        own, people = column(f"p{place}", "r"), []
-        for rows in (before, after):
-            people.append(_people(rows, own))
-        first, second = engine.query(render(exp.union(*people, distinct=False)), step="pseudonyms")
+        own = column(f"p{place}", "r")
+        first, second = sums(engine, [_people(rows, own) for rows in (before, after)], step="pseudonyms")
         if name in kept:
             faults += [f"{name!r} is not one number for each person and the own records"] * (first != second)
             continue
-        odd, open_ = engine.query(render(_given_away(before, after, own)), step="pseudonyms")[0]
-        faults += worded(name, differ=first != second, odd=odd, computable=open_)
+        ((odd, known),) = engine.query(_given_away(before, after, own), step="pseudonyms")
+        faults += _worded(name, differ=first != second, odd=odd, computable=known)
     return faults
 
 
-def worded(name: str, *, differ: bool, odd: int, computable: bool) -> list[str]:
-    """Say in words what was found wrong with the pseudonyms of a column."""
+def _worded(name: str, *, differ: bool, odd: int, computable: bool) -> list[str]:
     found = [
         (differ, f"the pseudonyms of {name!r} are not one for each value and its records"),
         (odd, f"{odd} values of {name!r} are no pseudonyms"),
@@ -115,27 +86,65 @@ def worded(name: str, *, differ: bool, odd: int, computable: bool) -> list[str]:
     return [words for wrong, words in found if wrong]
 
 
-def _people(rows: exp.Select, own: exp.Column) -> exp.Select:
-    """Give the number of people of one side, and a sum over what each has."""
-    number = column(RECORDS, "r")
-    each = exp.select(
-        alias(exp.cast(exp.Sum(this=number), exp.DataType.Type.INT128), "n"),
-        alias(total(column("f", "r"), number), "f"),
-    )
-    each = each.from_(rows.subquery("r")).group_by(own.copy())
-    whole = total(fingerprint([column("n", "e"), column("f", "e")]))
-    return exp.select(exp.Count(this=exp.Star()), whole).from_(each.subquery("e", copy=False))
+def _people(rows: Statement, own: Sql) -> Statement:
+    """Give a row for each person of a side: a fingerprint of what the records of each show."""
+    each = "SELECT sum(r.records)::HUGEINT AS n, {f} AS f FROM ({rows}) AS r GROUP BY {own}"
+    people = sql(each, f=total(sql("r.f"), sql("r.records")), rows=rows, own=own)
+    return sql("SELECT hash(e.n, e.f) AS f, 1 AS records FROM ({people}) AS e", people=people)
 
 
-def _given_away(before: exp.Select, after: exp.Select, own: exp.Column) -> exp.Select:
+def _given_away(before: Statement, after: Statement, own: Sql) -> Statement:
     """Count released values that do not look like pseudonyms, and those that are digests of values."""
-    released = exp.select(own.copy()).distinct().from_(after.subquery("r"))
-    text = exp.cast(own, TEXT)
-    matches = exp.Anonymous(this="regexp_full_match", expressions=[text.copy(), literal(SHAPE)])
-    odd = exp.select(exp.Count(this=exp.Star())).from_(released.subquery("r")).where(exp.Not(this=matches))
-    values = exp.select(own.copy()).distinct().from_(before.subquery("r")).limit(TRIED)
-    digest = exp.Anonymous(this="sha256", expressions=[text.copy()])
-    digests = exp.select(alias(digest, "digest")).from_(values.subquery("r"))
-    among = exp.In(this=text.copy(), query=digests.subquery())
-    known = exp.select(exp.Count(this=exp.Star())).from_(released.subquery("r")).where(among)
-    return exp.select(odd.subquery(), known.subquery())
+    values = "SELECT DISTINCT {own} AS p FROM ({rows}) AS r"
+    return sql(
+        "SELECT count(*) FILTER (NOT regexp_matches(CAST(p AS VARCHAR), {shape})), "
+        "count(*) FILTER (CAST(p AS VARCHAR) IN "
+        "(SELECT sha256(CAST(p AS VARCHAR)) FROM ({before} LIMIT {tried}) AS t)) "
+        "FROM ({after}) AS a",
+        shape=literal(SHAPE),
+        before=sql(values, own=own, rows=before),
+        tried=TRIED,
+        after=sql(values, own=own, rows=after),
+    )
+
+
+# -- where records live elsewhere: no identifier, digest or pseudonym is handed over ----------------
+
+
+def _faults_elsewhere(
+    sides: tuple[Source, Source], names: Sequence[str], unchanged: Sequence[Column]
+) -> list[str]:
+    """Ask the same in aggregates that are made where the records live; all digests are tried."""
+    faults: list[str] = []
+    source, released = sides
+    for name in names:
+        digest = sql("sha256({own})", own=text(column("p", "r")))
+        people, records, _, _, digests = _people_elsewhere(source, name, unchanged, digest)
+        own = _people_elsewhere(released, name, unchanged, text(column("p", "r")))
+        differ, computable = (people, records) != tuple(own[:2]), bool(own[3]) and digests == own[4]
+        faults += _worded(name, differ=differ, odd=own[2], computable=computable)
+    return faults
+
+
+def _people_elsewhere(rows: Source, name: str, unchanged: Sequence[Column], shown: Statement) -> list[int]:
+    """Count people, what the records of each show, odd and known values, and add up what stands for them."""
+    read = (
+        "SELECT count(*), {records}, count(*) FILTER (WHERE NOT (regexp_matches({own}, {shape}) "
+        "AND length({own}) = 64)), count(r.p), {shown} FROM "
+        "(SELECT {p} AS p, count(*) AS n, {f} AS f FROM {rows} AS s GROUP BY {p}) AS r"
+    )
+
+    def query(table: Table) -> Statement:
+        return sql(
+            read,
+            records=total(fingerprint([column("n", "r"), column("f", "r")])),
+            own=text(column("p", "r")),
+            shape=literal(SHAPE),  # a line end may follow where Java looks for the end
+            shown=total(fingerprint([shown])),
+            p=column(name, "s"),
+            f=total(fingerprint(known_values(unchanged))),
+            rows=table,
+        )
+
+    (found,) = rows.aggregate(over(query), step="pseudonyms")
+    return [int(number) for number in found]

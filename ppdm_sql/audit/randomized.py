@@ -2,7 +2,10 @@
 
 Records are not followed. What is released as it is must be there as often as before, together with the cells
 of the originals; noisy numbers must have the mean and the variance that the noise gives them, and randomized
-categories the frequencies.
+categories the frequencies. Where records live elsewhere, only aggregates are handed over.
+
+Where a person gets one draw, rows of one person are off together, so sums over rows vary more than with as
+many draws.
 """
 
 from __future__ import annotations
@@ -12,23 +15,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlglot import exp
-
-from ppdm_sql.audit.bins import binned_values, distinct_values, join_label, own_labels
-from ppdm_sql.audit.fingerprints import fingerprint, plain_column, total
-from ppdm_sql.audit.moments import Moments
-from ppdm_sql.audit.noise import NoiseModel, impossible_values, noise_models
-from ppdm_sql.audit.randomized_persons import (
-    Chance,
+from ppdm_sql.audit.comparing import (
+    CHANGED,
     OwnedRows,
-    chance_of_categories,
-    chance_of_numbers,
-    draw_faults,
+    Sql,
+    fingerprint,
+    known_values,
+    ownership_faults,
+    refuse,
+    text,
+    total,
 )
+from ppdm_sql.audit.noise import Moments, NoiseModel, double, frequencies, impossible_values, noise_models
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.statements import render
-from ppdm_sql.errors import GuaranteeNotMet
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.source import Source, over, source_of
+from ppdm_sql.engine.statements import Statement, literal, sql
+from ppdm_sql.taxonomy.model import Interval
 
 ERRORS = 6.0
 """Standard errors that a mean, a variance or a frequency may be off."""
@@ -42,66 +45,62 @@ MANY_FOR_ROUNDED = 50
 
 @dataclass(frozen=True)
 class RandomizedPromise:
-    """What a randomized release promises.
+    """What a randomized release promises."""
 
-    Args:
-        noises: The noise of each randomized column, as the release will record it.
-        parameters: The same as the parameters of the release will record it.
-        columns: The columns of the source, by name.
-        carried: Columns that are released as they are.
-        owned: The noisy rows with whose they are, where a person gets one draw; else None.
-    """
-
-    noises: Mapping[str, str]
-    parameters: Mapping[str, Mapping[str, Any]]
-    columns: Mapping[str, Column]
-    carried: Sequence[str]
+    noises: Mapping[str, str]  # the noise of each randomized column, as the release will record it
+    parameters: Mapping[str, Mapping[str, Any]]  # the same as the parameters of the release will record it
+    columns: Mapping[str, Column]  # the columns of the source, by name
+    carried: Sequence[str]  # columns that are released as they are
+    # the noisy rows with whose they are, where a person gets one draw; else None
     owned: OwnedRows | None = None
 
 
 @dataclass(frozen=True)
 class Side:
-    """What source or release hold.
+    """What source or release hold."""
 
-    Args:
-        records: How many there are.
-        carried: Sum of the fingerprints of all that is released as it is, with the cells of the originals and
-            which of the randomized values are NULL.
-        moments: Of the columns to which noise is added.
-        fingerprints: Sum of the fingerprints of their values.
-    """
-
-    records: int
+    records: int  # how many there are
+    # sum of the fingerprints of all that is released as it is, with the cells of the originals and which of
+    # the randomized values are NULL
     carried: int
-    moments: dict[str, Moments]
-    fingerprints: dict[str, int]
+    moments: dict[str, Moments]  # of the columns to which noise is added
+    fingerprints: dict[str, int]  # sum of the fingerprints of their values
+
+
+@dataclass(frozen=True)
+class Chance:
+    """How far sums over rows may be off by chance; draws are at least one for each person."""
+
+    squares: float  # sum over the persons of the squared number of their values
+    # sum over the persons of their values' squared distances from the mean, each as often as the person has
+    # values
+    swings: float
+    largest: int  # the most values that a person has
+
+    def draws(self, values: int) -> float:
+        """Give as how many draws of their own so many values count.
+
+        Example:
+            >>> Chance(squares=100 * 5**2, swings=0.0, largest=5).draws(500)
+            100.0
+        """
+        return values**2 / self.squares if self.squares else 0.0
 
 
 @dataclass(frozen=True)
 class RandomizedAudit:
-    """What an audit of a randomized release found.
+    """What an audit of a randomized release found."""
 
-    Args:
-        models: The noise of each randomized column, as its record is read.
-        before: What the source holds.
-        after: What the release holds.
-        impossible: By column, the records with a value that its noise cannot give.
-        frequencies: By column of categories, for each value the records before and after.
-        unjudged: Columns with too few values to judge their variance.
-        chances: By column, how far sums over the rows may be off by chance.
-        of_values: By column of categories, the same for each value.
-        of_persons: What is wrong with the draws of persons, in words.
-    """
-
-    models: Mapping[str, NoiseModel]
-    before: Side
-    after: Side
-    impossible: dict[str, int]
+    models: Mapping[str, NoiseModel]  # the noise of each randomized column, as its record is read
+    before: Side  # what the source holds
+    after: Side  # what the release holds
+    impossible: dict[str, int]  # by column, the records with a value that its noise cannot give
+    # by column of categories, for each value the records before and after
     frequencies: dict[str, list[tuple[str, int, int]]]
-    unjudged: tuple[str, ...]
-    chances: Mapping[str, Chance]
-    of_values: Mapping[str, Mapping[str, Chance]]
-    of_persons: Sequence[str] = ()
+    unjudged: tuple[str, ...]  # columns with too few values to judge their variance
+    chances: Mapping[str, Chance]  # by column, how far sums over the rows may be off by chance
+    of_values: Mapping[str, Mapping[str, Chance]]  # by column of categories, the same for each value
+    of_persons: Sequence[str] = ()  # what is wrong with the draws of persons, in words
 
     def faults(self, promise: RandomizedPromise) -> list[str]:
         """Say in words what is not as promised; nothing if all is."""
@@ -165,76 +164,46 @@ class RandomizedAudit:
 
 
 def accept_randomized(
-    engine: Engine, source: Table, released: exp.Select, promise: RandomizedPromise
+    engine: Engine, source: Table, released: Table | Source, promise: RandomizedPromise
 ) -> RandomizedAudit:
-    """Audit a randomized release, and refuse it if anything is not as promised.
-
-    Raises:
-        GuaranteeNotMet: The released rows are not what this noise makes of the source.
-    """
+    """Audit a randomized release, and refuse it if anything is not as promised."""
     found = audit_randomized(engine, source, released, promise)
-    refuse_faults(found, promise)
+    refuse(found.faults(promise), "The randomized rows are", CHANGED)
     return found
 
 
-def refuse_faults(found: RandomizedAudit, promise: RandomizedPromise) -> None:
-    """Refuse a release of which an audit found anything that is not as promised.
-
-    Raises:
-        GuaranteeNotMet: It did.
-    """
-    faults = found.faults(promise)
-    if faults:
-        raise GuaranteeNotMet(
-            f"The randomized rows are not what was promised: {'; '.join(faults)}; nothing was published.",
-            "Run it again if the source was being changed; else report this as a defect.",
-        )
-
-
 def audit_randomized(
-    engine: Engine, source: Table, released: exp.Select, promise: RandomizedPromise
+    engine: Engine, source: Table, released: Table | Source, promise: RandomizedPromise
 ) -> RandomizedAudit:
-    """Compare the released rows with the source.
-
-    Args:
-        engine: Where both are.
-        source: The source.
-        released: The rows as the release shows them.
-        promise: What they promise.
-
-    Combinations are told apart by sums of fingerprints.
-
-    Cost: one scan of both tables, and a GROUP BY of both for each column of categories; with persons, four
-    GROUP BYs besides.
-    """
+    """Compare the released rows with the source."""
+    types = {name: promise.columns[name].type for name in promise.noises}
+    true = source_of(engine, source)
+    shown = source_of(engine, released) if isinstance(released, Table) else released
     with engine.workspace():
-        types = {name: promise.columns[name].type for name in promise.noises}
         models = noise_models(engine, promise.noises, types)
-        shown = engine.overlay(released)
-        before = _side(engine, source, promise, models, _cells_of_source(engine, source, models))
-        after = _side(engine, shown, promise, models, {})
-        frequencies = {
-            name: _frequencies(engine, source, shown, name)
-            for name, model in models.items()
-            if model.kind == "retain"
-        }
+        before = _side(true, promise, models, of_source=True)
+        after = _side(shown, promise, models, of_source=False)
+        categories = [name for name, model in models.items() if model.kind == "retain"]
+        both = {name: [frequencies(engine, rows, name) for rows in (true, shown)] for name in categories}
         strays = impossible_values(engine, shown, models)
-        owned, chances, of_values, of_persons = promise.owned, dict[str, Chance](), {}, list[str]()
-        if owned is not None:
+        chances, of_values, of_persons = dict[str, Chance](), dict[str, dict[str, Chance]](), list[str]()
+        if promise.owned is not None and isinstance(released, Table):
             means = {name: found.mean for name, found in before.moments.items()}
-            chances = chance_of_numbers(engine, source, owned, means)
-            of_values = {name: chance_of_categories(engine, source, owned, name) for name in frequencies}
-            drawn = [name for name, model in models.items() if model.kind != "cells"]
-            carried = [promise.columns[name] for name in promise.carried]
-            of_persons = draw_faults(engine, source, shown, owned, drawn, carried)
+            chances = _chance_of_numbers(engine, source, promise.owned, means)
+            of_values = {
+                name: _chance_of_categories(engine, source, promise.owned, name) for name in categories
+            }
+            of_persons = _draw_faults(engine, source, released, promise, models)
     few = [
         name
         for name, found in before.moments.items()
         if (chances.get(name) or _alone(found.values)).draws(found.values) < MANY_FOR_VARIANCE
     ]
-    return RandomizedAudit(
-        models, before, after, strays, frequencies, tuple(few), chances, of_values, of_persons
-    )
+    counted = {
+        name: [(value, first.get(value, 0), second.get(value, 0)) for value in {**first, **second}]
+        for name, (first, second) in both.items()
+    }
+    return RandomizedAudit(models, before, after, strays, counted, tuple(few), chances, of_values, of_persons)
 
 
 def _alone(values: int, deviation: float = 0.0) -> Chance:
@@ -245,10 +214,9 @@ def _alone(values: int, deviation: float = 0.0) -> Chance:
 def _plausible(
     before: int, after: int, noise: NoiseModel, records: int, squares: tuple[float, float], largest: int
 ) -> bool:
-    """Tell whether so many records may show a value that so many have.
-
-    The squares are those of the numbers of records with one draw: with the value, and with another one.
-    """
+    """Tell whether so many records may show a value that so many have."""
+    # The squares are those of the numbers of records with one draw: with the value, and with another
+    # one.
     other = (1 - noise.amount) / len(noise.labels)
     own = noise.amount + other
     expected = before * own + (records - before) * other
@@ -261,86 +229,125 @@ def _last_digits(found: Moments) -> float:
     return 1e-9 * (abs(found.mean) + found.deviation)
 
 
-# -- statements -------------------------------------------------------------------------------
-
-
-def _cells_of_source(engine: Engine, source: Table, models: Mapping[str, NoiseModel]) -> dict[str, Table]:
-    """Work out the cells in which the originals lie, by both bounds of each."""
-    labels = {name: model.labels for name, model in models.items() if model.kind == "cells"}
-    known = own_labels(engine, labels)
-    return {
-        name: binned_values(engine, distinct_values(engine, source, _double(name)), known, name)
-        for name in labels
-    }
+# -- source and release, each in one scan ------------------------------------------------------------
 
 
 def _side(
-    engine: Engine,
-    rows: Table,
-    promise: RandomizedPromise,
-    models: Mapping[str, NoiseModel],
-    cells: Mapping[str, Table],
+    rows: Source, promise: RandomizedPromise, models: Mapping[str, NoiseModel], *, of_source: bool
 ) -> Side:
-    """Measure source or release in one scan; where cells are not given, the rows show them."""
-    query = exp.select().from_(aliased(rows, "s"))
-    labels: list[exp.Expression] = []
-    for place, name in enumerate(name for name, model in models.items() if model.kind == "cells"):
-        labels.append(column("label", f"b{place}") if name in cells else column(name, "s"))
-        if name in cells:
-            query.append("joins", join_label(_double(name), cells[name].expression(), f"b{place}"))
-    missing = [column(name, "s").is_(exp.null()) for name in promise.noises]
-    carried = [plain_column(promise.columns[name]) for name in promise.carried]
-    whole = total(fingerprint([*missing, *carried, *labels]))
+    """Measure source or release; cells are worked out of the originals of the source."""
+    cells = {name: model for name, model in models.items() if model.kind == "cells"}
+    labels = [_cell(name, model) if of_source else column(name, "s") for name, model in cells.items()]
+    carried = known_values([promise.columns[name] for name in promise.carried])
+    missing = [sql("{c} IS NULL", c=column(name, "s")) for name in promise.noises]
     added = [name for name, model in models.items() if model.added]
-    measures = [measure for name in added for measure in _measures(name)]
-    named = [
-        alias(measure, f"m{place}")
-        for place, measure in enumerate((exp.Count(this=exp.Star()), whole, *measures))
-    ]
-    (found,) = engine.query(render(query.select(*named)), step="audit sums")
-    records, shared, *rest = found
+    measures = [sql("count(*)"), total(fingerprint([*missing, *carried, *labels])), *map(_measured, added)]
+
+    def query(table: Table) -> Statement:
+        return sql("SELECT {measures} FROM {rows} AS s", measures=measures, rows=table)
+
+    ((records, shared, *rest),) = rows.aggregate(over(query), step="audit sums")
     parts = {name: rest[4 * place : 4 * place + 4] for place, name in enumerate(added)}
     return Side(
-        records,
-        shared,
-        {name: Moments(*part[:3]) for name, part in parts.items()},
-        {name: part[3] for name, part in parts.items()},
+        int(records),
+        int(shared),
+        {name: Moments(int(n), float(mean), float(spread)) for name, (n, mean, spread, _) in parts.items()},
+        {name: int(part[3]) for name, part in parts.items()},
     )
 
 
-def _measures(name: str) -> list[exp.Expression]:
-    zero = exp.Literal.number(0)
-    mean, deviation = (
-        exp.Anonymous(this="favg", expressions=[_double(name)]),
-        exp.StddevPop(this=_double(name)),
+def _measured(name: str) -> Statement:
+    """Give number, mean, deviation and fingerprints of the values of a column of numbers."""
+    return sql(
+        "count({c}), coalesce(favg({v}), 0), coalesce(stddev_pop({v}), 0), {whole}",
+        c=column(name, "s"),
+        v=double(name),
+        whole=total(fingerprint([double(name)])),
     )
-    return [
-        exp.Count(this=column(name, "s")),
-        exp.Coalesce(this=mean, expressions=[zero]),
-        exp.Coalesce(this=deviation, expressions=[zero.copy()]),
-        total(fingerprint([_double(name)])),
-    ]
 
 
-def _double(name: str) -> exp.Expression:
-    return exp.cast(column(name, "s"), "DOUBLE")
+def _cell(name: str, model: NoiseModel) -> Sql:
+    """Work out the cell in which an original lies by the bounds in the labels; NULL for one in none."""
+    whens = list[Statement]()
+    for label in model.labels:
+        bounds = Interval.of_label(label)
+        if bounds is None or bounds.lower is None or bounds.upper is None:
+            continue
+        within = "WHEN {v} >= {low} AND {v} <= {high} THEN {label}"
+        if not bounds.closed:
+            within = "WHEN {v} >= {low} AND {v} < {high} THEN {label}"
+        low, high = float(bounds.lower), float(bounds.upper)
+        whens.append(sql(within, v=double(name), low=low, high=high, label=literal(label)))
+    return sql("CASE {whens} END", whens=Statement(" ".join(whens)))
 
 
-def _frequencies(engine: Engine, source: Table, released: Table, name: str) -> list[tuple[str, int, int]]:
-    """Count the records of each value, NULL aside, before and after."""
-    sides = [_counted(rows, name, side) for side, rows in enumerate((source, released))]
-    both = exp.union(*sides, distinct=False).subquery("b")
-    sums = [exp.cast(exp.Sum(this=column(side, "b")), "BIGINT") for side in ("before", "after")]
-    query: Any = exp.select(column("value", "b"), *sums).from_(both)
-    rows = engine.query(render(query.group_by(column("value", "b"))), step="audit frequencies")
-    return [(value, before, after) for value, before, after in rows if value is not None]
+# -- persons -----------------------------------------------------------------------------------------
 
 
-def _counted(rows: Table, name: str, side: int) -> exp.Select:
-    counts = [exp.Literal.number(0), exp.Literal.number(0)]
-    numbers: list[exp.Expression] = [*counts]
-    numbers[side] = exp.Count(this=exp.Star())
-    named = [alias(count, label) for count, label in zip(numbers, ("before", "after"), strict=True)]
-    value = exp.cast(column(name, "s"), "TEXT")
-    read = aliased(rows, "s")
-    return exp.select(alias(value, "value"), *named).from_(read).group_by(value.copy())
+def _chance_of_numbers(
+    engine: Engine, source: Table, owned: OwnedRows, means: Mapping[str, float]
+) -> dict[str, Chance]:
+    """Measure, for columns of numbers with their means, how persons hold the values, in one GROUP BY."""
+    if not means:
+        return {}
+    held = "count({v}) AS n{place}, coalesce(sum(({v} - {mean}) ** 2), 0) AS a{place}"
+    summed = "sum(e.n{place}::DOUBLE ** 2), sum(e.n{place}::DOUBLE * e.a{place}), max(e.n{place})"
+    query = sql(
+        "SELECT {sums} FROM (SELECT {held} FROM {source} AS s GROUP BY {person}) AS e",
+        sums=[sql(summed, place=place) for place in range(len(means))],
+        held=[
+            sql(held, v=double(name), mean=mean, place=place)
+            for place, (name, mean) in enumerate(means.items())
+        ],
+        source=source,
+        person=owned.of_source,
+    )
+    (found,) = engine.query(query, step="chance")
+    parts = [found[3 * place : 3 * place + 3] for place in range(len(means))]
+    return {name: Chance(part[0], part[1], int(part[2])) for name, part in zip(means, parts, strict=True)}
+
+
+def _chance_of_categories(engine: Engine, source: Table, owned: OwnedRows, name: str) -> dict[str, Chance]:
+    """Measure how persons hold the values of a column of categories; a GROUP BY of the source."""
+    query = sql(
+        "SELECT e.value, sum(e.n::DOUBLE ** 2), max(e.n) FROM ("
+        "SELECT {person} AS person, {value} AS value, count(*) AS n FROM {source} AS s GROUP BY ALL"
+        ") AS e GROUP BY e.value",
+        person=owned.of_source,
+        value=text(column(name, "s")),
+        source=source,
+    )
+    rows = engine.query(query, step="chance")
+    return {value: Chance(squares, 0.0, int(most)) for value, squares, most in rows if value is not None}
+
+
+def _draw_faults(
+    engine: Engine,
+    source: Table,
+    released: Table,
+    promise: RandomizedPromise,
+    models: Mapping[str, NoiseModel],
+) -> list[str]:
+    """Say in words where a person did not get one draw for what is the same in all of their rows."""
+    owned = promise.owned
+    assert owned is not None
+    drawn = [name for name, model in models.items() if model.kind != "cells"]
+    unchanged = [promise.columns[name] for name in promise.carried]
+    faults = ownership_faults(engine, source, released, owned, unchanged, drawn)
+    different = "SELECT {person} AS person, {values} FROM {rows} AS s GROUP BY {person}"
+
+    def values(named: Sequence[Sql]) -> list[Statement]:
+        return [sql("count(DISTINCT {v}) AS v{place}", v=value, place=n) for n, value in enumerate(named)]
+
+    true = values([column(name, "s") for name in drawn])
+    shown = values([owned.column(name) for name in drawn])
+    several = "count(*) FILTER (t.v{n} <= 1 AND r.v{n} > 1)"
+    query = sql(
+        "SELECT {several} FROM ({true}) AS t JOIN ({shown}) AS r ON t.person = r.person",
+        several=[sql(several, n=place) for place in range(len(drawn))],
+        true=sql(different, person=owned.of_source, values=true, rows=source),
+        shown=sql(different, person=owned.person, values=shown, rows=owned.table),
+    )
+    (found,) = engine.query(query, step="several draws")
+    split = zip(drawn, map(int, found), strict=True)
+    return [*faults, *(f"{n} persons have several draws of {name!r}" for name, n in split if n)]

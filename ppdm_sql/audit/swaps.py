@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from sqlglot import exp
-
-from ppdm_sql.audit.bins import binned_values, comparable, distinct_values, join_label, own_labels
-from ppdm_sql.audit.fingerprints import fingerprint, plain_column
+from ppdm_sql.audit.comparing import (
+    CHANGED,
+    OwnedRows,
+    Sql,
+    counting,
+    fingerprint,
+    ownership_faults,
+    plain_column,
+    refuse,
+    stacked,
+    text,
+)
+from ppdm_sql.audit.labels import binned_values, comparable, distinct_values, own_labels
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.statements import Scalar, bind, literal
-from ppdm_sql.errors import GuaranteeNotMet
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.statements import Scalar, Statement, bind, sql
 
-_SIDES = ("before", "after")
 PATTERN, CARRIED = "pattern", "carried"
 _TOTALS = (
     *("other_patterns", "changed_unidentifiable", "mixed", "wrong_groups"),
@@ -27,72 +34,42 @@ _TOTALS = (
 
 @dataclass(frozen=True)
 class SwapPromise:
-    """What the swap of one confidential attribute promises.
+    """What the swap of one confidential attribute promises."""
 
-    Args:
-        confidential: The column, as the source has it.
-        by: The non-confidential columns.
-        carried: Further columns that are released unchanged.
-        count: Column with the number of records of a row, or None.
-        proportion: Share of the uniquely identifiable records that are changed, in (0, 1].
-        per_group: Records of each collectively identifiable group that are changed, or their share.
-        deviation: Sum over the values of what their frequencies change by, in records.
-        bins: The labels that the release shows for numbers, or none.
-        unit: What is identified and changed, in words.
-    """
-
-    confidential: Column
-    by: Sequence[Column]
-    carried: Sequence[Column]
-    count: str | None
-    proportion: Fraction
+    confidential: Column  # the column, as the source has it
+    by: Sequence[Column]  # the non-confidential columns
+    carried: Sequence[Column]  # further columns that are released unchanged
+    count: str | None  # column with the number of records of a row, or None
+    proportion: Fraction  # share of the uniquely identifiable records that are changed, in (0, 1]
+    # records of each collectively identifiable group that are changed, or their share
     per_group: int | Fraction
-    deviation: int
-    bins: Sequence[str] | None = None
-    unit: str = "record"
+    deviation: int  # sum over the values of what their frequencies change by, in records
+    bins: Sequence[str] | None = None  # the labels that the release shows for numbers, or none
+    unit: str = "record"  # what is identified and changed, in words
 
 
 @dataclass(frozen=True)
 class SwapAudit:
-    """What an audit of a swap found; every number is of records but where it says otherwise.
+    """What an audit of a swap found; every number is of records but where it says otherwise."""
 
-    Args:
-        other_patterns: Non-confidential patterns whose number of records is another.
-        strangers: Combinations of all unchanged columns whose number of records is another.
-        changed_unidentifiable: Patterns that are not identifiable, in which a value was changed.
-        mixed: Identifiable patterns in which values went from one record to another without need.
-        wrong_groups: Groups of which another number than asked was changed.
-        unique: Uniquely identifiable records.
-        asked_unique: Those of them that were to be changed.
-        changed_unique: Those of them that were changed.
-        groups: Collectively identifiable groups.
-        grouped: Records in them.
-        changed_grouped: Records of them that were changed.
-        grouped_after: Records of the release that are collectively identifiable.
-        deviation: Sum over the values of what their frequencies changed by.
-        shown_values: Values that uniquely identifiable records of the release show.
-        always_true: Those of them that are true wherever they are shown.
-        largest_share: The largest share of such a value that is true, in [0, 1]; None without such records.
-        values: Values that occur in the source or in the release.
-    """
-
-    other_patterns: int
-    strangers: int
-    changed_unidentifiable: int
-    mixed: int
-    wrong_groups: int
-    unique: int
-    asked_unique: int
-    changed_unique: int
-    groups: int
-    grouped: int
-    changed_grouped: int
-    grouped_after: int
-    deviation: int
-    shown_values: int
-    always_true: int
+    other_patterns: int  # non-confidential patterns whose number of records is another
+    strangers: int  # combinations of all unchanged columns whose number of records is another
+    changed_unidentifiable: int  # patterns that are not identifiable, in which a value was changed
+    mixed: int  # identifiable patterns in which values went from one record to another without need
+    wrong_groups: int  # groups of which another number than asked was changed
+    unique: int  # uniquely identifiable records
+    asked_unique: int  # those of them that were to be changed
+    changed_unique: int  # those of them that were changed
+    groups: int  # collectively identifiable groups
+    grouped: int  # records in them
+    changed_grouped: int  # records of them that were changed
+    grouped_after: int  # records of the release that are collectively identifiable
+    deviation: int  # sum over the values of what their frequencies changed by
+    shown_values: int  # values that uniquely identifiable records of the release show
+    always_true: int  # those of them that are true wherever they are shown
+    # the largest share of such a value that is true, in [0, 1]; None without such records
     largest_share: float | None
-    values: int
+    values: int  # values that occur in the source or in the release
 
     @property
     def all_believable(self) -> bool:
@@ -123,48 +100,25 @@ class SwapAudit:
         return [words for wrong, words in found if wrong]
 
 
-def accept_swap(engine: Engine, source: Table, released: exp.Select, promise: SwapPromise) -> SwapAudit:
-    """Audit a swap, and refuse it if anything is not as promised.
-
-    Raises:
-        GuaranteeNotMet: The released rows are not what the swap of this attribute promises.
-    """
+def accept_swap(engine: Engine, source: Table, released: Table, promise: SwapPromise) -> SwapAudit:
+    """Audit a swap, and refuse it if anything is not as promised."""
     found = audit_swap(engine, source, released, promise)
-    faults = found.faults(promise)
-    if faults:
-        raise GuaranteeNotMet(
-            f"The swap of {promise.confidential.name!r} is not what was promised: {'; '.join(faults)}; "
-            "nothing was published.",
-            "Run it again if the source was being changed; else report this as a defect.",
-        )
+    refuse(found.faults(promise), f"The swap of {promise.confidential.name!r} is", CHANGED)
     return found
 
 
-def audit_swap(engine: Engine, source: Table, released: exp.Select, promise: SwapPromise) -> SwapAudit:
-    """Compare the released rows with the source, column by column, for one confidential attribute.
-
-    Records are not followed: what is compared is how many records each combination has. A non-confidential
-    pattern with a single value in the source is identifiable, so each record that it lost of that value was
-    changed; all other patterns must have lost none.
-
-    Args:
-        engine: Where both are.
-        source: The source.
-        released: The rows as the release shows them.
-        promise: What they promise.
-
-    Combinations and values are told apart by fingerprints.
-
-    Cost: one GROUP BY over the rows of both tables, another one of its groups, and a scan of the confidential
-    column in both; where columns are carried, two scans of the groups besides.
-    """
+def audit_swap(engine: Engine, source: Table, released: Table, promise: SwapPromise) -> SwapAudit:
+    """Compare the released rows with the source, column by column, for one confidential attribute."""
+    # Records are not followed: what is compared is how many records each combination has. A non-
+    # confidential pattern with a single value in the source is identifiable, so each record that it
+    # lost of that value was changed; all other patterns must have lost none. Combinations and values
+    # are told apart by fingerprints.
     with engine.workspace():
         sides = engine.overlay(_sides(engine, source, released, promise))
         values, strangers = _values(engine, sides, carried=bool(promise.carried))
         totals = _totals(engine, values, promise)
-        ((found, deviation),) = engine.query(
-            bind("audit/swap_margins", tables={"swap_sides": sides}), step="swap_margins"
-        )
+        margins = bind("audit/swap_margins", tables={"swap_sides": sides})
+        ((found, deviation),) = engine.query(margins, step="swap_margins")
     whole, parts = promise.proportion.numerator, promise.proportion.denominator
     return SwapAudit(
         **totals,
@@ -175,16 +129,33 @@ def audit_swap(engine: Engine, source: Table, released: exp.Select, promise: Swa
     )
 
 
-def _totals(engine: Engine, values: Table, promise: SwapPromise) -> dict[str, Any]:
-    """Count what became of the patterns, by the names that :class:`SwapAudit` has for it."""
-    share = Fraction(promise.per_group)
-    asked: dict[str, Scalar] = {"whole": isinstance(promise.per_group, int)}
-    asked |= {"numerator": share.numerator, "denominator": share.denominator}
-    text = bind(
-        "audit/swap_totals", tables={"swapped_values": values}, columns={"by": [PATTERN]}, values=asked
+def _sides(engine: Engine, source: Table, released: Table, promise: SwapPromise) -> Statement:
+    """Put the rows of source and release one below the other, with their records on either side."""
+    value: Sql = column(promise.confidential.name, "s")
+    records, counts = counting(promise.count)
+    rows = "FROM {t} AS s {labels} WHERE {counts}"
+    labels, true = sql(""), value
+    if promise.bins is not None:
+        number = comparable(value, promise.confidential.type, promise.bins)
+        labels, true = _binned(engine, source, promise, number), column("label", "b")
+    pattern = fingerprint([*map(plain_column, promise.by)])
+    carried = fingerprint([*map(plain_column, promise.carried)])
+    return stacked(
+        (sql(rows, t=source, labels=labels, counts=counts), records),
+        (sql(rows, t=released, labels=sql(""), counts=counts), records),
+        (PATTERN, pattern, pattern),  # grouping by a number is several times faster
+        *([(CARRIED, carried, carried)] if promise.carried else []),
+        ("value", fingerprint([text(true)]), fingerprint([text(value)])),
     )
-    (found,) = engine.query(text, step="swap_totals")
-    return dict(zip(_TOTALS, found, strict=True))
+
+
+def _binned(engine: Engine, source: Table, promise: SwapPromise, number: Sql) -> Statement:
+    """Join the intervals in which the confidential numbers of the source lie."""
+    name = promise.confidential.name
+    known = own_labels(engine, {name: promise.bins or ()})
+    values = distinct_values(engine, source, number)
+    binned = binned_values(engine, values, known, name)
+    return sql("LEFT JOIN {binned} AS b ON b.value = {number}", binned=binned, number=number)
 
 
 def _values(engine: Engine, sides: Table, *, carried: bool) -> tuple[Table, int]:
@@ -200,35 +171,71 @@ def _values(engine: Engine, sides: Table, *, carried: bool) -> tuple[Table, int]
     return engine.overlay(values), strangers
 
 
-def _sides(engine: Engine, source: Table, released: exp.Select, promise: SwapPromise) -> exp.Expression:
-    """Put the rows of source and release one below the other, with their records on either side."""
-    name, type_text = promise.confidential
-    value: exp.Expression = column(name, "s")
-    before = _counted(promise, value if promise.bins is None else column("label", "b0"), 0)
-    before = before.from_(aliased(source, "s"))
-    if promise.bins is not None:
-        number = comparable(value, type_text, promise.bins)
-        known, values = own_labels(engine, {name: promise.bins}), distinct_values(engine, source, number)
-        binned = binned_values(engine, values, known, name)
-        before.append("joins", join_label(number, binned.expression(), "b0"))
-    after = _counted(promise, value, 1).from_(released.subquery("s"))
-    if promise.count is not None:
-        counted = exp.GT(this=column(promise.count, "s"), expression=literal(0))
-        before, after = before.where(counted), after.where(counted.copy())
-    return exp.union(before, after, distinct=False)
+def _totals(engine: Engine, values: Table, promise: SwapPromise) -> dict[str, Any]:
+    """Count what became of the patterns, by the names that :class:`SwapAudit` has for it."""
+    share = Fraction(promise.per_group)
+    asked: dict[str, Scalar] = {"whole": isinstance(promise.per_group, int)}
+    asked |= {"numerator": share.numerator, "denominator": share.denominator}
+    tables, by = {"swapped_values": values}, {"by": [PATTERN]}
+    (found,) = engine.query(
+        bind("audit/swap_totals", tables=tables, columns=by, values=asked), step="swap_totals"
+    )
+    return dict(zip(_TOTALS, found, strict=True))
 
 
-def _counted(promise: SwapPromise, value: exp.Expression, side: int) -> exp.Select:
-    """Select the rows of one side: the pattern, what is carried, the value, and the records on this side."""
-    keys = [alias(_pattern(promise.by), PATTERN)]
-    if promise.carried:
-        keys.append(alias(_pattern(promise.carried), CARRIED))
-    counts = [literal(0), literal(0)]
-    counts[side] = literal(1) if promise.count is None else column(promise.count, "s")
-    numbers = [alias(exp.cast(n, "BIGINT"), name) for n, name in zip(counts, _SIDES, strict=True)]
-    return exp.select(*keys, alias(fingerprint([exp.cast(value, "TEXT")]), "value"), *numbers)
+# -- persons: all rows of a person alike, and what became of persons is counted as of records ---------
 
 
-def _pattern(columns: Sequence[Column]) -> exp.Expression:
-    """Give the number of a combination: grouping by it is several times faster."""
-    return fingerprint([plain_column(item) for item in columns])
+def accept_swapped_persons(
+    engine: Engine, source: Table, released: Table, promises: Sequence[SwapPromise], owned: OwnedRows
+) -> list[SwapAudit]:
+    """Audit a swap of persons, and refuse it if anything is not as promised."""
+    unchanged = [*promises[0].by, *promises[0].carried]
+    changed = [promise.confidential.name for promise in promises]
+    what = "The swap of persons is"
+    refuse(ownership_faults(engine, source, released, owned, unchanged, changed), what, CHANGED)
+    found = []
+    for promise in promises:
+        with engine.workspace():
+            audit, faults = _audited_persons(engine, source, promise, owned)
+        named = [f"in {promise.confidential.name!r}, {words}" for words in faults]
+        refuse(named, what, CHANGED)
+        found.append(audit)
+    return found
+
+
+def _audited_persons(
+    engine: Engine, source: Table, promise: SwapPromise, owned: OwnedRows
+) -> tuple[SwapAudit, list[str]]:
+    """Count what became of the persons by one attribute, and say what is not as promised."""
+    value, by = promise.confidential, promise.by
+    shown = [owned.column(item.name) for item in by]
+    sides = {
+        "source": (source, owned.of_source, [*map(plain_column, by)], plain_column(value)),
+        "release": (owned.table, owned.person, shown, owned.column(value.name)),
+    }
+    persons = {side: _persons(engine, *rows) for side, rows in sides.items()}
+    several = """SELECT count(*) FILTER (p."values" > 1) FROM {persons} AS p"""
+    split = {
+        side: engine.query(sql(several, persons=table), step="several values")[0][0]
+        for side, table in persons.items()
+    }
+    # the names of our own tables, in the place of the source's
+    number = "UBIGINT"
+    counted = replace(
+        promise,
+        confidential=Column("value", "VARCHAR" if value.type.startswith("ENUM") else value.type),
+        by=[Column(PATTERN, number)],
+        carried=[Column("person", number)],
+        count=None,
+    )
+    found = audit_swap(engine, persons["source"], persons["release"], counted)
+    faults = [f"{n} persons have several values in the {side}" for side, n in split.items() if n]
+    return found, [*faults, *found.faults(counted)]
+
+
+def _persons(engine: Engine, rows: Table, person: Sql, by: Sequence[Sql], value: Sql) -> Table:
+    """Give the persons of one side: ``person, pattern, value, values``."""
+    read = "SELECT {person} AS person, {pattern} AS pattern, {value} AS value FROM {rows} AS s"
+    each = engine.overlay(sql(read, person=person, pattern=fingerprint(by), value=value, rows=rows))
+    return engine.materialize("swap_persons", bind("audit/swap_persons", tables={"swap_rows": each}))

@@ -17,7 +17,7 @@ from typing import Any
 
 from ppdm_sql.audit import findings
 from ppdm_sql.audit.collapsing import Collapsed
-from ppdm_sql.audit.risks import class_sizes
+from ppdm_sql.audit.exposure import class_sizes
 from ppdm_sql.comparison.model import BEST, ComparedRow, Comparison, ReleaseNumbers, ranked
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, free_name, resolve_all

@@ -1,10 +1,14 @@
-"""The audit macros: files ``sql/macros/*.sql``, with a contract, an example and a sentence on top."""
+"""The audit macros: files ``sql/macros/*.sql``, with a contract, an example and a sentence on top.
+
+What several of them do is a piece, ``sql/pieces/*.sql``, which is a macro itself and is called by them there.
+Installed macros call no other: the query of a piece is written in the place of its call.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Literal
 
 from ppdm_sql.engine.names import Table
@@ -15,6 +19,10 @@ from ppdm_sql.version import __version__
 GENERAL = ("risk", "identifiable", "version")
 """The macros that belong to no privacy model, without the prefix ``ppdm_``; models bring theirs."""
 
+PIECES = ("counted_cells", "counted_classes", "checked_rows")
+"""The pieces; each calls only those behind it."""
+
+_PIECE = re.compile(r"MACRO \w+\((?P<parameters>[^)]*)\) AS TABLE\n(?P<query>.*);\n", re.DOTALL)
 _HEAD = re.compile(
     r"-- (?P<step>\w+) \|[^\n]*\| out: (?P<name>\w+) \| grain: (?P<grain>[^|\n]+) \|[^\n]*\n"
     r"-- (?P<example>[^\n]+)\n-- (?P<title>[^\n]+)\n(?:-- Source: (?P<source>[^\n]+)\n)?"
@@ -57,5 +65,21 @@ def _read(step: str) -> Macro:
         **{name: said[name] for name in ("name", "example", "title", "grain", "source")},
         kind="MACRO TABLE" if said["table"] else "MACRO",
         parameters=said["parameters"].replace('"', ""),
-        body=said["body"].replace("param('version')", render(literal(__version__))),
+        body=_composed(said["body"]).replace("param('version')", render(literal(__version__))),
     )
+
+
+def _composed(body: str) -> str:
+    """Write the queries of pieces in the place of their calls."""
+    for piece in PIECES:
+        body = re.sub(rf"\b{piece}\(([^()]*)\)", partial(_query, piece), body)
+    return body
+
+
+def _query(piece: str, call: re.Match[str]) -> str:
+    """Write the query of a piece with the arguments of a call."""
+    written = _PIECE.search(text(f"pieces/{piece}"))
+    assert written is not None
+    given = dict(zip(written["parameters"].split(", "), call[1].split(", "), strict=True))
+    plain = re.compile(rf"'(?:[^']|'')*'|\b(?:{'|'.join(given)})\b")
+    return f"({plain.sub(lambda found: given.get(found[0], found[0]), written['query'])})"

@@ -1,6 +1,6 @@
 """Releases: published in one transaction, verified, exported, dropped."""
 
-from ppdm_sql.audit.moments import Moments
+from ppdm_sql.audit.noise import Moments
 from ppdm_sql.release.catalogue import CatalogueRow, check_free, check_writable, releases
 from ppdm_sql.release.draft import Draft, Measured, ReleasedColumn, Treatment
 from ppdm_sql.release.release import Release, Step, get, publish

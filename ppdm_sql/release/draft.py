@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from sqlglot import exp
 
-from ppdm_sql.audit.moments import Moments
+from ppdm_sql.audit.noise import Moments
 from ppdm_sql.engine.names import Table, free_name
 from ppdm_sql.privacy import Requirement
 

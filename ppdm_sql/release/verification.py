@@ -10,10 +10,11 @@ from sqlglot import exp
 
 from ppdm_sql.audit import Finding, findings
 from ppdm_sql.audit.model import Titled
-from ppdm_sql.audit.moments import moments, same_moments
+from ppdm_sql.audit.noise import impossible_values, moments, noise_models, same_moments
 from ppdm_sql.audit.printing import requirement_tables
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import column
+from ppdm_sql.engine.source import source_of
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError
 from ppdm_sql.release.catalogue import LOCATION, CatalogueRow
@@ -112,9 +113,8 @@ def value_checks(engine: Engine, shape: Shape) -> list[Check]:
     with engine.workspace():
         released = engine.overlay(shape.rows())
         if noises:
-            from ppdm_sql.audit.noise import impossible_values, noise_models  # few releases have noise
-
-            impossible = impossible_values(engine, released, noise_models(engine, noises))
+            rows = source_of(engine, released)
+            impossible = impossible_values(engine, rows, noise_models(engine, noises))
             checks.append(Check("the noise can give all values shown", not any(impossible.values())))
         if shape.moments:
             found = moments(engine, released, list(shape.moments))

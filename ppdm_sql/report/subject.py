@@ -11,13 +11,17 @@ from typing import Any
 from sqlglot import exp
 
 from ppdm_sql.audit.collapsing import Collapsed
-from ppdm_sql.audit.findings import summed_up, worst_groups
-from ppdm_sql.audit.judging import judge_classes
+from ppdm_sql.audit.exposure import class_sizes
+from ppdm_sql.audit.judging import (
+    Judged,
+    judge_classes,
+    questions,
+    summed_up,
+    template_groups,
+    worst_groups,
+)
 from ppdm_sql.audit.model import ClassSizes, Counted, Finding, Group
-from ppdm_sql.audit.questions import Judged, questions
-from ppdm_sql.audit.recorded_cut import RecordedCut
-from ppdm_sql.audit.risks import class_sizes
-from ppdm_sql.audit.templates import template_groups
+from ppdm_sql.audit.populations import RecordedCut
 from ppdm_sql.engine import Column, Engine, Rows
 from ppdm_sql.engine.exact import exact_columns, exact_values
 from ppdm_sql.engine.names import Table, alias, aliased, column

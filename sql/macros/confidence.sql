@@ -5,31 +5,7 @@
 CREATE OR REPLACE MACRO ppdm_confidence(tbl, ic, sensitive, person := NULL) AS TABLE
 WITH source AS NOT MATERIALIZED (
     SELECT *
-    FROM query_table(
-        CASE
-            WHEN tbl IS NULL THEN error('No table is named in tbl.')
-            WHEN typeof(ic) <> 'VARCHAR[]' OR coalesce(len(TRY_CAST(ic AS VARCHAR[])), 0) = 0
-                THEN error('No column is in ic: give a list of names, such as [''Age'', ''Sex''].')
-            WHEN list_contains([c IS NULL FOR c IN TRY_CAST(ic AS VARCHAR[])], TRUE)
-                THEN error('A name in ic is NULL.')
-            WHEN len(list_distinct([lower(c) FOR c IN TRY_CAST(ic AS VARCHAR[])])) < len(TRY_CAST(ic AS VARCHAR[]))
-                THEN error('A column is in ic twice: ' || array_to_string([
-                    c FOR c IN TRY_CAST(ic AS VARCHAR[])
-                    IF len([d FOR d IN TRY_CAST(ic AS VARCHAR[]) IF lower(d) = lower(c)]) > 1
-                ], ', '))
-            WHEN typeof(sensitive) <> 'VARCHAR' OR sensitive IS NULL
-                THEN error('One column is needed as sensitive: give its name, such as ''Amount''.')
-            WHEN list_contains([lower(c) FOR c IN TRY_CAST(ic AS VARCHAR[])], lower(TRY_CAST(sensitive AS VARCHAR)))
-                THEN error('The sensitive column is in ic, too: ' || TRY_CAST(sensitive AS VARCHAR))
-            WHEN person IS NOT NULL AND typeof(person) <> 'VARCHAR'
-                THEN error('One column is needed as person: give its name, such as ''patient''.')
-            WHEN list_contains([lower(c) FOR c IN TRY_CAST(ic AS VARCHAR[])], lower(TRY_CAST(person AS VARCHAR)))
-                THEN error('The person column is in ic, too: ' || TRY_CAST(person AS VARCHAR))
-            WHEN lower(TRY_CAST(person AS VARCHAR)) = lower(TRY_CAST(sensitive AS VARCHAR))
-                THEN error('The person column is the sensitive one, too: ' || TRY_CAST(person AS VARCHAR))
-            ELSE tbl
-        END
-    )
+    FROM checked_rows(tbl, ic, 'ic', sensitive, 'sensitive', person)
 ),
 cells AS (
     SELECT

@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 import ppdm_sql
 from ppdm_sql import examples
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.statements import text
+from ppdm_sql.engine.names import Table
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource, UnknownColumn
+from ppdm_sql.macros import macros
 
 POLICIES = ["Age", "Gender", "Location"]
 HOSTILE = ["by", "tbl", "confidential", "status", 'a "b"', "it's", "select", "Größe ✓", '"; DROP TABLE t; --']
-MACRO = text("macros/identifiable")
+NAME = "ppdm_identifiable"
+MACRO = next(macro for macro in macros() if macro.name == NAME).creation(Table(NAME))
 
 
 @pytest.fixture

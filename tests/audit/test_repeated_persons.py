@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 import ppdm_sql
-from ppdm_sql.audit.repeated_persons import repeated_persons
+from ppdm_sql.audit.before_publishing import repeated_persons
 from ppdm_sql.engine import Engine
 
 Notices = list[str]

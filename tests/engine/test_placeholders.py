@@ -15,7 +15,7 @@ from ppdm_sql.engine.statements import _pieces, bind, file_of, sql_folder, text
 STEPS = [
     f"{path.parent.name}/{path.stem}"
     for path in sorted(sql_folder().glob("*/*.sql"))
-    if path.parent.name not in {"walkthroughs", "macros"}
+    if path.parent.name not in {"walkthroughs", "macros", "pieces"}
 ]
 MARK = "placeholder:"
 

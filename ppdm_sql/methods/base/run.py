@@ -158,7 +158,7 @@ class Run(ABC, Generic[Transformed]):
         told = roles.person or roles.count is not None or is_stand_in(self.engine, self.table)
         if self.counts_rows is None or told:
             return
-        from ppdm_sql.audit.repeated_persons import repeated_persons
+        from ppdm_sql.audit.before_publishing import repeated_persons
 
         columns, identifiers = self.engine.columns(self.table), list(roles.identifiers)
         for text in repeated_persons(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sqlglot import exp
 
+from ppdm_sql.audit.comparing import OwnedRows
 from ppdm_sql.audit.pseudonyms import accept_pseudonyms
 from ppdm_sql.audit.randomized import (
     MANY_FOR_VARIANCE,
@@ -22,7 +23,6 @@ from ppdm_sql.audit.randomized import (
     RandomizedPromise,
     accept_randomized,
 )
-from ppdm_sql.audit.randomized_persons import OwnedRows
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, alias, aliased, column, resolve, resolve_all
@@ -467,18 +467,10 @@ class RandomizeRun(Run[Randomized]):
 
     def _audited(self, rows: exp.Select, promise: RandomizedPromise) -> RandomizedAudit:
         """Let the audit compare source and release where they live, and refuse what is not as promised."""
-        engine, pseudonyms = self.engine, self.roles.pseudonyms
         unchanged = [self.columns[name] for name in self.carried]
-        if not self.outside:
-            audit = accept_randomized(engine, self.rows, rows, promise)
-            accept_pseudonyms(engine, self.rows, rows, pseudonyms, unchanged)
-            return audit
-        from ppdm_sql.audit.pseudonyms_elsewhere import accept_pseudonyms_elsewhere  # few runs need them
-        from ppdm_sql.audit.randomized_elsewhere import accept_elsewhere
-
-        source = source_of(engine, self.rows)
-        audit = accept_elsewhere(engine, source, self.written, promise)
-        accept_pseudonyms_elsewhere(source, self.written, pseudonyms, unchanged)
+        released = self.written if self.outside else self.engine.overlay(rows)
+        audit = accept_randomized(self.engine, self.rows, released, promise)
+        accept_pseudonyms(self.engine, self.rows, released, self.roles.pseudonyms, unchanged)
         return audit
 
     def _owned(self, done: Randomized) -> OwnedRows | None:
@@ -489,7 +481,7 @@ class RandomizeRun(Run[Randomized]):
         names = {it.column.name: f"r{place}" for place, it in enumerate(done.noisy)}
         pseudonyms = self.roles.pseudonyms
         kept = {it.name: f"k{place}" for place, it in enumerate(self.kept) if it.name not in pseudonyms}
-        return OwnedRows(done.table, WHO, persons.who, names | kept)
+        return OwnedRows(done.table, column(WHO, "s"), persons.who, names | kept)
 
 
 def replaced(value: exp.Expression, columns: Mapping[str, exp.Expression]) -> exp.Expression:

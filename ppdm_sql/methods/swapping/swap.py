@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from sqlglot import exp
 
+from ppdm_sql.audit.comparing import OwnedRows
 from ppdm_sql.audit.pseudonyms import accept_pseudonyms
-from ppdm_sql.audit.swapped_persons import LinkedRows, accept_swapped_persons
-from ppdm_sql.audit.swaps import SwapAudit, SwapPromise, accept_swap
+from ppdm_sql.audit.swaps import SwapAudit, SwapPromise, accept_swap, accept_swapped_persons
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.count_column import count_column
 from ppdm_sql.engine.names import Table, option_for, resolve, resolve_all
@@ -91,7 +91,7 @@ class Swaps(NamedTuple):
     after: Atoms
     rows: Atoms
     plans: Mapping[str, Plan | None]  # none where nothing is identifiable
-    linked: LinkedRows | None  # where persons were swapped
+    linked: OwnedRows | None  # where persons were swapped
 
 
 class SwapRun(Run[Swaps]):
@@ -413,18 +413,18 @@ class SwapRun(Run[Swaps]):
         return (*planned, *correlations)
 
     def _accepted(
-        self, rows: exp.Select, plans: Mapping[str, Plan | None], linked: LinkedRows | None
+        self, rows: exp.Select, plans: Mapping[str, Plan | None], linked: OwnedRows | None
     ) -> list[MeasureRow]:
         """Let the audit compare source and release, and give what it counted."""
         roles, engine = self.roles, self.engine
         unchanged = [self.columns[name] for name in (*roles.by, *roles.kept)]
-        accept_pseudonyms(engine, self.table, rows, roles.pseudonyms, unchanged, roles.count)
+        released = engine.overlay(rows)
+        accept_pseudonyms(engine, self.table, released, roles.pseudonyms, unchanged, roles.count)
         promises = [self._promised(name, plan) for name, plan in plans.items()]
         if linked is None:
-            audits = [accept_swap(engine, self.table, rows, promise) for promise in promises]
+            audits = [accept_swap(engine, self.table, released, promise) for promise in promises]
         else:
-            person = [self.columns[name] for name in roles.person]
-            audits = accept_swapped_persons(engine, self.table, rows, promises, person, linked)
+            audits = accept_swapped_persons(engine, self.table, released, promises, linked)
         both = zip(plans, audits, strict=True)
         return [measure for name, audit in both for measure in self._counted(name, audit)]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ppdm_sql.audit.swapped_persons import LinkedRows
+from ppdm_sql.audit.comparing import OwnedRows, fingerprint, text
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.types import without_enum
@@ -216,7 +216,7 @@ def rows_after(engine: Engine, persons: SwappedPersons, after: Atoms) -> tuple[A
     return replace(linked, coded=linked.coded[: len(coded) - len(persons.person)]), linked
 
 
-def linked_rows(engine: Engine, linked: Atoms, persons: SwappedPersons) -> LinkedRows:
+def linked_rows(engine: Engine, linked: Atoms, persons: SwappedPersons) -> OwnedRows:
     """Write down whose each released row is, for the audit alone: a working table that nobody keeps."""
     columns, joins, names = list[str](), list[str](), dict[str, str]()
     for position, item in enumerate(linked.coded):
@@ -231,4 +231,6 @@ def linked_rows(engine: Engine, linked: Atoms, persons: SwappedPersons) -> Linke
     table = engine.materialize(
         "linked", f"SELECT {', '.join(columns)}, a.n FROM {linked.table} AS a {' '.join(joins)}"
     )
-    return LinkedRows(table, tuple(f"c{position}" for position in persons.person), names, "n")
+    of_source = fingerprint([text(column(linked.coded[p].column.name, "s")) for p in persons.person])
+    who = fingerprint([text(column(f"c{position}", "s")) for position in persons.person])
+    return OwnedRows(table, who, of_source, names, "n")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ppdm_sql.audit.linked import smallest_linked
+from ppdm_sql.audit.exposure import smallest_linked
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Counts, Floats

@@ -22,8 +22,7 @@ from sqlglot import exp
 
 from ppdm_sql.audit.before_publishing import left_out_of, too_small
 from ppdm_sql.audit.labels import MaskedColumn
-from ppdm_sql.audit.left_out import LeftOut
-from ppdm_sql.audit.masking import MaskingPromise, PersonCode, accept_masked
+from ppdm_sql.audit.masking import LeftOut, MaskingPromise, PersonCode, accept_masked
 from ppdm_sql.engine import Column
 from ppdm_sql.engine.names import Table, alias, aliased, column, option_for
 from ppdm_sql.engine.types import Kind, kind_of, type_title

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -230,7 +230,7 @@ def mistold(real: Any) -> Any:
     def faulty(self: Any, done: Any) -> Any:
         found = real(self, done)
         lie = f"SELECT * REPLACE (replace(who, 'P1', 'P2') AS who) FROM {found.table}"
-        return type(found)(self.engine.materialize("lie", lie), found.person, found.text, found.names)
+        return replace(found, table=self.engine.materialize("lie", lie))
 
     return faulty
 

@@ -215,7 +215,7 @@ def rewritten(table: str) -> Plant:
         def faulty(engine: Any, *given: Any) -> Any:
             found = real(engine, *given)
             text = table.format(table=found.table)
-            return type(found)(engine.materialize("faulty", text), found.person, found.names, found.records)
+            return replace(found, table=engine.materialize("faulty", text))
 
         return faulty
 

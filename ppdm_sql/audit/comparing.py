@@ -1,0 +1,178 @@
+"""Compares two tables by keys, without following a record: by sums of fingerprints, and by counts.
+
+A fingerprint is a number of 64 bits that stands for a combination of values. That any two combinations of
+10 million share one has a probability of 3 in a million.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from sqlglot import exp
+
+from ppdm_sql.engine import Column, Engine
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.statements import Statement, sql
+from ppdm_sql.engine.types import Kind, kind_of, without_enum
+from ppdm_sql.errors import GuaranteeNotMet
+
+Sql = Statement | exp.Expression
+DEFECT = "Report this as a defect."
+CHANGED = "Run it again if the source was being changed; else report this as a defect."
+
+
+def refuse(faults: Sequence[str], what: str, advice: str = DEFECT) -> None:
+    """Refuse what has faults, in words such as ``The pseudonyms are``."""
+    if faults:
+        raise GuaranteeNotMet(
+            f"{what} not what was promised: {'; '.join(faults)}; nothing was published.", advice
+        )
+
+
+def refuse_defect(words: str) -> NoReturn:
+    """Refuse what only a defect of the package can bring about."""
+    raise GuaranteeNotMet(f"{words}; nothing was published.", DEFECT)
+
+
+# -- what rows of ``s`` are compared by ------------------------------------------------------------
+
+
+def fingerprint(values: Sequence[Sql]) -> Statement:
+    """Give the number that stands for the values of a row; 0 stands for none."""
+    return sql("hash({values})", values=values or [0])
+
+
+def total(fingerprints: Sql, records: Sql | None = None) -> Statement:
+    """Add fingerprints up, each as often as there are records with it; 0 for no rows."""
+    if records is None:  # whatever the type of a hash is where the rows live
+        return sql("coalesce(sum({f}::HUGEINT), 0)", f=fingerprints)
+    return sql("coalesce(sum({f}::HUGEINT * {records})::HUGEINT, 0)", f=fingerprints, records=records)
+
+
+def plain_column(item: Column) -> exp.Expression:
+    """Give a column, as text where an ENUM is in it, whose numbers differ from table to table."""
+    return without_enum(column(item.name, "s"), item.type)
+
+
+def known_values(columns: Sequence[Column]) -> list[Sql]:
+    """Give what a fingerprint is made of where columns are released as they are, wherever they live."""
+    # A hash may pass over NULL, so that the same values in other columns would have the same.
+    missing = [sql("{c} IS NULL", c=column(item.name, "s")) for item in columns]
+    return [*missing, *map(_without_sign, columns)]
+
+
+def _without_sign(item: Column) -> Sql:
+    """Give a column; zero without its sign, as a release has it."""
+    value = plain_column(item)
+    return sql("{v} + 0", v=value) if kind_of(item.type) is Kind.REAL else value
+
+
+def text(value: Sql) -> Statement:
+    """Give a value as text."""
+    return sql("CAST({v} AS VARCHAR)", v=value)
+
+
+def counting(count: str | None) -> tuple[Sql, Statement]:
+    """Give the number of records of a row, and the condition that it stands for any."""
+    if count is None:
+        return sql("1"), sql("TRUE")
+    records = column(count, "s")
+    return records, sql("{records} > 0", records=records)
+
+
+# -- comparisons -------------------------------------------------------------------------------------
+
+
+def sums(engine: Engine, sides: Sequence[Statement], *, step: str) -> list[tuple[int, int]]:
+    """Give for each side, a SELECT of ``f`` and ``records``, its records and the sum of its fingerprints."""
+    measured = "SELECT {n}, sum(r.records)::HUGEINT, {total} FROM ({side}) AS r"
+    whole = total(sql("r.f"), sql("r.records"))
+    queries = [sql(measured, n=n, total=whole, side=side) for n, side in enumerate(sides)]
+    found = engine.query(Statement(" UNION ALL ".join(queries)), step=step)
+    return [(int(records or 0), int(sum_)) for _, records, sum_ in sorted(found)]
+
+
+def stacked(
+    before: tuple[Statement, Sql], after: tuple[Statement, Sql], *keys: tuple[str, Sql, Sql]
+) -> Statement:
+    """Put two sides under each other, each with its keys and its records as ``before`` or ``after``."""
+    side = "SELECT {keys}, ({before})::BIGINT AS before, ({after})::BIGINT AS after {rows}"
+    first = [sql("{v} AS {n}", v=value, n=column(name)) for name, value, _ in keys]
+    second = [sql("{v} AS {n}", v=value, n=column(name)) for name, _, value in keys]
+    return sql(
+        "{first} UNION ALL {second}",
+        first=sql(side, keys=first, before=before[1], after=0, rows=before[0]),
+        second=sql(side, keys=second, before=0, after=after[1], rows=after[0]),
+    )
+
+
+# -- whose the rows are ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OwnedRows:
+    """Released rows with the persons whose they are, which the rows themselves do not say."""
+
+    # The method says it, for the audit alone, and its word is checked: the rows that it shows must be
+    # those of the release, and each person must have the rows that they have in the source, by all that
+    # is released as it is.
+
+    table: Table  # the rows, perhaps collapsed, without ENUMs
+    person: Sql  # what says in a row ``s`` of the table whose it is, one value for each person
+    of_source: Sql  # the same value in a row ``s`` of the source
+    names: Mapping[str, str]  # for each released column its column in the table, but for pseudonyms
+    records: str | None = None  # its column with the number of released rows; None for one
+
+    def column(self, name: str) -> exp.Expression:
+        """Give what a released column shows."""
+        return column(self.names[name], "s")
+
+    @property
+    def rows(self) -> tuple[Statement, Sql]:
+        """The rows, and the number of records of one."""
+        return sql("FROM {t} AS s", t=self.table), counting(self.records)[0]
+
+
+def ownership_faults(
+    engine: Engine,
+    source: Table,
+    released: Table,
+    owned: OwnedRows,
+    unchanged: Sequence[Column],
+    changed: Sequence[str],
+) -> list[str]:
+    """Say in words what rows are not those of the release, or not their persons'; nothing if all are."""
+    rows, records = owned.rows
+    plain: list[Sql] = [plain_column(item) for item in unchanged]
+    shown = [*plain, *(text(column(name, "s")) for name in changed)]
+    own: list[Sql] = [owned.column(item.name) for item in unchanged]
+    as_known = [*own, *(text(owned.column(name)) for name in changed)]
+    side = "SELECT {f} AS f, {n} AS records {rows}"
+    from_released, from_source = (sql("FROM {t} AS s", t=table) for table in (released, source))
+    one, other = sums(
+        engine,
+        [
+            sql(side, f=fingerprint(shown), n=1, rows=from_released),
+            sql(side, f=fingerprint(as_known), n=records, rows=rows),
+        ],
+        step="owned",
+    )
+    stack = stacked(
+        (from_source, sql("1")),
+        (rows, records),
+        ("person", owned.of_source, owned.person),
+        ("unchanged", fingerprint(plain), fingerprint(own)),
+    )
+    moved = sql(
+        "SELECT count(DISTINCT m.person) FROM (SELECT o.person FROM ({stack}) AS o "
+        "GROUP BY o.person, o.unchanged HAVING sum(o.before) <> sum(o.after)) AS m",
+        stack=stack,
+    )
+    ((strangers,),) = engine.query(moved, step="moved_rows")
+    found = [
+        (one != other, "the released rows are not those of which it is known whose they are"),
+        (strangers, f"{strangers} persons have other rows than in the source"),
+    ]
+    return [words for wrong, words in found if wrong]
