@@ -11,7 +11,7 @@ from ppdm_sql import starting as _starting  # isort: skip  # noqa: F401  # liste
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ppdm_sql import reporting as _reporting
+from ppdm_sql import results as _results
 from ppdm_sql.version import __version__
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _report() -> object:
     return report
 
 
-_reporting.register_report(_report)
+_results.register_report(_report)
 
 
 def __dir__() -> list[str]:

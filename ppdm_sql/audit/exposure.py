@@ -15,7 +15,6 @@ from ppdm_sql.audit.model import (
     Identifiable,
     IdentifiableValue,
     Risk,
-    Titled,
 )
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
@@ -23,6 +22,7 @@ from ppdm_sql.engine.statements import bind, sql
 from ppdm_sql.engine.types import is_ordered
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.privacy import LDiversity, Requirement, TCloseness, Value
+from ppdm_sql.results import SHARE, ResultTable
 
 HIGH = 0.2
 """Risk above which the share of the records is measured."""
@@ -241,12 +241,12 @@ class Exposure:
             ),
         ]
 
-    def tables(self, on: str, counted: Counted = "records") -> list[Titled]:
-        """Give title, column names and rows of the tables to print; ``on`` names the columns."""
+    def tables(self, on: str, counted: Counted = "records") -> list[ResultTable]:
+        """Give the tables; ``on`` names the columns."""
         heading = ("measure", "value", "what it says")
-        found: list[Titled] = [(f"Classes of {on}", heading, list(self.measures(counted)))]
+        found = [ResultTable(f"Classes of {on}", heading, self.measures(counted))]
         for item in self.sensitive:
-            found.append((f"{item.sensitive} by {on}", heading, list(sensitive_measures(item))))
+            found.append(ResultTable(f"{item.sensitive} by {on}", heading, sensitive_measures(item)))
             more = (
                 f", {len(item.by_value)} of {item.values} values" if len(item.by_value) < item.values else ""
             )
@@ -254,7 +254,9 @@ class Exposure:
                 (v.value, v.records, v.share, v.confidence, v.certain) for v in item.by_value
             ]
             names = (item.sensitive, counted, "share", "highest confidence", f"{counted} where it is certain")
-            found.append((f"Confidence of each {item.sensitive} by {on}{more}", names, rows))
+            title = f"Confidence of each {item.sensitive} by {on}{more}"
+            shares = dict.fromkeys(names[2:4], SHARE)
+            found.append(ResultTable(title, names, rows, shares))
         return found
 
 

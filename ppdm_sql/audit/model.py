@@ -7,9 +7,6 @@ from typing import Any, Literal
 
 from ppdm_sql.privacy import Asked, Value
 
-Titled = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
-"""A table for printing: title, column names, rows."""
-
 Counted = Literal["records", "persons"]
 """What an audit counts; who has several records in a class is one person of it."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ppdm_sql.audit.model import ClassSizes, Counted, Finding, Group, Identifiable, Inferences, Risk, Titled
+from ppdm_sql.audit.model import ClassSizes, Counted, Finding, Group, Identifiable, Inferences, Risk
 from ppdm_sql.privacy import Asked, Counts, Measure, requirement_of
+from ppdm_sql.results import SHARE, ResultTable
 
 _FINDING = ("requirement", "holds", "limit", "reached", "classes", "violating classes")
 LONG = 80
@@ -38,13 +39,13 @@ class Heads:
         return text if asked is None else f"the columns of {self.requirement(asked)}"
 
 
-def lay_out_findings(findings: Iterable[Finding], heads: Heads) -> Titled:
+def lay_out_findings(findings: Iterable[Finding], heads: Heads) -> ResultTable:
     """List the requirements, each with what was reached."""
     rows = [_finding(found) for found in findings]
-    heading = (*_FINDING, f"violating {heads.counted}")
-    if not heads.numbered:
-        return "Requirements", heading, rows
-    return "Requirements", ("number", *heading), [(n, *row) for n, row in enumerate(rows, 1)]
+    heading: tuple[str, ...] = (*_FINDING, f"violating {heads.counted}")
+    if heads.numbered:
+        heading, rows = ("number", *heading), [(n, *row) for n, row in enumerate(rows, 1)]
+    return ResultTable("Requirements", heading, rows)
 
 
 def _finding(found: Finding) -> tuple[Any, ...]:
@@ -56,45 +57,48 @@ def _finding(found: Finding) -> tuple[Any, ...]:
     return text, found.holds, found.limit, found.reached, found.classes, *violating
 
 
-def lay_out_worst(worst: Iterable[Group], heads: Heads) -> list[Titled]:
+def lay_out_worst(worst: Iterable[Group], heads: Heads) -> list[ResultTable]:
     """List the worst groups of each requirement."""
-    found: dict[str, Titled] = {}
+    found: dict[str, tuple[Sequence[str], list[Any]]] = {}
     for group in worst:
         title = f"Worst groups of {heads.requirement(group.requirement)}"
         infers = requirement_of(group.requirement).counts is Counts.PROTECTED
         heading = (*group.columns, *(["inferred"] if infers else []), heads.counted, "reached", "violates")
         inferred = (group.inferred,) if infers else ()
         row = (*group.values, *inferred, group.records, group.reached, group.violates)
-        found.setdefault(title, (title, heading, []))[2].append(row)
-    return list(found.values())
+        found.setdefault(title, (heading, []))[1].append(row)
+    return [ResultTable(title, heading, rows) for title, (heading, rows) in found.items()]
 
 
-def lay_out_class_sizes(sizes: ClassSizes, on: str, counted: Counted = "records") -> Titled:
+def lay_out_class_sizes(sizes: ClassSizes, on: str, counted: Counted = "records") -> ResultTable:
     """Give the class sizes of a quasi-identifier, in ranges."""
     rows = [
         (str(low) if low == high else f"{low}-{high}", classes, records)
         for low, high, classes, records in sizes.ranges
     ]
-    return f"Class sizes on {on}", ("class size", "classes", counted), rows
+    shown = "class size", "classes", counted
+    return ResultTable(f"Class sizes on {on}", shown, rows)
 
 
-def lay_out_risks(risks: list[Risk], on: str, counted: Counted = "records") -> Titled:
+def lay_out_risks(risks: list[Risk], on: str, counted: Counted = "records") -> ResultTable:
     """Give the risks under a quasi-identifier, an attacker a row."""
     above = f"share above {risks[0].threshold:g}"
     heading = ("attacker", "population", "average", "highest", f"{counted} at highest", above)
     rows = [
         (r.attacker, r.population, r.average, r.highest, r.records_at_highest, r.share_above) for r in risks
     ]
-    return f"Re-identification risk on {on}", heading, rows
+    shares = dict.fromkeys(("average", "highest", above), SHARE)
+    return ResultTable(f"Re-identification risk on {on}", heading, rows, shares)
 
 
-def lay_out_inferences(inferences: Inferences, on: str) -> Titled:
+def lay_out_inferences(inferences: Inferences, on: str) -> ResultTable:
     """Give the number of inferences above each confidence."""
     title = f"Inferences from {on} to {', '.join(inferences.sensitive)}"
-    return title, ("confidence above", "inferences"), list(inferences.above)
+    above, shown = list(inferences.above), ("confidence above", "inferences")
+    return ResultTable(title, shown, above, {shown[0]: SHARE})
 
 
-def lay_out_identifiable(item: Identifiable, counted: Counted = "records") -> list[Titled]:
+def lay_out_identifiable(item: Identifiable, counted: Counted = "records") -> list[ResultTable]:
     """Give the identifiable records of a confidential column, in total and by value."""
     totals = [
         ("uniquely", item.unique, item.unique),
@@ -106,12 +110,13 @@ def lay_out_identifiable(item: Identifiable, counted: Counted = "records") -> li
     values = [(v.value, v.unique, v.groups, v.grouped, v.others) for v in item.by_value]
     more = f", {len(values)} of {item.values} values" if len(values) < item.values else ""
     heading = (item.confidential, "uniquely", "groups", "collectively", "not")
+    shown = "identifiable", "patterns", counted, "share"
     return [
-        (title, ("identifiable", "patterns", counted, "share"), rows),
-        (f"{title}, by value{more}", heading, list(values)),
+        ResultTable(title, shown, rows, {"share": SHARE}),
+        ResultTable(f"{title}, by value{more}", heading, values),
     ]
 
 
-def requirement_tables(findings: Sequence[Finding]) -> list[Titled]:
+def requirement_tables(findings: Sequence[Finding]) -> list[ResultTable]:
     """Give what was found of each requirement as a table; none where none was measured."""
     return [lay_out_findings(findings, Heads(findings, findings[0].counted))] if findings else []

@@ -10,7 +10,6 @@ from itertools import combinations
 from sqlglot import exp
 
 from ppdm_sql.audit.column_kinds import Look, ValueShape, looks_like
-from ppdm_sql.audit.model import Titled
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.exact import exact_values
@@ -18,6 +17,7 @@ from ppdm_sql.engine.names import Table, alias, aliased, column, resolve_all
 from ppdm_sql.engine.source import is_stable, is_stand_in, source_of
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.errors import no_records
+from ppdm_sql.results import SHARE, ResultTable
 
 SAMPLE = 1000
 """Values of a column whose shape is looked at."""
@@ -95,8 +95,8 @@ class Profile:
         found = [item for item in self.columns if item.share_alone > MOST_ALONE]
         return sorted(found, key=lambda item: -item.alone)
 
-    def tables(self) -> list[Titled]:
-        """Give title, column names and rows of the tables to print."""
+    def tables(self) -> list[ResultTable]:
+        """Give the tables."""
         heading = ("column", "type", "values", "NULLs", "unique records", "share", "looks like")
         rows: list[tuple[object, ...]] = [
             (c.column, c.type, c.values, c.nulls, c.alone, c.share_alone, c.looks_like) for c in self.columns
@@ -106,11 +106,16 @@ class Profile:
             (*p.columns, p.classes, p.alone, p.share_alone) for p in self.pairs
         ]
         together = ("column", "and", "classes", "unique records", "share")
+        share, singled = {"share": SHARE}, "Pairs of columns that single out most records"
+        whole = [(self.records, len(self.columns))]
+        identifying = ResultTable(
+            "Columns that identify alone", ("column", "unique records", "share"), alone, share
+        )
         return [
-            ("Table", ("records", "columns"), [(self.records, len(self.columns))]),
-            ("Columns", heading, rows),
-            *([("Columns that identify alone", ("column", "unique records", "share"), alone)] * bool(alone)),
-            ("Pairs of columns that single out most records", together, pairs),
+            ResultTable("Table", ("records", "columns"), whole),
+            ResultTable("Columns", heading, rows, share),
+            *([identifying] if alone else []),
+            ResultTable(singled, together, pairs, share),
         ]
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from ppdm_sql.audit import printing
 from ppdm_sql.audit.exposure import Exposure
-from ppdm_sql.audit.model import ClassSizes, Counted, Finding, Group, Identifiable, Inferences, Risk, Titled
+from ppdm_sql.audit.model import ClassSizes, Counted, Finding, Group, Identifiable, Inferences, Risk
 from ppdm_sql.audit.profiling import Profile
-from ppdm_sql.reporting import in_html
+from ppdm_sql.results import Result, ResultTable
 
 
 @dataclass(frozen=True, repr=False)
-class Audit:
+class Audit(Result):
     """All that an audit measured.
 
     Args:
@@ -44,16 +44,13 @@ class Audit:
         told = f"{kept} of {len(self.findings)} requirements hold" if self.findings else "no requirement"
         return f"Audit({told})"
 
-    def _repr_html_(self) -> str | None:
-        return in_html(self)
-
     @property
     def holds(self) -> bool:
         """Whether every requirement holds."""
         return all(finding.holds for finding in self.findings)
 
-    def tables(self) -> list[Titled]:
-        """Give everything as tables for printing: title, column names, rows; empty ones are left out."""
+    def tables(self) -> list[ResultTable]:
+        """Give everything as tables; empty ones are left out."""
         heads = printing.Heads(self.findings, self.counted)
         found = [
             printing.lay_out_findings(self.findings, heads),
@@ -69,4 +66,4 @@ class Audit:
         found += [printing.lay_out_inferences(item, heads.columns(item.channel)) for item in self.inferences]
         for item in self.identifiable:
             found += printing.lay_out_identifiable(item, self.counted)
-        return [table for table in found if table[2]]
+        return [table for table in found if table.rows]

@@ -19,6 +19,7 @@ from unicodedata import category, east_asian_width
 import typer
 
 from ppdm_sql.progress import Progress, SilentProgress
+from ppdm_sql.results import ResultTable
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 LONG_LIST = 60
 """Characters up to which a list or a mapping stands on one line of a table."""
 
-Titled = tuple[str, Sequence[str], Sequence[Sequence[Any]]]
-"""A table to print: title, column names, rows."""
+Titled = ResultTable | tuple[str, Sequence[str], Sequence[Sequence[Any]]]
+"""A table to print, or its title, the names of its columns and its rows."""
 
 
 class Format(StrEnum):
@@ -56,7 +57,7 @@ def print_tables(tables: Sequence[Titled], form: Format) -> None:
         form: ``json`` is one document, an object by title, or an array for a single untitled table;
             ``jsonl`` has one object a row, and where there are titles their key is ``table``.
     """
-    _WRITERS[form](tables)
+    _WRITERS[form]([ResultTable(*table) for table in tables])
     sys.stdout.flush()
 
 
@@ -108,12 +109,12 @@ def _printable(character: str) -> str:
 # -- formats ----------------------------------------------------------------------------------
 
 
-def _write_tables(tables: Sequence[Titled]) -> None:
+def _write_tables(tables: Sequence[ResultTable]) -> None:
     """Draw tables on a terminal, folded to its width; a file gets the same, unfolded."""
     if sys.stdout.isatty():
         _draw_tables(tables)
         return
-    for number, (title, columns, rows) in enumerate(tables):
+    for number, (title, columns, rows, *_) in enumerate(tables):
         lines = [*([""] if number else []), *([shown(title)] if title else []), *_lines(columns, rows)]
         sys.stdout.writelines(f"{line.rstrip()}\n" for line in lines)
 
@@ -146,12 +147,12 @@ def _width(text: str) -> int:
     return len(text) + wide - sum(category(character) in ("Mn", "Me") for character in text)
 
 
-def _draw_tables(tables: Sequence[Titled]) -> None:
+def _draw_tables(tables: Sequence[ResultTable]) -> None:
     from rich.console import Console  # imported where it draws: it is not needed without a terminal
     from rich.text import Text
 
     console = Console(file=sys.stdout, highlight=False)
-    for number, (title, columns, rows) in enumerate(tables):
+    for number, (title, columns, rows, *_) in enumerate(tables):
         if number:
             console.print()
         if title:
@@ -205,9 +206,9 @@ def _all_numbers(values: Iterable[object]) -> bool:
     return all(isinstance(value, kinds) and not isinstance(value, bool) for value in values)
 
 
-def _write_csv(tables: Sequence[Titled]) -> None:
+def _write_csv(tables: Sequence[ResultTable]) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    for number, (_, columns, rows) in enumerate(tables):
+    for number, (_, columns, rows, *_) in enumerate(tables):
         if number:
             sys.stdout.write("\n")
         writer.writerow(columns)
@@ -219,28 +220,29 @@ def _csv_value(value: object) -> object:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, (list, dict)) else value
 
 
-def _write_json(tables: Sequence[Titled]) -> None:
-    document: object = {title: _objects(columns, rows) for title, columns, rows in tables}
-    if len(tables) == 1 and not tables[0][0]:
-        document = _objects(*tables[0][1:])
+def _write_json(tables: Sequence[ResultTable]) -> None:
+    document: object = {table.title: _objects(table) for table in tables}
+    if len(tables) == 1 and not tables[0].title:
+        document = _objects(tables[0])
     json.dump(document, sys.stdout, indent=2, ensure_ascii=False)
     sys.stdout.write("\n")
 
 
-def _write_jsonl(tables: Sequence[Titled]) -> None:
-    for title, columns, rows in tables:
-        named = {"table": title} if title else {}
-        for row in _objects(columns, rows):
+def _write_jsonl(tables: Sequence[ResultTable]) -> None:
+    for table in tables:
+        named = {"table": table.title} if table.title else {}
+        for row in _objects(table):
             sys.stdout.write(json.dumps(named | row, ensure_ascii=False) + "\n")
 
 
-def _objects(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+def _objects(table: ResultTable) -> list[dict[str, Any]]:
+    columns = list(table.columns)
     keys = [f"{name} {n + 1}" if (n := columns[:at].count(name)) else name for at, name in enumerate(columns)]
-    return [dict(zip(keys, map(plain, row), strict=True)) for row in rows]
+    return [dict(zip(keys, map(plain, row), strict=True)) for row in table.rows]
 
 
-def _write_markdown(tables: Sequence[Titled]) -> None:
-    for number, (title, columns, rows) in enumerate(tables):
+def _write_markdown(tables: Sequence[ResultTable]) -> None:
+    for number, (title, columns, rows, *_) in enumerate(tables):
         heading = [f"### {shown(title)}", ""] if title else []
         lines = [*heading, _markdown_row(columns), "|" + " --- |" * len(columns)]
         lines += [_markdown_row(row) for row in rows]
@@ -251,7 +253,7 @@ def _markdown_row(values: Sequence[Any]) -> str:
     return "| " + " | ".join(shown(value).replace("|", "\\|") for value in values) + " |"
 
 
-_WRITERS: dict[Format, Callable[[Sequence[Titled]], None]] = {
+_WRITERS: dict[Format, Callable[[Sequence[ResultTable]], None]] = {
     Format.table: _write_tables,
     Format.csv: _write_csv,
     Format.json: _write_json,

@@ -16,7 +16,7 @@ import typer
 import ppdm_sql
 from ppdm_sql.audit.printing import LONG
 from ppdm_sql.cli.failures import IN_MEMORY
-from ppdm_sql.cli.output import Format, Titled, notice, print_tables
+from ppdm_sql.cli.output import Format, notice, print_tables
 from ppdm_sql.cli.parameters import (
     AcceptPartial,
     Common,
@@ -34,9 +34,8 @@ from ppdm_sql.options import CompareRequest, Generalize, RandomizeRequest, Suppr
 from ppdm_sql.privacy import parse, quote_name
 from ppdm_sql.release import CatalogueRow, Measured, Release
 from ppdm_sql.release.catalogue import LOCATION, SHAPE
+from ppdm_sql.results import ResultTable
 from ppdm_sql.starting import INTERRUPTED_EXIT
-
-MEASURES = ("measure", "before", "after")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,7 +276,8 @@ def print_release(
     listed = [("requirements", ("number", "requirement"), numbered)] if short else []
     told = [("notices", ("notice",), [(text,) for text in row.notices])] if row.notices else []
     as_data = told if form in (Format.json, Format.jsonl) else []  # stderr has them for whoever reads
-    print_tables([*listed, measures_table(measures, short), *as_data], form)
+    measured = with_short_names(ResultTable("measures", Measured._fields, measures), short)
+    print_tables([*listed, measured, *as_data], form)
     _announce(row, database, steps, quiet=quiet, exported=export is not None)
     if export is not None:
         export()
@@ -285,12 +285,12 @@ def print_release(
         _accept_early(measures, steps, accepted=accepted)
 
 
-def measures_table(measures: Iterable[Measured], short: Mapping[str, str] | None = None) -> Titled:
-    """Give what measures were in the source and are in the release, with short names for long ones."""
-    rows = [tuple(row) for row in measures]
-    for long, number in (short or {}).items():
+def with_short_names(table: ResultTable, short: Mapping[str, str]) -> ResultTable:
+    """Call long requirements, and long lists of their columns, by their numbers at the beginning of rows."""
+    rows = table.rows
+    for long, number in short.items():
         rows = [(str(name).replace(long, number), *rest) for name, *rest in rows]
-    return "measures", MEASURES, rows
+    return table._replace(rows=rows)
 
 
 def short_names(requirements: Sequence[str]) -> dict[str, str]:

@@ -16,23 +16,24 @@ from ppdm_sql.cli.output import (
     Drawn,
     Format,
     OutputFormat,
-    Titled,
     notice,
     print_drawing,
     print_tables,
     shown,
 )
 from ppdm_sql.cli.parameters import SHORT, Common, DatabasePath, Given, SparkOfRows, takes
-from ppdm_sql.cli.publishing import is_stepwise, measures_table, promised, short_names
+from ppdm_sql.cli.publishing import is_stepwise, promised, short_names, with_short_names
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.options import Evaluate, ExportRequest, NameRequest, ReleaseRequest, ReportRequest
-from ppdm_sql.release import Release, ReleasedColumn, Step
+from ppdm_sql.release import Release, Step
 from ppdm_sql.release.cut_tree import Node
+from ppdm_sql.results import ResultTable
 
 WIDE = 12
 """Columns up to which a release is shown whole to a reader."""
-CUT = ("attribute", "node", "parent", "label", "shown")
+COLUMN, NOISE = "column ", "noise "
+"""What the names of rows begin with that tell of a column."""
 Children = Mapping[int | None, Sequence[Node]]
 
 
@@ -112,44 +113,59 @@ def show(
 
 def _print_shape(release: Release, limit: int) -> None:
     """Print what a wide release is, its columns by what became of them, and the first measures."""
-    row = release.row()
-    short = short_names(row.requirements)
-    title, heading, measures = measures_table(release.measures(), short)
-    print_tables([_about(release, short, together=True), (title, heading, measures[:limit])], Format.table)
+    described, measures, *_ = _tables(release, Format.table)
+    became: dict[object, list[str]] = defaultdict(list)
+    for what, value in described.rows:
+        if what.startswith(COLUMN):
+            became[value].append(what.removeprefix(COLUMN))
+    together = {said: [(f"{len(names)} columns: {said}", names)] for said, names in became.items()}
+    rows = [
+        told
+        for what, value in described.rows
+        for told in (together.pop(value, ()) if what.startswith(COLUMN) else [(what, value)])
+        if not what.startswith(NOISE)
+    ]
+    tables = [described._replace(rows=rows), measures._replace(rows=measures.rows[:limit])]
+    print_tables(tables, Format.table)
     notice(f"{len(release.relation().columns)} columns: --all shows each, all measures, the cut and rows.")
 
 
 def _print_all(release: Release, limit: int, form: Format) -> None:
     """Print the description, measures, the cut if the release has its trees, and the first rows."""
-    row = release.row()
-    short = short_names(row.requirements)
-    described = _about(release, short)
-    measures = measures_table(release.measures(), short if form is Format.table else {})
-    rows, nodes = rows_table("rows", release.relation(), limit), release.cut()
-    if not nodes or form is not Format.table:
-        print_tables([described, measures, *([cut_table(nodes)] if nodes else []), rows], form)
+    tables, rows = _tables(release, form), rows_table("rows", release.relation(), limit)
+    if len(tables) < 3 or form is not Format.table:
+        print_tables([*tables, rows], form)
         return
-    print_tables([described, measures], form)
-    print_cut(nodes, limit)
+    print_tables(tables[:2], form)
+    print_drawing("cut", cut_trees(release.cut(), limit))
     print_tables([rows], form)
 
 
-def _about(release: Release, short: Mapping[str, str], *, together: bool = False) -> Titled:
-    """Describe a release, a row for each name and value; columns one by one or together."""
-    from ppdm_sql.sql_calls.describing import release_description
+def _tables(release: Release, form: Format) -> list[ResultTable]:
+    """Give the tables of a release, noise as the option that describes it, long requirements numbered."""
+    described, measures, *cut = release.tables()
+    short = short_names(release.row().requirements)
+    rows = [
+        (short.get(value, what) if what == "requirement" else what, _as_option(what, value))
+        for what, value in described.rows
+    ]
+    if form is Format.table:
+        measures = with_short_names(measures, short)
+    return [described._replace(rows=rows), measures, *cut]
 
-    described = release_description(release, short, noise_option, together=together)
-    return "release", ("what", "value"), described
 
+def _as_option(what: str, value: Any) -> Any:
+    """Give noise as the option, quoted for the shell, that describes it to others; all else as it is.
 
-def cut_table(nodes: Sequence[Node]) -> Titled:
-    """Give the nodes of the cut and those above them, one row each."""
-    return "cut", CUT, [[getattr(node, name) for name in CUT] for node in nodes]
+    Example:
+        >>> _as_option("noise age", "uniform 5 on 17,90 whole rounded")
+        "--noise 'age=uniform 5 on 17,90 whole rounded'"
+    """
+    if not what.startswith(NOISE):
+        return value
+    from ppdm_sql.methods.perturbation.noise import written_name  # few releases have noise
 
-
-def print_cut(nodes: Sequence[Node], limit: int) -> None:
-    """Print the trees on stdout, under a title and with an empty line before and after."""
-    print_drawing("cut", cut_trees(nodes, limit))
+    return shlex.join(["--noise", f"{written_name(what.removeprefix(NOISE))}={value}"])
 
 
 def cut_trees(nodes: Sequence[Node], limit: int) -> Iterator[Drawn]:
@@ -204,24 +220,12 @@ def steps(
     notice(f"Note: {release.name} was not made step by step.", quiet=stepwise)
 
 
-def noise_option(item: ReleasedColumn) -> str:
-    """Give the option, quoted for the shell, that describes a column's noise to others.
-
-    Example:
-        >>> noise_option(ReleasedColumn("age", "randomized", noise="uniform 5 on 17,90 whole rounded"))
-        "--noise 'age=uniform 5 on 17,90 whole rounded'"
-    """
-    from ppdm_sql.methods.perturbation.noise import written_name  # few releases have noise
-
-    return shlex.join(["--noise", f"{written_name(item.name)}={item.noise}"])
-
-
-def rows_table(title: str, relation: Any, limit: int | None = None) -> Titled:
+def rows_table(title: str, relation: Any, limit: int | None = None) -> ResultTable:
     """Give the rows of a relation, at most ``limit`` of them."""
     shortened = relation if limit is None else relation.limit(limit)
     if columns := fetchable(zip(relation.columns, relation.types, strict=True)):
         shortened = shortened.project(columns)
-    return title, relation.columns, shortened.fetchall()
+    return ResultTable(title, relation.columns, shortened.fetchall())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import typer
 
 import ppdm_sql
 from ppdm_sql.cli.failures import guarded
-from ppdm_sql.cli.output import Drawn, Format, Titled, notice, print_drawing, print_tables, shown
+from ppdm_sql.cli.output import Drawn, Format, notice, print_drawing, print_tables, shown
 from ppdm_sql.cli.parameters import Common, CommonOfSpark, DatabasePath, Given, takes
 from ppdm_sql.options import (
     AgrawalRequest,
@@ -26,7 +26,7 @@ from ppdm_sql.privacy.absent import said_absent
 
 if TYPE_CHECKING:
     from ppdm_sql.methods.trees.model import DecisionTree
-    from ppdm_sql.methods.trees.storing import Matrix, Model
+    from ppdm_sql.methods.trees.storing import Model
 
 
 @takes(AuditRequest, without=["groups"])
@@ -160,51 +160,16 @@ def _announce(model: Model, database: Path, *, quiet: bool) -> None:
         notice(f"  {shlex.join(command)}", quiet=quiet)
 
 
-NODES = ("node", "parent", "side", "depth", "counts", "column", "cut", "values", "null_left")
-
-
 def print_model(model: Model, test: str | None, form: Format) -> None:
-    """Print description, tree and, for a test table or the one of the training, the confusion matrix."""
-    from ppdm_sql.sql_calls.describing import model_description  # only models need it
-
-    row, tree = model.row(), model.tree()
-    matrix, tested = (row.confusion, row.test) if test is None else (model.confusion(test), test)
-    described: Titled = ("model", ("what", "value"), model_description(row, tree))
-    results = [] if matrix is None else confusion_tables(row.classes, matrix, tested or "")
+    """Print description, tree and, for a test table or the one of the training, how often it is right."""
+    tables = model.tables(test)
     if form is not Format.table:
-        print_tables([described, _nodes(tree), *results], form)
+        print_tables(tables, form)
         return
-    print_tables([described], form)
-    print_drawing("tree", _branches(tree))
-    if results:
+    print_tables(tables[:1], form)
+    print_drawing("tree", _branches(model.tree()))
+    if results := tables[2:]:
         print_tables(results, form)
-
-
-def confusion_tables(classes: tuple[str, ...], matrix: Matrix, test: str) -> list[Titled]:
-    """Give the tested records by class and predicted class, and the share that is right."""
-    from ppdm_sql.methods.trees.storing import accuracy
-
-    rows = [
-        (label, *counts, _share(counts[place], sum(counts)))
-        for place, (label, counts) in enumerate(zip(classes, matrix, strict=True))
-    ]
-    records = sum(map(sum, matrix))
-    return [
-        ("confusion", ("class", *(f"as {label}" for label in classes), "right"), rows),
-        ("accuracy", ("table", "records", "accuracy"), [(test, records, accuracy(matrix))]),
-    ]
-
-
-def _share(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
-def _nodes(tree: DecisionTree) -> Titled:
-    rows = [
-        [node.id, *(getattr(node, name) for name in NODES[1:]), tree.classes[node.label]]
-        for node in tree.nodes
-    ]
-    return "nodes", (*NODES, "predicted"), rows
 
 
 def _branches(tree: DecisionTree) -> Iterator[Drawn]:

@@ -18,7 +18,7 @@ from typing import Any
 from ppdm_sql.audit import findings
 from ppdm_sql.audit.collapsing import Collapsed
 from ppdm_sql.audit.exposure import class_sizes
-from ppdm_sql.comparison.model import BEST, ComparedRow, Comparison, ReleaseNumbers, ranked
+from ppdm_sql.comparison.model import BEST, ComparedRow, Comparison, ReleaseNumbers, ranked, write_comparison
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, free_name, resolve_all
 from ppdm_sql.errors import ColumnRoleError, GuaranteeNotMet, InvalidOption, PpdmError, check_choice, said
@@ -255,8 +255,6 @@ def _published(engine: Engine, table: str, best: TriedSetting, progress: Progres
 def _finished(engine: Engine, found: Comparison, options: CompareRequest) -> Comparison:
     """Write the page, where one is asked for."""
     if options.page is not None:
-        from ppdm_sql.comparison.page import write_comparison
-
         try:
             write_comparison(engine, found, Path(options.page), force=options.force)
         except PpdmError as error:

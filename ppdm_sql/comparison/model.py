@@ -1,13 +1,31 @@
-"""What a comparison found: a row a setting or release, and which of them nothing else beats."""
+"""What a comparison found: a row a setting or release, and what nothing else beats; its page and pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
+from itertools import product
+from math import log
+from pathlib import Path
 from typing import Any
 
-from ppdm_sql.audit.model import Titled
+from ppdm_sql.engine import Engine
+from ppdm_sql.errors import some
 from ppdm_sql.release import Release
+from ppdm_sql.release.exporting import write_page
+from ppdm_sql.report.notebook import pictures
+from ppdm_sql.report.page import Drawing, Picture, html, laid_out, several
+from ppdm_sql.results import PER_CENT, SHARE, Result, ResultTable
+
+FRONTIER, OTHER = "beaten by no other", "beaten by another"
+WIDTH, HEIGHT, LETTER, LINE, SPOT = 480, 300, 6.5, 14, 5
+"""Of the space for points, a letter and a line of names, and half a point, in the picture's own unit."""
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+TICKS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+RISKS = {
+    "highest_risk": "highest risk of a record",
+    "confidence": "highest confidence of a template",
+}
 
 
 @dataclass(frozen=True)
@@ -75,10 +93,14 @@ BEST: Mapping[str, str] = {
 """What the best can be chosen by, each with the number that is to be least."""
 NUMBERS = tuple(number.name for number in fields(ReleaseNumbers) if number.name != "records")
 """The numbers in the order of the table."""
+UNITS = {
+    **dict.fromkeys(("highest_risk", "average_risk", "confidence", "detail_lost"), SHARE),
+    "error": PER_CENT,
+}
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Result):
     """Settings, or releases, side by side.
 
     Args:
@@ -117,15 +139,16 @@ class Comparison:
         found = [row.numbers for row in self.rows]
         return [name for name in NUMBERS if any(getattr(one, name) is not None for one in found)]
 
-    def tables(self) -> list[Titled]:
-        """Give the table for printing: title, column names, rows; numbers that nobody has are left out."""
+    def tables(self) -> list[ResultTable]:
+        """Give the rows as a table; numbers that nobody has are left out."""
         choices = list(dict.fromkeys(name for row in self.rows for name in row.choices))
         first = ("setting", *choices) if self.of else ("release", "method")
         numbers = self.measured
         timed = any(row.seconds is not None for row in self.rows)
         unmet = any(row.problem for row in self.rows)
         heads = (*first, *numbers, *(["seconds"] * timed), "frontier", *(["problem"] * unmet))
-        return [("", heads, [self._laid_out(row, choices, numbers, timed, unmet) for row in self.rows])]
+        rows = [self._laid_out(row, choices, numbers, timed, unmet) for row in self.rows]
+        return [ResultTable("", heads, rows, UNITS, self._notes())]
 
     def _laid_out(
         self, row: ComparedRow, choices: Sequence[str], numbers: Sequence[str], timed: bool, unmet: bool
@@ -135,10 +158,17 @@ class Comparison:
         seconds = (None if row.seconds is None else round(row.seconds, 2),) * timed
         return (row.name, *tried, *found, *seconds, row.at_frontier, *((row.problem,) * unmet))
 
-    def _repr_html_(self) -> str:
-        from ppdm_sql.comparison.page import shown_in_notebook  # few runs show one
-
-        return shown_in_notebook(self)
+    def _notes(self) -> list[str]:
+        """Say what was compared, what no other beats, and what became of it."""
+        tried = several(len(self.rows), "setting was tried", "settings were tried")
+        what = f"{tried} on {self.of}." if self.of else f"{several(len(self.rows), 'release')}, side by side."
+        best = [row.name for row in self.frontier]
+        wanted = "risk, detail and error" if "error" in self.measured else "risk and detail"
+        beaten = f"Taking {wanted} together, no other one beats: {'; '.join(best)}." if best else ""
+        stopped = "Ctrl-C ended it before all were tried." if self.interrupted else ""
+        kept = "" if self.best is None else f"The release {self.best.name} was published."
+        none = "Nothing was published." if self.of and self.best is None else ""
+        return [sentence for sentence in (what, beaten, stopped, kept, none) if sentence]
 
 
 def _rounded(number: float | None) -> float | None:
@@ -189,3 +219,108 @@ def _together(rows: Sequence[ComparedRow]) -> ComparedRow:
 def _beats(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     """Tell whether a row is nowhere worse than another, and somewhere better; less is better."""
     return None not in one and one != other and all(a <= b for a, b in zip(one, other, strict=True))
+
+
+# -- what people look at -----------------------------------------------------------------------
+
+
+def write_comparison(engine: Engine, found: Comparison, path: Path, *, force: bool) -> None:
+    """Write the page of a comparison into a file, whole or not at all."""
+    (table,) = found.tables()
+    shown = {"table": laid_out(table, spelled=True), "lead": table.notes, "facts": _facts(found)}
+    drawn = list(pictures(found, Drawing()))
+    page = html("comparison.html.jinja", found=found, pictures=drawn, **shown)
+    write_page(engine, path, page.encode(), force=force)
+
+
+def _facts(comparison: Comparison) -> list[tuple[str, str]]:
+    """Say what holds for all rows alike."""
+    asked = {row.requirements for row in comparison.rows}
+    facts = [("Requirements", "; ".join(next(iter(asked))))] if len(asked) == 1 and any(asked) else []
+    words = {"BE": "A classifier on the source errs in", "majority": "Without any column"}
+    return facts + [(words.get(name, name), f"{rate:.1f} %") for name, rate in comparison.baseline.items()]
+
+
+@pictures.register
+def _of_comparison(result: Comparison, drawing: Drawing) -> Iterator[Picture]:
+    """Draw risk against the detail lost and, where it was measured, against the error of a classifier."""
+    axes = {"detail_lost": ("detail lost", ".0%"), "error": ("error of a classifier, in %", "~g")}
+    for name, (title, form) in axes.items():
+        rows = [row for row in result.rows if None not in _place(result, row, name)]
+        if rows:
+            yield _scatter(result, drawing, rows, name, title, form)
+
+
+def _place(comparison: Comparison, row: ComparedRow, name: str) -> tuple[float | None, float | None]:
+    """Give where a row is drawn; a risk of 0 is nowhere on a logarithmic scale."""
+    return getattr(row.numbers, comparison.risk) or None, getattr(row.numbers, name)
+
+
+def _scatter(
+    comparison: Comparison, drawing: Drawing, rows: Sequence[ComparedRow], name: str, title: str, form: str
+) -> Picture:
+    """Draw one number against the risk; rows at the same place are one point."""
+    risk = RISKS[comparison.risk]
+    places: dict[tuple[Any, ...], list[str]] = {}
+    for row in rows:
+        key = (*_place(comparison, row, name), row.at_frontier, row.method)
+        places.setdefault(key, []).extend(row.names)
+    points = [
+        {
+            "at": at,
+            "amount": amount,
+            "side": FRONTIER if best else OTHER,
+            "label": some(here, 1),
+            "method": method,
+        }
+        for (at, amount, best, method), here in places.items()
+    ]
+    wanted = comparison.risk, name
+    numbers = [(row.name, *(getattr(row.numbers, one) for one in wanted)) for row in rows]
+    heads = ["setting" if comparison.of else "release", *wanted]
+    note = "In colour is what no other beats in everything that is drawn here. "
+    return Picture(
+        f"{risk.capitalize()} against {title.removesuffix(', in %')}",
+        drawing.draw("scatter", points, across=risk, up=title, format=form, **_scales(points)),
+        f"{several(len(points), 'point')}; the table gives each.",
+        laid_out(ResultTable("", heads, numbers, UNITS), spelled=True),
+        note + "Down and to the left is better.",
+        wide=True,
+    )
+
+
+def _scales(points: Sequence[dict[str, Any]]) -> dict[str, object]:
+    """Choose the scales, risks on a logarithmic one, and let points be named where that hides nothing."""
+    low, high = (pick(point["at"] for point in points) for pick in (min, max))
+    least, most = (pick(point["amount"] for point in points) for pick in (min, max))
+    low, high, room = low / 1.15, high * 1.15, max(most - least, 1e-3) / 10
+    least, most = least - room, most + room
+    places = [
+        (WIDTH * log(p["at"] / low) / log(high / low), HEIGHT * (p["amount"] - least) / (most - least))
+        for p in points
+    ]
+    taken = [(x - SPOT, x + SPOT, y) for x, y in places]
+    for point, (x, y) in zip(points, places, strict=True):
+        long = LETTER * len(point["label"])
+        sides_of = (True, False) if x > WIDTH / 2 else (False, True)
+        for rise, left in product((LINE + 1, -LINE - 1, 0), sides_of):
+            start = x - SPOT - long if left else x + SPOT
+            name = start, start + long, y + rise
+            free = all(abs(name[2] - z) > LINE or end < name[0] or name[1] < first for first, end, z in taken)
+            if point["side"] == FRONTIER and 0 <= start <= WIDTH - long and free:
+                point |= {"named": True, "left": left, "rise": rise}
+                taken.append(name)
+                break
+    sides = [side for side in (FRONTIER, OTHER) if any(point["side"] == side for point in points)]
+    methods = list(dict.fromkeys(str(point["method"]) for point in points))
+    return {
+        "domain": [low, high],
+        "ticks": [tick for tick in TICKS if low <= tick <= high],
+        "amounts": [least, most],
+        "sides": sides,
+        "colours": ["var(--accent)" if side == FRONTIER else "var(--before)" for side in sides],
+        "legend": {"symbolType": "circle"} if len(sides) > 1 else None,
+        "methods": methods,
+        "shapes": [SHAPES[place % len(SHAPES)] for place in range(len(methods))],
+        "shapelegend": {"symbolFillColor": "var(--quiet)", "orient": "bottom"} if len(methods) > 1 else None,
+    }

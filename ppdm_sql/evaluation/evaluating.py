@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ppdm_sql.audit.model import Titled
 from ppdm_sql.engine import Engine
 from ppdm_sql.errors import InvalidOption, PpdmError
 from ppdm_sql.evaluation.compared_tables import TrainTest, compared_rows
@@ -26,7 +25,7 @@ from ppdm_sql.options import EvaluateRequest
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release
 from ppdm_sql.release.layout import Shape
-from ppdm_sql.reporting import in_html
+from ppdm_sql.results import Result, ResultTable
 
 BE, SE, RE, RE_SENSITIVE, MAJORITY = "BE", "SE", "RE", "RE (sensitive)", "majority"
 BASELINES = (BE, MAJORITY)
@@ -93,7 +92,7 @@ class ErrorRate:
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation:
+class Evaluation(Result):
     """How well a decision tree predicts the class from a release, beside what it does without.
 
     Args:
@@ -116,19 +115,16 @@ class Evaluation:
         )
         return f"Evaluation({self.release!r}: {errors})"
 
-    def _repr_html_(self) -> str | None:
-        return in_html(self)
-
     def rate(self, error: str) -> ErrorRate:
         """Give one error by its name, such as ``SE`` or ``SE - BE``."""
         return {rate.error: rate for rate in self.rates}[error]
 
-    def tables(self) -> list[Titled]:
-        """Give the errors as a table for printing, to a thousandth of a per cent."""
+    def tables(self) -> list[ResultTable]:
+        """Give the errors, to a thousandth of a per cent."""
         rows = [
             (r.error, r.of, *map(_rounded, (r.mean, r.deviation, r.lowest, r.highest))) for r in self.rates
         ]
-        return [("", COLUMNS, rows)]
+        return [ResultTable("", COLUMNS, rows)]
 
 
 def _rounded(number: float | None) -> float | None:

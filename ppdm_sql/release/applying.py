@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ppdm_sql.audit import Finding, findings
-from ppdm_sql.audit.model import Titled
 from ppdm_sql.audit.printing import requirement_tables
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
@@ -25,13 +24,14 @@ from ppdm_sql.release.placed_rows import PlacedRows
 from ppdm_sql.release.placing import placing
 from ppdm_sql.release.recoding import Recoding, collapsed_elsewhere
 from ppdm_sql.release.states import in_order
+from ppdm_sql.results import Result, ResultTable
 
 UNSEEN = ("nearest", "refuse")
 _OTHER = "Name a release that ppdm suppress or ppdm generalize made."
 
 
 @dataclass(frozen=True)
-class Applied:
+class Applied(Result):
     """A table that was made by applying the cut of a release to new records.
 
     Args:
@@ -67,11 +67,12 @@ class Applied:
         """Whether every requirement that could be measured holds."""
         return all(found.holds for found in self.findings)
 
-    def tables(self) -> list[Titled]:
-        """Give title, column names and rows of the tables to print."""
+    def tables(self) -> list[ResultTable]:
+        """Give the requirements, each with what was reached, and the records with unseen values."""
         unseen = list(self.unseen.items())
-        left = [("Left out", ("records",), [(self.left_out,)])] if self.left_out else []
-        return [*requirement_tables(self.findings), ("Unseen values", ("column", "records"), unseen), *left]
+        unknown = ResultTable("Unseen values", ("column", "records"), unseen)
+        left = [ResultTable("Left out", ("records",), [(self.left_out,)])] if self.left_out else []
+        return [*requirement_tables(self.findings), unknown, *left]
 
 
 def apply(engine: Engine, name: str, asked: ApplyRequest) -> Applied:

@@ -10,23 +10,27 @@ from duckdb import DuckDBPyRelation
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine, Rows
-from ppdm_sql.engine.names import resolve
+from ppdm_sql.engine.names import quoted, resolve
 from ppdm_sql.engine.statements import render, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, InvalidOption
 from ppdm_sql.options import ExportOptions, ReportOptions, asks
 from ppdm_sql.privacy import Value
 from ppdm_sql.progress import WarningProgress
 from ppdm_sql.release import catalogue, ddl, states
-from ppdm_sql.release.catalogue import CatalogueRow
-from ppdm_sql.release.draft import Draft, Measured
+from ppdm_sql.release.catalogue import HIERARCHIES, LOCATION, NOTICES, SHAPE, CatalogueRow
+from ppdm_sql.release.draft import Draft, Measured, ReleasedColumn
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.publishing import freeze
 from ppdm_sql.release.verification import Verification, reads_release, verify
-from ppdm_sql.reporting import in_html, report
+from ppdm_sql.results import Result, ResultTable, report
 
 if TYPE_CHECKING:
     from ppdm_sql.release.cut_tree import Node
     from ppdm_sql.release.placing import Placing
+
+
+CUT = ("attribute", "node", "parent", "label", "shown")
+"""What the table of the cut tells of a node."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ class Step:
     loss: float | None
 
 
-class Release:
+class Release(Result):
     """A published release of the current database.
 
     Made by :func:`get` and :func:`publish`. What it reads is the frozen table, not the view, which
@@ -65,9 +69,6 @@ class Release:
 
     def __repr__(self) -> str:
         return f"Release({self.name!r})"
-
-    def _repr_html_(self) -> str | None:
-        return in_html(self)
 
     def row(self) -> CatalogueRow:
         """Give its row of the catalogue.
@@ -126,6 +127,53 @@ class Release:
     def protected(self) -> tuple[tuple[str, Value], ...]:
         """List the sensitive columns and values that the release's templates name, each once."""
         return states.protected_values(self.row().asked)
+
+    def tables(self) -> list[ResultTable]:
+        """Give what the catalogue says of it, its measures and, where it has its trees, the cut."""
+        nodes, measures = self.cut(), self.measures()
+        cut = [[getattr(node, name) for name in CUT] for node in nodes]
+        return [
+            ResultTable("release", ("what", "value"), self._described(nodes, measures)),
+            ResultTable("measures", Measured._fields, measures),
+            *([ResultTable("cut", CUT, cut)] if nodes else []),
+        ]
+
+    def _described(self, nodes: Sequence[Node], measures: Sequence[Measured]) -> list[tuple[str, object]]:
+        """Describe it as the catalogue records it: names and values, in the order in which they are shown."""
+        from ppdm_sql.release.cut_tree import told  # few runs describe
+
+        row = self.row()
+        shape, location = row.shape(self._engine.current()[0]), row.parameters.get(LOCATION)
+        elsewhere = (SHAPE, NOTICES, LOCATION, HIERARCHIES, "noise")
+        options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
+        became = told(shape.columns, shape.symbol, nodes, measures, self._labels)
+        placed: list[tuple[str, object]] = []
+        if location is not None:
+            files = f"{len(location['files'])} of {sum(file[1] for file in location['files'])} bytes"
+            placed = [("rows in", location["target"]), ("files", files)]
+        persons = row.parameters[SHAPE].get("persons")
+        return [
+            ("release", row.release),
+            ("method", f"{row.method} (ppdm-sql {row.version})"),
+            ("source", row.source),
+            *(("requirement", text) for text in row.requirements),
+            *options.items(),
+            *((f"column {name}", said) for name, said in became),
+            *((f"noise {item.name}", item.noise) for item in shape.columns if item.noise),
+            ("records", row.rows),
+            *placed,
+            *([("persons", persons)] if persons else []),
+            ("stopped", row.stopped),
+            ("verified", row.verified),
+            ("created at", row.created_at),
+            *(("notice", notice) for notice in row.notices),
+        ]
+
+    def _labels(self, item: ReleasedColumn) -> tuple[set[str | None], int]:
+        """List what a column shows, and count it."""
+        text = f"CAST({quoted(item.name)} AS VARCHAR)"  # a moment in a time zone has no value in Python
+        labels = {label for (label,) in self.relation().project(text).distinct().fetchall()}
+        return labels, len(labels)
 
     def steps(self) -> list[Step]:
         """List what was done, in order."""

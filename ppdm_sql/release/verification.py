@@ -9,7 +9,6 @@ import sqlglot
 from sqlglot import exp
 
 from ppdm_sql.audit import Finding, findings
-from ppdm_sql.audit.model import Titled
 from ppdm_sql.audit.noise import impossible_values, moments, noise_models, same_moments
 from ppdm_sql.audit.printing import requirement_tables
 from ppdm_sql.engine import Engine
@@ -20,6 +19,7 @@ from ppdm_sql.errors import EngineError
 from ppdm_sql.release.catalogue import LOCATION, CatalogueRow
 from ppdm_sql.release.integrity import false_bounds, integrity_faults
 from ppdm_sql.release.layout import Shape
+from ppdm_sql.results import Result, ResultTable
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(Result):
     """What a fresh look at a release found.
 
     Args:
@@ -48,10 +48,10 @@ class Verification:
         """Whether every requirement holds and nothing was changed."""
         return all(found.holds for found in self.findings) and all(check.holds for check in self.checks)
 
-    def tables(self) -> list[Titled]:
-        """Give title, column names and rows of the tables to print."""
+    def tables(self) -> list[ResultTable]:
+        """Give the requirements, each with what was reached, and the checks."""
         checks: list[tuple[Any, ...]] = [(check.check, check.holds) for check in self.checks]
-        return [*requirement_tables(self.findings), ("Release", ("check", "holds"), checks)]
+        return [*requirement_tables(self.findings), ResultTable("Release", ("check", "holds"), checks)]
 
 
 def verify(engine: Engine, row: CatalogueRow, shape: Shape, *, everywhere: bool = False) -> Verification:

@@ -19,7 +19,6 @@ from ppdm_sql.audit.column_kinds import Look, ValueShape, looks_like
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import bind
 from ppdm_sql.engine.types import MOMENTS, kind_of
-from ppdm_sql.evaluation import Evaluation
 from ppdm_sql.release import Measured, ReleasedColumn
 from ppdm_sql.report.page import (
     AFTER,
@@ -349,21 +348,6 @@ def class_information(measures: Sequence[Measured]) -> dict[str, Measured]:
     """Find what each column tells of the class, by its name."""
     found = [m for m in measures if m.measure.startswith(_INFORMATION)]
     return {m.measure.removeprefix(_INFORMATION): m for m in found}
-
-
-def measure_table(measures: Sequence[Measured]) -> Numbers:
-    """List what a run measured."""
-    rows: list[list[Cell]] = [[m.measure, measure(m.before), measure(m.after)] for m in measures]
-    return Numbers(["measure", "before", "after"], rows)
-
-
-def error_table(found: Evaluation) -> Numbers:
-    """List the errors of a classifier."""
-    rows: list[list[Cell]] = [
-        [r.error, r.of, *(Number(f"{number:.1f}") for number in (r.mean, r.lowest, r.highest))]
-        for r in found.rates
-    ]
-    return Numbers(["error", "of", "per cent", "lowest", "highest"], rows)
 
 
 # -- what columns have in common -----------------------------------------------------------------

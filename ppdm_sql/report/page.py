@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 from xml.etree import ElementTree
 
 from ppdm_sql.errors import EngineError, InvalidOption
+from ppdm_sql.results import PER_CENT, SHARE, ResultTable
 from ppdm_sql.version import __version__
 
 if TYPE_CHECKING:
@@ -186,6 +187,46 @@ class Numbers:
 
     columns: Sequence[str]  # what its columns are called
     rows: Sequence[Sequence[Cell]]  # the cells, written out; None is NULL
+
+
+def laid_out(table: ResultTable, most: int | None = None, *, spelled: bool = False) -> Numbers:
+    """Write the values of a table for readers, in their units; of a long one the first rows.
+
+    Args:
+        table: The table.
+        most: Rows that are shown at most; all by default.
+        spelled: Whether the names of its columns are words with underscores between them.
+
+    Example:
+        >>> found = ResultTable("", ("k", "lost"), [(1234, 0.2777), (2, None)], {"lost": "share"})
+        >>> laid_out(found).rows
+        [['1,234', '27.8 %'], ['2', '–']]
+    """
+    columns = [list(values) for values in zip(*table.rows, strict=True)]
+    numbers = [all(isinstance(value, int | float | None) for value in values) for values in columns]
+    units = [table.units.get(name, "") for name in table.columns]
+    how = list(zip(units, numbers, strict=False))
+    cells = [[_written(value, *of) for value, of in zip(row, how, strict=True)] for row in table.rows[:most]]
+    if most is not None and len(table.rows) > most:
+        more: list[Cell] = [f"{several(len(table.rows) - most, 'row')} more"]
+        cells.append(more + [""] * (len(columns) - 1))
+    heads = [name.replace("_", " ") if spelled else name for name in table.columns]
+    return Numbers(heads, cells)
+
+
+def _written(value: object, unit: str, is_number: bool) -> Cell:
+    """Write a value; where a number is missing among numbers, a dash stands for it."""
+    if value is None:
+        return NONE if is_number else None
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        if unit == SHARE:
+            return share(value)
+        if unit == PER_CENT:
+            return Number(f"{value:.1f} %")
+        return count(value) if isinstance(value, int) else measure(value)
+    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 @dataclass(frozen=True)

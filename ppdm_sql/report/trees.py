@@ -7,10 +7,22 @@ from pathlib import Path
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.trees.model import DecisionTree, TreeNode, condition
-from ppdm_sql.methods.trees.storing import Model, ModelRow, accuracy
+from ppdm_sql.methods.trees.storing import Model
 from ppdm_sql.options import PageOptions
 from ppdm_sql.release.exporting import check_target, write_page
-from ppdm_sql.report.page import AFTER, Branch, Cell, Drawing, Numbers, Picture, count, html, several, share
+from ppdm_sql.report.page import (
+    AFTER,
+    Branch,
+    Cell,
+    Drawing,
+    Numbers,
+    Picture,
+    count,
+    html,
+    laid_out,
+    several,
+    share,
+)
 
 DRAWN_SPLITS = 3
 """Splits above a node that is drawn; the list of branches below has all."""
@@ -35,43 +47,23 @@ def write_model_report(engine: Engine, model: Model, asked: PageOptions) -> None
     """
     path = Path(asked.path)
     check_target(engine, path, force=asked.force)
-    page = model_page(model.row(), model.tree(), Drawing())
-    write_page(engine, path, page.encode(), force=asked.force)
-
-
-def model_page(row: ModelRow, tree: DecisionTree, drawing: Drawing) -> str:
-    """Make the page of a model."""
+    row, tree, drawing = model.row(), model.tree(), Drawing()
+    described, _, *tested = map(laid_out, model.tables())
     below = "The branches below show all of it. " if tree.depth > DRAWN_SPLITS else ""
     kept = sorted(tree.nodes, key=lambda node: node.depth)[:MOST_BRANCHES]
-    branch = _branch(tree, tree.root, {node.id for node in kept})
-    return html(
+    page = html(
         "model.html.jinja",
         row=row,
         splits=list(tree.used),
         grown=MODES[row.mode],
-        facts=model_facts(row, tree),
+        facts=described.rows,
         tree=drawn_tree(drawing, tree, below),
         hidden=len(tree.nodes) - MOST_BRANCHES,
-        trees=[(tree.class_column, branch)],
+        trees=[(tree.class_column, _branch(tree, tree.root, {node.id for node in kept}))],
         purified=_purified(tree, drawing),
-        accuracy=None if row.confusion is None else accuracy(row.confusion),
-        confusion=_confusion(row),
+        tested=tested,
     )
-
-
-def model_facts(row: ModelRow, tree: DecisionTree) -> list[tuple[str, str]]:
-    """List what is known of a model."""
-    facts = [
-        ("Predicts", row.class_column),
-        ("Grown", f"{MODES[row.mode]}, from {several(row.rows, 'record')} of {row.source}"),
-        ("Size", f"{several(len(tree.leaves), 'leaf', 'leaves')}, {several(tree.depth, 'level')}"),
-    ]
-    noises = [f"{item.name}: {item.noise}" for item in tree.attributes if item.noise]
-    if noises:
-        facts.append(("Noise", "; ".join(noises)))
-    if row.confusion is not None:
-        facts.append(("Right", f"{share(accuracy(row.confusion))} of the records of {row.test}"))
-    return facts
+    write_page(engine, path, page.encode(), force=asked.force)
 
 
 # -- the tree ---------------------------------------------------------------------------------
@@ -159,12 +151,3 @@ def _impurity(counts: Sequence[int]) -> float:
     """
     records = sum(counts)
     return records - sum(n * n for n in counts) / records if records else 0.0
-
-
-def _confusion(row: ModelRow) -> Numbers | None:
-    if row.confusion is None:
-        return None
-    cells: list[list[Cell]] = [
-        [name, *map(count, found)] for name, found in zip(row.classes, row.confusion, strict=True)
-    ]
-    return Numbers(["true class", *(f"predicted {name}" for name in row.classes)], cells)

@@ -36,11 +36,13 @@ from ppdm_sql.report.page import (
     Picture,
     count,
     html,
+    laid_out,
     measure,
     several,
     share,
 )
 from ppdm_sql.report.subject import CountedSide, Subject, measured, release_side, source_side
+from ppdm_sql.results import ResultTable
 from ppdm_sql.sources import read_again
 
 RISKIEST = 10
@@ -179,13 +181,15 @@ def _owners(
         "left_out": cost.left_out(subject),
         "information": cost.information(subject, measures),
         "evaluation": evaluation,
-        "error_table": None if evaluation is None else cost.error_table(evaluation),
+        "errors_found": [laid_out(table, spelled=True) for table in evaluation.tables()]
+        if evaluation
+        else [],
         "detail": next((one.after for one in measures if one.measure == DETAIL), None),
         "class_column": next((item.name for item in subject.columns("class")), None),
         "trees": _trees(subject, release) if stepwise else [],
         "steps": _gains(subject, release) if stepwise else [],
         "messages": _messages(subject.engine, row.release),
-        "measures": [cost.measure_table(measures)] if measures else [],
+        "measures": [laid_out(ResultTable("", Measured._fields, measures))] if measures else [],
     }
 
 

@@ -266,7 +266,7 @@ def _reconstruct(db: Database, given: Given) -> list[Row]:
 
 
 def _evaluate(db: Database, given: Given) -> list[Row]:
-    return [tuple(row) for _, _, table in db.evaluate(**given).tables() for row in table]
+    return [tuple(row) for table in db.evaluate(**given).tables() for row in table.rows]
 
 
 def _export(db: Database, given: Given) -> list[Row]:

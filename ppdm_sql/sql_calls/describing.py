@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ppdm_sql.database import Database
-from ppdm_sql.engine.names import Table, quoted
 from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import InvalidOption, UnknownRelease, unknown
-from ppdm_sql.methods.trees.model import DecisionTree
-from ppdm_sql.methods.trees.storing import KEPT, Model, ModelRow, accuracy
+from ppdm_sql.methods.trees.storing import Model, ModelRow, accuracy
 from ppdm_sql.privacy import Measure
 from ppdm_sql.progress import Progress
-from ppdm_sql.release import CatalogueRow, Release, ReleasedColumn
-from ppdm_sql.release.catalogue import HIERARCHIES, LOCATION, NOTICES, SHAPE
-from ppdm_sql.release.cut_tree import told
+from ppdm_sql.release import Release
 
 if TYPE_CHECKING:
     from ppdm_sql.audit import Audit, Exposure, Finding, Profile, Risk
@@ -41,9 +36,6 @@ def typed(text: str) -> Columns:
     """
     return [(name, kind or "VARCHAR") for name, _, kind in (item.partition(" ") for item in text.split(", "))]
 
-
-Description = list[tuple[str, object]]
-"""Names and values, in the order in which they are shown."""
 
 Row = tuple[Any, ...]
 """What a call returns."""
@@ -120,98 +112,6 @@ def right(row: ModelRow) -> float | None:
     return None if row.confusion is None else accuracy(row.confusion)
 
 
-# -- releases ---------------------------------------------------------------------------------
-
-
-def release_description(
-    release: Release,
-    named: Mapping[str, str],
-    noise: Callable[[ReleasedColumn], str],
-    *,
-    together: bool = False,
-) -> Description:
-    """Describe a release as the catalogue records it.
-
-    Args:
-        release: The release.
-        named: What long requirements are called; others are called requirement.
-        noise: Writes the option that describes a column's noise to others.
-        together: Whether columns of which the same became are given together, not one by one.
-    """
-    row = release.row()
-    elsewhere = (SHAPE, NOTICES, LOCATION, HIERARCHIES, "noise")
-    options = {name: value for name, value in row.parameters.items() if name not in elsewhere and value}
-    shape = row.parameters[SHAPE]
-    columns = [ReleasedColumn(*item) for item in shape["columns"]]
-
-    def counted(item: ReleasedColumn) -> tuple[set[str | None], int]:
-        text = f"CAST({quoted(item.name)} AS VARCHAR)"  # a moment in a time zone has no value in Python
-        labels = {label for (label,) in release.relation().project(text).distinct().fetchall()}
-        return labels, len(labels)
-
-    became = [*told(columns, shape["symbol"], release.cut(), release.measures(), counted)]
-    return [
-        ("release", row.release),
-        ("method", f"{row.method} (ppdm-sql {row.version})"),
-        ("source", row.source),
-        *((named.get(text, "requirement"), text) for text in row.requirements),
-        *options.items(),
-        *(_together(became) if together else [(f"column {name}", said) for name, said in became]),
-        *(() if together else ((f"noise {item.name}", noise(item)) for item in columns if item.noise)),
-        ("records", row.rows),
-        *_location(row),
-        *([("persons", persons)] if (persons := shape.get("persons")) else []),
-        ("stopped", row.stopped),
-        ("verified", row.verified),
-        ("created at", row.created_at),
-        *(("notice", notice) for notice in row.notices),
-    ]
-
-
-def _location(row: CatalogueRow) -> Description:
-    """Say where the rows stand that are not in the database, in how many files of how many bytes."""
-    found = row.parameters.get(LOCATION)
-    if found is None:
-        return []
-    size = sum(file[1] for file in found["files"])
-    return [("rows in", found["target"]), ("files", f"{len(found['files'])} of {size} bytes")]
-
-
-def _together(became: Sequence[tuple[str, str]]) -> Description:
-    """Give what became of columns with those of which it did."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for name, said in became:
-        found[said].append(name)
-    return [(f"{len(names)} columns: {said}", names) for said, names in found.items()]
-
-
-# -- models -----------------------------------------------------------------------------------
-
-
-def model_description(row: ModelRow, tree: DecisionTree) -> Description:
-    """Describe a model as the catalogue records it."""
-    options = {name: v for name, v in row.parameters.items() if name not in (KEPT, "noise") and v}
-    return [
-        ("model", row.model),
-        ("mode", f"{row.mode} (ppdm-sql {row.version})"),
-        ("source", row.source),
-        ("class", row.class_column),
-        *options.items(),
-        *((f"noise of {item.name}", item.noise) for item in tree.attributes if item.noise),
-        ("records", row.rows),
-        ("nodes", len(tree.nodes)),
-        ("leaves", len(tree.leaves)),
-        ("depth", tree.depth),
-        ("predicts", prediction(row, tree)),
-        ("created at", row.created_at),
-    ]
-
-
-def prediction(row: ModelRow, tree: DecisionTree) -> str:
-    """Write how the model's macro is called."""
-    return f"{Table(f'{row.model}_predict')}({', '.join(map(quoted, tree.used))})"
-
-
 # -- what calls give ---------------------------------------------------------------------------
 
 
@@ -241,17 +141,19 @@ def trained(model: Model) -> Row:
 
 def shown(found: Release | Model) -> list[Row]:
     """Describe a release or a model, then give its measures."""
+    described, *rest = found.tables()
+    rows: list[Row] = [(what, _written(what, value)) for what, value in described.rows]
     if isinstance(found, Model):
-        return [(what, _text(value)) for what, value in model_description(found.row(), found.tree())]
-    described = [(what, _text(value)) for what, value in release_description(found, {}, _noise)]
-    return described + [
-        (f"measure {name}", f"{_text(before)} -> {_text(after)}") for name, before, after in found.measures()
-    ]
+        return rows
+    measures = rest[0].rows
+    return rows + [(f"measure {name}", f"{_text(was)} -> {_text(now)}") for name, was, now in measures]
 
 
-def _noise(item: ReleasedColumn) -> str:
-    """Write the argument that describes a column's noise to others."""
-    name, noise = (render(literal(text)) for text in (item.name, item.noise))
+def _written(what: str, value: object) -> str:
+    """Write a value; noise as the argument that describes it to others."""
+    if not what.startswith("noise ") or not isinstance(value, str):
+        return _text(value)
+    name, noise = (render(literal(text)) for text in (what.removeprefix("noise "), value))
     return f"noise := {{{name}: {noise}}}"
 
 

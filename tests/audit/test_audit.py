@@ -510,11 +510,11 @@ def test_class_sizes_are_measured_once_for_channels_of_the_same_columns() -> Non
 def test_tables_for_printing_have_one_title_each_and_whole_rows() -> None:
     report = measured(customers(), DISCHARGED, KAnonymity(5, ("Job",)), count="n", groups=1)
     tables = report.tables()
-    titles = [title for title, _, _ in tables]
+    titles = [table.title for table in tables]
     assert titles[0] == "Requirements"
     assert "Inferences from Job, Country to Bankruptcy" in titles
     assert len(set(titles)) == len(titles) == 8
-    assert all(len(row) == len(columns) for _, columns, rows in tables for row in rows)
+    assert all(len(row) == len(table.columns) for table in tables for row in table.rows)
     assert not report.holds
 
 

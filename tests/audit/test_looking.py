@@ -183,7 +183,7 @@ def test_pairs_leave_out_what_singles_out_by_itself() -> None:
     found = seen(con)
     assert [pair.columns for pair in found.pairs] == [("a", "b")]
     assert [item.column for item in found.alone] == ["id", "name", "pay"]
-    titles = [title for title, _, _ in found.tables()]
+    titles = [table.title for table in found.tables()]
     assert titles.index("Columns that identify alone") < titles.index(
         "Pairs of columns that single out most records"
     )
@@ -354,7 +354,7 @@ def test_30_000_sensitive_values_list_the_surest_hundred() -> None:
     con.execute("CREATE TABLE t AS SELECT i % 2 AS a, i AS c FROM range(30_000) r (i)")
     (item,) = looked(con, by="a", sensitive="c").sensitive
     assert (item.values, len(item.by_value), item.distinct_l) == (30_000, 100, 15_000)
-    (title, _, _) = ppdm_sql.open(con).audit("t", by="a", sensitive="c").tables()[2]
+    title = ppdm_sql.open(con).audit("t", by="a", sensitive="c").tables()[2].title
     assert title == "Confidence of each c by a, 100 of 30000 values"
 
 

@@ -147,8 +147,8 @@ def test_the_population_may_have_persons_too() -> None:
 def test_the_tables_say_that_persons_are_counted() -> None:
     db = opened()
     tables = db.audit("visits", ["k >= 5 on zip"], groups=1, person="patient").tables()
-    assert [heading[-1] for _, heading, _ in tables[:1]] == ["violating persons"]
-    assert not any("records" in name for _, heading, _ in tables for name in heading)
+    assert [table.columns[-1] for table in tables[:1]] == ["violating persons"]
+    assert not any("records" in name for table in tables for name in table.columns)
 
 
 @pytest.mark.parametrize("missing", [1, 2])

@@ -312,7 +312,7 @@ def test_the_requirements_are_measured_on_the_new_table(engine: Engine) -> None:
         (row[MASKED.index(CITY)], row[MASKED.index(PAY)]) for row in map(staff.masked, RECORDS[:4])
     )
     assert applied.findings[1].reached == min(groups.values())
-    titles = [title for title, _, _ in applied.tables()]
+    titles = [table.title for table in applied.tables()]
     assert titles == ["Requirements", "Unseen values"]
 
 

@@ -105,7 +105,7 @@ def test_the_rows_are_those_of_a_run_in_duckdb_and_the_ledger_has_them_collapsed
     there.report(tmp_path / "public.html", public=True)
     assert str(tmp_path) in (tmp_path / "page.html").read_text()
     assert str(tmp_path) not in (tmp_path / "public.html").read_text()
-    compared = {str(row[0]): row[1:] for row in db.compare(["safe", "here_safe"]).tables()[0][2]}
+    compared = {str(row[0]): row[1:] for row in db.compare(["safe", "here_safe"]).tables()[0].rows}
     assert compared["safe"] == compared["here_safe"]
     with pytest.raises(InvalidSource, match="'safe' was made, is not in this database"):
         db.evaluate("safe")

@@ -556,7 +556,7 @@ def test_tampering_is_found_and_what_is_left_is_not_exported(
     assert release.verify().holds
     engine.connection.execute(change)
     assert not release.verify().holds
-    assert any(False in row for _, _, rows in release.verify().tables() for row in rows)
+    assert any(False in row for table in release.verify().tables() for row in table.rows)
     with pytest.raises(GuaranteeNotMet):
         release.export(tmp_path / "x.csv")
     assert list(tmp_path.iterdir()) == []
@@ -565,9 +565,9 @@ def test_tampering_is_found_and_what_is_left_is_not_exported(
 def test_a_verification_prints_requirements_and_checks(engine: Engine) -> None:
     found = publish(engine, customers(engine)).verify()
     requirements, checks = found.tables()
-    assert requirements[2][0][:4] == (str(HALF), True, 0.5, 0.25)
-    assert all(holds for _, holds in checks[2])
-    assert len(checks[2]) == 4
+    assert requirements.rows[0][:4] == (str(HALF), True, 0.5, 0.25)
+    assert all(holds for _, holds in checks.rows)
+    assert len(checks.rows) == 4
 
 
 def test_rows_that_cannot_be_read_are_an_error_in_words(engine: Engine) -> None:

@@ -13,7 +13,6 @@ from typing import cast
 import numpy as np
 from sqlglot import exp
 
-from ppdm_sql.audit.model import Titled
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.exact import exact_table
 from ppdm_sql.engine.names import Table, option_for, resolve, resolve_all
@@ -47,7 +46,7 @@ from ppdm_sql.options import ReconstructRequest
 from ppdm_sql.progress import Progress, warn
 from ppdm_sql.release import check_free
 from ppdm_sql.release.ddl import create_table
-from ppdm_sql.reporting import in_html
+from ppdm_sql.results import SHARE, Result, ResultTable
 from ppdm_sql.version import __version__
 
 KERNELS, CATEGORICAL = ("cell", "midpoint"), ("bayes", "inversion")
@@ -293,7 +292,7 @@ class Distribution:
 
 
 @dataclass(frozen=True, repr=False)
-class Reconstruction:
+class Reconstruction(Result):
     """What a run reconstructed.
 
     Args:
@@ -310,9 +309,6 @@ class Reconstruction:
         columns = ", ".join(self._attributes())
         by_class = "" if self.by_class is None else f" by {self.by_class}"
         return f"Reconstruction({self.into!r}: {columns}{by_class})"
-
-    def _repr_html_(self) -> str | None:
-        return in_html(self)
 
     @property
     def converged(self) -> bool:
@@ -343,8 +339,8 @@ class Reconstruction:
         rows = [(f.attribute, *row, f.class_value) for f in self.distributions for row in f.rows()]
         return [tuple(row[place] for place in places) for row in rows]
 
-    def tables(self) -> list[Titled]:
-        """Give title, column names and rows of the tables to print."""
+    def tables(self) -> list[ResultTable]:
+        """Give the distributions, how each was found, and the privacy that remains."""
         runs: list[Row] = []
         left: list[Row] = []
         for f in self.distributions:
@@ -354,19 +350,19 @@ class Reconstruction:
         counted = ("records", "nulls", "outside", "cells", "iterations", "stopped by", "negative", "noise")
         measured = ("before", "after", "loss", "mean 95% width", "share below half of nominal")
         return [
-            ("Distribution", self.shown, self.rows()),
+            ResultTable("Distribution", self.shown, self.rows(), {"probability": SHARE}),
             self._titled("Reconstruction", counted, runs),
             self._titled("Privacy by entropy", measured, left),
         ]
 
-    def _titled(self, title: str, names: tuple[str, ...], rows: Sequence[Row]) -> Titled:
+    def _titled(self, title: str, names: tuple[str, ...], rows: Sequence[Row]) -> ResultTable:
         """Put column and class before the rows of the distributions."""
         classes = ("class",) if self.by_class is not None else ()
         titled = [
             (f.attribute, *((f.class_value,) if classes else ()), *row)
             for f, row in zip(self.distributions, rows, strict=True)
         ]
-        return title, ("column", *classes, *names), list(titled)
+        return ResultTable(title, ("column", *classes, *names), list(titled))
 
     def notices(self) -> list[str]:
         """Say what the user should know of the values."""

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.names import Table, quoted
 from ppdm_sql.engine.statements import text
 from ppdm_sql.errors import NameTaken, UnknownModel
 from ppdm_sql.methods.trees.model import Attribute, DecisionTree, Mode, TreeNode
@@ -17,7 +17,7 @@ from ppdm_sql.methods.trees.predicting import Predicted, confusion, create_macro
 from ppdm_sql.options import PageOptions, PredictOptions, asks
 from ppdm_sql.release.catalogue import check_free, parts
 from ppdm_sql.release.finding import find_listed
-from ppdm_sql.reporting import in_html, report
+from ppdm_sql.results import SHARE, Result, ResultTable, report
 from ppdm_sql.version import __version__
 
 Matrix = tuple[tuple[int, ...], ...]
@@ -46,7 +46,11 @@ class ModelRow:
     version: str  # of ppdm-sql
 
 
-class Model:
+NODES = ("node", "parent", "side", "depth", "counts", "column", "cut", "values", "null_left")
+"""What the table of nodes tells of each, beside what it predicts."""
+
+
+class Model(Result):
     """A trained model of the current database, made by :meth:`ppdm_sql.Database.train`.
 
     ``NAME_predict(...)`` predicts in any DuckDB client; its parameters are the columns that the tree uses.
@@ -59,8 +63,23 @@ class Model:
     def __repr__(self) -> str:
         return f"Model({self.name!r})"
 
-    def _repr_html_(self) -> str | None:
-        return in_html(self)
+    def tables(self, test: str | None = None) -> list[ResultTable]:
+        """Give what the catalogue says of it, its nodes and, if it was tested, how often it is right.
+
+        Args:
+            test: A table to test it on, rather than the one of the training.
+        """
+        row, tree = self.row(), self.tree()
+        nodes = [
+            [node.id, *(getattr(node, name) for name in NODES[1:]), tree.classes[node.label]]
+            for node in tree.nodes
+        ]
+        matrix, test = (row.confusion, row.test) if test is None else (self.confusion(test), test)
+        return [
+            ResultTable("model", ("what", "value"), _described(row, tree)),
+            ResultTable("nodes", (*NODES, "predicted"), nodes),
+            *([] if matrix is None else _tested(row.classes, matrix, test)),
+        ]
 
     def row(self) -> ModelRow:
         """Give its row of the catalogue."""
@@ -126,6 +145,38 @@ class Model:
 
 def _macro(row: ModelRow) -> Table:
     return Table(f"{row.model}_predict", row.parameters[KEPT]["schema"])
+
+
+def _described(row: ModelRow, tree: DecisionTree) -> list[tuple[str, object]]:
+    options = {name: v for name, v in row.parameters.items() if name not in (KEPT, "noise") and v}
+    return [
+        ("model", row.model),
+        ("mode", f"{row.mode} (ppdm-sql {row.version})"),
+        ("source", row.source),
+        ("class", row.class_column),
+        *options.items(),
+        *((f"noise of {item.name}", item.noise) for item in tree.attributes if item.noise),
+        ("records", row.rows),
+        ("nodes", len(tree.nodes)),
+        ("leaves", len(tree.leaves)),
+        ("depth", tree.depth),
+        ("predicts", f"{Table(f'{row.model}_predict')}({', '.join(map(quoted, tree.used))})"),
+        ("created at", row.created_at),
+    ]
+
+
+def _tested(classes: Sequence[str], matrix: Matrix, test: str | None) -> list[ResultTable]:
+    """Give the tested records by class and predicted class, and the share that is right."""
+    rows = [
+        (label, *counts, counts[place] / sum(counts) if sum(counts) else None)
+        for place, (label, counts) in enumerate(zip(classes, matrix, strict=True))
+    ]
+    records, heads = sum(map(sum, matrix)), ("class", *(f"as {label}" for label in classes), "right")
+    right = [(test or "", records, accuracy(matrix))]
+    return [
+        ResultTable("confusion", heads, rows, {"right": SHARE}),
+        ResultTable("accuracy", ("table", "records", "accuracy"), right, {"accuracy": SHARE}),
+    ]
 
 
 def accuracy(matrix: Sequence[Sequence[int]]) -> float:

@@ -17,7 +17,6 @@ from typing import IO, Any, NamedTuple
 
 from sqlglot import exp
 
-from ppdm_sql.audit.model import Titled
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.statements import bind, sql, text
@@ -36,6 +35,7 @@ from ppdm_sql.methods.two_party.messages import (
 from ppdm_sql.methods.two_party.records import digest_of
 from ppdm_sql.release import get
 from ppdm_sql.release.catalogue import find, parts
+from ppdm_sql.results import Result, ResultTable
 
 WITHHELD = ("KEYS", "WIN")
 """Kinds that hold something of every record; a transcript keeps their size and digest only."""
@@ -195,7 +195,7 @@ Labels = Mapping[str, Collection[str | None]]
 
 
 @dataclass(frozen=True)
-class Checked:
+class Checked(Result):
     """What must be true, and what even an honest run has told the partner, each with how much of it."""
 
     rules: Mapping[str, bool]
@@ -211,10 +211,13 @@ class Checked:
         """The rules that were broken."""
         return [rule for rule, holds in self.rules.items() if not holds]
 
-    def tables(self) -> list[Titled]:
-        """Give title, column names and rows of the tables to print."""
+    def tables(self) -> list[ResultTable]:
+        """Give the rules, and what was told."""
         rules, told = list(self.rules.items()), list(self.told.items())
-        return [("Transcripts", ("check", "holds"), rules), ("Told", ("what", "found"), told)]
+        return [
+            ResultTable("Transcripts", ("check", "holds"), rules),
+            ResultTable("Told", ("what", "found"), told),
+        ]
 
 
 def check(mine: Sequence[Entry], theirs: Sequence[Entry], shown: Labels) -> Checked:

@@ -47,7 +47,7 @@ def test_the_demo_tables_are_audited_alike(
 
 def printed(audit: ppdm_sql.Audit) -> list[Any]:
     """Give what is printed, as texts, so that NaN equals NaN."""
-    return [(title, names, [repr(row) for row in rows]) for title, names, rows in audit.tables()]
+    return [(table.title, table.columns, [repr(row) for row in table.rows]) for table in audit.tables()]
 
 
 def test_a_first_look_is_the_same(demo: Database, parquet: Parquet) -> None:
