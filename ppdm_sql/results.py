@@ -19,7 +19,8 @@ class ResultTable(NamedTuple):
         title: What it is called; empty where it is the only one.
         columns: The names of its columns.
         rows: Their values.
-        units: The units of columns of numbers, for readers: ``share`` or ``per cent``; none for others.
+        units: The units of columns of numbers, for readers: ``share``, ``per cent`` or ``""`` for a
+            plain one.
         notes: Sentences about it, for readers.
     """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
@@ -48,25 +48,18 @@ METHODS = ("tds", CONDITIONED, SUPPRESSION)
 """The methods that a grid can try: those that are given requirements."""
 GRID = ("k", "method", "suppress_records")
 """The options that may have several values, the outermost first."""
-OF_ALL = (
-    *("class_column", "count_column", "identifiers", "max_steps", "symbol", "allow_absent", "person"),
-    *("score", "detail", "limits", "weights", "allow_identifiers"),
+OF_TABLES = (
+    *("require", "k", "class_column", "taxonomies", "keep_best", "into"),
+    *("person", "limits", "weights", "min_widths", "tops", "bottoms"),
 )
-"""The options that are passed on to every run as they are."""
-OF_GENERALIZATION = (
-    *("taxonomies", "ranges", "suppress", "categories", "looks"),
-    *("boundary", "rare", "min_widths", "tops", "bottoms"),
-)
-"""Further ones that suppression does not know."""
-Shared = dict[tuple[object, ...], tuple[Atoms, Table]]
-"""The collapsed source, and the source as it was read, by what they depend on."""
+"""What only a table can be asked, not a release."""
 
 
 # -- what is asked ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class TriedSetting:
+class Setting:
     """One setting of the grid."""
 
     name: str  # what sets it apart from the others
@@ -75,27 +68,27 @@ class TriedSetting:
 
     @property
     def method(self) -> str:
-        """Its method, as the options name it."""
         return self.request.method if isinstance(self.request, GeneralizeRequest) else SUPPRESSION
 
 
-def settings(options: CompareRequest, into: str) -> list[TriedSetting]:
+def settings(asked: CompareRequest) -> list[Setting]:
     """List the settings of a grid."""
-    for method in options.method:
+    for method in asked.method:
         check_choice("method", method, METHODS)
     values: dict[str, Any] = {
-        "k": options.k or (None,),
-        "method": options.method or ("tds",),
-        "suppress_records": options.suppress_records or ("0",),
+        "k": asked.k or (None,),
+        "method": asked.method or ("tds",),
+        "suppress_records": asked.suppress_records or ("0",),
     }
     varied = {name for name in GRID if len(set(values[name])) > 1} or {"method"}
+    into = asked.into or f"comparison_{secrets.token_hex(8)}"
     found = []
     for combination in product(*(dict.fromkeys(values[name]) for name in GRID)):
         choices = dict(zip(GRID, combination, strict=True))
         named = ", ".join(_said(name, value) for name, value in choices.items() if name in varied)
         tried = {name: value for name, value in choices.items() if name in varied or name != GRID[-1]}
-        given = {name: value for name, value in tried.items() if value is not None}
-        found.append(TriedSetting(named, given, _request(options, choices, into)))
+        told = {name: value for name, value in tried.items() if value is not None}
+        found.append(Setting(named, told, _request(asked, into, **choices)))
     return found
 
 
@@ -103,38 +96,33 @@ def _said(name: str, value: object) -> str:
     return {"method": f"{value}", "k": f"k = {value}"}.get(name, f"{value} left out")
 
 
-def _request(options: CompareRequest, choices: Mapping[str, Any], into: str) -> RefinementRequest:
+def _request(
+    asked: CompareRequest, into: str, k: int | None, method: str, suppress_records: Any
+) -> RefinementRequest:
     """Make the request of one setting; what a method does not know is left out or kept in the clear."""
-    common: dict[str, Any] = {
-        "require": list(_requirements(options, choices["k"])),
-        "into": into,
-        "suppress_records": choices["suppress_records"],
-        **{name: getattr(options, name) for name in OF_ALL},
-    }
-    method = choices["method"]
-    clear = tuple(dict.fromkeys((*options.keep, *options.condition)))
-    if method == SUPPRESSION:
-        return RefinementRequest(**common, keep=clear)
-    how: dict[str, Any] = {name: getattr(options, name) for name in OF_GENERALIZATION}
-    if method == CONDITIONED:
-        return GeneralizeRequest(
-            **common, **how, keep=options.keep, method=method, condition=options.condition
-        )
-    return GeneralizeRequest(**common, **how, keep=clear, method=method)
+    kind = RefinementRequest if method == SUPPRESSION else GeneralizeRequest
+    options = {one.name: getattr(asked, one.name) for one in fields(kind) if hasattr(asked, one.name)}
+    options |= {"require": list(_requirements(asked, k)), "into": into, "suppress_records": suppress_records}
+    if "method" in options:
+        options["method"] = method
+    if method != CONDITIONED:
+        options.pop("condition", None)
+        options["keep"] = tuple(dict.fromkeys((*asked.keep, *asked.condition)))
+    return kind(**options)
 
 
-def _requirements(options: CompareRequest, k: int | None) -> Iterator[Requirement]:
+def _requirements(asked: CompareRequest, k: int | None) -> Iterator[Requirement]:
     """Give the requirements of a setting, its k where one has no limit of its own."""
-    asked: list[Asked] = list(parse_measures(options.require))
-    if options.quasi_identifier:
-        asked.insert(0, Measure(KAnonymity(1, tuple(options.quasi_identifier))))
-    if not asked:
+    found: list[Asked] = list(parse_measures(asked.require))
+    if asked.quasi_identifier:
+        found.insert(0, Measure(KAnonymity(1, tuple(asked.quasi_identifier))))
+    if not found:
         raise InvalidOption(
             "Nothing is said of what the settings keep.", "Give --qi A,B and --k 2,5,10, or --require."
         )
-    if k is not None and not any(isinstance(one, Measure) for one in asked):
+    if k is not None and not any(isinstance(one, Measure) for one in found):
         raise InvalidOption("--k has no columns that it is about.", "Give them with --qi A,B.")
-    for one in asked:
+    for one in found:
         yield _limited(one, k) if isinstance(one, Measure) else one
 
 
@@ -149,53 +137,49 @@ def _limited(measure: Measure, k: int | None) -> Requirement:
 # -- the comparison --------------------------------------------------------------------------------
 
 
-def compare(engine: Engine, options: CompareRequest, progress: Progress) -> Comparison:
+def compare(engine: Engine, asked: CompareRequest, progress: Progress) -> Comparison:
     """Try settings on a table, or put releases side by side; see :meth:`ppdm_sql.Database.compare`."""
-    _check(engine, options)
-    tables = options.tables
+    _check(engine, asked)
+    tables = asked.tables
     named = [tables] if isinstance(tables, str) or not isinstance(tables, Sequence) else list(tables)
     try:
-        found = _releases(engine, named, options)
+        found = _releases(engine, named, asked)
         if found is None:
-            return _finished(engine, _tried(engine, named, options, progress), options)
-        measured = engine.alone(lambda: compared_releases(engine, found, options, progress))
-        return _finished(engine, ranked(measured), options)
+            made = engine.unblocked(lambda: _tried(engine, named[0], asked, progress))
+        else:
+            made = ranked(engine.alone(lambda: _compared(engine, found, asked, progress)))
+        if asked.page is not None:
+            _write(engine, made, Path(asked.page), force=asked.force)
+        return made
     finally:
         progress.stop()
 
 
-def _check(engine: Engine, options: CompareRequest) -> None:
+def _check(engine: Engine, asked: CompareRequest) -> None:
     """Refuse early what would fail after all settings were tried."""
-    if options.evaluate:
+    if asked.evaluate:
         tree_class()
-    if options.page is not None:
+    if asked.page is not None:
         from ppdm_sql.report.page import Drawing  # few runs draw
 
         Drawing()
-        check_target(engine, Path(options.page), force=options.force)
-    if (options.keep_best is None) != (options.into is None):
+        check_target(engine, Path(asked.page), force=asked.force)
+    if (asked.keep_best is None) != (asked.into is None):
         raise InvalidOption(
             "The best setting is published under a name, and nothing else is.",
             "Give both --keep-best and --into, or none of them.",
         )
-    if options.into is not None:
-        check_free(engine, options.into)
-    if options.keep_best is not None:
-        check_choice("measure", options.keep_best, BEST)
-    if options.keep_best == "error" and not options.evaluate:
+    if asked.into is not None:
+        check_free(engine, asked.into)
+    if asked.keep_best is not None:
+        check_choice("measure", asked.keep_best, BEST)
+    if asked.keep_best == "error" and not asked.evaluate:
         raise InvalidOption("The error of a classifier is not measured.", "Add --evaluate.")
 
 
-def _tries_settings(options: CompareRequest) -> bool:
-    """Tell whether anything is asked that only a table can be asked."""
-    asked = options.require, options.k, options.class_column, options.taxonomies, options.keep_best
-    wished = options.person, options.limits, options.weights, options.min_widths, options.tops
-    return any(map(bool, (*asked, *wished, options.bottoms, options.into)))
-
-
-def _releases(engine: Engine, named: Sequence[Source], options: CompareRequest) -> list[Release] | None:
+def _releases(engine: Engine, named: Sequence[Source], asked: CompareRequest) -> list[Release] | None:
     """Give the releases to compare; None where settings are to be tried on a table."""
-    if _tries_settings(options):
+    if any(getattr(asked, name) for name in OF_TABLES):
         if len(named) != 1:
             raise InvalidOption(f"Settings are tried on one table, not on {len(named)}.", "Name one table.")
         return None
@@ -205,63 +189,13 @@ def _releases(engine: Engine, named: Sequence[Source], options: CompareRequest) 
     return [get(engine, name) for name in dict.fromkeys(map(str, named))]
 
 
-def _tried(
-    engine: Engine,
-    named: Sequence[Source],
-    options: CompareRequest,
-    progress: Progress,
-) -> Comparison:
-    """Try the settings, and publish the best one where that is asked for."""
-
-    def run() -> Comparison:
-        with given(engine, named[0], options.types, options.nulls, progress=progress) as table:
-            found = engine.alone(lambda: GridRun(engine, table, options, progress).compared())
-            if options.keep_best is None:
-                return ranked(found)
-            if found.interrupted:
-                progress.warn("Not all settings were tried, so none is published.")
-                return ranked(found)
-            best = _best(found, options)
-            release = engine.alone(lambda: _published(engine, table, best, progress))
-            return replace(ranked(found), best=release)
-
-    return engine.unblocked(run)
-
-
-def _best(found: Comparison, options: CompareRequest) -> TriedSetting:
-    """Choose the setting with the least of what was asked; of equals that of most detail, then the first."""
-    number = BEST[options.keep_best or ""]
-    tried = settings(options, options.into or "")
-    least = [
-        (getattr(row.numbers, number), row.numbers.detail_lost or 0.0, place)
-        for place, row in enumerate(found.rows)
-        if getattr(row.numbers, number) is not None
-    ]
-    if not least:
-        raise InvalidOption(
-            f"No setting has a number for {said(options.keep_best)}, so none is published.",
-            "See the table, without --keep-best.",
-        )
-    return tried[min(least)[2]]
-
-
-def _published(engine: Engine, table: str, best: TriedSetting, progress: Progress) -> Release:
-    progress.start(f"publishing {best.name}")
-    if isinstance(best.request, GeneralizeRequest):
-        return generalize(engine, table, best.request, progress)
-    return suppress(engine, table, best.request, progress)
-
-
-def _finished(engine: Engine, found: Comparison, options: CompareRequest) -> Comparison:
-    """Write the page, where one is asked for."""
-    if options.page is not None:
-        try:
-            write_comparison(engine, found, Path(options.page), force=options.force)
-        except PpdmError as error:
-            if found.best is not None:
-                error.remedy = f"{error.remedy} The release {found.best.name} is published.".strip()
-            raise
-    return found
+def _write(engine: Engine, found: Comparison, page: Path, *, force: bool) -> None:
+    try:
+        write_comparison(engine, found, page, force=force)
+    except PpdmError as error:
+        if found.best is not None:
+            error.remedy = f"{error.remedy} The release {found.best.name} is published.".strip()
+        raise
 
 
 # -- settings on a table ---------------------------------------------------------------------------
@@ -273,247 +207,237 @@ class CollapsedRows(RefinementRun):
     def outputs(self, atoms: Atoms) -> list[Output]:
         """Add the number of records, unless the release has it anyway."""
         columns = super().outputs(atoms)
-        return columns if self.roles.count else [*columns, Output("n", self.records_column, "count")]
+        return columns if self.roles.count else [*columns, Output("n", self._records, "count")]
 
     @property
-    def records_column(self) -> str:
-        """What the number of records is called; no column of the source is called so."""
+    def _records(self) -> str:
         return free_name("records", self.columns)
 
     def draft(self, transformed: State) -> Draft:
-        """Name the number of records as the count."""
-        return replace(super().draft(transformed), count=self.roles.count or self.records_column)
+        return replace(super().draft(transformed), count=self.roles.count or self._records)
 
 
 class CollapsedGeneralization(CollapsedRows, GeneralizationRun):
-    """A generalization that is measured only."""
+    pass
 
 
 class CollapsedSuppression(CollapsedRows, SuppressionRun):
-    """A suppression that is measured only."""
+    pass
 
 
 class SettingProgress(SilentProgress):
     """The progress of one setting after the other: each is a phase, and no notice is given twice."""
 
     def __init__(self, listener: Progress) -> None:
-        self._listener, self._said = listener, set[str]()
-
-    def of(self, what: str) -> None:
-        """Name the setting."""
-        self._listener.start(what)
-
-    def update(self, **measures: object) -> None:
-        """Pass the numbers on."""
-        self._listener.update(**measures)
+        self._said = set[str]()
+        self._listener, self.of, self.update = listener, listener.start, listener.update  # type: ignore[method-assign]
 
     def notice(self, text: str) -> None:
-        """Pass on what was not said of an earlier setting."""
         if text not in self._said:
             self._said.add(text)
             self._listener.notice(text)
 
 
-class GridRun:
-    """All settings of a grid on one table."""
+def _tried(engine: Engine, source: Source, asked: CompareRequest, progress: Progress) -> Comparison:
+    """Try the settings, and publish the best one where that is asked for."""
+    with given(engine, source, asked.types, asked.nulls, progress=progress) as table:
+        found, tried = engine.alone(lambda: _grid(engine, table, asked, progress))
+        if asked.keep_best is None:
+            return ranked(found)
+        if found.interrupted:
+            progress.warn("Not all settings were tried, so none is published.")
+            return ranked(found)
+        best = _best(found, tried, asked.keep_best)
+        progress.start(f"publishing {best.name}")
+        release = engine.alone(lambda: _published(engine, table, best.request, progress))
+        return replace(ranked(found), best=release)
 
-    def __init__(self, engine: Engine, source: str, options: CompareRequest, progress: Progress) -> None:
-        self._engine, self._source, self._options = engine, source, options
-        self._progress = SettingProgress(progress)
-        self._settings = settings(options, options.into or f"comparison_{secrets.token_hex(8)}")
-        self._shared: Shared = {}
-        self._baseline: dict[str, float] = {}
-        self._made = [self._run(setting) for setting in self._settings]
-        refused = [found for found in self._made if isinstance(found, PpdmError)]
-        if len(refused) == len(self._made):
-            raise refused[0]
 
-    def _run(self, setting: TriedSetting) -> RefinementRun | PpdmError:
-        """Make the run of a setting, or give what it cannot be asked."""
-        # a classifier reads source and release alike, record by record
-        suppression = SuppressionRun if self._options.evaluate else CollapsedSuppression
-        generalization = GeneralizationRun if self._options.evaluate else CollapsedGeneralization
-        kind = generalization if isinstance(setting.request, GeneralizeRequest) else suppression
-        try:
-            return kind(self._engine, self._source, setting.request, self._progress)  # type: ignore[arg-type]
-        except (InvalidOption, ColumnRoleError) as error:
-            return error
+def _best(found: Comparison, tried: Sequence[Setting], by: str) -> Setting:
+    """Choose the setting with the least of what was asked; of equals that of most detail, then the first."""
+    least = [
+        (getattr(row.numbers, BEST[by]), row.numbers.detail_lost or 0.0, place)
+        for place, row in enumerate(found.rows)
+        if getattr(row.numbers, BEST[by]) is not None
+    ]
+    if not least:
+        raise InvalidOption(
+            f"No setting has a number for {said(by)}, so none is published.",
+            "See the table, without --keep-best.",
+        )
+    return tried[min(least)[2]]
 
-    def compared(self) -> Comparison:
-        """Try every setting; Ctrl-C ends with those that were tried."""
-        rows: list[ComparedRow] = []
-        interrupted = False
-        try:
-            with self._engine.workspace(), self._engine.snapshot():
-                next(run for run in self._made if not isinstance(run, PpdmError)).check_kept()
-                pairs = zip(self._settings, self._made, strict=True)
-                for number, (setting, run) in enumerate(pairs, start=1):
-                    self._progress.of(f"setting {number} of {len(self._made)}, {setting.name}")
-                    rows.append(self._row(setting, run))
-        except KeyboardInterrupt:
-            if not rows:
-                raise
-            interrupted = True
-        return Comparison(self._source, tuple(rows), interrupted, baseline=self._baseline)
 
-    def _row(self, setting: TriedSetting, run: RefinementRun | PpdmError) -> ComparedRow:
-        asked = tuple(map(str, setting.request.require))
-        row = ComparedRow((setting.name,), setting.method, setting.choices, asked)
+def _published(engine: Engine, table: str, request: RefinementRequest, progress: Progress) -> Release:
+    if isinstance(request, GeneralizeRequest):
+        return generalize(engine, table, request, progress)
+    return suppress(engine, table, request, progress)
+
+
+def _grid(
+    engine: Engine, source: str, asked: CompareRequest, listener: Progress
+) -> tuple[Comparison, list[Setting]]:
+    """Try every setting; Ctrl-C ends with those that were tried."""
+    progress, tried = SettingProgress(listener), settings(asked)
+    runs = [_run(engine, source, setting.request, asked, progress) for setting in tried]
+    refused = [found for found in runs if isinstance(found, PpdmError)]
+    if len(refused) == len(runs):
+        raise refused[0]
+    read: dict[tuple[object, ...], tuple[Atoms, Table]] = {}  # by what the collapsed source depends on
+    baseline: dict[str, float] = {}
+
+    def row_of(number: int) -> ComparedRow:
+        setting, run = tried[number], runs[number]
+        progress.of(f"setting {number + 1} of {len(tried)}, {setting.name}")
+        texts = tuple(map(str, setting.request.require))
+        row = ComparedRow((setting.name,), setting.method, setting.choices, texts)
         if isinstance(run, PpdmError):
             return replace(row, problem=run.problem)
-        atoms = self._collapsed(run)
-        started = time.perf_counter()
-        with self._engine.workspace():
-            try:
-                run.prepare(atoms)
-                draft = run.draft(run.descend(lambda: False))
-            except GuaranteeNotMet as error:
-                return replace(row, problem=error.problem, seconds=time.perf_counter() - started)
-            rows = self._engine.materialize("rows", draft.select)
-            numbers = self._numbers(draft, rows, atoms.records)
-            seconds = time.perf_counter() - started
-            if self._options.evaluate:
-                numbers = replace(numbers, error=self._error(draft, rows))
-        return replace(row, numbers=numbers, seconds=seconds)
+        if run.collapsed_over not in read:
+            read[run.collapsed_over] = run.read(), run.rows
+        atoms, run.rows = read[run.collapsed_over]
+        return _measured(engine, run, atoms, row, baseline if asked.evaluate else None)
 
-    def _collapsed(self, run: RefinementRun) -> Atoms:
-        """Give the collapsed source of a run; made once for all runs for which it is the same."""
-        key = run.collapsed_over
-        if key not in self._shared:
-            atoms = run.read()
-            self._shared[key] = atoms, run.rows
-        atoms, run.rows = self._shared[key]
-        return atoms
+    with engine.workspace(), engine.snapshot():
+        next(run for run in runs if not isinstance(run, PpdmError)).check_kept()
+        rows, interrupted = _until_interrupted(map(row_of, range(len(tried))))
+    return Comparison(source, rows, interrupted, baseline=baseline), tried
 
-    def _numbers(self, draft: Draft, rows: Table, records: int) -> ReleaseNumbers:
-        """Measure the rows that would be released."""
-        found = measured_rows(
-            self._engine,
-            rows,
-            requirements=draft.requirements,
-            quasi_identifiers=grouped_by(draft.requirements),
-            count=draft.count,
-            person=() if draft.person is None else (draft.person,),
-        )
-        left_out = records - (found.records or 0)
-        return replace(found, left_out=left_out, detail_lost=detail_lost(draft.measures))
 
-    def _error(self, draft: Draft, rows: Table) -> float:
-        """Measure the error of a classifier on rows that are not published."""
-        catalog, schema = self._engine.current()
-        shape = replace(Shape.of_draft(draft, catalog, schema), working=rows)
-        parameters: dict[str, Any] = {**draft.parameters, SHAPE: shape.record()}
-        row = CatalogueRow(
-            *(draft.name, draft.method, draft.source, tuple(map(str, draft.requirements)), parameters),
-            *(draft.rows, True, draft.stopped, datetime.now(UTC), __version__),
-        )
-        return classifier_error(self._engine, row, shape, self._baseline, self._progress)
+def _run(
+    engine: Engine, source: str, request: RefinementRequest, asked: CompareRequest, progress: Progress
+) -> RefinementRun | PpdmError:
+    """Make the run of a setting, or give what it cannot be asked."""
+    try:
+        # a classifier reads source and release alike, record by record
+        if isinstance(request, GeneralizeRequest):
+            generalized = GeneralizationRun if asked.evaluate else CollapsedGeneralization
+            return generalized(engine, source, request, progress)
+        return (SuppressionRun if asked.evaluate else CollapsedSuppression)(engine, source, request, progress)
+    except (InvalidOption, ColumnRoleError) as error:
+        return error
+
+
+def _until_interrupted(made: Iterable[ComparedRow]) -> tuple[tuple[ComparedRow, ...], bool]:
+    """Collect rows until Ctrl-C, of which the first one is not spared."""
+    rows: list[ComparedRow] = []
+    try:
+        rows.extend(made)
+    except KeyboardInterrupt:
+        if not rows:
+            raise
+        return tuple(rows), True
+    return tuple(rows), False
+
+
+def _measured(
+    engine: Engine, run: RefinementRun, atoms: Atoms, row: ComparedRow, baseline: dict[str, float] | None
+) -> ComparedRow:
+    """Search for what a setting would release, and measure it."""
+    started = time.perf_counter()
+    with engine.workspace():
+        try:
+            run.prepare(atoms)
+            draft = run.draft(run.descend(lambda: False))
+        except GuaranteeNotMet as error:
+            return replace(row, problem=error.problem, seconds=time.perf_counter() - started)
+        rows, people = engine.materialize("rows", draft.select), [draft.person] if draft.person else []
+        known = _grouped_by(draft.requirements)
+        numbers = _numbers(engine, rows, draft.requirements, known, draft.count, people, draft.measures)
+        left_out = atoms.records - (numbers.records or 0)
+        row = replace(row, seconds=time.perf_counter() - started)
+        if baseline is not None:
+            numbers = replace(numbers, error=_error_of_draft(engine, draft, rows, baseline, run.progress))
+    return replace(row, numbers=replace(numbers, left_out=left_out))
+
+
+def _error_of_draft(
+    engine: Engine, draft: Draft, rows: Table, baseline: dict[str, float], progress: Progress
+) -> float:
+    """Measure the error of a classifier on rows that are not published."""
+    shape = replace(Shape.of_draft(draft, *engine.current()), working=rows)
+    parameters: dict[str, Any] = {**draft.parameters, SHAPE: shape.record()}
+    row = CatalogueRow(
+        *(draft.name, draft.method, draft.source, tuple(map(str, draft.requirements)), parameters),
+        *(draft.rows, True, draft.stopped, datetime.now(UTC), __version__),
+    )
+    return _error(engine, row, shape, baseline, progress)
 
 
 # -- releases that exist ---------------------------------------------------------------------------
 
 
-def compared_releases(
-    engine: Engine, releases: Sequence[Release], options: CompareRequest, progress: Progress
+def _compared(
+    engine: Engine, found: Sequence[Release], asked: CompareRequest, progress: Progress
 ) -> Comparison:
-    """Measure releases, by the columns that are asked for or, each, by those of its own requirements.
-
-    Ctrl-C ends with those that were measured.
-    """
-    rows: list[ComparedRow] = []
+    """Measure releases, by the columns that are asked for or, each, by those of its own requirements."""
     baseline: dict[str, float] = {}
-    interrupted = False
-    try:
-        for number, release in enumerate(releases, start=1):
-            progress.start(f"release {number} of {len(releases)}, {release.name}")
-            rows.append(_row(engine, release, options, progress, baseline))
-    except KeyboardInterrupt:
-        if not rows:
-            raise
-        interrupted = True
-    return Comparison("", tuple(rows), interrupted, baseline=baseline)
+
+    def row_of(number: int) -> ComparedRow:
+        progress.start(f"release {number + 1} of {len(found)}, {found[number].name}")
+        return _row(engine, found[number], asked, progress, baseline)
+
+    rows, interrupted = _until_interrupted(map(row_of, range(len(found))))
+    return Comparison("", rows, interrupted, baseline=baseline)
 
 
 def _row(
-    engine: Engine,
-    release: Release,
-    options: CompareRequest,
-    progress: Progress,
-    baseline: dict[str, float],
+    engine: Engine, release: Release, asked: CompareRequest, progress: Progress, baseline: dict[str, float]
 ) -> ComparedRow:
     row = release.row()
     shape, requirements = row.shape(engine.current()[0]), row.asked
+    known = _grouped_by(requirements)
+    if asked.quasi_identifier:
+        known = [resolve_all(asked.quasi_identifier, shape.names, table=row.release)]
     with engine.workspace():
-        numbers = measured_rows(
-            engine,
-            engine.overlay(shape.owned_rows()),
-            requirements=requirements,
-            quasi_identifiers=_known(row, shape, requirements, options),
-            count=shape.count,
-            person=shape.people,
-        )
-    found = ComparedRow(
-        (release.name,),
-        row.method,
-        requirements=row.requirements,
-        numbers=replace(numbers, detail_lost=detail_lost(release.measures())),
-    )
-    if not options.evaluate:
+        rows = engine.overlay(shape.owned_rows())
+        numbers = _numbers(engine, rows, requirements, known, shape.count, shape.people, release.measures())
+    found = ComparedRow((release.name,), row.method, {}, row.requirements, numbers)
+    if not asked.evaluate:
         return found
     try:
         with read_again(engine, row.source, row.parameters.get(READ, {}), row.release):
-            error = classifier_error(engine, row, shape, baseline, progress)
+            error = _error(engine, row, shape, baseline, progress)
     except PpdmError as refused:
         return replace(found, problem=f"Not evaluated: {refused.problem}")
-    return replace(found, numbers=replace(found.numbers, error=error))
-
-
-def _known(
-    row: CatalogueRow, shape: Shape, requirements: Sequence[Requirement], options: CompareRequest
-) -> list[tuple[str, ...]]:
-    """Give the columns that others may know: those asked for, else of the requirements, if there are any."""
-    if options.quasi_identifier:
-        return [resolve_all(options.quasi_identifier, shape.names, table=row.release)]
-    return grouped_by(requirements)
+    return replace(found, numbers=replace(numbers, error=error))
 
 
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def measured_rows(
+def _numbers(
     engine: Engine,
     rows: Table,
-    *,
     requirements: Sequence[Requirement],
-    quasi_identifiers: Sequence[Sequence[str]],
+    known: Sequence[Sequence[str]],
     count: str | None,
-    person: Sequence[str] = (),
+    person: Sequence[str],
+    measures: Iterable[MeasureRow],
 ) -> ReleaseNumbers:
     """Measure rows by the audit's own steps; classes and templates in persons, if rows say whose they are.
 
     Cost: one scan of the rows, which collapses them, then scans of the classes; one more for templates.
     """
-    names = tuple(dict.fromkeys(name for columns in quasi_identifiers for name in columns))
+    names = tuple(dict.fromkeys(name for columns in known for name in columns))
     collapsed = Collapsed(engine, rows, names, count, person)
-    sizes = [class_sizes(collapsed, columns) for columns in quasi_identifiers]
+    sizes = [class_sizes(collapsed, columns).sizes for columns in known]
     templates = [one for one in requirements if one.counts is Counts.PROTECTED]
     reached = [found.reached for found in findings(engine, rows, templates, count=count, person=person)]
-    smallest = min((one.sizes[0][0] for one in sizes), default=None)
+    smallest = min((one[0][0] for one in sizes), default=None)
+    found = [sum(classes for _, classes, _ in one) / sum(records for *_, records in one) for one in sizes]
+    kept = next((after for name, _, after in measures if name == DETAIL), None)
     return ReleaseNumbers(
         records=collapsed.size[1],
         smallest_class=smallest,
         highest_risk=None if smallest is None else 1 / smallest,
-        average_risk=max((_average(one.sizes) for one in sizes), default=None),
+        average_risk=max(found, default=None),
         confidence=max(reached, default=None),
+        detail_lost=None if kept is None else 1 - kept,
     )
 
 
-def _average(sizes: Sequence[tuple[int, int, int]]) -> float:
-    """Give the expected share of the records that are found: classes by records."""
-    return sum(classes for _, classes, _ in sizes) / sum(records for *_, records in sizes)
-
-
-def classifier_error(
+def _error(
     engine: Engine, row: CatalogueRow, shape: Shape, baseline: dict[str, float], progress: Progress
 ) -> float:
     """Measure the error of a classifier on rows; the first time also those that go into ``baseline``."""
@@ -523,11 +447,6 @@ def classifier_error(
     return found[SE]
 
 
-def detail_lost(measures: Iterable[MeasureRow]) -> float | None:
-    """Find what of the detail is lost among the measures of a release; None where none is measured."""
-    return next((1 - after for name, _, after in measures if name == DETAIL and after is not None), None)
-
-
-def grouped_by(requirements: Iterable[Requirement]) -> list[tuple[str, ...]]:
+def _grouped_by(requirements: Iterable[Requirement]) -> list[tuple[str, ...]]:
     """List the sets of columns that requirements group by, each once."""
     return list({frozenset(one.attributes): one.attributes for one in requirements}.values())

@@ -14,7 +14,7 @@ from ppdm_sql.errors import some
 from ppdm_sql.release import Release
 from ppdm_sql.release.exporting import write_page
 from ppdm_sql.report.notebook import pictures
-from ppdm_sql.report.page import Drawing, Picture, html, laid_out, several
+from ppdm_sql.report.page import Drawing, Picture, html, several, spelled
 from ppdm_sql.results import PER_CENT, SHARE, Result, ResultTable
 
 FRONTIER, OTHER = "beaten by no other", "beaten by another"
@@ -227,7 +227,7 @@ def _beats(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
 def write_comparison(engine: Engine, found: Comparison, path: Path, *, force: bool) -> None:
     """Write the page of a comparison into a file, whole or not at all."""
     (table,) = found.tables()
-    shown = {"table": laid_out(table, spelled=True), "lead": table.notes, "facts": _facts(found)}
+    shown = {"table": spelled(table), "lead": table.notes, "facts": _facts(found)}
     drawn = list(pictures(found, Drawing()))
     page = html("comparison.html.jinja", found=found, pictures=drawn, **shown)
     write_page(engine, path, page.encode(), force=force)
@@ -283,7 +283,7 @@ def _scatter(
         f"{risk.capitalize()} against {title.removesuffix(', in %')}",
         drawing.draw("scatter", points, across=risk, up=title, format=form, **_scales(points)),
         f"{several(len(points), 'point')}; the table gives each.",
-        laid_out(ResultTable("", heads, numbers, UNITS), spelled=True),
+        spelled(ResultTable("", heads, numbers, UNITS)),
         note + "Down and to the left is better.",
         wide=True,
     )

@@ -134,7 +134,7 @@ class Release(Result):
         cut = [[getattr(node, name) for name in CUT] for node in nodes]
         return [
             ResultTable("release", ("what", "value"), self._described(nodes, measures)),
-            ResultTable("measures", Measured._fields, measures),
+            ResultTable("measures", Measured._fields, measures, dict.fromkeys(("before", "after"), "")),
             *([ResultTable("cut", CUT, cut)] if nodes else []),
         ]
 

@@ -24,20 +24,18 @@ from ppdm_sql.report.page import (
     AFTER,
     BEFORE,
     NONE,
-    Cell,
     Drawing,
     Number,
-    Numbers,
     Picture,
     beside,
     count,
     enumerated,
     label,
-    measure,
+    numbers,
     several,
-    share,
 )
 from ppdm_sql.report.subject import MOST_BARS, MOST_LISTED, Bar, CountedSide, Subject, ValueCount, least_width
+from ppdm_sql.results import ResultTable
 
 MOST_COLUMNS = 24
 """Columns whose values are drawn at most."""
@@ -106,34 +104,32 @@ def _before(subject: Subject, name: str, before: CountedSide) -> Picture:
     if len(bars) < 2:
         return value_bars(subject, name, {BEFORE: before}, title)
     dates = kind_of(type_text) in MOMENTS
-    cells: list[list[Cell]] = [
-        [Number(str(_drawn(bar.lower, dates))[:10]) if dates else measure(bar.lower), count(bar.records)]
+    rows = [
+        (Number(str(_drawn(bar.lower, dates))[:10]) if dates else bar.lower, round(bar.records))
         for bar in bars
     ]
     return Picture(
         title,
         histogram(subject.drawing, name, {BEFORE: bars}, dates=dates),
         f"{name} in the source, drawn to scale; {several(values, 'different value')}.",
-        Numbers([f"{name} from", "records"], cells),
+        numbers([f"{name} from", "records"], rows),
         f"{several(values, 'different value')}.",
     )
 
 
 def value_bars(subject: Subject, name: str, sides: dict[str, CountedSide], title: str = "") -> Picture:
     """Draw the most frequent values of a column on one side, or side by side."""
-    found = {side: rows.counts(name) for side, rows in sides.items()}
+    found = {side: counted.counts(name) for side, counted in sides.items()}
     every = dict.fromkeys(one.value for counts in found.values() for one in counts.listed)
     order = list(every)[:MOST_LISTED]
     records = {side: {one.value: one.records for one in counts.listed} for side, counts in found.items()}
-    for side, rows in sides.items():
+    for side, counted in sides.items():
         missing = [value for value in order if value not in records[side]]
         if missing and found[side].values > len(found[side].listed):
-            records[side] |= rows.records_of(name, missing)
+            records[side] |= counted.records_of(name, missing)
     drawn = sorted(order, key=lambda value: -max(side.get(value, 0) for side in records.values()))[:MOST_BARS]
     drawn = in_order(drawn)
-    cells: list[list[Cell]] = [
-        [value, *(count(n.get(value, 0)) for n in records.values())] for value in order
-    ]
+    rows = [(value, *(n.get(value, 0) for n in records.values())) for value in order]
     different = max(counts.values for counts in found.values())
     left_out = different - len(order)
     said = [
@@ -149,7 +145,7 @@ def value_bars(subject: Subject, name: str, sides: dict[str, CountedSide], title
         title or name,
         subject.bars(drawn, records, step=step),
         f"Records by the value of {name}. {words}.",
-        Numbers([name, *(f"records {side}" if len(sides) > 1 else "records" for side in sides)], cells),
+        numbers([name, *(f"records {side}" if len(sides) > 1 else "records" for side in sides)], rows),
         " ".join(said),
     )
 
@@ -227,14 +223,14 @@ def _intervals(
     if before is not None and before.has_places(item.name):
         within = shown[0][1].lower, max(bar.upper for _, bar in shown)
         bars = {BEFORE: before.bars(item.name, HISTOGRAM_BARS, within), **bars}
-    cells: list[list[Cell]] = [[Number(label(one.value)), count(one.records)] for one, _ in shown]
-    cells += [[label(one.value), count(one.records)] for one in others]
+    rows: list[tuple[str, int]] = [(Number(label(one.value)), one.records) for one, _ in shown]
+    rows += [(label(one.value), one.records) for one in others]
     said = [f"{label(one.value)}: {several(one.records, 'record')}." for one in others[:3]]
     return Picture(
         item.name,
         histogram(subject.drawing, item.name, bars, dates=dates),
         f"{item.name} in {several(len(shown), 'interval')}, drawn to scale.",
-        Numbers([item.name, "records"], cells),
+        numbers([item.name, "records"], rows),
         " ".join(said),
     )
 
@@ -288,7 +284,7 @@ def _drawn(place: float, dates: bool) -> float | str:
 # -- what is left out -------------------------------------------------------------------------
 
 
-def left_out(subject: Subject) -> list[Numbers]:
+def left_out(subject: Subject) -> list[ResultTable]:
     """Show which values and labels lose most of their records where some are left out; the owner's."""
     source, release = subject.before, subject.after
     named = [item.name for item in subject.columns("suppressed", "generalized", *KEPT)]
@@ -307,12 +303,12 @@ def left_out(subject: Subject) -> list[Numbers]:
         hit = subject.engine.query(text, params, step="left_out_values")
         found += [(lost - before * missing, name, shown, before, lost) for shown, before, lost in hit]
     found.sort(key=lambda one: -one[0])
-    rows: list[list[Cell]] = [
-        [name, Number(label(shown)), count(before), count(lost), share(lost / before)]
+    rows = [
+        (name, Number(label(shown)), before, lost, lost / before)
         for _, name, shown, before, lost in found[:MOST_HIT]
     ]
     heading = ["column", "value or label", "records of the source", "left out", "share"]
-    return [Numbers(heading, rows)] if rows else []
+    return [numbers(heading, rows, "share")] if rows else []
 
 
 # -- what the columns tell of the class -----------------------------------------------------
@@ -327,19 +323,15 @@ def information(subject: Subject, measures: Sequence[Measured]) -> list[Picture]
         BEFORE: {name: m.before for name, m in found.items()},
         AFTER: {n: m.after for n, m in found.items()},
     }
-    cells: list[list[Cell]] = [
-        [
-            name,
-            *(measure(m.before), measure(m.after)),
-            share(min(1.0, m.after / m.before)) if m.before and m.after is not None else NONE,
-        ]
-        for name, m in found.items()
+    rows = [
+        (name, before, after, min(1.0, after / before) if before and after is not None else None)
+        for name, (_, before, after) in found.items()
     ]
     picture = Picture(
         "What a column tells of the class",
         subject.bars(list(found), sides, title="bits", form=".2~f"),
         "Information about the class, in bits beyond chance, that each column carries before and after.",
-        Numbers(["column", "bits before", "bits after", "kept"], cells),
+        numbers(["column", "bits before", "bits after", "kept"], rows, "kept"),
     )
     return [picture]
 
@@ -463,16 +455,13 @@ def _heat(subject: Subject, title: str, names: Sequence[str], found: Strengths) 
         {"across": first, "down": second, "text": _two_digits(strength), "size": strength or 0.0}
         for (first, second), strength in found.items()
     ]
-    cells: list[list[Cell]] = [
-        [first, second, NONE if value is None else Number(f"{value:.3f}")]
-        for (first, second), value in found.items()
-    ]
+    cells = [(*pair, NONE if value is None else Number(f"{value:.3f}")) for pair, value in found.items()]
     known = {pair: value for pair, value in found.items() if value is not None}
     most = max(known, key=known.__getitem__, default=None)
     says = f"{title}: the association of each pair of {enumerated(list(names))}."
     if most is not None:
         says += f" The largest is that of {most[0]} and {most[1]}, {found[most]:.2f}."
-    return Picture(title, subject.drawing.draw("heat", rows), says, Numbers(["column", "column", "V"], cells))
+    return Picture(title, subject.drawing.draw("heat", rows), says, numbers(["column", "column", "V"], cells))
 
 
 def _two_digits(strength: float | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ppdm_sql.audit.noise import NoiseModel
 from ppdm_sql.errors import PpdmError
@@ -11,22 +12,23 @@ from ppdm_sql.methods.perturbation.reconstruct import Distribution, ReconstructR
 from ppdm_sql.options import ReconstructRequest
 from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import ReleasedColumn
-from ppdm_sql.report.page import AFTER, BEFORE, Cell, Number, Numbers, Picture, count, measure
+from ppdm_sql.report.page import AFTER, BEFORE, Number, Picture, measure, numbers
 from ppdm_sql.report.subject import MOST_BARS, MOST_LISTED, Bar, FrequentValues, Subject
+from ppdm_sql.results import ResultTable
 
 TRUE, NOISY, RECONSTRUCTED = "true", "released", "reconstructed"
 TREATED = ("randomized", "discretized")
 
 
-def noise_table(models: Mapping[str, NoiseModel]) -> list[Numbers]:
+def noise_table(models: Mapping[str, NoiseModel]) -> list[ResultTable]:
     """List the noise of each column, as its comment tells it to everybody."""
-    rows: list[list[Cell]] = [
-        [name, str(model.kind), measure(model.amount), "yes" if model.rounded else "no"]
+    rows = [
+        (name, str(model.kind), measure(model.amount), model.rounded)
         for name, model in models.items()
         if model.added
     ]
     heads = ["column", "noise", "half its width, or its standard deviation", "rounded"]
-    return [Numbers(heads, rows)] if rows else []
+    return [numbers(heads, rows)] if rows else []
 
 
 def noise(subject: Subject, models: Mapping[str, NoiseModel]) -> list[Picture]:
@@ -76,17 +78,18 @@ def _numbers(subject: Subject, name: str, found: Distribution) -> Picture:
         within = (edges[0], edges[-1])
         lines = {TRUE: subject.before.bars(name, len(estimate), within), **lines}
     rows = [row for side, bars in lines.items() for row in _outline(side, bars, width)]
-    cells: list[list[Cell]] = []
+    cells: list[tuple[Any, ...]] = []
     for place, bar in enumerate(estimate):
-        true = [count(lines[TRUE][place].records)] if TRUE in lines and place < len(lines[TRUE]) else []
-        cells.append([Number(f"{bar.lower:,.6g}"), Number(f"{bar.upper:,.6g}"), *true, count(bar.records)])
+        true = [round(lines[TRUE][place].records)] if TRUE in lines and place < len(lines[TRUE]) else []
+        ends = (Number(f"{end:,.6g}") for end in (bar.lower, bar.upper))
+        cells.append((*ends, *true, round(bar.records)))
     heads = ["from", "to", *([TRUE] if TRUE in lines else []), "reconstructed"]
     look = {"title": name, "up": f"records in {measure(width)}", "format": ",~f", "height": 220}
     return Picture(
         name,
         subject.drawing.of_sides("lines", rows, list(lines), **look),
         f"Records by {name}: {', '.join(lines)}; the reconstruction has intervals of {measure(width)}.",
-        Numbers(heads, [row for row in cells if len(row) == len(heads)]),
+        numbers(heads, [row for row in cells if len(row) == len(heads)]),
     )
 
 
@@ -109,15 +112,13 @@ def _categories(subject: Subject, name: str, found: Distribution | None, model: 
         guessed = [float(part) * found.records for part in found.probabilities]
         sides[RECONSTRUCTED] = dict(zip(found.values, guessed, strict=True))
     order = list(model.labels) if model.kind == "cells" else sorted(released, key=lambda v: -released[v])
-    cells: list[list[Cell]] = [
-        [value, *(count(n.get(value, 0)) for n in sides.values())] for value in order[:MOST_LISTED]
-    ]
+    rows = [(value, *(round(n.get(value, 0)) for n in sides.values())) for value in order[:MOST_LISTED]]
     words = "shown as cells" if model.kind == "cells" else f"kept with a probability of {model.amount:g}"
     return Picture(
         name,
         subject.bars(order[:MOST_BARS], sides),
         f"Records by the value of {name}, which is {words}.",
-        Numbers([name, *(f"records {side}" for side in sides)], cells),
+        numbers([name, *(f"records {side}" for side in sides)], rows),
         f"Each value is {words}."
         + (f" The {MOST_BARS} most frequent of {len(order):,}." if len(order) > MOST_BARS else ""),
     )

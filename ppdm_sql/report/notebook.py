@@ -17,12 +17,12 @@ from ppdm_sql.methods.perturbation.reconstruct import Reconstruction
 from ppdm_sql.methods.trees.storing import Model
 from ppdm_sql.release import Release
 from ppdm_sql.report.cost import class_information, histogram
-from ppdm_sql.report.page import AFTER, BEFORE, Drawing, Numbers, Picture, html, laid_out
+from ppdm_sql.report.page import AFTER, BEFORE, Drawing, Picture, html
 from ppdm_sql.report.subject import Bar
 from ppdm_sql.report.trees import drawn_tree
 from ppdm_sql.results import Result
 
-MOST_ROWS, MOST_PICTURES, MOST_BARS = 60, 6, 12
+MOST_PICTURES, MOST_BARS = 6, 12
 
 
 def html_of(result: Result) -> str:
@@ -35,7 +35,7 @@ def html_of(result: Result) -> str:
     return html(
         "notebook.html.jinja",
         sentences=[repr(result), *(note for table in tables for note in table.notes)],
-        tables=[(table.title, laid_out(table, MOST_ROWS)) for table in tables],
+        tables=tables,
         pictures=shown,
     )
 
@@ -103,4 +103,4 @@ def _bars(
 
 
 def _titled(title: str, svg: str) -> Picture:
-    return Picture(title, svg, title, Numbers((), ()))
+    return Picture(title, svg, title)

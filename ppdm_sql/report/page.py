@@ -13,7 +13,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cache
@@ -181,40 +181,37 @@ def label(value: str | None) -> str:
 # -- tables, pictures and trees --------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """A table for readers."""
-
-    columns: Sequence[str]  # what its columns are called
-    rows: Sequence[Sequence[Cell]]  # the cells, written out; None is NULL
+def numbers(columns: Sequence[str], rows: Iterable[Sequence[Any]], *shares: str) -> ResultTable:
+    """Give a table without a title, in which some columns are shares."""
+    return ResultTable("", columns, list(rows), dict.fromkeys(shares, SHARE))
 
 
-def laid_out(table: ResultTable, most: int | None = None, *, spelled: bool = False) -> Numbers:
+def spelled(table: ResultTable) -> ResultTable:
+    """Write the names of columns as words, without underscores between them."""
+    units = {name.replace("_", " "): unit for name, unit in table.units.items()}
+    return table._replace(columns=[name.replace("_", " ") for name in table.columns], units=units)
+
+
+def cells(table: ResultTable, most: int | None = None) -> list[list[Cell]]:
     """Write the values of a table for readers, in their units; of a long one the first rows.
 
-    Args:
-        table: The table.
-        most: Rows that are shown at most; all by default.
-        spelled: Whether the names of its columns are words with underscores between them.
-
     Example:
-        >>> found = ResultTable("", ("k", "lost"), [(1234, 0.2777), (2, None)], {"lost": "share"})
-        >>> laid_out(found).rows
+        >>> cells(ResultTable("", ("k", "lost"), [(1234, 0.2777), (2, None)], {"lost": "share"}))
         [['1,234', '27.8 %'], ['2', '–']]
     """
-    columns = [list(values) for values in zip(*table.rows, strict=True)]
-    numbers = [all(isinstance(value, int | float | None) for value in values) for values in columns]
-    units = [table.units.get(name, "") for name in table.columns]
-    how = list(zip(units, numbers, strict=False))
-    cells = [[_written(value, *of) for value, of in zip(row, how, strict=True)] for row in table.rows[:most]]
+    columns = zip(table.columns, zip(*table.rows, strict=True), strict=False)
+    how = [
+        (table.units.get(name, ""), name in table.units or any(isinstance(v, int | float) for v in values))
+        for name, values in columns
+    ]
+    found = [[_cell(value, *of) for value, of in zip(row, how, strict=True)] for row in table.rows[:most]]
     if most is not None and len(table.rows) > most:
         more: list[Cell] = [f"{several(len(table.rows) - most, 'row')} more"]
-        cells.append(more + [""] * (len(columns) - 1))
-    heads = [name.replace("_", " ") if spelled else name for name in table.columns]
-    return Numbers(heads, cells)
+        found.append(more + [""] * (len(how) - 1))
+    return found
 
 
-def _written(value: object, unit: str, is_number: bool) -> Cell:
+def _cell(value: object, unit: str, is_number: bool) -> Cell:
     """Write a value; where a number is missing among numbers, a dash stands for it."""
     if value is None:
         return NONE if is_number else None
@@ -226,6 +223,8 @@ def _written(value: object, unit: str, is_number: bool) -> Cell:
         if unit == PER_CENT:
             return Number(f"{value:.1f} %")
         return count(value) if isinstance(value, int) else measure(value)
+    if isinstance(value, str):
+        return value
     return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
@@ -236,7 +235,7 @@ class Picture:
     title: str  # what it shows, in a few words
     svg: str  # the chart, safe to be put into a page
     says: str  # what the picture says, for those who cannot see it
-    numbers: Numbers  # the same as a table
+    numbers: ResultTable = numbers((), ())  # the same as a table
     note: str = ""  # what else is to be said, such as what was left out
     wide: bool = False  # whether it takes the whole width of the page
     starts: bool = False  # whether it starts a line, as the first of two that belong together does
@@ -398,7 +397,7 @@ def templates() -> Environment:
     )
     found.tests["right"] = lambda cell: isinstance(cell, Number)
     found.globals |= {"several": several, "made": made}
-    found.filters |= {"enumerated": enumerated, "share": share, "written": written}
+    found.filters |= {"enumerated": enumerated, "share": share, "written": written, "cells": cells}
     found.filters["error"] = lambda per_cent: f"{per_cent:.1f} %"
     return found
 

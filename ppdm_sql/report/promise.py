@@ -17,17 +17,17 @@ from ppdm_sql.report.cost import histogram
 from ppdm_sql.report.page import (
     AFTER,
     BEFORE,
-    Cell,
     Number,
-    Numbers,
     Picture,
     beside,
     count,
     measure,
+    numbers,
     share,
     span,
 )
 from ppdm_sql.report.subject import BARS, Bar, Measurements, Reached, Subject
+from ppdm_sql.results import ResultTable
 
 STATUSES = ("uniquely", "collectively", "not identifiable")
 RISKS = (1.0, 1 / 2, 1 / 3, 1 / 5, 1 / 10, 1 / 20, 1 / 50, 1 / 100)
@@ -35,7 +35,7 @@ RISKS = (1.0, 1 / 2, 1 / 3, 1 / 5, 1 / 10, 1 / 20, 1 / 50, 1 / 100)
 TICKS = (0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
-def asked(subject: Subject) -> list[Numbers]:
+def asked(subject: Subject) -> list[ResultTable]:
     """Say of each requirement what was asked and what was reached; no table where there is none."""
     before = subject.measured_before
     rows = []
@@ -45,7 +45,7 @@ def asked(subject: Subject) -> list[Numbers]:
             [str(found.requirement), *was, _amount(found), Number("holds" if found.holds else "is broken")]
         )
     named = ["requirement", *(["in the source"] if before else []), "in the release", "audit"]
-    return [Numbers(named, rows)] if rows else []
+    return [numbers(named, rows)] if rows else []
 
 
 def _amount(found: Finding) -> Number:
@@ -84,7 +84,7 @@ def _sizes(subject: Subject, place: int) -> Picture:
         side: [Bar(low, high + 1, n) for low, high, _, n in sizes.ranges] for side, sizes in found.items()
     }
     cells = [
-        [Number(label[low]), *(count(n) for side in found for n in records[side].get(low, (0, 0)))]
+        (Number(label[low]), *(n for side in found for n in records[side].get(low, (0, 0))))
         for low, _ in ranges
     ]
     names = ["class size", *_heads(found, "classes", subject.counted)]
@@ -95,7 +95,7 @@ def _sizes(subject: Subject, place: int) -> Picture:
         histogram(subject.drawing, f"{counted} in the class", bars, sizes=counted),
         f"{counted.capitalize()} by the size of their equivalence class on {on}. "
         f"The smallest class has: {smallest}.",
-        Numbers(names, cells),
+        numbers(names, cells),
         f"Smallest class: {smallest}.",
     )
 
@@ -113,7 +113,7 @@ def _reached_by(subject: Subject, place: int, requirement: Requirement) -> Pictu
         for side, bars in shown.items()
     ]
     cells = [
-        [Number(label[bar]), *(count(n) for bars in shown.values() for n in bars.get(bar, (0, 0)))]
+        (Number(label[bar]), *(n for bars in shown.values() for n in bars.get(bar, (0, 0))))
         for bar in range(last + 1)
         if any(bar in bars for bars in shown.values())
     ]
@@ -125,7 +125,7 @@ def _reached_by(subject: Subject, place: int, requirement: Requirement) -> Pictu
         subject.draw("columns", rows, title=f"{unit} of the group", **_axes(subject.counted, label)),
         f"{subject.counted.capitalize()} by the {unit} of their group under {requirement}. "
         f"The worst group of the release: {_amount(asked)}.",
-        Numbers(names, cells),
+        numbers(names, cells),
         f"Worst group of the release: {_amount(asked)}; the limit is {_limit(requirement)}.",
     )
 
@@ -184,10 +184,9 @@ def _curve(subject: Subject, place: int) -> Picture:
         for side, sizes in found.items()
         for at in points
     ]
-    cells: list[list[Cell]] = [
-        [share(at), *(share(_at_least(sizes, at)) for sizes in found.values())] for at in RISKS
-    ]
+    cells = [(at, *(_at_least(sizes, at) for sizes in found.values())) for at in RISKS]
     on, counted = ", ".join(found[AFTER].quasi_identifier), subject.counted
+    heads = ["risk of at least", *_heads(found, counted)]
     each = counted.removesuffix("s")
     highest = beside({side: share(1 / sizes.sizes[0][0]) for side, sizes in found.items()})
     mean = beside({side: share(_mean(sizes)) for side, sizes in found.items()})
@@ -206,7 +205,7 @@ def _curve(subject: Subject, place: int) -> Picture:
         ),
         f"Share of the {counted} by the least risk that they have. "
         f"Highest risk: {highest}. Mean risk: {mean}.",
-        Numbers(["risk of at least", *_heads(found, counted)], cells),
+        numbers(heads, cells, *heads),
         f"Highest: {highest}. Mean: {mean}.",
     )
 
@@ -259,16 +258,15 @@ def _before(
 
 def _statuses(subject: Subject, name: str, before: Identifiable | None, after: Identifiable) -> Picture:
     sides = {side: one for side, one in ((BEFORE, before), (AFTER, after)) if one is not None}
-    numbers = {
+    records = {
         side: dict(zip(STATUSES, (one.unique, one.grouped, one.others), strict=True))
         for side, one in sides.items()
     }
-    cells: list[list[Cell]] = [
-        [status, *(count(found[status]) for found in numbers.values())] for status in STATUSES
-    ]
     return Picture(
         f"Records whose {name} can be identified",
-        subject.bars(STATUSES, numbers, step=14),
+        subject.bars(STATUSES, records, step=14),
         f"Records that are uniquely, collectively or not identifiable in {name}.",
-        Numbers(["identifiable", *sides], cells),
+        numbers(
+            ["identifiable", *sides], [(one, *(found[one] for found in records.values())) for one in STATUSES]
+        ),
     )

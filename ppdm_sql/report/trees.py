@@ -13,13 +13,12 @@ from ppdm_sql.release.exporting import check_target, write_page
 from ppdm_sql.report.page import (
     AFTER,
     Branch,
-    Cell,
     Drawing,
-    Numbers,
     Picture,
+    cells,
     count,
     html,
-    laid_out,
+    numbers,
     several,
     share,
 )
@@ -48,7 +47,7 @@ def write_model_report(engine: Engine, model: Model, asked: PageOptions) -> None
     path = Path(asked.path)
     check_target(engine, path, force=asked.force)
     row, tree, drawing = model.row(), model.tree(), Drawing()
-    described, _, *tested = map(laid_out, model.tables())
+    described, _, *tested = model.tables()
     below = "The branches below show all of it. " if tree.depth > DRAWN_SPLITS else ""
     kept = sorted(tree.nodes, key=lambda node: node.depth)[:MOST_BRANCHES]
     page = html(
@@ -56,7 +55,7 @@ def write_model_report(engine: Engine, model: Model, asked: PageOptions) -> None
         row=row,
         splits=list(tree.used),
         grown=MODES[row.mode],
-        facts=described.rows,
+        facts=[(row[0], shown) for row, (_, shown) in zip(described.rows, cells(described), strict=True)],
         tree=drawn_tree(drawing, tree, below),
         hidden=len(tree.nodes) - MOST_BRANCHES,
         trees=[(tree.class_column, _branch(tree, tree.root, {node.id for node in kept}))],
@@ -88,13 +87,13 @@ def drawn_tree(drawing: Drawing, tree: DecisionTree, note: str = "") -> Picture:
     svg = drawing.draw(
         "tree", rows, height=max(NODE_HEIGHT * leaves, 60), reach=room * depth, limit={"value": room}
     )
-    cells: list[list[Cell]] = [[count(node.depth), _way(tree, node), _says(tree, node)] for node in shown]
+    cells = [(node.depth, _way(tree, node), _says(tree, node)) for node in shown]
     deeper = f"The first {DRAWN_SPLITS} levels are drawn. " if tree.depth > DRAWN_SPLITS else ""
     return Picture(
         f"The tree that predicts {tree.class_column}",
         svg,
         f"A tree with {several(len(tree.leaves), 'leaf', 'leaves')}; the table lists what is drawn.",
-        Numbers(["level", "records that", "are predicted as"], cells),
+        numbers(["level", "records that", "are predicted as"], cells),
         deeper + note,
         wide=True,
     )
@@ -137,9 +136,9 @@ def _purified(tree: DecisionTree, drawing: Drawing) -> list[Picture]:
     ranked = {name: fall / whole for name, fall in sorted(falls.items(), key=lambda item: -item[1])[:12]}
     best, most = next(iter(ranked.items()))
     svg = drawing.bars(list(ranked), {AFTER: ranked}, "share of the impurity taken away", ".0%", 20)
-    cells: list[list[Cell]] = [[name, share(fall)] for name, fall in ranked.items()]
+    heads = ["column", "share of the gini index"]
     says = f"What the splits of each column tell. {best} tells most, {share(most)}."
-    return [Picture("By column", svg, says, Numbers(["column", "share of the gini index"], cells))]
+    return [Picture("By column", svg, says, numbers(heads, ranked.items(), heads[1]))]
 
 
 def _impurity(counts: Sequence[int]) -> float:

@@ -30,16 +30,12 @@ from ppdm_sql.release.verification import verify
 from ppdm_sql.report import cost, noise, promise
 from ppdm_sql.report.page import (
     Branch,
-    Cell,
     Drawing,
-    Numbers,
     Picture,
-    count,
     html,
-    laid_out,
-    measure,
+    numbers,
     several,
-    share,
+    spelled,
 )
 from ppdm_sql.report.subject import CountedSide, Subject, measured, release_side, source_side
 from ppdm_sql.results import ResultTable
@@ -181,15 +177,15 @@ def _owners(
         "left_out": cost.left_out(subject),
         "information": cost.information(subject, measures),
         "evaluation": evaluation,
-        "errors_found": [laid_out(table, spelled=True) for table in evaluation.tables()]
-        if evaluation
-        else [],
+        "errors_found": [] if evaluation is None else list(map(spelled, evaluation.tables())),
         "detail": next((one.after for one in measures if one.measure == DETAIL), None),
         "class_column": next((item.name for item in subject.columns("class")), None),
         "trees": _trees(subject, release) if stepwise else [],
         "steps": _gains(subject, release) if stepwise else [],
         "messages": _messages(subject.engine, row.release),
-        "measures": [laid_out(ResultTable("", Measured._fields, measures))] if measures else [],
+        "measures": [ResultTable("", Measured._fields, measures, {"before": "", "after": ""})]
+        if measures
+        else [],
     }
 
 
@@ -255,7 +251,7 @@ def _noises(subject: Subject) -> dict[str, NoiseModel]:
 
 def _columns(
     subject: Subject, hides: Collection[str], nodes: Sequence[Node], measures: Sequence[Measured]
-) -> Numbers:
+) -> ResultTable:
     """Say what became of each column; the cut and the measures are the owner's."""
     shape = subject.shape
 
@@ -265,7 +261,7 @@ def _columns(
         return {*symbol, *(one.value for one in found.listed)}, found.values
 
     rows = [*told(shape.columns, shape.symbol, nodes, measures, counted)]
-    return Numbers(["column", "the release shows"], rows)
+    return numbers(["column", "the release shows"], rows)
 
 
 def _is_hiding(subject: Subject, item: ReleasedColumn) -> bool:
@@ -307,21 +303,18 @@ def _is_same(subject: Subject, side: CountedSide, left_out: int) -> bool:
     )
 
 
-def _riskiest(subject: Subject) -> list[Numbers]:
+def _riskiest(subject: Subject) -> list[ResultTable]:
     """Name the smallest classes of the source, for each quasi-identifier."""
     if subject.measured_before is None:
         return []
     tables = []
     for sizes, worst in zip(subject.measured_before.sizes, subject.measured_before.smallest, strict=True):
-        rows: list[list[Cell]] = [
-            [
-                *(None if value is None else str(value) for value in group.values),
-                count(group.records),
-                share(1 / group.records),
-            ]
+        rows = [
+            (*(None if value is None else str(value) for value in group.values), records, 1 / records)
             for group in worst
+            for records in [group.records]
         ]
-        tables.append(Numbers([*sizes.quasi_identifier, subject.counted, "risk"], rows))
+        tables.append(numbers([*sizes.quasi_identifier, subject.counted, "risk"], rows, "risk"))
     return tables
 
 
@@ -374,8 +367,8 @@ def _gains(subject: Subject, release: Release) -> list[Picture] | None:
     steps = [step for step in made if step.gain is not None]
     if not steps:
         return [] if made else None
-    cells: list[list[Cell]] = [
-        [count(step.step), step.attribute, step.parent, _written(step.children), measure(step.gain)]
+    cells = [
+        (step.step, step.attribute, step.parent, _written(step.children), step.gain)
         for step in steps[:MOST_STEPS]
     ]
     left_out = len(steps) - len(cells)
@@ -387,7 +380,7 @@ def _gains(subject: Subject, release: Release) -> list[Picture] | None:
             subject.drawing.draw("steps", rows, up="gain, in bits" if label else "gain, as a share"),
             f"The gain of {several(len(steps), 'step')}, "
             + ("in bits about the class." if label else "as the fall of the certainty penalty."),
-            Numbers(["step", "column", "from", "to", "gain"], cells),
+            numbers(["step", "column", "from", "to", "gain"], cells),
             (f"Every {every}th step is drawn. " if every > 1 else "")
             + (f"The table leaves out {several(left_out, 'step')}." if left_out > 0 else ""),
         )
@@ -399,14 +392,11 @@ def _written(children: Sequence[str | None]) -> str:
     return some(["NULL" if child is None else str(child) for child in children], MOST_NAMED, "; ")
 
 
-def _messages(engine: Engine, release: str) -> list[Numbers]:
+def _messages(engine: Engine, release: str) -> list[ResultTable]:
     """Sum up the messages between two parties by their kind and direction."""
     if "transcripts" not in parts(engine):
         return []
     found = engine.query(text("report/messages"), {"release": release}, step="messages")
-    rows: list[list[Cell]] = [
-        [kind, KINDS.get(kind, ""), direction, count(messages), count(size), count(first), count(last)]
-        for kind, direction, messages, size, first, last in found
-    ]
+    rows = [(kind, KINDS.get(kind, ""), *counts) for kind, *counts in found]
     heads = ["message", "about", "direction", "messages", "bytes", "first round", "last round"]
-    return [Numbers(heads, rows)] if rows else []
+    return [numbers(heads, rows)] if rows else []
