@@ -13,11 +13,9 @@ from datetime import UTC, datetime
 from itertools import combinations
 from typing import Any
 
-from sqlglot import exp
-
 from ppdm_sql.audit.column_kinds import Look, ValueShape, looks_like
 from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.statements import bind
+from ppdm_sql.engine.statements import Statement, bind, sql
 from ppdm_sql.engine.types import MOMENTS, kind_of
 from ppdm_sql.release import Measured, ReleasedColumn
 from ppdm_sql.report.page import (
@@ -378,45 +376,18 @@ def _is_few(side: CountedSide, name: str) -> bool:
 def _strengths(side: CountedSide, names: Sequence[str]) -> Strengths:
     """Measure every pair; one scan of the rows to group them, then one of the groups for each pair."""
     grouped = _grouped(side, names)
-    pairs = list(combinations(names, 2))
-    cells = side.engine.materialize("pair_cells", _pair_cells(grouped, len(names)))
-    rows = side.engine.query(bind("report/association", tables={"cells": cells}), step="association")
-    found = {pair: (chi_square, *sizes) for pair, chi_square, *sizes in rows}
-    for table in (cells, grouped):
-        side.engine.discard(table)
-    return {pair: corrected_v(*found[number]) for number, pair in enumerate(pairs)}
-
-
-def _pair_cells(grouped: Table, width: int) -> exp.Select:
-    """Count the combinations of each pair of columns: ``pair, row_value, column_value, records``."""
-    codes = [column(f"v{place}", "g") for place in range(width)]
-    which = exp.Anonymous(this="grouping", expressions=[code.copy() for code in codes])
-    numbers: list[exp.If] = []
-    values: tuple[list[exp.If], list[exp.If]] = ([], [])
-    sets: list[exp.Expression] = []
-    for number, chosen in enumerate(combinations(range(width), 2)):
-        sets.append(exp.Tuple(expressions=[codes[place].copy() for place in chosen]))
-        # the bits of GROUPING, the first column's the highest, are those of the columns that a set leaves out
-        left_out = sum(1 << (width - 1 - place) for place in range(width) if place not in chosen)
-        here = exp.EQ(this=which.copy(), expression=exp.convert(left_out))
-        numbers.append(exp.If(this=here, true=exp.convert(number)))
-        for ifs, place in zip(values, chosen, strict=True):
-            ifs.append(exp.If(this=here.copy(), true=exp.cast(codes[place].copy(), "TEXT")))
-    pair, *ends = (exp.Case(ifs=ifs) for ifs in (numbers, *values))
-    named = alias(pair, "pair"), alias(ends[0], "row_value"), alias(ends[1], "column_value")
-    total = alias(exp.cast(exp.Sum(this=column("records", "g")), "DOUBLE"), "records")
-    query = exp.select(*named, total).from_(aliased(grouped, "g"))
-    query.set("group", exp.Group(grouping_sets=[exp.GroupingSets(expressions=sets)]))
-    return query
+    found: dict[tuple[str, str], float | None] = {}
+    for (first, one), (second, other) in combinations(enumerate(names), 2):
+        codes = {"first": [f"v{first}"], "second": [f"v{second}"]}
+        text = bind("report/association", tables={"grouped": grouped}, columns=codes)
+        ((chi_square, *sizes),) = side.engine.query(text, step="association")
+        found[one, other] = corrected_v(chi_square, *sizes)
+    side.engine.discard(grouped)
+    return found
 
 
 def corrected_v(chi_square: float | None, rows: int, columns: int, records: float) -> float | None:
-    """Give Cramér's V with Bergsma's correction; None where a column has one value only.
-
-    Example:
-        >>> corrected_v(100.0, 2, 2, 100.0), corrected_v(1.0, 2, 3, 100.0), corrected_v(5.0, 1, 2, 10.0)
-        (1.0, 0.0, None)
-    """
+    """Give Cramér's V with Bergsma's correction; None where a column has one value only."""
     if chi_square is None or records <= 1 or min(rows, columns) < 2:
         return None
     phi = max(0.0, chi_square / records - (rows - 1) * (columns - 1) / (records - 1))
@@ -426,34 +397,28 @@ def corrected_v(chi_square: float | None, rows: int, columns: int, records: floa
 
 def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
     """Collapse the rows over the columns, many numbers in groups that are about as frequent as each other."""
-    query = exp.select().from_(aliased(side.rows, "s"))
-    keys: list[exp.Expression] = []
+    values, joins = [], []
     for place, name in enumerate(names):
         code = f"{'x' if side.has_places(name) else 'c'}{side.codes[name]}"
-        value: exp.Expression = column(code, "s")
+        value = column(code, "s")
         if side.has_places(name) and side.different_places(name) > GROUPS:
-            text = bind(
-                "report/grouped_values",
-                tables={"side": side.rows},
-                columns={"value": [code]},
-                values={"groups": GROUPS},
-            )
-            groups = side.engine.materialize("grouped_values", text)
-            same = exp.NullSafeEQ(this=column("value", f"g{place}"), expression=value)
-            source = aliased(groups, f"g{place}")
-            query.append("joins", exp.Join(this=source, side="LEFT", on=same))
+            of = {"value": [code]}, {"groups": GROUPS}
+            text = bind("report/grouped_values", tables={"side": side.rows}, columns=of[0], values=of[1])
+            groups = aliased(side.engine.materialize("grouped_values", text), f"g{place}")
+            shown = column("value", f"g{place}")
+            joins.append(sql("LEFT JOIN {t} ON {v} IS NOT DISTINCT FROM {c}", t=groups, v=shown, c=value))
             value = column("group", f"g{place}")
-        keys.append(alias(value, f"v{place}"))
-    total = alias(exp.cast(exp.Sum(this=column("records", "s")), "BIGINT"), "records")
-    query = query.select(*keys, total).group_by(*(exp.Literal.number(n) for n in range(1, len(keys) + 1)))
-    return side.engine.materialize("paired", query)
+        values.append(alias(value, f"v{place}"))
+    query = "SELECT {values}, sum(s.records)::BIGINT AS records FROM {rows} AS s {joins} GROUP BY ALL"
+    paired = sql(query, values=values, rows=side.rows, joins=Statement(" ".join(joins)))
+    return side.engine.materialize("paired", paired)
 
 
 def _heat(subject: Subject, title: str, names: Sequence[str], found: Strengths) -> Picture:
     """Draw one matrix: the lower triangle, a cell a pair."""
     rows = [
-        {"across": first, "down": second, "text": _two_digits(strength), "size": strength or 0.0}
-        for (first, second), strength in found.items()
+        {"across": across, "down": down, "text": NONE if v is None else f"{v:.2f}", "size": round(v or 0, 9)}
+        for (across, down), v in found.items()
     ]
     cells = [(*pair, NONE if value is None else Number(f"{value:.3f}")) for pair, value in found.items()]
     known = {pair: value for pair, value in found.items() if value is not None}
@@ -462,7 +427,3 @@ def _heat(subject: Subject, title: str, names: Sequence[str], found: Strengths) 
     if most is not None:
         says += f" The largest is that of {most[0]} and {most[1]}, {found[most]:.2f}."
     return Picture(title, subject.drawing.draw("heat", rows), says, numbers(["column", "column", "V"], cells))
-
-
-def _two_digits(strength: float | None) -> str:
-    return NONE if strength is None else f"{strength:.2f}"

@@ -26,8 +26,6 @@ from ppdm_sql.results import PER_CENT, SHARE, ResultTable
 from ppdm_sql.version import __version__
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from jinja2 import Environment
 
 VEGA_LITE = "v5.21"
@@ -40,26 +38,22 @@ COLOURS = {
     "reconstructed": "var(--ink)",
 }
 """Of each side that a picture can show."""
-_DRAWN = frozenset(
-    (
-        *("svg", "g", "path", "line", "rect", "circle", "text", "tspan"),
-        *("defs", "clipPath", "linearGradient", "stop"),
-    )
-)
-_KEPT = frozenset(
-    (
-        *("d", "x", "y", "x1", "x2", "y1", "y2", "r", "cx", "cy", "dx", "dy", "width", "height", "viewBox"),
-        *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "opacity"),
-        *("stroke-linecap", "stroke-miterlimit", "stroke-linejoin", "text-anchor", "transform", "clip-path"),
-        *("font-family", "font-size", "font-weight", "font-style", "id", "offset", "stop-color"),
-    )
-)
+_DRAWN = {
+    *("svg", "g", "path", "line", "rect", "circle", "text", "tspan"),
+    *("defs", "clipPath", "linearGradient", "stop"),
+}
+_KEPT = {
+    *("d", "x", "y", "x1", "x2", "y1", "y2", "r", "cx", "cy", "dx", "dy", "width", "height", "viewBox"),
+    *("fill", "fill-opacity", "stroke", "stroke-width", "stroke-opacity", "stroke-dasharray", "opacity"),
+    *("stroke-linecap", "stroke-miterlimit", "stroke-linejoin", "text-anchor", "transform", "clip-path"),
+    *("font-family", "font-size", "font-weight", "font-style", "id", "offset", "stop-color"),
+}
 _REFERENCE = re.compile(r"url\(#([\w-]+)\)")
 _DIRECTIONS = {
     code: f"\\u{code:04x}"
     for code in (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 }
-"""How characters that turn the direction of writing are shown."""
+"""How characters that turn the direction of writing, and so reorder what is around them, are shown."""
 
 
 # -- words -----------------------------------------------------------------------------------------
@@ -71,17 +65,10 @@ class Number(str):
 
 Cell = str | None
 """A cell of a table for readers; None is NULL."""
-
 NONE = Number("–")
 
 
 def count(number: float | None) -> Number:
-    """Write a whole number.
-
-    Example:
-        >>> count(45222), count(None)
-        ('45,222', '–')
-    """
     return NONE if number is None else Number(f"{number:,.0f}")
 
 
@@ -116,65 +103,28 @@ def measure(number: float | None) -> Number:
 
 
 def enumerated(words: list[str] | tuple[str, ...]) -> str:
-    """Join words as a sentence does.
-
-    Example:
-        >>> enumerated(["Job"]), enumerated(["Job", "Sex", "Age"])
-        ('Job', 'Job, Sex and Age')
-    """
+    """Join words as a sentence does: Job, Sex and Age."""
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
 
 
 def written(day: date) -> str:
-    """Write a day.
-
-    Example:
-        >>> written(date(2026, 11, 3))
-        '3 November 2026'
-    """
     return f"{day.day} {day:%B %Y}"
 
 
-def made() -> str:
-    """Say by what and when a page is made."""
-    return f"Made by ppdm-sql {__version__} on {written(datetime.now(UTC).date())}."
-
-
 def beside(said: Mapping[str, str]) -> str:
-    """Put what is said of the sides beside each other; a single side needs no name.
-
-    Example:
-        >>> beside({"before": "1", "after": "4"}), beside({"after": "4"})
-        ('1 before, 4 after', '4')
-    """
+    """Put what is said of the sides beside each other; a single side needs no name."""
     if len(said) == 1:
         return next(iter(said.values()))
     return ", ".join(f"{text} {side}" for side, text in said.items())
 
 
-def span(low: int, high: int) -> str:
-    """Write a range of whole numbers.
-
-    Example:
-        >>> span(2, 2), span(3, 5)
-        ('2', '3–5')
-    """
-    return f"{low}" if low == high else f"{low}–{high}"
-
-
 def several(number: int, one: str, many: str | None = None) -> str:
-    """Write a number with what it counts.
-
-    Example:
-        >>> several(1, "class", "classes"), several(1200, "record")
-        ('1 class', '1,200 records')
-    """
+    """Write a number with what it counts: 1 class, 1,200 records."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def label(value: str | None) -> str:
-    """Write a value in a picture."""
     return "NULL" if value is None else value
 
 
@@ -259,8 +209,14 @@ class Drawing:
     """Draws the pictures of one page; identifiers in them are told apart by the number of the picture."""
 
     def __init__(self) -> None:
-        self._numbers = itertools.count(1)
-        self._vega = _library()
+        try:
+            import vl_convert
+        except ImportError as cause:
+            raise InvalidOption(
+                "Charts are drawn by vl-convert-python, which is missing.",
+                "Install it with pip install 'ppdm-sql[report]'.",
+            ) from cause
+        self._numbers, self._vega = itertools.count(1), vl_convert
 
     def draw(self, chart: str, rows: Sequence[Mapping[str, Any]], **values: Any) -> str:
         """Draw a chart; values are for the ``@name`` of its description, which is Vega's if it has data."""
@@ -303,18 +259,6 @@ class Drawing:
         return self.of_sides("bars", rows, list(sides), title=title, format=form, step=step)
 
 
-def _library() -> ModuleType:
-    """Import what draws."""
-    try:
-        import vl_convert
-    except ImportError as cause:
-        raise InvalidOption(
-            "Charts are drawn by vl-convert-python, which is missing.",
-            "Install it with pip install 'ppdm-sql[report]'.",
-        ) from cause
-    return vl_convert
-
-
 @cache
 def _description(name: str) -> dict[str, Any]:
     text = (files("ppdm_sql.report") / "charts" / f"{name}.json").read_text(encoding="utf-8")
@@ -322,7 +266,6 @@ def _description(name: str) -> dict[str, Any]:
 
 
 def _filled(node: Any, values: Mapping[str, Any]) -> Any:
-    """Put values in the places of their names."""
     if isinstance(node, dict):
         return {key: _filled(item, values) for key, item in node.items()}
     if isinstance(node, list):
@@ -369,18 +312,8 @@ def html(template: str, **shown: object) -> str:
     """Fill a template: HTML that needs nothing else, and that may do nothing but show itself."""
     style = _file("page.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    written = templates().get_template(template).render(style=style, digest=digest, **shown)
-    return with_directions_shown(written)
-
-
-def with_directions_shown(written: str) -> str:
-    r"""Show the characters that turn the direction of writing, which would reorder what stands around them.
-
-    Example:
-        >>> print(with_directions_shown("<p>a\u202eb</p>"))
-        <p>a\u202eb</p>
-    """
-    return written.translate(_DIRECTIONS)
+    page = templates().get_template(template).render(style=style, digest=digest, **shown)
+    return page.translate(_DIRECTIONS)
 
 
 @cache
@@ -396,7 +329,10 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     found.tests["right"] = lambda cell: isinstance(cell, Number)
-    found.globals |= {"several": several, "made": made}
+    found.globals |= {
+        "several": several,
+        "made": lambda: f"Made by ppdm-sql {__version__} on {written(datetime.now(UTC).date())}.",
+    }
     found.filters |= {"enumerated": enumerated, "share": share, "written": written, "cells": cells}
     found.filters["error"] = lambda per_cent: f"{per_cent:.1f} %"
     return found

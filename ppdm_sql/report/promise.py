@@ -24,7 +24,6 @@ from ppdm_sql.report.page import (
     measure,
     numbers,
     share,
-    span,
 )
 from ppdm_sql.report.subject import BARS, Bar, Measurements, Reached, Subject
 from ppdm_sql.results import ResultTable
@@ -76,7 +75,7 @@ def _sizes(subject: Subject, place: int) -> Picture:
     """Draw how many records or persons are in classes of which size."""
     found = {side: measured.sizes[place] for side, measured in _of_sides(subject)}
     ranges = sorted({(low, high) for sizes in found.values() for low, high, *_ in sizes.ranges})
-    label = {low: span(low, high) for low, high in ranges}
+    label = {low: f"{low}" if low == high else f"{low}–{high}" for low, high in ranges}
     records = {
         side: {low: (classes, n) for low, _, classes, n in sizes.ranges} for side, sizes in found.items()
     }

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -44,16 +44,14 @@ MOST_BARS = 12
 """Values that a picture shows at most."""
 
 
-@dataclass(frozen=True)
-class ValueCount:
+class ValueCount(NamedTuple):
     """A value, as text, with its records; None is NULL."""
 
     value: str | None
     records: int
 
 
-@dataclass(frozen=True)
-class FrequentValues:
+class FrequentValues(NamedTuple):
     """The most frequent values of a column."""
 
     listed: tuple[ValueCount, ...]  # at most `MOST_LISTED` of them
@@ -61,8 +59,7 @@ class FrequentValues:
     records: int  # of all values
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """A bar over an interval of numbers, or of moments in milliseconds since 1970."""
 
     lower: float
@@ -72,25 +69,17 @@ class Bar:
 
 @dataclass(frozen=True)
 class CountedSide:
-    """The source or the release, to be counted.
+    """The source or the release, to be counted."""
 
-    Args:
-        engine: Where the rows are, inside a workspace.
-        rows: The distinct combinations, with ``c0``, ``c1`` ... for the columns, ``x0`` ... for those that
-            have places on a line, and ``records``.
-        codes: The number of each column that is counted.
-        types: Its type.
-    """
-
-    engine: Engine
-    rows: Table
-    codes: Mapping[str, int]
-    types: Mapping[str, str]
+    engine: Engine  # inside a workspace
+    rows: Table  # distinct combinations: `c0` ... for columns, `x0` ... for places on a line, and `records`
+    codes: Mapping[str, int]  # the number of each column that is counted
+    types: Mapping[str, str]  # its type
     _counted: dict[str, FrequentValues] = field(default_factory=dict, compare=False, repr=False)
 
     def has_places(self, name: str) -> bool:
         """Tell whether the values of a column have places on a line: numbers, dates and time stamps."""
-        return name in self.types and has_places(self.types[name])
+        return name in self.types and _has_places(self.types[name])
 
     @property
     def records(self) -> int:
@@ -101,13 +90,10 @@ class CountedSide:
     def counts(self, name: str) -> FrequentValues:
         """Count the most frequent values of a column; one scan of it, the first time."""
         if name not in self._counted:
-            self._counted[name] = self._frequent(name)
+            found = self._query("value_counts", {"value": self._value(name)}, {"most": MOST_LISTED})
+            listed = tuple(ValueCount(value, records) for value, records, *_ in found)
+            self._counted[name] = FrequentValues(listed, *(found[0][2:] if found else (0, 0)))
         return self._counted[name]
-
-    def _frequent(self, name: str) -> FrequentValues:
-        found = self._query("value_counts", {"value": self._value(name)}, {"most": MOST_LISTED})
-        listed = tuple(ValueCount(value, records) for value, records, *_ in found)
-        return FrequentValues(listed, found[0][2] if found else 0, found[0][3] if found else 0)
 
     def records_of(self, name: str, values: Sequence[str | None]) -> dict[str | None, int]:
         """Count the records of some values of a column, and of NULL; one scan of it."""
@@ -116,13 +102,7 @@ class CountedSide:
         return dict(self.engine.query(text, {"wanted": wanted}, step="value_records"))
 
     def bars(self, name: str, most: int, within: tuple[float, float] | None = None) -> list[Bar]:
-        """Count the records of a column in bars of one width; two scans of it.
-
-        Args:
-            name: A column that has places.
-            most: Bars at most; whole numbers and dates get no bar narrower than one of them.
-            within: The range of the bars; by default that of the values.
-        """
+        """Count the records of a column in bars of one width, over a range or all; two scans of it."""
         place = {"place": self._place(name)}
         ((least, largest, _),) = self._query("extent", place)
         least, largest = within or (least, largest)
@@ -157,13 +137,7 @@ class CountedSide:
         return self.engine.query(text, step=step)
 
 
-def has_places(type_text: str) -> bool:
-    """Tell whether values have places on a line.
-
-    Example:
-        >>> has_places("INTEGER"), has_places("DATE"), has_places("VARCHAR")
-        (True, True, False)
-    """
+def _has_places(type_text: str) -> bool:
     return is_number(type_text) or kind_of(type_text) in MOMENTS
 
 
@@ -181,12 +155,7 @@ def _cut(least: float, largest: float, most: int, unit: float) -> tuple[float, f
 
 
 def least_width(place: float) -> float:
-    """Give the least width of a bar at a place, so that floating-point numbers tell its ends apart.
-
-    Example:
-        >>> least_width(2.0**62)
-        2048.0
-    """
+    """Give the least width of a bar at a place, so that floating-point numbers tell its ends apart."""
     return 2 * math.ulp(place)
 
 
@@ -196,7 +165,8 @@ def least_width(place: float) -> float:
 def release_side(engine: Engine, shape: Shape) -> CountedSide:
     """Give the released rows; nothing but the frozen table is read."""
     wanted = [item for item in shape.columns if item.treatment not in UNCOUNTED]
-    shown = {item.name: _unnamed(shape.shown(item)) for item in wanted}
+    shown: dict[str, exp.Expression] = {item.name: column(item.name, "f") for item in wanted}
+    shown |= {item.name: exp.cast(shown[item.name], "TEXT") for item in wanted if item.packed}
     plain = {name: kind for name, kind in engine.columns(shape.frozen) if name in shown}
     types = {item.name: "VARCHAR" if item.packed else plain[item.name] for item in wanted}
     rows = exp.select().from_(shape.stored())
@@ -206,14 +176,7 @@ def release_side(engine: Engine, shape: Shape) -> CountedSide:
 def source_side(
     engine: Engine, source: Table, shape: Shape, cells: Mapping[str, Sequence[str]]
 ) -> CountedSide:
-    """Give the rows of the source, with those columns of the release that it has.
-
-    Args:
-        engine: Inside a workspace.
-        source: The source.
-        shape: The release.
-        cells: For columns that the release shows as cells, their labels; they are shown so here, too.
-    """
+    """Give the rows of the source, with those columns of the release that it has; in cells where it is so."""
     there = {item.name: item for item in engine.columns(source)}
     wanted = [item for item in shape.columns if item.treatment not in UNCOUNTED and item.name in there]
     values = {item.name: _shown_of_source(item, there[item.name], cells) for item in wanted}
@@ -254,7 +217,7 @@ def _side(
     places = [
         alias(_place_of(column(f"c{place}", "s"), types[name]), f"x{place}")
         for place, name in enumerate(values)
-        if has_places(types[name])
+        if _has_places(types[name])
     ]
     shown = engine.overlay(exp.select(exp.Star(), *places).from_(aliased(collapsed, "s")))
     return CountedSide(engine, shown, {name: place for place, name in enumerate(values)}, dict(types))
@@ -265,10 +228,6 @@ def _place_of(value: exp.Expression, type_text: str) -> exp.Expression:
         return exp.cast(value.copy(), "DOUBLE")
     moment = exp.cast(value.copy(), "TIMESTAMP")
     return exp.cast(exp.Anonymous(this="epoch_ms", expressions=[moment]), "DOUBLE")
-
-
-def _unnamed(value: exp.Expression) -> exp.Expression:
-    return value.this if isinstance(value, exp.Alias) else value
 
 
 # -- measured --------------------------------------------------------------------------------------
