@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -26,7 +26,7 @@ from ppdm_sql.cli.publishing import is_stepwise, promised, short_names, with_sho
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.options import Evaluate, ExportRequest, NameRequest, ReleaseRequest, ReportRequest
-from ppdm_sql.release import Release, Step
+from ppdm_sql.release import Release
 from ppdm_sql.release.cut_tree import Node
 from ppdm_sql.results import ResultTable
 
@@ -214,9 +214,9 @@ def steps(
     """
     with ppdm_sql.open(database, read_only=True) as db:
         release = db.release(given["release"])
-        rows = [astuple(step) for step in release.steps()]
+        tables = release.steps().tables()
         stepwise = is_stepwise(release.row())
-    print_tables([("", [item.name for item in fields(Step)], rows)], form)
+    print_tables(tables, form)
     notice(f"Note: {release.name} was not made step by step.", quiet=stepwise)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from duckdb import DuckDBPyRelation
@@ -54,6 +54,14 @@ class Step:
     score: float | None
     gain: float | None
     loss: float | None
+
+
+class Steps(list[Step], Result):
+    """What was done, in order."""
+
+    def tables(self) -> list[ResultTable]:
+        """Give a row a step."""
+        return [ResultTable("", [item.name for item in fields(Step)], [astuple(step) for step in self])]
 
 
 class Release(Result):
@@ -175,10 +183,12 @@ class Release(Result):
         labels = {label for (label,) in self.relation().project(text).distinct().fetchall()}
         return labels, len(labels)
 
-    def steps(self) -> list[Step]:
+    def steps(self) -> Steps:
         """List what was done, in order."""
-        rows = self._recorded("steps")
-        return [Step(n, attribute, parent, tuple(new), *rest) for n, attribute, parent, new, *rest in rows]
+        return Steps(
+            Step(number, attribute, parent, tuple(children), *rest)
+            for number, attribute, parent, children, *rest in self._recorded("steps")
+        )
 
     def measures(self) -> list[Measured]:
         """List what was measured, in the source and in the release."""

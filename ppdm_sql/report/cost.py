@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,9 +15,14 @@ from itertools import combinations
 from typing import Any
 
 from ppdm_sql.audit.column_kinds import Look, ValueShape, looks_like
+from ppdm_sql.audit.noise import NoiseModel
 from ppdm_sql.engine.names import Table, alias, aliased, column
 from ppdm_sql.engine.statements import Statement, bind, sql
 from ppdm_sql.engine.types import MOMENTS, kind_of
+from ppdm_sql.errors import PpdmError
+from ppdm_sql.methods.perturbation.reconstruct import Distribution, ReconstructRun
+from ppdm_sql.options import ReconstructRequest
+from ppdm_sql.progress import SilentProgress
 from ppdm_sql.release import Measured, ReleasedColumn
 from ppdm_sql.report.page import (
     AFTER,
@@ -29,10 +35,20 @@ from ppdm_sql.report.page import (
     count,
     enumerated,
     label,
+    measure,
     numbers,
     several,
 )
-from ppdm_sql.report.subject import MOST_BARS, MOST_LISTED, Bar, CountedSide, Subject, ValueCount, least_width
+from ppdm_sql.report.subject import (
+    MOST_BARS,
+    MOST_LISTED,
+    Bar,
+    CountedSide,
+    FrequentValues,
+    Subject,
+    ValueCount,
+    least_width,
+)
 from ppdm_sql.results import ResultTable
 
 MOST_COLUMNS = 24
@@ -51,6 +67,7 @@ _INFORMATION = "class information: "
 MOST_PAIRED = 8
 """Columns that are held against each other at most."""
 GROUPS = 20
+TRUE, NOISY, RECONSTRUCTED = "true", "released", "reconstructed"
 Strengths = Mapping[tuple[str, str], float | None]
 
 
@@ -277,6 +294,107 @@ def _drawn(place: float, dates: bool) -> float | str:
     if not dates:
         return place
     return datetime.fromtimestamp(place / 1000, UTC).replace(tzinfo=None).isoformat()
+
+
+# -- noise: true, noisy and reconstructed distributions --------------------------------------------
+
+
+def noise_table(models: Mapping[str, NoiseModel]) -> list[ResultTable]:
+    """List the noise of each column, as its comment tells it to everybody."""
+    rows = [
+        (name, str(model.kind), measure(model.amount), model.rounded)
+        for name, model in models.items()
+        if model.added
+    ]
+    heads = ["column", "noise", "half its width, or its standard deviation", "rounded"]
+    return [numbers(heads, rows)] if rows else []
+
+
+def noise(subject: Subject, models: Mapping[str, NoiseModel]) -> list[Picture]:
+    """Show of each randomized column what is released, and what can be learned from it."""
+    drawn = []
+    for item in subject.columns("randomized", "discretized"):
+        if (model := models.get(item.name)) is None:
+            continue
+        found = _reconstructed(subject, item.name)
+        if not model.added:
+            drawn.append(_categories(subject, item.name, found, model))
+        elif found is not None:
+            drawn.append(_numbers(subject, item.name, found))
+    return drawn
+
+
+def _reconstructed(subject: Subject, name: str) -> Distribution | None:
+    """Reconstruct the distribution of a column from the release alone, where that is possible."""
+    options = ReconstructRequest(into=f"report_{secrets.token_hex(8)}", columns=(name,))
+    try:
+        done, _ = ReconstructRun(subject.engine, subject.name, options, SilentProgress()).estimate()
+    except PpdmError:
+        return None
+    return done.distributions[0]
+
+
+def _numbers(subject: Subject, name: str, found: Distribution) -> Picture:
+    """Draw the released, the reconstructed and, for the owner, the true numbers over each other."""
+    edges = [] if found.edges is None else [float(edge) for edge in found.edges]
+    estimate = [
+        Bar(lower, upper, float(part) * found.records)
+        for lower, upper, part in zip(edges, edges[1:], found.probabilities, strict=False)
+    ]
+    width = edges[1] - edges[0]
+    lines = {NOISY: subject.after.bars(name, 60), RECONSTRUCTED: estimate}
+    if subject.before is not None and name in subject.before.codes:
+        within = (edges[0], edges[-1])
+        lines = {TRUE: subject.before.bars(name, len(estimate), within), **lines}
+    rows = [row for side, bars in lines.items() for row in _outline(side, bars, width)]
+    cells: list[tuple[Any, ...]] = []
+    for place, bar in enumerate(estimate):
+        true = [round(lines[TRUE][place].records)] if TRUE in lines and place < len(lines[TRUE]) else []
+        ends = (Number(f"{end:,.6g}") for end in (bar.lower, bar.upper))
+        cells.append((*ends, *true, round(bar.records)))
+    heads = ["from", "to", *([TRUE] if TRUE in lines else []), "reconstructed"]
+    look = {"title": name, "up": f"records in {measure(width)}", "format": ",~f", "height": 220}
+    return Picture(
+        name,
+        subject.drawing.of_sides("lines", rows, list(lines), **look),
+        f"Records by {name}: {', '.join(lines)}; the reconstruction has intervals of {measure(width)}.",
+        numbers(heads, [row for row in cells if len(row) == len(heads)]),
+    )
+
+
+def _outline(side: str, bars: Sequence[Bar], width: float) -> list[dict[str, object]]:
+    """Give the outline of bars, as high as one of that width would be."""
+    rows: list[dict[str, object]] = [
+        {"at": bar.lower, "amount": width * bar.records / (bar.upper - bar.lower), "side": side}
+        for bar in bars
+    ]
+    return [*rows, {"at": bars[-1].upper, "amount": 0, "side": side}] if bars else rows
+
+
+def _categories(subject: Subject, name: str, found: Distribution | None, model: NoiseModel) -> Picture:
+    """Draw the released, the reconstructed and, for the owner, the true frequencies of categories."""
+    released = _by_value(subject.after.counts(name))
+    sides: dict[str, dict[str | None, float]] = {AFTER: released}
+    if subject.before is not None and name in subject.before.codes:
+        sides = {BEFORE: _by_value(subject.before.counts(name)), **sides}
+    if found is not None and found.values and model.kind == "retain":
+        guessed = [float(part) * found.records for part in found.probabilities]
+        sides[RECONSTRUCTED] = dict(zip(found.values, guessed, strict=True))
+    order = list(model.labels) if model.kind == "cells" else sorted(released, key=lambda v: -released[v])
+    rows = [(value, *(round(n.get(value, 0)) for n in sides.values())) for value in order[:MOST_LISTED]]
+    words = "shown as cells" if model.kind == "cells" else f"kept with a probability of {model.amount:g}"
+    return Picture(
+        name,
+        subject.bars(order[:MOST_BARS], sides),
+        f"Records by the value of {name}, which is {words}.",
+        numbers([name, *(f"records {side}" for side in sides)], rows),
+        f"Each value is {words}."
+        + (f" The {MOST_BARS} most frequent of {len(order):,}." if len(order) > MOST_BARS else ""),
+    )
+
+
+def _by_value(counts: FrequentValues) -> dict[str | None, float]:
+    return {one.value: one.records for one in counts.listed}
 
 
 # -- what is left out -------------------------------------------------------------------------

@@ -27,14 +27,15 @@ MOST_PICTURES, MOST_BARS = 6, 12
 
 def html_of(result: Result) -> str:
     """Give what a notebook shows of a result."""
-    tables = result.tables()
+    tables, said = result.tables(), repr(result)
     try:
         shown = list(pictures(result, Drawing()))
     except PpdmError:
         shown = []
     return html(
         "notebook.html.jinja",
-        sentences=[repr(result), *(note for table in tables for note in table.notes)],
+        # a text that is longer than a line says what the tables say
+        sentences=[*([said] if len(said) < 110 else []), *(note for table in tables for note in table.notes)],
         tables=tables,
         pictures=shown,
     )

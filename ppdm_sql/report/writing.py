@@ -27,7 +27,7 @@ from ppdm_sql.release.cut_tree import Node, told
 from ppdm_sql.release.exporting import check_target, write_page
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.verification import verify
-from ppdm_sql.report import cost, noise, promise
+from ppdm_sql.report import cost, promise
 from ppdm_sql.report.page import (
     Branch,
     Drawing,
@@ -137,8 +137,8 @@ def _public(
         "curves": promise.curves(subject),
         "alone": promise.alone(subject),
         "is_noisy": bool(models),
-        "noises": noise.noise_table(models),
-        "noise": noise.noise(subject, models),
+        "noises": cost.noise_table(models),
+        "noise": cost.noise(subject, models),
         "same": [item.name for item in subject.columns(*cost.KEPT)],
         "changed": len(subject.columns(*cost.CHANGED)),
         "most_drawn": cost.MOST_COLUMNS,
