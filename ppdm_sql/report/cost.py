@@ -111,7 +111,6 @@ def _looks_coded(name: str, type_text: str, values: int) -> bool:
 
 
 def _before(subject: Subject, name: str, before: CountedSide) -> Picture:
-    """Draw the source beside labels: many numbers or moments to scale, else the most frequent values."""
     title, values = f"{name}, before", before.counts(name).values
     type_text = before.types[name]
     drawable = values > MOST_BARS and before.has_places(name) and not _looks_coded(name, type_text, values)
@@ -133,7 +132,6 @@ def _before(subject: Subject, name: str, before: CountedSide) -> Picture:
 
 
 def value_bars(subject: Subject, name: str, sides: dict[str, CountedSide], title: str = "") -> Picture:
-    """Draw the most frequent values of a column on one side, or side by side."""
     found = {side: counted.counts(name) for side, counted in sides.items()}
     every = dict.fromkeys(one.value for counts in found.values() for one in counts.listed)
     order = list(every)[:MOST_LISTED]
@@ -185,7 +183,6 @@ def in_order(values: Sequence[str | None]) -> list[str | None]:
 
 
 def _number(text: str) -> float | None:
-    """Read a number, or where an interval of numbers begins."""
     number, _, side = text.partition(" or ")
     begins = _INTERVAL.fullmatch(text)
     place = _place(begins["lower"] if begins else number, dates=False)
@@ -251,7 +248,6 @@ def _intervals(
 
 
 def _wide(bar: Bar) -> Bar:
-    """Give an interval of a single number some width."""
     if bar.upper > bar.lower:
         return bar
     return Bar(bar.lower, bar.lower + max(1.0, least_width(bar.lower)), bar.records)
@@ -300,7 +296,6 @@ def _drawn(place: float, dates: bool) -> float | str:
 
 
 def noise_table(models: Mapping[str, NoiseModel]) -> list[ResultTable]:
-    """List the noise of each column, as its comment tells it to everybody."""
     rows = [
         (name, str(model.kind), measure(model.amount), model.rounded)
         for name, model in models.items()
@@ -363,7 +358,6 @@ def _numbers(subject: Subject, name: str, found: Distribution) -> Picture:
 
 
 def _outline(side: str, bars: Sequence[Bar], width: float) -> list[dict[str, object]]:
-    """Give the outline of bars, as high as one of that width would be."""
     rows: list[dict[str, object]] = [
         {"at": bar.lower, "amount": width * bar.records / (bar.upper - bar.lower), "side": side}
         for bar in bars
@@ -431,7 +425,6 @@ def left_out(subject: Subject) -> list[ResultTable]:
 
 
 def information(subject: Subject, measures: Sequence[Measured]) -> list[Picture]:
-    """Show what each column tells of the class, before and after; the owner's."""
     found = class_information(measures)
     if not found:
         return []
@@ -453,7 +446,6 @@ def information(subject: Subject, measures: Sequence[Measured]) -> list[Picture]
 
 
 def class_information(measures: Sequence[Measured]) -> dict[str, Measured]:
-    """Find what each column tells of the class, by its name."""
     found = [m for m in measures if m.measure.startswith(_INFORMATION)]
     return {m.measure.removeprefix(_INFORMATION): m for m in found}
 
@@ -533,7 +525,6 @@ def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
 
 
 def _heat(subject: Subject, title: str, names: Sequence[str], found: Strengths) -> Picture:
-    """Draw one matrix: the lower triangle, a cell a pair."""
     rows = [
         {"across": across, "down": down, "text": NONE if v is None else f"{v:.2f}", "size": round(v or 0, 9)}
         for (across, down), v in found.items()

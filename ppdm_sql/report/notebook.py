@@ -26,7 +26,6 @@ MOST_PICTURES, MOST_BARS = 6, 12
 
 
 def html_of(result: Result) -> str:
-    """Give what a notebook shows of a result."""
     tables, said = result.tables(), repr(result)
     try:
         shown = list(pictures(result, Drawing()))
@@ -98,7 +97,6 @@ def _bars(
     across: str,
     form: str = ",~f",
 ) -> Picture:
-    """Draw numbers by their names, on one side or beside each other."""
     names = list(dict.fromkeys(name for found in sides.values() for name in found))[:MOST_BARS]
     return _titled(title, drawing.bars(names, sides, across, form))
 

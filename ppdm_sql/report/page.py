@@ -132,7 +132,6 @@ def label(value: str | None) -> str:
 
 
 def numbers(columns: Sequence[str], rows: Iterable[Sequence[Any]], *shares: str) -> ResultTable:
-    """Give a table without a title, in which some columns are shares."""
     return ResultTable("", columns, list(rows), dict.fromkeys(shares, SHARE))
 
 
@@ -300,7 +299,6 @@ def _clean(element: ElementTree.Element, prefix: str) -> None:
 
 
 def _is_nothing(element: ElementTree.Element) -> bool:
-    """Tell whether an element is one of the empty backgrounds that the library draws."""
     bare = not element.get("fill") and not element.get("stroke")
     return bare and element.get("class") in ("background", "foreground")
 
@@ -318,7 +316,6 @@ def html(template: str, **shown: object) -> str:
 
 @cache
 def templates() -> Environment:
-    """Give the templates, with the words for numbers."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined  # few runs write a page
 
     found = Environment(

@@ -72,7 +72,6 @@ def _of_sides(subject: Subject) -> Iterator[tuple[str, Measurements]]:
 
 
 def _sizes(subject: Subject, place: int) -> Picture:
-    """Draw how many records or persons are in classes of which size."""
     found = {side: measured.sizes[place] for side, measured in _of_sides(subject)}
     ranges = sorted({(low, high) for sizes in found.values() for low, high, *_ in sizes.ranges})
     label = {low: f"{low}" if low == high else f"{low}–{high}" for low, high in ranges}
@@ -100,7 +99,6 @@ def _sizes(subject: Subject, place: int) -> Picture:
 
 
 def _reached_by(subject: Subject, place: int, requirement: Requirement) -> Picture:
-    """Draw how many groups reach what of a requirement."""
     found = {side: measured.reached[place] for side, measured in _of_sides(subject)}
     shown = {side: {bar: (g, n) for bar, g, n in reached.bars} for side, reached in found.items() if reached}
     last = max(bar for bars in shown.values() for bar in bars)
@@ -130,7 +128,6 @@ def _reached_by(subject: Subject, place: int, requirement: Requirement) -> Pictu
 
 
 def _bar_label(requirement: Requirement, reached: Reached, bar: int) -> str:
-    """Write what a bar stands for."""
     lower, upper = bar * reached.width, (bar + 1) * reached.width
     more = bar == BARS - 1
     if requirement.counts is Counts.PROTECTED:
@@ -141,7 +138,6 @@ def _bar_label(requirement: Requirement, reached: Reached, bar: int) -> str:
 
 
 def _axes(counted: str, labels: Iterable[str]) -> dict[str, object]:
-    """Say what is counted upwards, and turn labels that do not fit beside each other."""
     long = sum(len(label) + 2 for label in labels) > 70
     return {"up": counted, "format": ",~f", "angle": -40 if long else 0}
 
@@ -171,7 +167,6 @@ def alone(subject: Subject) -> list[str]:
 
 
 def curves(subject: Subject) -> list[Picture]:
-    """Draw the prosecutor's risk by record, for each quasi-identifier."""
     return [_curve(subject, place) for place in range(len(subject.measured.sizes))]
 
 
@@ -210,12 +205,10 @@ def _curve(subject: Subject, place: int) -> Picture:
 
 
 def _mean(sizes: ClassSizes) -> float:
-    """Give the mean risk of a record: classes over records."""
     return sum(classes for _, classes, _ in sizes.sizes) / sum(records for *_, records in sizes.sizes)
 
 
 def _at_least(sizes: ClassSizes, risk: float) -> float:
-    """Give the share of the records whose risk is at least so high."""
     every = sum(records for *_, records in sizes.sizes)
     return sum(records for size, _, records in sizes.sizes if size * risk <= 1 + 1e-9) / every
 

@@ -45,15 +45,11 @@ MOST_BARS = 12
 
 
 class ValueCount(NamedTuple):
-    """A value, as text, with its records; None is NULL."""
-
     value: str | None
     records: int
 
 
 class FrequentValues(NamedTuple):
-    """The most frequent values of a column."""
-
     listed: tuple[ValueCount, ...]  # at most `MOST_LISTED` of them
     values: int  # how many there are in all
     records: int  # of all values
@@ -102,7 +98,6 @@ class CountedSide:
         return dict(self.engine.query(text, {"wanted": wanted}, step="value_records"))
 
     def bars(self, name: str, most: int, within: tuple[float, float] | None = None) -> list[Bar]:
-        """Count the records of a column in bars of one width, over a range or all; two scans of it."""
         place = {"place": self._place(name)}
         ((least, largest, _),) = self._query("extent", place)
         least, largest = within or (least, largest)
@@ -115,12 +110,10 @@ class CountedSide:
         return [Bar(*ends, found.get(bar, 0)) for bar, ends in enumerate(pairwise(edges))]
 
     def different_places(self, name: str) -> int:
-        """Count the different numbers of a column; one scan of it."""
         ((_, _, different),) = self._query("extent", {"place": self._place(name)})
         return int(different)
 
     def _unit(self, name: str) -> float:
-        """Give the distance of neighbouring values; 0 for those that can lie anywhere."""
         kind = kind_of(self.types[name])
         return 1.0 if kind is Kind.WHOLE else 86_400_000.0 if kind is Kind.DATE else 0.0
 
@@ -243,8 +236,6 @@ class Reached:
 
 @dataclass(frozen=True)
 class Measurements:
-    """What was measured on a table."""
-
     findings: tuple[Finding, ...]  # one for each requirement
     reached: tuple[Reached | None, ...]  # one for each requirement; None where it is about class sizes
     sizes: tuple[ClassSizes, ...]  # one for each quasi-identifier or channel, each set of columns once
@@ -317,7 +308,6 @@ def _reached(collapsed: Collapsed, judged: Judged) -> Reached | None:
 
 
 def bar_width(requirement: Requirement) -> float:
-    """Choose the width of the bars: 5 % for shares, 1 for a diversity, else a fifth of the limit."""
     if requirement.counts is Counts.PROTECTED:
         return 0.05
     limit = float(requirement.limit)
@@ -355,12 +345,10 @@ class Subject:
 
     @property
     def share_left_out(self) -> float:
-        """Of the records of the source."""
         return self.left_out / (self.left_out + self.after.records)
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """The sides that there are."""
         return (AFTER,) if self.before is None else (BEFORE, AFTER)
 
     def columns(self, *treatments: str) -> list[ReleasedColumn]:
@@ -369,7 +357,6 @@ class Subject:
         return [item for item in every if not treatments or item.treatment in treatments]
 
     def draw(self, chart: str, rows: Sequence[Mapping[str, Any]], **look: Any) -> str:
-        """Draw a chart of the sides."""
         return self.drawing.of_sides(chart, rows, self.sides, **look)
 
     def bars(

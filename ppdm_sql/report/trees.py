@@ -69,7 +69,6 @@ def write_model_report(engine: Engine, model: Model, asked: PageOptions) -> None
 
 
 def drawn_tree(drawing: Drawing, tree: DecisionTree, note: str = "") -> Picture:
-    """Draw the upper part of a tree, from the left to the right."""
     shown = [node for node in tree.nodes if node.depth <= DRAWN_SPLITS]
     depth = max(node.depth for node in shown)
     leaves = sum(node.is_leaf or node.depth == DRAWN_SPLITS for node in shown)
@@ -100,14 +99,12 @@ def drawn_tree(drawing: Drawing, tree: DecisionTree, note: str = "") -> Picture:
 
 
 def _way(tree: DecisionTree, node: TreeNode) -> str:
-    """Say which records come to a node."""
     if node.parent is None:
         return several(node.records, "record")
     return condition(tree.nodes[node.parent], node)
 
 
 def _says(tree: DecisionTree, node: TreeNode) -> str:
-    """Say what most records of a node are."""
     return f"{tree.classes[node.label]}, {share(_purity(node))} of {count(node.records)}"
 
 
@@ -142,11 +139,5 @@ def _purified(tree: DecisionTree, drawing: Drawing) -> list[Picture]:
 
 
 def _impurity(counts: Sequence[int]) -> float:
-    """Give the gini index of a node times its records.
-
-    Example:
-        >>> _impurity([2, 2]), _impurity([3, 0]), _impurity([0, 0])
-        (2.0, 0.0, 0.0)
-    """
     records = sum(counts)
     return records - sum(n * n for n in counts) / records if records else 0.0

@@ -84,7 +84,6 @@ def write_report(engine: Engine, release: Release, options: ReportOptions, progr
 
 
 def report_page(engine: Engine, release: Release, options: ReportOptions, progress: Progress) -> str:
-    """Make the page of a release."""
     drawing = Drawing()
     progress.start(f"verifying {release.name}")
     row = release.row()
@@ -166,7 +165,6 @@ def _owners(
     measures: Sequence[Measured],
     evaluation: Evaluation | None,
 ) -> dict[str, object]:
-    """Give what the owner's edition shows beside that."""
     by = list(row.parameters.get("by", ()))
     stepwise = subject.shape.stepwise
     return {
@@ -212,7 +210,6 @@ def _errors(
 
 
 def _digest(exported: str | os.PathLike[str] | None) -> tuple[str, str] | None:
-    """Give name and SHA-256 of an exported file."""
     if exported is None:
         return None
     try:
@@ -304,7 +301,6 @@ def _is_same(subject: Subject, side: CountedSide, left_out: int) -> bool:
 
 
 def _riskiest(subject: Subject) -> list[ResultTable]:
-    """Name the smallest classes of the source, for each quasi-identifier."""
     if subject.measured_before is None:
         return []
     tables = []
@@ -347,7 +343,6 @@ def _children(nodes: Sequence[Node]) -> Mapping[int, list[Node]]:
 def _branch(
     node: Node, children: Mapping[int, list[Node]], records: Mapping[str | None, int], depth: int = 0
 ) -> Branch:
-    """Make a branch of a node and of all below it."""
     below = children.get(node.node, [])
     if below and depth == MOST_LEVELS:
         return Branch(node.label, "and what is below it", node.shown, is_open=False)
@@ -388,7 +383,6 @@ def _gains(subject: Subject, release: Release) -> list[Picture] | None:
 
 
 def _written(children: Sequence[str | None]) -> str:
-    """Write the labels that a step brought, the first of them."""
     return some(["NULL" if child is None else str(child) for child in children], MOST_NAMED, "; ")
 
 

@@ -28,12 +28,7 @@ Columns = Sequence[tuple[str, str]]
 
 
 def typed(text: str) -> Columns:
-    """Read names with their types, VARCHAR where there is none.
-
-    Example:
-        >>> typed("release, rows BIGINT")
-        [('release', 'VARCHAR'), ('rows', 'BIGINT')]
-    """
+    """Read names with their types, VARCHAR where there is none."""
     return [(name, kind or "VARCHAR") for name, _, kind in (item.partition(" ") for item in text.split(", "))]
 
 
@@ -56,11 +51,7 @@ LISTED_RELEASES, LISTED_MODELS = ([name for name, _ in typed(text)] for text in 
 
 
 def published(db: Database, name: str) -> Release | Model:
-    """Find what has a name; no release is called as a model is.
-
-    Raises:
-        UnknownRelease: There is neither; the message lists those that exist, nearest first.
-    """
+    """Find what has a name; no release is called as a model is."""
     models = [row.model for row in db.models()]
     try:
         return db.model(name) if name.lower() in map(str.lower, models) else db.release(name)
@@ -73,12 +64,7 @@ def published(db: Database, name: str) -> Release | Model:
 
 
 def report(db: Database, given: Mapping[str, Any], progress: Progress | None = None) -> str:
-    """Write the page of a release or model, and give its name.
-
-    Raises:
-        InvalidOption: What only a release can be asked is asked of a model.
-        PpdmError: There is nothing of the name, or the page cannot be written.
-    """
+    """Write the page of a release or model, and give its name."""
     options = dict(given)
     found = published(db, options.pop("release"))
     if isinstance(found, Release):
@@ -141,20 +127,19 @@ def trained(model: Model) -> Row:
 
 def shown(found: Release | Model) -> list[Row]:
     """Describe a release or a model, then give its measures."""
-    described, *rest = found.tables()
-    rows: list[Row] = [(what, _written(what, value)) for what, value in described.rows]
+    described, measures, *_ = found.tables()
     if isinstance(found, Model):
-        return rows
-    measures = rest[0].rows
-    return rows + [(f"measure {name}", f"{_text(was)} -> {_text(now)}") for name, was, now in measures]
+        return [(what, _text(value)) for what, value in described.rows]
+    rows: list[Row] = []
+    for what, value in described.rows:
+        kind, _, name = what.partition(" ")
+        # noise is the argument that describes it to others
+        rows.append((what, _noise(name, value) if kind == "noise" else _text(value)))
+    return rows + [(f"measure {name}", f"{_text(was)} -> {_text(now)}") for name, was, now in measures.rows]
 
 
-def _written(what: str, value: object) -> str:
-    """Write a value; noise as the argument that describes it to others."""
-    if not what.startswith("noise ") or not isinstance(value, str):
-        return _text(value)
-    name, noise = (render(literal(text)) for text in (what.removeprefix("noise "), value))
-    return f"noise := {{{name}: {noise}}}"
+def _noise(name: str, noise: str) -> str:
+    return f"noise := {{{render(literal(name))}: {render(literal(noise))}}}"
 
 
 def _text(value: object) -> str:

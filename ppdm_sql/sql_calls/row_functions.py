@@ -13,11 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Column, Engine, type_title
-from ppdm_sql.engine.names import Table, alias, aliased, column, resolve
-from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.names import Table, resolve
+from ppdm_sql.engine.statements import sql
 from ppdm_sql.engine.types import plain_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.perturbation.noise_draws import centred, normal_root, normal_value
@@ -42,25 +40,15 @@ PARTS = (
 
 @dataclass(frozen=True)
 class RowFunction:
-    """A function of a row.
+    """A function of a row: a macro, and the private function that it calls."""
 
-    Args:
-        name: Of the macro.
-        parameters: Of the macro, as SQL.
-        body: Of the macro; ``{answer}`` stands for what the private function gives.
-        arguments: Of the private function, as SQL over the parameters.
-        takes: Their types.
-        gives: The type of what it gives, or the fields of a struct.
-        run: The private function, from Arrow arrays to a list of values.
-    """
-
-    name: str
-    parameters: str
-    body: str
-    arguments: str
-    takes: tuple[str, ...]
-    gives: str | Columns
-    run: Callable[..., list[Any]]
+    name: str  # of the macro
+    parameters: str  # of the macro, as SQL
+    body: str  # of the macro; ``{answer}`` stands for what the private function gives
+    arguments: str  # of the private function, as SQL over the parameters
+    takes: tuple[str, ...]  # their types
+    gives: str | Columns  # the type of what it gives, or the fields of a struct
+    run: Callable[..., list[Any]]  # the private function, from Arrow arrays to a list of values
 
 
 def pseudonyms(values: Any, keys: Any) -> list[str]:
@@ -88,17 +76,7 @@ def pseudonyms(values: Any, keys: Any) -> list[str]:
 
 
 def requirement_parts(texts: Any) -> list[dict[str, Any]]:
-    """Take requirements apart.
-
-    Raises:
-        PpdmError: A text is no requirement.
-
-    Example:
-        >>> import pyarrow
-        >>> (parts,) = requirement_parts(pyarrow.array(["distinct l >= 3 of Disease on Sex"]))
-        >>> parts["kind"], parts["columns"], parts["sensitive"], parts["threshold"]
-        ('distinct l', ['Sex'], 'Disease', 3.0)
-    """
+    """Take requirements apart."""
     given = texts.to_pylist()
     known = {text: _parts(parse(text)) for text in dict.fromkeys(given)}
     return [known[text] for text in given]
@@ -194,35 +172,20 @@ Asked = tuple[str, str, str, str, str]
 
 
 class Generalizer:
-    """Applies cuts, and remembers what it found while one statement runs.
-
-    Args:
-        engine: Makes an engine on another connection, in a database and schema.
-    """
+    """Applies cuts, and remembers what it found while one statement runs."""
 
     def __init__(self, engine: Callable[[str, str], Engine]) -> None:
-        self._engine = engine
+        self._engine = engine  # makes one on another connection, in a database and schema
         self._known: dict[Asked, dict[str | None, str]] = {}
         self._statement = -1
         self._lock = threading.Lock()
 
-    def __call__(
-        self,
-        releases: Any,
-        columns: Any,
-        values: Any,
-        types: Any,
-        catalogs: Any,
-        schemas: Any,
-        statements: Any,
-    ) -> list[str]:
+    def __call__(self, *arrays: Any) -> list[str]:
         """Give the label of each value, for Arrow arrays of the arguments and of what they depend on."""
-        asked = list(
-            zip(*(array.to_pylist() for array in (catalogs, schemas, releases, columns, types)), strict=True)
-        )
-        texts = values.to_pylist()
+        releases, columns, texts, types, catalogs, schemas, (statement, *_) = (a.to_pylist() for a in arrays)
+        asked = list(zip(catalogs, schemas, releases, columns, types, strict=True))
         with self._lock:
-            if (statement := statements[0].as_py()) != self._statement:
+            if statement != self._statement:
                 self._known, self._statement = {}, statement
             for one in dict.fromkeys(asked):
                 known = self._known.setdefault(one, {})
@@ -258,30 +221,7 @@ def generalizing(engine: Callable[[str, str], Engine]) -> RowFunction:
 def labels(
     engine: Engine, release: str, name: str, texts: Sequence[str | None], type_text: str
 ) -> dict[str | None, str]:
-    """Give what a release shows for values of a masked column.
-
-    Args:
-        engine: Where the release is.
-        release: Its name.
-        name: The masked column.
-        texts: The values, as text.
-        type_text: Their type.
-
-    Raises:
-        UnknownRelease: There is no such release.
-        UnknownColumn: It has no such column.
-        InvalidOption: It does not mask the column, or was published without its trees.
-        InvalidSource: Values of this type cannot be compared with its labels.
-
-    Example:
-        >>> import duckdb, ppdm_sql
-        >>> con = duckdb.connect()
-        >>> _ = con.execute("CREATE TABLE t AS SELECT 'cook' AS job, 'good' AS rating FROM range(4)")
-        >>> db = ppdm_sql.open(con)
-        >>> _ = db.suppress("t", ["k >= 4 on job"], class_column="rating", into="safe")
-        >>> labels(db.engine, "safe", "job", ["cook", "clerk"], "VARCHAR") == {"cook": "cook", "clerk": "*"}
-        True
-    """
+    """Give what a release shows for values of a masked column, which are texts of a type."""
     row = find(engine, release)
     shape = row.shape(engine.current()[0])
     wanted = resolve(name, shape.names, table=row.release)
@@ -291,9 +231,14 @@ def labels(
         )
     narrowed = replace(shape, columns=tuple(c for c in shape.columns if c.name == wanted), count=None)
     with engine.workspace():
-        source = engine.materialize("asked_values", _asked(type_text), {"texts": list(texts)})
+        kind = plain_type("VARCHAR" if type_text == UNTYPED else type_text)
+        cast = "SELECT g.text, CAST(g.text AS {kind}) AS value FROM unnest($texts::VARCHAR[]) AS g (text)"
+        given = sql(cast, kind=kind)
+        source = engine.materialize("asked_values", given, {"texts": list(texts)})
         (found,) = _mapped(engine, row, narrowed, source, Column("value", type_text))
-        return dict(engine.query(_answered(source, found.cell, found.labels), step="labels"))
+        joined = "SELECT t.text, m.label FROM {t} AS t LEFT JOIN {m} AS m ON m.value IS NOT DISTINCT FROM {c}"
+        answered = sql(joined, t=source, m=found.labels, c=found.cell)
+        return dict(engine.query(answered, step="labels"))
 
 
 def _mapped(engine: Engine, row: CatalogueRow, shape: Shape, source: Table, found: Column) -> list[Mapped]:
@@ -306,22 +251,3 @@ def _mapped(engine: Engine, row: CatalogueRow, shape: Shape, source: Table, foun
             f"{name!r} in {shape.name!r}.",
             "Cast them to the type that the column had when the release was made.",
         ) from None
-
-
-def _asked(type_text: str) -> str:
-    """Write the rows to map: each text, and its value."""
-    unnested = exp.Unnest(expressions=[exp.cast(exp.Parameter(this=exp.var("texts")), "TEXT[]")])
-    if type_text == UNTYPED:
-        type_text = "VARCHAR"
-    value = exp.Cast(this=column("text"), to=plain_type(type_text))
-    inner = exp.select(alias(unnested, "text")).subquery("given")
-    return render(exp.select(column("text"), alias(value, "value")).from_(inner))
-
-
-def _answered(source: Table, cell: exp.Expression, found: Table) -> str:
-    rows = aliased(source, "t")
-    same = exp.NullSafeEQ(this=column("value", "m"), expression=cell.copy())
-    joined = exp.Join(this=aliased(found, "m"), side="LEFT", on=same)
-    query = exp.select(column("text", "t"), column("label", "m")).from_(rows)
-    query.append("joins", joined)
-    return render(query)
