@@ -227,9 +227,18 @@ def _beats(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
 def write_comparison(engine: Engine, found: Comparison, path: Path, *, force: bool) -> None:
     """Write the page of a comparison into a file, whole or not at all."""
     (table,) = found.tables()
-    shown = {"table": spelled(table), "lead": table.notes, "facts": _facts(found)}
-    drawn = list(pictures(found, Drawing()))
-    page = html("comparison.html.jinja", found=found, pictures=drawn, **shown)
+    # the name of a setting says what was tried, and what cannot be met has a chapter
+    apart = {"problem", *(name for row in found.rows for name in row.choices)}
+    kept = [place for place, name in enumerate(table.columns) if name not in apart]
+    columns, *rows = ([row[place] for place in kept] for row in (table.columns, *table.rows))
+    page = html(
+        "comparison.html.jinja",
+        found=found,
+        lead=table.notes,
+        facts=_facts(found),
+        pictures=list(pictures(found, Drawing())),
+        table=spelled(table._replace(columns=columns, rows=rows)),
+    )
     write_page(engine, path, page.encode(), force=force)
 
 

@@ -174,6 +174,8 @@ def _cell(value: object, unit: str, is_number: bool) -> Cell:
         return count(value) if isinstance(value, int) else measure(value)
     if isinstance(value, str):
         return value
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "seconds")
     return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 

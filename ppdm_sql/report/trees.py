@@ -15,7 +15,6 @@ from ppdm_sql.report.page import (
     Branch,
     Drawing,
     Picture,
-    cells,
     count,
     html,
     numbers,
@@ -47,7 +46,7 @@ def write_model_report(engine: Engine, model: Model, asked: PageOptions) -> None
     path = Path(asked.path)
     check_target(engine, path, force=asked.force)
     row, tree, drawing = model.row(), model.tree(), Drawing()
-    described, _, *tested = model.tables()
+    _, _, *tested = model.tables()
     below = "The branches below show all of it. " if tree.depth > DRAWN_SPLITS else ""
     kept = sorted(tree.nodes, key=lambda node: node.depth)[:MOST_BRANCHES]
     page = html(
@@ -55,12 +54,13 @@ def write_model_report(engine: Engine, model: Model, asked: PageOptions) -> None
         row=row,
         splits=list(tree.used),
         grown=MODES[row.mode],
-        facts=[(row[0], shown) for row, (_, shown) in zip(described.rows, cells(described), strict=True)],
-        tree=drawn_tree(drawing, tree, below),
+        tree=tree,
+        drawn=drawn_tree(drawing, tree, below),
         hidden=len(tree.nodes) - MOST_BRANCHES,
         trees=[(tree.class_column, _branch(tree, tree.root, {node.id for node in kept}))],
         purified=_purified(tree, drawing),
-        tested=tested,
+        confusion=tested[:1],
+        right=dict(zip(tested[1].columns, tested[1].rows[0], strict=True)) if tested else None,
     )
     write_page(engine, path, page.encode(), force=asked.force)
 
