@@ -39,6 +39,18 @@ def test_the_text_is_one_line(results: list[Any]) -> None:
         assert len(repr(result)) < 160
 
 
+def test_every_result_has_tables_that_the_notebook_shows(db: Database, results: list[Any]) -> None:
+    safe = db.release("safe_tds")
+    compared = db.compare(["safe_tds", "safe_pda"], **QUIET)
+    for result in (*results, safe.steps(), safe.verify(), compared):
+        tables = result.tables()
+        assert tables
+        for table in tables:
+            assert {len(row) for row in table.rows} <= {len(table.columns)}
+            assert set(table.units.values()) <= {"", "share", "per cent"}
+            assert table.title in result._repr_html_()
+
+
 def test_the_html_has_tables_and_pictures_and_nothing_that_acts(results: list[Any]) -> None:
     for result in results:
         html = result._repr_html_()
