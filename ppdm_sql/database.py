@@ -122,6 +122,13 @@ class Database:
             PpdmError: A name or protected value is unknown, a text cannot be read, the table is empty.
 
         Cost: one scan of the table; for a table alone a GROUP BY of each column and of at most 20 pairs.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT * FROM (VALUES ('a', 1), ('a', 2)) v(x, y)")
+            >>> ppdm_sql.open(con).audit("t", by="x", sensitive="y").exposure.smallest
+            2
         """
         from ppdm_sql.audit import audit
 
@@ -155,6 +162,16 @@ class Database:
 
         Cost: two scans of the table, then work on distinct combinations only.
         Source: Wang, Fung, Yu 2005, Algorithm 1.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute('''CREATE TABLE t AS SELECT * FROM (VALUES ('cook', 'no', 'good'),
+            ...     ('cook', 'yes', 'bad'), ('clerk', 'yes', 'good')) v(job, ill, rating)''')
+            >>> release = ppdm_sql.open(con).suppress(
+            ...     "t", ["job -> ill = yes <= 70%"], class_column="rating", into="safe")
+            >>> sorted(row[0] for row in release.relation().fetchall())
+            ['*', '*', '*']
         """
         from ppdm_sql.methods.top_down.suppress import suppress
 
@@ -178,6 +195,17 @@ class Database:
             PpdmError: An option, column, taxonomy or table cannot be used. On any error nothing is published.
 
         Cost: two scans, then work on distinct combinations. Source: Fung, Wang, Yu 2005; HCE-TDR (2013).
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute('''CREATE TABLE t AS SELECT * FROM (VALUES ('cook', 30, 'good'),
+            ...     ('cook', 31, 'good'), ('clerk', 45, 'bad'), ('judge', 47, 'bad')) v(job, age, rating)''')
+            >>> jobs = {"any": {"service": ["cook"], "office": ["clerk", "judge"]}}
+            >>> release = ppdm_sql.open(con).generalize(
+            ...     "t", ["k >= 2 on job, age"], class_column="rating", into="safe", taxonomies={"job": jobs})
+            >>> sorted(set(release.relation().fetchall()))
+            [('cook', '[30, 45)', 'good'), ('office', '[45, 47]', 'bad')]
         """
         from ppdm_sql.methods.top_down.generalize import generalize
 
@@ -205,6 +233,16 @@ class Database:
         Cost: two scans of the table, work on distinct combinations, and for each confidential column a GROUP
         BY of table and release together.
         Source: Li, Sarkar 2004.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i AS age, ['a', 'b', 'c'][i % 3 + 1] AS ill "
+            ...     "FROM range(12) r (i)")
+            >>> release = ppdm_sql.open(con).swap(
+            ...     "t", confidential="ill", by=["age"], proportion=0.5, into="safe", seed=1)
+            >>> con.sql("SELECT count(*) FROM t JOIN safe s USING (age) WHERE t.ill <> s.ill").fetchall()
+            [(6,)]
         """
         from ppdm_sql.methods.swapping.swap import swap
 
@@ -233,6 +271,16 @@ class Database:
 
         Cost: three scans of the table, a sort of the released rows, some scans more for measures and audit.
         Source: Agrawal, Srikant 2000, section 2.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i % 80 AS age, i % 2 AS ill FROM range(900) r (i)")
+            >>> release = ppdm_sql.open(con).randomize(
+            ...     "t", noise={"age": "uniform 50% rounded"}, ranges={"age": (0, 99)}, class_column="ill",
+            ...     into="safe", seed=1)
+            >>> con.sql("SELECT count(*), min(age) >= -27, max(age) <= 126 FROM safe").fetchall()
+            [(900, True, True)]
         """
         from ppdm_sql.methods.perturbation.randomize import randomize
 
@@ -258,6 +306,15 @@ class Database:
 
         Cost: one GROUP BY a column; the iteration costs O(m^2) a step, whatever the number of records.
         Source: Agrawal, Srikant 2000, section 3; for the privacy Agrawal, Aggarwal 2001.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i % 10 + i // 10 % 3 - 1 AS x FROM range(300) r(i)")
+            >>> found = ppdm_sql.open(con).reconstruct(
+            ...     "t", into="d", noise={"x": "uniform 1.5 rounded"}, ranges={"x": (0, 9)})
+            >>> found.distributions[0].stopped, con.sql("SELECT round(sum(probability), 9) FROM d").fetchall()
+            ('chi-square criterion', [(1.0,)])
         """
         from ppdm_sql.methods.perturbation.reconstruct import reconstruct
 
@@ -282,6 +339,16 @@ class Database:
         Cost: two scans of the test table, one of the source and of the release; then the trees, three or
         four a fold and seed, on as many threads as the engine has.
         Source: Wang, Fung, Yu 2005, section 5.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i % 2 AS job, i % 2 AS good FROM range(40) r (i)")
+            >>> db = ppdm_sql.open(con)
+            >>> _ = db.suppress("t", ["k >= 30 on job"], class_column="good", into="safe")
+            >>> found = db.evaluate("safe", seeds=2)
+            >>> [found.rate(error).mean for error in ("BE", "SE", "SE - BE")]
+            [0.0, 50.0, 50.0]
         """
         from ppdm_sql.evaluation import evaluate
         from ppdm_sql.release import Release
@@ -306,6 +373,15 @@ class Database:
             PpdmError: An option, a column or the table cannot be used.
 
         Cost: as a run for the first setting; all others share the collapsed table, so two scans in all.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i AS age, i > 5 AS old FROM range(12) r (i)")
+            >>> found = ppdm_sql.open(con).compare(
+            ...     "t", quasi_identifier=["age"], k=[2, 4], class_column="old")
+            >>> [(row.name, row.numbers.smallest_class) for row in found.rows]
+            [('k = 2', 3), ('k = 4', 6)]
         """
         from ppdm_sql.comparison import compare
 
@@ -328,6 +404,17 @@ class Database:
         Cost: one scan of each masked column, one of the table with a join per masked column, a sort, the
         audit.
         Source: Fung, Wang, Yu 2005, section 5: the cut of the training records generalizes the test records.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE old AS SELECT 'cook' AS job, 'good' AS rating FROM range(4)")
+            >>> _ = con.execute("CREATE TABLE new AS SELECT 'clerk' AS job FROM range(3)")
+            >>> db = ppdm_sql.open(con)
+            >>> release = db.suppress("old", ["k >= 4 on job"], class_column="rating", into="safe")
+            >>> applied = db.apply(release, "new", into="new_safe")
+            >>> applied.unseen, applied.holds
+            ({'job': 3}, False)
         """
         from ppdm_sql.release import Release, applying
 
@@ -353,6 +440,12 @@ class Database:
 
         Cost: one to two times the records are drawn for balanced classes, with the work of writing them.
         Source: Agrawal, Srikant 2000, section 5.1, Tables 2 and 3.
+
+        Example:
+            >>> import ppdm_sql
+            >>> with ppdm_sql.open(":memory:") as db:
+            ...     db.generate_agrawal("people", function=2, rows=1001, seed=1).classes
+            {'Group A': 501, 'Group B': 500}
         """
         from ppdm_sql.methods.perturbation.agrawal import generate_agrawal
 
@@ -383,6 +476,14 @@ class Database:
         Cost: two scans of the table; for each level of the tree a GROUP BY an attribute of the records in its
         open nodes, and one statement that moves these to the next level.
         Source: Agrawal, Srikant 2000, section 4; for the pruning Mehta, Rissanen, Agrawal 1995.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i AS age, i >= 50 AS old FROM range(100) r (i)")
+            >>> model = ppdm_sql.open(con).train("t", class_column="old", mode="original", into="m", test="t")
+            >>> model.tree().root.cut, model.row().confusion
+            (49.5, ((50, 0), (0, 50)))
         """
         from ppdm_sql.methods.trees.train import train
 
@@ -405,6 +506,17 @@ class Database:
 
         Cost: one scan of the table, which is written.
         Source: Agrawal, Srikant 2000, section 4.3.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i AS age, i >= 270 AS old FROM range(900) r (i)")
+            >>> db = ppdm_sql.open(con)
+            >>> model = db.train("t", class_column="old", mode="original", into="m")
+            >>> db.predict(model, "t", into="p").classes
+            {'false': 270, 'true': 630}
+            >>> con.sql("SELECT m_predict(12), m_predict(age := 700)").fetchall()
+            [(False, True)]
         """
         from ppdm_sql.methods.trees.storing import Model
 
@@ -425,6 +537,14 @@ class Database:
             PpdmError: The file holds macros of a newer ppdm-sql, or cannot be written.
 
         Cost: no scan; some 30 small statements in one transaction.
+
+        Example:
+            >>> import duckdb, ppdm_sql
+            >>> con = duckdb.connect()
+            >>> _ = con.execute("CREATE TABLE t AS SELECT i % 3 AS a FROM range(10) r (i)")
+            >>> done = ppdm_sql.open(con).install()
+            >>> con.sql("SELECT records, classes, k FROM ppdm_risk('t', ['a'])").fetchall()
+            [(10, 3, 3)]
         """
         from ppdm_sql.macros.installing import install
 

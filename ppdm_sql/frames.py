@@ -43,7 +43,7 @@ class FrameEvaluation(EvaluateRequest, Anonymization):
 
 @asks(Anonymization)
 def anonymize(frame: AnyFrame, asked: Anonymization) -> AnyFrame:
-    """Give the released form of a frame, verified, as a frame of the same kind; no file is written.
+    """Give the released form of a frame, verified, as a frame of the same kind; only ``to`` writes files.
 
     A frame is a pandas or polars data frame, an Arrow table, or a DuckDB relation. The columns of the
     requirements are masked; what no argument names is not released. The rows are in another order, and an
@@ -77,6 +77,8 @@ def evaluate(frame: Any, asked: FrameEvaluation) -> "Evaluation":
     Raises:
         GuaranteeNotMet: The requirements cannot be met.
         PpdmError: The frame, a column or an option cannot be used, or scikit-learn is missing.
+
+    Cost: two copies of the frame, a run of the method, then as :meth:`Database.evaluate`.
 
     Example:
         >>> import pyarrow

@@ -120,12 +120,22 @@ class Party:
 
         Args:
             peer: ``HOST:PORT`` where the partner listens, or soon will.
-            credentials: As those of :meth:`serve`, like all that follows; it may take as long to listen, too.
+            credentials: What this side shows and believes.
             peer_name: The name that the partner's certificate must have.
-            timeout: Seconds that the partner may take.
-            transcript: A file to write what crosses to.
+            timeout: Seconds that the partner may take to listen, and for a message.
+            transcript: A file to write every message's number, kind, size and digest to, as it crosses.
 
-        Returns and raises what :meth:`serve` does, also where the partner cannot be reached.
+        Returns:
+            The release, which the partner has too, with equal rows.
+
+        Raises:
+            PeerError: The partner cannot be reached, has gone, is silent, or has stopped the run.
+            ProtocolError: The partner's certificate, parameters, records or messages are refused, or it
+                refuses this side's.
+            PpdmError: The table or an option cannot be used.
+            Nothing is published on any error.
+
+        Cost: that of :meth:`serve`.
         """
         place = Address.parse("--peer", peer)
         opened = partial(connect_to, place, credentials, peer_name, timeout=_positive("--timeout", timeout))

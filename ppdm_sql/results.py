@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import duckdb
+
 from ppdm_sql.errors import PpdmError
 
 SHARE, PER_CENT = "share", "per cent"
@@ -42,7 +44,7 @@ class Result:
         """Give it as HTML; None where it cannot be read any more, so that its plain text stands."""
         try:
             shown: str = report().html_of(self)
-        except PpdmError:
+        except (PpdmError, duckdb.Error):
             return None
         return shown
 

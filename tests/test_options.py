@@ -15,10 +15,11 @@ from pages import ROOT
 import ppdm_sql
 from ppdm_sql.cli.app import COMMANDS as LISTED
 from ppdm_sql.cli.parameters import READERS
-from ppdm_sql.comparison.comparing import OF_ALL, OF_GENERALIZATION
+from ppdm_sql.comparison.comparing import settings
 from ppdm_sql.integrate import Party
 from ppdm_sql.options import (
     OPTIONS,
+    CompareRequest,
     Form,
     OfGeneralization,
     OfRefinement,
@@ -267,8 +268,24 @@ def test_a_type_checker_knows_every_option(tmp_path: Path) -> None:
 
 
 def test_a_comparison_passes_on_every_option_of_a_refinement() -> None:
-    passed = {*OF_ALL, *OF_GENERALIZATION, "keep", "condition"}
-    assert {option.name for part in (OfRefinement, OfGeneralization) for option in options_of(part)} <= passed
+    options = [item for part in (OfRefinement, OfGeneralization) for item in options_of(part)]
+    names = [item.name for item in options]
+    made: dict[Form, Any] = {Form.text: "a", Form.number: 0.5, Form.whole: 7, Form.flag: True}
+    by_column = dict.fromkeys(
+        (Form.ranges, Form.identifiers, Form.taxonomies, Form.values, Form.types), {"a": "b"}
+    )
+    given = {item.name: (made | by_column).get(item.form, ("a",)) for item in options}
+    given |= {"keep": ("kept",), "condition": ("condition",), "require": ["k >= 2 on a"], "k": None}
+    given["suppress_records"] = "1%"
+    asked = CompareRequest("t", **given, method=("tds", "hce-tdr", "pda"))  # type: ignore[arg-type]
+    for tried in settings(asked):
+        own = {item.name: getattr(tried.request, item.name) for item in options_of(type(tried.request))}
+        kept = ("kept",) if tried.method == "hce-tdr" else ("kept", "condition")
+        assert own.pop("keep") == kept
+        assert own.pop("condition", ()) == (("condition",) if tried.method == "hce-tdr" else ())
+        assert {name: own[name] for name in own if name in names} == {
+            name: given[name] for name in own if name in names
+        }
 
 
 def test_frames_are_refused_what_their_method_does_not_take() -> None:

@@ -169,24 +169,26 @@ def _atoms(
 ) -> Table:
     """Collapse the source; columns are renamed at once, so that no name of a user meets one of ours."""
     records, counts = counting(count)
-    person, people = sql(""), sql("")
+    places = [sql("{place}", place=place) for place in range(1, len(coded) + 1)]
+    person, people, by = sql(""), sql(""), places
     if who:
         named = [sql("{v} AS p{place}", v=value, place=place) for place, value in enumerate(who)]
         numbered = "SELECT *, row_number() OVER () AS person FROM (SELECT DISTINCT {named} FROM {t} AS s)"
         table = engine.materialize("people", sql(numbered, named=named, t=source))
         same = [sql("{v} = p.p{place}", v=value, place=place) for place, value in enumerate(who)]
-        person = sql(", p.person")
+        person, by = sql(", p.person"), [*places, sql("p.person")]
         people = sql("JOIN {t} AS p ON ({same})", t=table, same=Statement(" AND ".join(same)))
-    places = [sql("{place}", place=place) for place in range(1, len(coded) + 1)]
     collapsed = sql(
-        "SELECT {coded}, row_number() OVER () AS atom, {records} AS records{person} "
-        "FROM {source} AS s {people} WHERE {counts} GROUP BY {places}{person}",
-        coded=[sql("{v} AS {code}", v=value, code=column(code)) for code, value in coded.items()],
+        "SELECT {read}, {records} AS records{person} FROM {source} AS s {people} WHERE {counts}{groups}",
+        read=[
+            *(sql("{v} AS {code}", v=value, code=column(code)) for code, value in coded.items()),
+            sql("row_number() OVER () AS atom"),
+        ],
         records=sql("count(*)") if count is None else sql("sum({n})::BIGINT", n=records),
         person=person,
         source=source,
         people=people,
         counts=counts,
-        places=places,
+        groups=sql(" GROUP BY {by}", by=by) if by else sql(""),
     )
     return engine.materialize("atoms", collapsed)

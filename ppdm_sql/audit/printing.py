@@ -45,7 +45,7 @@ def lay_out_findings(findings: Iterable[Finding], heads: Heads) -> ResultTable:
     heading: tuple[str, ...] = (*_FINDING, f"violating {heads.counted}")
     if heads.numbered:
         heading, rows = ("number", *heading), [(n, *row) for n, row in enumerate(rows, 1)]
-    return ResultTable("Requirements", heading, rows)
+    return ResultTable("Requirements", heading, rows, {"limit": "", "reached": ""})
 
 
 def _finding(found: Finding) -> tuple[Any, ...]:

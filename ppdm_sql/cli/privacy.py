@@ -79,8 +79,8 @@ def _computed(kind: Metric, asked: NoiseAsked) -> Titled:
     if asked.level:
         found = scale_for(kind, _positive(read_share(asked.level, "--level")), width, confidence)
     else:
-        found = _positive(asked.scale or 0)
-    _positive(found)
+        found = asked.scale or 0
+    found = _positive(found)
     row = (
         kind,
         found,

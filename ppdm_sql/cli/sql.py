@@ -189,7 +189,7 @@ class Session:
         return refused
 
 
-_RAISED = re.compile(r"\berror\('((?:''|[^'])*)'")
+_RAISED = re.compile(r"\berror\('((?:''|[^'])*)'(?! \|\| NULL)")  # which is no error
 _CHECK = "Check the arguments of the call."
 
 

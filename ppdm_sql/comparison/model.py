@@ -94,6 +94,7 @@ BEST: Mapping[str, str] = {
 NUMBERS = tuple(number.name for number in fields(ReleaseNumbers) if number.name != "records")
 """The numbers in the order of the table."""
 UNITS = {
+    **dict.fromkeys((*NUMBERS, "seconds"), ""),
     **dict.fromkeys(("highest_risk", "average_risk", "confidence", "detail_lost"), SHARE),
     "error": PER_CENT,
 }
@@ -231,6 +232,9 @@ def write_comparison(engine: Engine, found: Comparison, path: Path, *, force: bo
     apart = {"problem", *(name for row in found.rows for name in row.choices)}
     kept = [place for place, name in enumerate(table.columns) if name not in apart]
     columns, *rows = ([row[place] for place in kept] for row in (table.columns, *table.rows))
+    for row, cells in zip(found.rows, rows, strict=True):
+        unmet = row.problem and row.numbers.records is None
+        cells[-1] = "yes" if row.at_frontier else "cannot be met" if unmet else ""
     page = html(
         "comparison.html.jinja",
         found=found,

@@ -25,7 +25,7 @@ from ppdm_sql.options import EvaluateRequest
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import CatalogueRow, Release
 from ppdm_sql.release.layout import Shape
-from ppdm_sql.results import Result, ResultTable
+from ppdm_sql.results import PER_CENT, Result, ResultTable
 
 BE, SE, RE, RE_SENSITIVE, MAJORITY = "BE", "SE", "RE", "RE (sensitive)", "majority"
 BASELINES = (BE, MAJORITY)
@@ -124,7 +124,7 @@ class Evaluation(Result):
         rows = [
             (r.error, r.of, *map(_rounded, (r.mean, r.deviation, r.lowest, r.highest))) for r in self.rates
         ]
-        return [ResultTable("", COLUMNS, rows)]
+        return [ResultTable("", COLUMNS, rows, dict.fromkeys(COLUMNS[2:], PER_CENT))]
 
 
 def _rounded(number: float | None) -> float | None:

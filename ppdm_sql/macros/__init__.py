@@ -82,4 +82,5 @@ def _query(piece: str, call: re.Match[str]) -> str:
     assert written is not None
     given = dict(zip(written["parameters"].split(", "), call[1].split(", "), strict=True))
     plain = re.compile(rf"'(?:[^']|'')*'|\b(?:{'|'.join(given)})\b")
-    return f"({plain.sub(lambda found: given.get(found[0], found[0]), written['query'])})"
+    query = plain.sub(lambda found: given.get(found[0], found[0]), written["query"])
+    return f"({query})".replace("' || '", "")  # so that what an error says stands there as one text

@@ -253,7 +253,7 @@ def _documented(
     flags = {flag: option.name for option in options for flag in option.flags.split("/")}
     helps = _TOLD | {one.name: "If False: " * one.negated + one.help for one in options}
     for one in options:
-        if one.form not in _PLAIN_FORMS and "such as" not in one.help:
+        if one.form not in _PLAIN_FORMS and one.example.strip("'[]{}") not in one.help:
             helps[one.name] += f" Such as {one.example}."
     worded = {
         name: re.sub(r"--[a-z][a-z-]*", lambda found: f"``{flags.get(found[0], found[0])}``", help)
@@ -262,16 +262,4 @@ def _documented(
     lines = ["Args:", *(f"    {one.name}: {worded[one.name]}" for one in parameters)]
     text = inspect.cleandoc(run.__doc__ or "")
     said, heading, rest = re.split(r"^((?:Returns|Raises|Cost):)", text, maxsplit=1, flags=re.M)
-    if "Example:" not in text and run.__name__ != "__init__":
-        rest = f"{rest}\n\nExample: ``{_call(run, parameters, options)}``"
     return said + "\n".join(lines) + f"\n\n{heading}{rest}"
-
-
-def _call(run: Callable[..., Any], parameters: Sequence[inspect.Parameter], options: Sequence[Option]) -> str:
-    """Write what to type: the arguments by place and those that must be given, with their examples."""
-    examples = {option.name: option.example for option in options}
-    given = [examples[one.name] for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
-    must = [one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
-    owner = run.__qualname__.split(".")[0]
-    called = f"{'db' if owner == 'Database' else owner.lower()}.{run.__name__}"
-    return f"{called}({', '.join(given + [f'{name}={examples[name]}' for name in must])})"

@@ -497,7 +497,12 @@ def _strengths(side: CountedSide, names: Sequence[str]) -> Strengths:
 
 
 def corrected_v(chi_square: float | None, rows: int, columns: int, records: float) -> float | None:
-    """Give Cramér's V with Bergsma's correction; None where a column has one value only."""
+    """Give Cramér's V with Bergsma's correction; None where a column has one value only.
+
+    Example:
+        >>> corrected_v(100.0, 2, 2, 100.0), corrected_v(1.0, 2, 3, 100.0), corrected_v(5.0, 1, 2, 10.0)
+        (1.0, 0.0, None)
+    """
     if chi_square is None or records <= 1 or min(rows, columns) < 2:
         return None
     phi = max(0.0, chi_square / records - (rows - 1) * (columns - 1) / (records - 1))
@@ -512,8 +517,12 @@ def _grouped(side: CountedSide, names: Sequence[str]) -> Table:
         code = f"{'x' if side.has_places(name) else 'c'}{side.codes[name]}"
         value = column(code, "s")
         if side.has_places(name) and side.different_places(name) > GROUPS:
-            of = {"value": [code]}, {"groups": GROUPS}
-            text = bind("report/grouped_values", tables={"side": side.rows}, columns=of[0], values=of[1])
+            text = bind(
+                "report/grouped_values",
+                tables={"side": side.rows},
+                columns={"value": [code]},
+                values={"groups": GROUPS},
+            )
             groups = aliased(side.engine.materialize("grouped_values", text), f"g{place}")
             shown = column("value", f"g{place}")
             joins.append(sql("LEFT JOIN {t} ON {v} IS NOT DISTINCT FROM {c}", t=groups, v=shown, c=value))

@@ -148,11 +148,7 @@ def cells(table: ResultTable, most: int | None = None) -> list[list[Cell]]:
         >>> cells(ResultTable("", ("k", "lost"), [(1234, 0.2777), (2, None)], {"lost": "share"}))
         [['1,234', '27.8 %'], ['2', '–']]
     """
-    columns = zip(table.columns, zip(*table.rows, strict=True), strict=False)
-    how = [
-        (table.units.get(name, ""), name in table.units or any(isinstance(v, int | float) for v in values))
-        for name, values in columns
-    ]
+    how = [(table.units.get(name, ""), name in table.units) for name in table.columns]
     found = [[_cell(value, *of) for value, of in zip(row, how, strict=True)] for row in table.rows[:most]]
     if most is not None and len(table.rows) > most:
         more: list[Cell] = [f"{several(len(table.rows) - most, 'row')} more"]
@@ -161,7 +157,7 @@ def cells(table: ResultTable, most: int | None = None) -> list[list[Cell]]:
 
 
 def _cell(value: object, unit: str, is_number: bool) -> Cell:
-    """Write a value; where a number is missing among numbers, a dash stands for it."""
+    """Write a value; a dash stands for a number of ours that is missing, and not for a cell of the data."""
     if value is None:
         return NONE if is_number else None
     if isinstance(value, bool):

@@ -148,7 +148,12 @@ def _cut(least: float, largest: float, most: int, unit: float) -> tuple[float, f
 
 
 def least_width(place: float) -> float:
-    """Give the least width of a bar at a place, so that floating-point numbers tell its ends apart."""
+    """Give the least width of a bar at a place, so that floating-point numbers tell its ends apart.
+
+    Example:
+        >>> least_width(2.0**62)
+        2048.0
+    """
     return 2 * math.ulp(place)
 
 

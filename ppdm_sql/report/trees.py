@@ -139,5 +139,11 @@ def _purified(tree: DecisionTree, drawing: Drawing) -> list[Picture]:
 
 
 def _impurity(counts: Sequence[int]) -> float:
+    """Give the Gini impurity of all records together.
+
+    Example:
+        >>> _impurity([2, 2]), _impurity([3, 0]), _impurity([0, 0])
+        (2.0, 0.0, 0.0)
+    """
     records = sum(counts)
     return records - sum(n * n for n in counts) / records if records else 0.0

@@ -84,6 +84,14 @@ def test_the_audit_and_the_macro_agree_with_brute_force(rows: list[tuple[Any, ..
             assert statuses[key] == (size, status)
 
 
+def test_a_population_changes_nothing_where_no_class_is_measured(con: duckdb.DuckDBPyConnection) -> None:
+    db = ppdm_sql.open(con)
+    con.execute("CREATE TABLE everyone AS FROM policies UNION ALL FROM policies")
+    asked: dict[str, Any] = {"confidential": "Amount", "by": POLICIES}
+    found = db.audit("policies", population="everyone", **asked).identifiable
+    assert repr(found) == repr(db.audit("policies", **asked).identifiable)
+
+
 def test_several_confidential_columns_are_measured_one_by_one(con: duckdb.DuckDBPyConnection) -> None:
     audit = ppdm_sql.open(con).audit("policies", confidential=["Amount", "Location"], by=["Age", "Gender"])
     assert [found.confidential for found in audit.identifiable] == ["Amount", "Location"]

@@ -16,6 +16,7 @@ import commands
 import pytest
 from commands import assert_explained, ppdm, spawn
 
+from ppdm_sql.cli.sql import own_words
 from ppdm_sql.sql_calls.calls import is_complete, with_quoted_arguments
 
 CALL = """CALL ppdm_suppress('customers', into := 'safe', class := 'Rating', count := 'n',
@@ -118,6 +119,35 @@ def test_a_file_is_read_only_without_write(bank: Path) -> None:
 )
 def test_errors_have_the_exit_codes_of_their_kind(bank: Path, sql: str, code: int, problem: str) -> None:
     assert_explained(ppdm("sql", bank, sql), code=code, problem=problem)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "Invalid Input Error: A column is in qi twice: Job",
+            ("A column is in qi twice.", "Check the arguments of the call."),
+        ),
+        (
+            "Invalid Input Error: No column is in qi: give a list of names, such as ['Age', 'Sex'].",
+            ("No column is in qi.", "Give a list of names, such as ['Age', 'Sex']."),
+        ),
+        (
+            "Invalid Input Error: The sensitive column is in qi, too: Job",
+            ("The sensitive column is in qi, too.", "Check the arguments of the call."),
+        ),
+        (
+            "Invalid Input Error: The key of a pseudonym is NULL. Give a secret text.",
+            ("The key of a pseudonym is NULL.", "Give a secret text."),
+        ),
+        ("Conversion Error: Could not convert string 'Ann' to INT32", None),
+        ("Invalid Input Error: The value 'Ann' is none", None),
+    ],
+)
+def test_only_the_words_of_macros_are_told_and_no_name_behind_them(
+    text: str, said: tuple[str, str] | None
+) -> None:
+    assert own_words(text) == said
 
 
 def test_a_guarantee_that_cannot_be_met_exits_with_one(bank: Path) -> None:

@@ -16,9 +16,10 @@ import pytest
 import ppdm_sql
 from ppdm_sql import examples
 from ppdm_sql.engine import Engine
+from ppdm_sql.engine.statements import sql_folder
 from ppdm_sql.engine.statements import text as text_of
 from ppdm_sql.errors import EngineError, InvalidOption, NameTaken
-from ppdm_sql.macros import macros
+from ppdm_sql.macros import PIECES, macros
 
 NAMES = [macro.name for macro in macros()]
 OURS = sorted((schema, name) for schema in ("main", "ppdm") for name in NAMES)
@@ -105,6 +106,17 @@ def test_the_macros_stay_in_the_file(file: Path) -> None:
     assert all(answers)
     with duckdb.connect(str(file), read_only=True) as con:
         assert [con.execute(query).fetchall() for query in ANSWERS] == answers
+
+
+def test_the_files_run_in_the_shell_after_their_pieces(con: duckdb.DuckDBPyConnection) -> None:
+    folder = sql_folder()
+    pieces = [folder / "pieces" / f"{piece}.sql" for piece in reversed(PIECES)]
+    for file in (folder / "00_macros.sql", *pieces, *(folder / "macros").glob("*.sql")):
+        con.execute(file.read_text(encoding="utf-8"))
+    con.execute("CREATE TABLE people AS SELECT i % 3 AS a, i % 2 AS b FROM range(60) AS r (i)")
+    asked = "SELECT records, classes, k FROM ppdm_risk('people', ['a', 'b'])"
+    plainly = con.execute(asked).fetchall()
+    assert plainly == [(60, 6, 10)]
 
 
 def test_every_macro_is_documented_with_an_example(con: duckdb.DuckDBPyConnection) -> None:

@@ -86,6 +86,21 @@ def test_every_column_is_told_by_what_the_release_shows(
     assert ("* stands for a value that the release does not show" in words) == any("*" in row for row in rows)
 
 
+def test_the_association_of_columns_is_cramers_v(
+    connection: duckdb.DuckDBPyConnection, tmp_path: Path
+) -> None:
+    connection.execute(
+        "CREATE OR REPLACE TABLE pairs AS SELECT 'v' || i % 4 AS a, 'w' || i % 4 AS b, "
+        "'x' || i // 4 % 5 AS c, 'one' AS d FROM range(400) AS r (i)"
+    )
+    release = ppdm_sql.open(connection).suppress("pairs", ["k >= 2 on a, b, c, d"], into="paired", **QUIET)
+    words = told(page(release, tmp_path))
+    assert "a b 1.000" in words
+    assert "a c 0.000" in words
+    assert "b c 0.000" in words
+    assert "a d –" in words
+
+
 @pytest.mark.parametrize("public", [False, True])
 def test_missing_records_are_told_in_both_editions(
     partial: ppdm_sql.Release, whole: ppdm_sql.Release, tmp_path: Path, public: bool

@@ -44,8 +44,8 @@ SHORTEST, LONGEST = 16, 1 << 16
 """Disclosures on the first path, and on the longest; a path is twice as long as the last if all came true."""
 WEIGHED = 64
 """Disclosures on a path where records left out are weighed."""
-TIED = 2e-9
-"""Share by which a score may differ from another and still count as equal to it."""
+TIED, SAME = 2e-9, 1e-11
+"""Shares by which a score may differ from another and still count as equal to it, or be it."""
 
 
 @dataclass(frozen=True)
@@ -327,27 +327,39 @@ class Refinement:
         return self._scores(attribute, ids, smallest, gains, before)
 
     def _open(self, attribute: int, cut: Cut) -> tuple[Codes, Codes, Floats]:
+        """List the candidates that may be valid and gain something, as :meth:`_possible` gives them."""
+        ids, smallest, gains = self._possible(attribute, cut)
+        if self._loses or self._gains is not None:
+            return ids, smallest, gains
+        told = gains >= LEAST_GAIN
+        return ids[told], smallest[told], gains[told]
+
+    def _possible(self, attribute: int, cut: Cut) -> tuple[Codes, Codes, Floats]:
         """List the candidates that may be valid, each with the records of its smallest part and its gain."""
         # No class is larger than a part of it, so a part below k needs no measurement to be refused.
         smallest, ids = cut.smallest, cut.candidates
         possible = self._open_now(attribute)[ids] & (smallest >= self._constraints.least[attribute])
         room = self._wishes.have_room(attribute, cut)
         possible = possible if room is None else possible & room
-        gains = cut.gains
-        if not self._loses and self._gains is None:
-            possible = possible & (gains >= LEAST_GAIN)
-        return ids[possible], smallest[possible], gains[possible]
+        return ids[possible], smallest[possible], cut.gains[possible]
 
     def _scores(self, attribute: int, ids: Codes, smallest: Codes, gains: Floats, before: Floats) -> Scored:
-        gains = self._wishes.weigh(attribute, np.where(gains < LEAST_GAIN, 0.0, gains))
+        gains = self._weigh(attribute, gains)
         if self._shown is not None:
-            bounds = self._weighed[attribute][ids] + np.where(self._free[attribute][ids], 0.0, self._hidden)
-            bounds = np.minimum(bounds, self._gained_at_most(attribute, ids, gains))
-            scores = np.where(self._fresh[attribute][ids], self._known[attribute][ids, -1], bounds)
+            scores = self._scores_at_most(attribute, ids, gains)
             told = scores >= LEAST_GAIN
             return Scored(ids[told], gains[told], np.zeros(told.sum()), scores[told])
         losses = self.loss.of(attribute, before, self._known_after(attribute, ids, smallest, before))
         return Scored(ids, gains, losses, self.loss.score(gains, losses))
+
+    def _weigh(self, attribute: int, gains: Floats) -> Floats:
+        return self._wishes.weigh(attribute, np.where(gains < LEAST_GAIN, 0.0, gains))
+
+    def _scores_at_most(self, attribute: int, ids: Codes, gains: Floats) -> Floats:
+        """Give what scores are, or at most can be, where records left out are weighed."""
+        bounds = self._weighed[attribute][ids] + np.where(self._free[attribute][ids], 0.0, self._hidden)
+        bounds = np.minimum(bounds, self._gained_at_most(attribute, ids, gains))
+        return np.asarray(np.where(self._fresh[attribute][ids], self._known[attribute][ids, -1], bounds))
 
     def _gained_at_most(self, attribute: int, ids: Codes, gains: Floats) -> Floats:
         """Bound what candidates gain, of which it is known what they would if no record were left out."""
@@ -594,7 +606,7 @@ class Refinement:
         measure = cast("AllowedMeasure", self._measure)
         numbers = measure.weighed_path(state.cuts, state.measured, attribute, codes, values)
         scores, bounds = numbers[:, -1], np.array([bound for _, bound, _ in way])
-        as_foretold = self._constraints.valid(numbers) & (scores >= bounds * (1 - TIED))
+        as_foretold = self._constraints.valid(numbers) & (scores >= bounds * (1 - SAME))
         leaves = numbers[:, limits.left_out] > state.measured[limits.left_out]
         sure = min(_first(~as_foretold), 1 + _first(leaves), len(way))
         before = state.measured
@@ -613,10 +625,11 @@ class Refinement:
 
         It ends where another attribute is next, or a value of which a bound is all that was ever known.
         """
-        scored = self._scored(attribute, cut, self.state.measured)
-        ids, bounds, gains, left = scored.ids, scored.scores.copy(), scored.gains, cut.left
+        ids, _, gains = self._possible(attribute, cut)  # what gains nothing yet may gain later on
+        gains, left = self._weigh(attribute, gains), cut.left
+        bounds = self._scores_at_most(attribute, ids, gains)
         before, after = self._best_beside(attribute, self.state.measured)
-        counts, weight = cut.counts[ids], self._wishes.weights[attribute]
+        counts = cut.counts[ids]
         for _ in ids[: self._wishes.room(attribute, cut)]:
             order = self._rounding(np.concatenate(([before], bounds, [after])))
             chosen = int(order.argmax()) - 1
@@ -626,7 +639,7 @@ class Refinement:
                 return
             yield int(ids[chosen]), float(bounds[chosen]), float(gains[chosen])
             left = left - counts[chosen]
-            now = cut.gains_beside(left, counts) * weight
+            now = self._weigh(attribute, cut.gains_beside(left, counts))
             bounds = bounds + np.maximum(now - gains, 0.0)
             bounds, gains = np.minimum(bounds, self._gained_at_most(attribute, ids, now)), now
             bounds[chosen] = -1.0
@@ -634,7 +647,7 @@ class Refinement:
     def _way(self, attribute: int, cut: SuppressionCut) -> Iterable[Disclosure]:
         """Give the disclosures of an attribute in the order of what is known of them."""
         before = self.state.measured
-        ids, smallest, _ = self._open(attribute, cut)
+        ids, smallest, _ = self._possible(attribute, cut)
         order = disclosures(
             cut,
             ids,

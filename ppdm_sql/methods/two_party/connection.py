@@ -27,6 +27,8 @@ HEAD = struct.Struct(">BQ")
 """Before each frame: what it is, and its bytes."""
 MOST_WORD, AT_ONCE = 20, 256 * 1024
 """Bytes of the word that ends a run, and bytes that are sent, or asked for, at once."""
+MOST_TOLD = 10
+"""Callers of whom the owner is told; more are only counted."""
 HANDSHAKE, LINGER, FAREWELL, PAUSE = 5.0, 1.0, 5.0, 0.25
 """Seconds that a caller may take to show its certificate, or to hear why it is turned away; that an ended run
 gives the partner to hear of it; and between two calls at a place where nobody listens yet."""
@@ -239,7 +241,7 @@ def listen_on(
         raise InvalidOption(
             f"This side cannot listen on {place}.", "Give a free port of this machine: --listen HOST:PORT."
         ) from None
-    with listener:
+    with listener, _strangers(notice) as refused:
         listens(f"Listening on {Address(place.host, listener.getsockname()[1])} for {peer_name!r}.")
         deadline = None if wait is None else time.monotonic() + wait
         while caller is None:
@@ -254,10 +256,32 @@ def listen_on(
             except OSError:  # the caller has gone already, or too many files are open
                 time.sleep(PAUSE)
                 continue
-            caller = _answered(connection, host, believed, peer_name, notice)
+            caller = _answered(connection, host, believed, peer_name, refused)
     with contextlib.closing(Line(caller, timeout, listens=True)) as line:
         line.put(b"", WELCOME)
         yield line
+
+
+@contextlib.contextmanager
+def _strangers(notice: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
+    """Tell the owner of the first callers who are refused, and in the end how many more there were."""
+    refused = 0
+
+    def tell(text: str) -> None:
+        with contextlib.suppress(PpdmWarning):  # no stranger ends the run where warnings are errors
+            notice(text)
+
+    def count(text: str) -> None:
+        nonlocal refused
+        refused += 1
+        if refused <= MOST_TOLD:
+            tell(text)
+
+    try:
+        yield count
+    finally:
+        if refused > MOST_TOLD:
+            tell(f"{refused - MOST_TOLD} more callers were refused.")
 
 
 def _answered(
@@ -285,8 +309,7 @@ def _answered(
             return secured
     except OSError as error:
         why = _reason(error)
-    with contextlib.suppress(PpdmWarning):  # no stranger ends the run where warnings are errors
-        notice(f"A caller from {host} was refused: {why}.")
+    notice(f"A caller from {host} was refused: {why}.")
     _hang_up(caller, LINGER)
     return None
 

@@ -40,12 +40,12 @@ class Partner(Masking):
     """A column of the partner; in the words of a run, the masking of an attribute.
 
     Values have opaque numbers: 0 is the root, further ones in the order in which the values came up. Each
-    record's stands in ``shown``, its class in ``classes``, the records per number and class in ``counts``; a
+    record's stands in ``shown``, its class in ``classes``, the records by class of each number in ``rows``; a
     specialization is a value and those that it fell into.
     """
 
     dictionary: Dictionary
-    counts: Counts
+    rows: list[NDArray[np.int64]]
     shown: Ids
     classes: Ids
     symbol: str
@@ -59,24 +59,29 @@ class Partner(Masking):
         ``numbers`` has for each record of the value its child from 1, or 0 where it keeps the value. Records
         that are others than those here, and a child without one, are refused.
         """
-        here, made = np.flatnonzero(self.shown == value), len(self.counts)
+        here, made = np.flatnonzero(self.shown == value), len(self.rows)
         parts = np.unique(numbers[numbers > 0])  # at most the records, whatever number of children is told
         proper = 0 < children == len(parts) and np.array_equal(parts, np.arange(1, len(parts) + 1))
         endless = made + children > DEEPEST * (len(self.shown) + 1)
         if not len(here) or len(here) != len(numbers) or not proper or endless:
             name = self.dictionary.column.name
             raise impossible(f"The partner specialized records of {name!r} that are others than those here.")
-        self.shown[here] = np.where(numbers > 0, numbers + np.uint32(made - 1), np.uint32(value))
-        size = self.counts.shape[1]
+        self.shown[here] = np.where(numbers > 0, numbers.astype(np.uint32) + np.uint32(made - 1), value)
+        size = len(self.rows[0])
         cells = numbers.astype(np.int64) * size + self.classes[here]
         fallen = np.bincount(cells, minlength=(children + 1) * size).reshape(children + 1, size)
-        self.counts = np.vstack([self.counts, fallen[1:]])
-        self.counts[value] = fallen[0]
+        self.rows.extend(fallen[1:])
+        self.rows[value] = fallen[0]
         self.specializations.append((value, range(made, made + children)))
         lost = float(total_entropy(fallen.sum(axis=0))) - float(total_entropy(fallen).sum())
         gain, child = max(lost, 0.0) / len(here), np.zeros(len(self.shown), dtype=np.int64)
         child[here] = numbers
         return child, gain if gain >= LEAST_GAIN else 0.0
+
+    @property
+    def counts(self) -> Counts:  # type: ignore[override]
+        """Records by number and class."""
+        return np.array(self.rows)
 
     @property
     def present(self) -> Codes:
@@ -138,7 +143,7 @@ class PartnerCut(ClosedCut):
     def nodes(self) -> Codes:
         """Each number that records show is a node; one that none shows stands for any."""
         present = self.partner.present
-        nodes = np.full(len(self.partner.counts), present[0])
+        nodes = np.full(len(self.partner.rows), present[0])
         nodes[present] = present
         return nodes
 
@@ -222,8 +227,10 @@ class LeafMeasure(Measure):
 
     def digest(self) -> str:
         """Give a digest of the sizes of all leaves."""
-        tables = {tuple(table.attributes): table for table in reversed(self._tables())}
-        return sha256(",".join(table.sizes() for table in reversed(tables.values())).encode()).hexdigest()
+        tables = dict[tuple[int, ...], LeafTable]()
+        for table in self._tables():
+            tables.setdefault(tuple(table.attributes), table)
+        return sha256(",".join(table.sizes() for table in tables.values()).encode()).hexdigest()
 
     def _tables(self) -> list[LeafTable]:
         return [measured.table for measured in self._measured if isinstance(measured.table, LeafTable)]

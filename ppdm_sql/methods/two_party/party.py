@@ -235,8 +235,8 @@ class IntegrationRun(GeneralizationRun):
                 return InText(found.dictionary, found.counts, found.symbol)
             return found
         classes, coded = records.codes_of(self.engine, self.atoms.table, self.classes), self.atoms.coded
-        counts = np.bincount(classes, minlength=coded[self.classes].size)[None, :]
-        return Partner(coded[position], counts, np.zeros_like(classes), classes, self.request.symbol)
+        root = np.bincount(classes, minlength=coded[self.classes].size)
+        return Partner(coded[position], [root], np.zeros_like(classes), classes, self.request.symbol)
 
     @cached_property
     def _partners(self) -> Mapping[int, Partner]:
@@ -362,7 +362,7 @@ class IntegrationRun(GeneralizationRun):
             query = f"SELECT * EXCLUDE (key) FROM {atoms.table} POSITIONAL JOIN {arrived}"
             table = self.engine.materialize("joined", query)
         coded = enumerate(atoms.coded)
-        sizes = (replace(of, size=len(partners[i].counts)) if i in partners else of for i, of in coded)
+        sizes = (replace(of, size=len(partners[i].rows)) if i in partners else of for i, of in coded)
         return replace(atoms, table=table, coded=tuple(sizes))
 
     def _tell_deviations(self, passed_over: Sequence[float | None], state: State) -> None:

@@ -130,13 +130,13 @@ class Link:
         message = decode(payload)
         if message.kind != kind:
             raise garbage(f"a {message.kind} message where none may come")
+        self._note(message, "received", payload)
         if message.round != number:
             raise impossible("The partner sent a message of another round.")
         if kind == "HELLO":
             self._told |= {"KEYS": message.fields["records"], "LABELS": len(message.fields["owns"])}
         if kind == "WIN":
             self._told["LABELS"] += message.fields["children"]
-        self._note(message, "received", payload)
         return message
 
     def agree(self, word: int = AGREED) -> None:
@@ -273,18 +273,20 @@ def check_files(engine: Engine, name: str, other_engine: Engine, other_name: str
 
 def _in_order(*sides: Sequence[Entry]) -> bool:
     """Tell whether each side sent what the protocol asks of it, and one side a WIN in each round."""
-    steps, wins = max((entry.round for side in sides for entry in side), default=1) - 1, list[int]()
+    wins = sorted(entry.round for side in sides for entry in side if entry.kind == "WIN")
+    steps = len(wins)
+    if wins != list(range(1, steps + 1)):
+        return False
     narrowed = [("KEYS", 0), ("HELLO", 0)] if any(entry.kind == "KEYS" for entry in sides[0]) else []
     for side in sides:
         won = {entry.round for entry in side if entry.kind == "WIN"}
-        wins += won
         expected = [("HELLO", 0), *narrowed, ("DIGEST", 0)]
         for number in range(1, steps + 1):
             expected += [("SCORE", number), *[("WIN", number)][: number in won], ("DIGEST", number)]
         expected += [(kind, steps + 1) for kind in ("SCORE", "LABELS", "DIGEST")]
         if [(entry.kind, entry.round) for entry in side] != expected:
             return False
-    return sorted(wins) == list(range(1, steps + 1))
+    return True
 
 
 def _disclosures(

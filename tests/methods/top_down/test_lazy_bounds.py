@@ -79,6 +79,37 @@ def eagerly(best: Callable[..., RefinementStep | None]) -> Callable[..., Refinem
     return measured
 
 
+@pytest.mark.parametrize(
+    ("counts", "asked"),
+    [
+        (
+            [[7, 10, 5], [0, 16, 32], [0, 29, 33], [5, 29, 32], [14, 33, 32]],
+            {"detail": 0, "suppress_records": "5%"},
+        ),
+        ([[0, 3], [32, 0], [13, 38], [21, 0], [0, 30], [39, 3], [9, 5]], {"detail": 0}),
+    ],
+)
+def test_a_value_that_gains_nothing_yet_may_be_the_best_along_a_path(
+    counts: list[list[int]], asked: dict[str, Any]
+) -> None:
+    def run() -> list[ppdm.Step]:
+        with duckdb.connect(config={"threads": 1}) as connection:
+            rows = [(f"v{v}", f"c{c}", n) for v, own in enumerate(counts) for c, n in enumerate(own) if n]
+            connection.execute("CREATE TABLE t (t VARCHAR, class VARCHAR, n INTEGER)")
+            connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+            made = ppdm.Database(Engine(connection)).suppress(
+                "t", ["k >= 2 on t"], into="r", class_column="class", count_column="n", **asked
+            )
+            return made.steps()
+
+    lazy = run()
+    with (
+        mock.patch.object(Refinement, "best", eagerly(Refinement.best)),
+        mock.patch.object(Measure, "ahead", new=False),
+    ):
+        assert list(map(move, run())) == list(map(move, lazy))
+
+
 @pytest.mark.parametrize("score", ["paper", "default"])
 @pytest.mark.parametrize("name", ASKED)
 def test_a_run_takes_the_steps_of_one_that_measures_everything(name: str, score: str) -> None:

@@ -50,6 +50,7 @@ from ppdm_sql.methods.two_party.connection import (
     AGREED,
     HEAD,
     MESSAGE,
+    MOST_TOLD,
     STOP,
     WELCOME,
     Address,
@@ -689,7 +690,7 @@ def assert_told(ended: Any, why: str) -> None:
     assert ended.notices[1:] == [f"A caller from {HOST} was refused: {why}."]
 
 
-def test_of_each_stranger_is_told_and_no_warning_ends_the_wait(pair: tuple[Side, Side]) -> None:
+def test_of_many_strangers_the_first_are_told_and_no_warning_ends_the_wait(pair: tuple[Side, Side]) -> None:
     told: list[str] = []
 
     def notice(text: str) -> None:
@@ -698,7 +699,7 @@ def test_of_each_stranger_is_told_and_no_warning_ends_the_wait(pair: tuple[Side,
 
     def calls(listening: str) -> None:
         port = int(listening.split(":")[1].split()[0])
-        for _ in range(13):
+        for _ in range(MOST_TOLD + 3):
             socket.create_connection((HOST, port), timeout=5).close()
 
     place, side = Address(HOST, 0), pair[0]
@@ -707,7 +708,8 @@ def test_of_each_stranger_is_told_and_no_warning_ends_the_wait(pair: tuple[Side,
         listen_on(place, side.credentials(), side.partner, timeout=1, wait=3, listens=calls, notice=notice),
     ):
         pass
-    assert told == [f"A caller from {HOST} was refused: it hung up before it had shown a certificate."] * 13
+    refused = f"A caller from {HOST} was refused: it hung up before it had shown a certificate."
+    assert told == [refused] * MOST_TOLD + ["3 more callers were refused."]
 
 
 def test_a_caller_that_speaks_no_tls_is_refused(pair: tuple[Side, Side], whole: Whole) -> None:

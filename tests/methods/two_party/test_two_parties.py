@@ -777,6 +777,7 @@ def test_the_checker_finds_what_is_not_as_it_must_be(employees: Employees) -> No
         (edited(mine, places["HELLO"], payload=None), labels, "each message kept can be read, and holds"),
         ([*mine, mine[-1]], labels, "what one side sent is what the other received"),
         (mine[2:], labels, "they came in the order of the protocol"),
+        (edited(mine, places["SCORE"], round=2**31 - 1), labels, "they came in the order of the protocol"),
         (
             edited(mine, win, bytes=100_000, direction="sent"),
             labels,
