@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import duckdb
-
 from ppdm_sql.errors import PpdmError
 
 SHARE, PER_CENT = "share", "per cent"
@@ -42,6 +40,8 @@ class Result:
 
     def _repr_html_(self) -> str | None:
         """Give it as HTML; None where it cannot be read any more, so that its plain text stands."""
+        import duckdb  # the package is imported without
+
         try:
             shown: str = report().html_of(self)
         except (PpdmError, duckdb.Error):

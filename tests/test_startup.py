@@ -70,10 +70,15 @@ def test_suppression_leaves_modules_alone_that_serve_other_ends(bank: str) -> No
     asked = ["--require", "k >= 2 on Job", "--class", "Rating", "--into", "safe"]
     every = LISTED.replace("name.partition('.')[0]", "name")
     found = loaded(RUN + every, "suppress", bank, "customers", *asked)
-    others = ("audit.swaps", "audit.noise", "methods.perturbation", "release.exporting", "release.applying")
+    others = (
+        "audit.swaps",
+        "audit.randomized",
+        "methods.perturbation",
+        "release.exporting",
+        "release.applying",
+    )
     others += ("taxonomy.reading", "taxonomy.matching", "taxonomy.storing", "taxonomy.suggesting")
-    others += ("audit.exposure", "audit.populations", "audit.profiling", "audit.report")
-    others += ("audit.risks", "methods.base.persons", "release.placing")
+    others += ("audit.profiling", "audit.report", "methods.base.persons", "release.placing")
     others += tuple(f"methods.top_down.{name}" for name in ("left_out_measure", "persons", "population"))
     others += ("engine.locations", "engine.folders")
     assert "ppdm_sql.release.publishing" in found

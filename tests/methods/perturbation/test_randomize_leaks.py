@@ -133,7 +133,7 @@ def test_the_draws_of_the_noise_are_no_column_of_the_database(tmp_path: Path) ->
 
 
 def test_a_request_does_not_show_its_seed() -> None:
-    assert str(SEED) not in repr(RandomizeRequest(noise=["a=cells 5"], into="x", seed=SEED))
+    assert str(SEED) not in repr(RandomizeRequest("t", noise=["a=cells 5"], into="x", seed=SEED))
 
 
 # -- the key file -----------------------------------------------------------------------------------
