@@ -257,7 +257,7 @@ def _facts(comparison: Comparison) -> list[tuple[str, str]]:
 @pictures.register
 def _of_comparison(result: Comparison, drawing: Drawing) -> Iterator[Picture]:
     """Draw risk against the detail lost and, where it was measured, against the error of a classifier."""
-    axes = {"detail_lost": ("detail lost", ".0%"), "error": ("error of a classifier, in %", "~g")}
+    axes = {"detail_lost": ("detail lost", "~%"), "error": ("error of a classifier, in %", "~g")}
     for name, (title, form) in axes.items():
         rows = [row for row in result.rows if None not in _place(result, row, name)]
         if rows:
