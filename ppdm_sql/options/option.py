@@ -210,7 +210,7 @@ def asks(
 ) -> Callable[[Callable[[Own, Asked], Result]], Callable[Concatenate[Own, Given], Result]]:
     """Let a method, or a function of a frame, take what its request declares: the same names and defaults.
 
-    Its docstring tells of each option, too, by the help of the command, and what to type.
+    Its docstring tells of each option, too, by the help of the command.
     """
     kind: Any = request
     parameters = _parameters(kind)

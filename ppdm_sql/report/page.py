@@ -148,18 +148,20 @@ def cells(table: ResultTable, most: int | None = None) -> list[list[Cell]]:
         >>> cells(ResultTable("", ("k", "lost"), [(1234, 0.2777), (2, None)], {"lost": "share"}))
         [['1,234', '27.8 %'], ['2', '–']]
     """
-    how = [(table.units.get(name, ""), name in table.units) for name in table.columns]
-    found = [[_cell(value, *of) for value, of in zip(row, how, strict=True)] for row in table.rows[:most]]
+    units = [table.units.get(name) for name in table.columns]
+    found = [
+        [_cell(value, unit) for value, unit in zip(row, units, strict=True)] for row in table.rows[:most]
+    ]
     if most is not None and len(table.rows) > most:
         more: list[Cell] = [f"{several(len(table.rows) - most, 'row')} more"]
-        found.append(more + [""] * (len(how) - 1))
+        found.append(more + [""] * (len(units) - 1))
     return found
 
 
-def _cell(value: object, unit: str, is_number: bool) -> Cell:
+def _cell(value: object, unit: str | None) -> Cell:
     """Write a value; a dash stands for a number of ours that is missing, and not for a cell of the data."""
     if value is None:
-        return NONE if is_number else None
+        return None if unit is None else NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):

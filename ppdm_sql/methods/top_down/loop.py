@@ -223,18 +223,24 @@ class Refinement:
         if self._shown is not None:
             gain = self._own_gains(attribute, np.array([candidate]))
             self._show(attribute, cuts[attribute], [candidate], gain)
+        self._broke &= cuts[attribute].disjoint
         if self._shown is not None or not self._measure.exact:
-            measured = self._measure.state(cuts)
-        hidden = self._hidden
+            measured = self._measured(cuts)
         if self._shown is not None:
-            self._hidden = self._shown.total - float(measured[-1])
             step = replace(step, loss=float(self.loss.of(attribute, state.measured, measured[None])[0]))
         state.steps.append(step)
         kept_from = self._kept_from(measured, len(state.steps), state.kept_from)
         self.state = State(cuts, measured, state.steps, kept_from=kept_from)
-        self._broke = self._hidden > hidden or (self._broke and cuts[attribute].disjoint)
         self._carry(attribute)
         self._reopen()
+
+    def _measured(self, cuts: Cuts) -> Floats:
+        """Measure the state after a step; where more is hidden then, nothing foretells the next steps."""
+        measured = self._measure.state(cuts)
+        if self._shown is not None:
+            hidden, self._hidden = self._hidden, self._shown.total - float(measured[-1])
+            self._broke |= self._hidden > hidden
+        return measured
 
     def _show(self, attribute: int, after: Cut, candidates: Sequence[int], gains: Floats) -> None:
         """Let the labels of the parts that candidates of one attribute make show more."""
@@ -262,9 +268,7 @@ class Refinement:
         if self._shown is not None:
             gains = np.array([step.gain for step in steps]) / self._wishes.weights[attribute]
             self._show(attribute, after, [step.candidate[1] for step in steps], gains)
-            measured = self._measure.state(cuts)
-            hidden, self._hidden = self._hidden, self._shown.total - float(measured[-1])
-            self._broke = self._hidden > hidden
+            measured = self._measured(cuts)
         state.steps.extend(steps)
         self.state = replace(state, cuts=cuts, measured=measured)
         self._candidates -= len(steps) - 1
@@ -617,7 +621,6 @@ class Refinement:
         if not sure:
             self._broke = True
             self._learn([(attribute, codes[0])], numbers[:1])
-        self._beyond = []
         return True
 
     def _weighed_way(self, attribute: int, cut: SuppressionCut) -> Iterable[tuple[int, float, float]]:
