@@ -103,22 +103,7 @@ class ValueShape:
 def looks_like(
     name: str, type_text: str, *, records: int, values: int, nulls: int, alone: int, shape: ValueShape
 ) -> Look:
-    """Say what a column looks like.
-
-    Args:
-        name: Of the column.
-        type_text: Its type.
-        records: Of the table.
-        values: Different values, NULL aside.
-        nulls: Records with NULL.
-        alone: Records whose value nobody else has.
-        shape: Of its values.
-
-    Example:
-        >>> looks_like("zip", "VARCHAR", records=900, values=80, nulls=0, alone=3,
-        ...     shape=ValueShape(of_one_length=1.0, numbers=0.9, leading_zeros=0.1, codes=1.0)).value
-        'code'
-    """
+    """Say what a column looks like."""
     if values <= 1 and not (values and nulls):
         return Look.constant if values else Look.empty
     kind, words = kind_of(type_text), _words(name)
@@ -208,10 +193,5 @@ def _is_coded(words: Sequence[str]) -> bool:
 
 
 def _words(name: str) -> list[str]:
-    """Take a name apart.
-
-    Example:
-        >>> _words("PatientID_2"), _words("e-mail")
-        (['patient', 'id'], ['e', 'mail'])
-    """
+    """Take a name apart."""
     return [word.lower() for word in _WORD.findall(name) if not word.isdecimal()]

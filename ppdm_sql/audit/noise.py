@@ -59,12 +59,7 @@ class NoiseModel:
         return {"scale": self.amount, "domain": domain, "rounded": self.rounded}
 
     def moments(self) -> tuple[float, float]:
-        """Give variance and fourth central moment of added noise, that of rounding included.
-
-        Example:
-            >>> NoiseModel("uniform", 1.0, 0, 9, True, True, 1.0, ()).moments()[0]
-            0.5
-        """
+        """Give variance and fourth central moment of added noise, that of rounding included."""
         # Rounded noise is at least as wide as the grid.
         unit = self.unit if self.rounded else 0.0
         if self.kind == "gaussian":

@@ -124,28 +124,7 @@ def profile(
 ) -> Profile:
     """Look at a table for the first time.
 
-    Args:
-        engine: The engine, on a connection that sees the table.
-        table: Any table or view, as :meth:`Engine.find` gives it; it is only read.
-        count: Column with the number of records of a row, at least 0; None where a row is a record.
-        categories: Columns of numbers that are codes.
-
-    Raises:
-        UnknownColumn: The table lacks the count column, or one of the categories.
-        InvalidSource: The table has no records, or its count column cannot be used.
-
-    Cost: one GROUP BY of each column, one scan that estimates the classes of every pair, one GROUP BY of each
-    of at most 20 pairs. What is no table is copied first.
     Source: for the estimates Heule, Nunkesser, Hall 2013 (HyperLogLog).
-
-    Example:
-        >>> import duckdb
-        >>> con = duckdb.connect()
-        >>> _ = con.execute("CREATE TABLE t AS SELECT i % 4 AS a, i % 5 AS b, 'x' AS c FROM range(20) r (i)")
-        >>> engine = Engine(con)
-        >>> found = profile(engine, engine.find("t"))
-        >>> [item.looks_like for item in found.columns], found.pairs[0].alone
-        (['number', 'number', 'constant'], 20)
     """
     with engine.workspace():
         return _Profiling(engine, table, count, categories=categories).profile()
@@ -154,10 +133,7 @@ def profile(
 def column_profiles(
     engine: Engine, table: Table, names: Collection[str], count: str | None = None
 ) -> tuple[int, list[ColumnProfile]]:
-    """Look at some columns as :func:`profile` does; give the number of records too.
-
-    Cost: one GROUP BY of each of them; what is no table is copied first, as far as they go.
-    """
+    """Look at some columns as :func:`profile` does; give the number of records too."""
     with engine.workspace():
         return _Profiling(engine, table, count, names).looked()
 

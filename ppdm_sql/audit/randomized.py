@@ -78,12 +78,7 @@ class Chance:
     largest: int  # the most values that a person has
 
     def draws(self, values: int) -> float:
-        """Give as how many draws of their own so many values count.
-
-        Example:
-            >>> Chance(squares=100 * 5**2, swings=0.0, largest=5).draws(500)
-            100.0
-        """
+        """Give as how many draws of their own so many values count."""
         return values**2 / self.squares if self.squares else 0.0
 
 

@@ -14,17 +14,7 @@ _WHOLE_NUMBERS |= {"INTEGER", "UINTEGER"}
 
 
 def count_column(count: str | None, columns: Sequence[Column], *, table: str) -> str | None:
-    """Find the count column as the table spells it and check its type.
-
-    Args:
-        count: The column as the user names it, or None where a row is a record.
-        columns: The columns of the table.
-        table: The table's name, for messages.
-
-    Raises:
-        UnknownColumn: The table has no such column.
-        InvalidSource: It does not hold whole numbers.
-    """
+    """Find the count column as the table spells it and check its type."""
     if count is None:
         return None
     found = resolve(count, [item.name for item in columns], table=table)
@@ -38,18 +28,7 @@ def count_column(count: str | None, columns: Sequence[Column], *, table: str) ->
 
 
 def check_counts(engine: Engine, source: Table, count: str) -> None:
-    """Refuse counts that are no numbers of records.
-
-    Args:
-        engine: Where the table is.
-        source: The table.
-        count: Its count column, of an integer type.
-
-    Raises:
-        InvalidSource: A count is NULL or negative, or they add up to more than can be counted.
-
-    Cost: one scan of the count column.
-    """
+    """Refuse counts that are no numbers of records."""
     ((missing, negative, countable),) = source_of(engine, source).check_counts(count)
     if missing or negative:
         raise InvalidSource(

@@ -99,13 +99,7 @@ class Engine:
     def query(self, sql: str, params: Mapping[str, object] | None = None, *, step: str) -> Rows:
         """Run a statement and fetch all its rows; callers ask for aggregates only.
 
-        Args:
-            sql: The statement, bound.
-            params: Values for ``$name`` placeholders.
-            step: What the statement does, for logs and errors.
-
-        Raises:
-            EngineError: The engine refused; its own text, which may quote cells, is not in the message.
+        The engine's own words, which may quote cells, are in no error's message.
         """
         return self._run_statement(sql, params, step)
 
@@ -218,11 +212,7 @@ class Engine:
         return result
 
     def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
-        """Give a query as a relation, which is run when it is read.
-
-        Raises:
-            EngineError: The query cannot be planned.
-        """
+        """Give a query as a relation, which is run when it is read."""
         with self._lock:
             try:
                 return self.connection.sql(sql)
@@ -248,12 +238,7 @@ class Engine:
     def alone(self, work: Callable[[], Fetched]) -> Fetched:
         """Do work during which no other thread uses the connection; again where another one interferes.
 
-        Args:
-            work: Writes in one transaction, if at all, so that it can be done again.
-
-        Raises:
-            Conflict: Other connections interfered each time; nothing was written.
-            KeyboardInterrupt: Ctrl-C stopped it; its text says so where all was committed before.
+        It writes in one transaction, if at all, so that it can be done again.
         """
         return self.unblocked(lambda: self._repeated(work))
 
@@ -276,8 +261,7 @@ class Engine:
     def unblocked(self, work: Callable[[], Fetched]) -> Fetched:
         """Do work while no other thread uses the connection; beside it where a result on it is still read.
 
-        Args:
-            work: Runs a statement before it does anything that cannot be done again.
+        It runs a statement before it does anything that cannot be done again.
         """
         with self._lock:
             try:
@@ -369,11 +353,7 @@ class Engine:
         return chosen
 
     def require_autocommit(self) -> None:
-        """Refuse to write while the owner of the connection has a transaction open.
-
-        Raises:
-            EngineError: One is open; what it holds would be lost if a statement of ours failed.
-        """
+        """Refuse to write while the owner of the connection has a transaction open."""
         with self._lock:
             first, second = (self.look_up("SELECT txid_current()", step="transaction") for _ in range(2))
         if first == second:
@@ -468,12 +448,7 @@ class Engine:
         return [table for table in found if table.name not in own]
 
     def find(self, name: str) -> Table:
-        """Find a table or view: by its name as it stands, else as a qualified, quoted SQL name.
-
-        Raises:
-            UnknownTable: There is none; the message lists those that exist, nearest first.
-            InvalidOption: What is given is no name.
-        """
+        """Find a table or view: by its name as it stands, else as a qualified, quoted SQL name."""
         name = table_name(name)
         if name in self.given:
             return self.given[name]

@@ -43,21 +43,14 @@ def exact_columns(columns: Sequence[Column]) -> list[Column]:
 
 
 def exact_values(engine: Engine, table: Table, columns: Sequence[Column]) -> dict[str, exp.Expression]:
-    """Give what to read of each column of a table under the alias ``s``, with its type in the table.
-
-    Cost: no scan; where texts are among the columns, one look at the table's definition to learn of their
-        collations, and three statements more for a view, or where the word stands in the definition.
-    """
+    """Give what to read of each column of a table under the alias ``s``, with its type in the table."""
     texts = [item for item in columns if item.type == "VARCHAR"]
     collated = bool(texts) and _has_collation(engine, table, texts)
     return {item.name: _exact(column(item.name, "s"), item.type, collated) for item in columns}
 
 
 def exact_table(engine: Engine, table: Table, columns: Sequence[Column]) -> Table:
-    """Give a table with some columns read by their texts: itself, or a view that the workspace drops.
-
-    Cost: no scan.
-    """
+    """Give a table with some columns read by their texts: itself, or a view that the workspace drops."""
     values = exact_values(engine, table, columns)
     if is_plain(values):
         return table

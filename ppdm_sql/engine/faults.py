@@ -30,12 +30,7 @@ def is_interrupt(error: BaseException) -> bool:
 
 
 def is_conflict(error: duckdb.Error, *, inside: bool) -> bool:
-    """Tell whether another connection changed the same at the same time.
-
-    Args:
-        error: What the engine said.
-        inside: Whether in a transaction of ours, which began when what it makes was not there yet.
-    """
+    """Tell whether another connection changed the same at the same time."""
     text = str(error).lower()
     if isinstance(error, duckdb.TransactionException) and out_of_space("commit", str(error)) is None:
         return "conflict" in text or "failed to commit" in text
@@ -66,14 +61,7 @@ def only_read() -> DatabaseUnavailable:
 def explained(
     step: str, cause: duckdb.Error, *, inside: bool, read: Callable[[], Sequence[str]]
 ) -> EngineError | DatabaseUnavailable:
-    """Put an error of the engine into words.
-
-    Args:
-        step: What the statement did.
-        cause: The error.
-        inside: Whether a transaction of ours was open.
-        read: Gives the tables and views of the user's that the statement reads, as they are typed.
-    """
+    """Put an error of the engine into words."""
     text = str(cause)
     if is_damaged(text):
         return damaged("The database file")

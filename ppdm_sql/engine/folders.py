@@ -27,12 +27,7 @@ _PIECE = 1 << 20
 
 
 def check_free_folder(path: Path) -> None:
-    """Make sure that a folder can be made.
-
-    Raises:
-        NameTaken: There is something of that name.
-        InvalidOption: The folder in which it shall stand cannot be written.
-    """
+    """Make sure that a folder can be made."""
     if os.path.lexists(path):
         raise NameTaken(f"There is {path} already.", "Give --to another name, or remove what has this one.")
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
@@ -76,12 +71,7 @@ def is_in_use(location: Location) -> bool:
 
 
 def publish_folder(location: Location) -> None:
-    """Give the rows the name of the target, in one move.
-
-    Raises:
-        NameTaken: Somebody made something of that name in the meantime.
-        InvalidOption: The system refused.
-    """
+    """Give the rows the name of the target, in one move."""
     (location.rows / MARK).write_text(location.token, "utf-8")
     check_free_folder(Path(location.target))
     try:
@@ -107,12 +97,7 @@ def settle(location: Location) -> None:
 
 
 def remove_published(location: Location, *, settled: bool) -> None:
-    """Remove a published folder if it is ours: it vanishes in one move, then its files go.
-
-    Args:
-        location: The folder.
-        settled: Whether to remove it though a database has committed it.
-    """
+    """Remove a published folder if it is ours: it vanishes in one move, then its files go."""
     if not is_ours(location, settled=settled):
         return
     location.staging.mkdir(mode=0o700, exist_ok=True)

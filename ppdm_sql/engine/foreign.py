@@ -28,11 +28,7 @@ _PACKED = (".gz", ".zst")
 
 
 def refuse_foreign(file: Path) -> None:
-    """Refuse a file that is no DuckDB database.
-
-    Raises:
-        DatabaseUnavailable: It is none, or cannot be read; the remedy names the commands that load it.
-    """
+    """Refuse a file that is no DuckDB database."""
     try:
         with file.open("rb") as opened:
             first = opened.read(_FIRST)

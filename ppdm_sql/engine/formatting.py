@@ -23,21 +23,7 @@ _CONDITIONS = {"WHERE", "HAVING", "QUALIFY"}
 
 
 def formatted(sql: str) -> str:
-    """Lay a statement out; one that has comments or lines of its own stays as it is.
-
-    Example:
-        >>> print(formatted("SELECT a, max(b) AS m FROM (SELECT * FROM t WHERE c = 1 AND d) GROUP BY a"))
-        SELECT
-            a,
-            max(b) AS m
-        FROM (
-            SELECT *
-            FROM t
-            WHERE c = 1
-                AND d
-        )
-        GROUP BY a
-    """
+    """Lay a statement out; one that has comments or lines of its own stays as it is."""
     if "\n" in sql or "--" in sql or "/*" in sql:
         return sql
     return _Layout(sql).lines()

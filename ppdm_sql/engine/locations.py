@@ -129,12 +129,7 @@ class RowStore(Protocol):
 
 
 def location_of(engine: Engine, to: str) -> Location:
-    """Read what a user said of where rows shall stand; paths have a slash, tables none.
-
-    Raises:
-        InvalidOption: Nothing can be written there, or nothing is open that writes.
-        NameTaken: It is there already.
-    """
+    """Read what a user said of where rows shall stand; paths have a slash, tables none."""
     from ppdm_sql.engine.folders import check_free_folder
 
     to = plain_name(to, "Where the rows shall stand")
@@ -175,11 +170,7 @@ class DrawnRowStore(RowStore, Protocol):
 
 
 def store_of(engine: Engine, location: Location) -> RowStore:
-    """Give what writes and reads the rows of a location.
-
-    Raises:
-        InvalidOption: Nothing is open that does.
-    """
+    """Give what writes and reads the rows of a location."""
     place = _spark_of(engine, location.target)
     from ppdm_sql.engine.spark.staging import store
 

@@ -21,12 +21,7 @@ Value = TypeVar("Value")
 
 
 def quoted(name: str) -> str:
-    """Write a name as a quoted identifier.
-
-    Example:
-        >>> quoted('a "b')
-        '"a ""b"'
-    """
+    """Write a name as a quoted identifier."""
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
 
@@ -56,12 +51,7 @@ def names_option(option: str, names: Iterable[str]) -> str:
 
 
 def column(name: str, table: str | None = None) -> exp.Column:
-    """Give a column as a syntax tree, always quoted.
-
-    Example:
-        >>> column('a "b').sql("duckdb")
-        '"a ""b"'
-    """
+    """Give a column as a syntax tree, always quoted."""
     return exp.column(name, table=table, quoted=True)
 
 
@@ -114,11 +104,7 @@ def free_name(name: str, taken: Iterable[str]) -> str:
 
 
 def parse_table(text: str) -> Table:
-    """Read a table name that may be qualified and quoted, such as ``shop.main."odd name"``.
-
-    Raises:
-        InvalidOption: The text is not a name.
-    """
+    """Read a table name that may be qualified and quoted, such as ``shop.main."odd name"``."""
     try:
         found = sqlglot.parse_one(text, into=exp.Table, dialect="duckdb")
         dropped = any(
@@ -140,15 +126,7 @@ def _is_name(found: exp.Expression | None) -> TypeGuard[exp.Table]:
 
 
 def table_name(given: object) -> str:
-    """Give the name of a table as it stands.
-
-    Raises:
-        InvalidOption: It is no text, such as a data frame.
-
-    Example:
-        >>> table_name("visits")
-        'visits'
-    """
+    """Give the name of a table as it stands."""
     if isinstance(given, str):
         return given
     raise InvalidOption(
@@ -158,26 +136,14 @@ def table_name(given: object) -> str:
 
 
 def plain_name(given: object, what: str) -> str:
-    """Give a name as it stands.
-
-    Raises:
-        InvalidOption: It is no text.
-    """
+    """Give a name as it stands."""
     if isinstance(given, str):
         return given
     raise InvalidOption(f"{what} is given by its name, not as {kind_of(given)}.", "Give its name as a text.")
 
 
 def listed(given: Iterable[str], what: str = "Columns") -> tuple[str, ...]:
-    """Give names as a tuple; one name is taken for a list of one.
-
-    Raises:
-        InvalidOption: It is no list, or not one of texts.
-
-    Example:
-        >>> listed("Job"), listed(["Job", "Sex"])
-        (('Job',), ('Job', 'Sex'))
-    """
+    """Give names as a tuple; one name is taken for a list of one."""
     if isinstance(given, str):
         return (given,)
     # Not whatever can be iterated: a frame can, and gives its columns or its cells.
@@ -196,15 +162,7 @@ def listed(given: Iterable[str], what: str = "Columns") -> tuple[str, ...]:
 
 
 def by_name(given: Mapping[str, Value] | None, option: str) -> dict[str, Value]:
-    """Give what is said of each column as a dictionary; None says nothing.
-
-    Raises:
-        InvalidOption: It is no mapping, or one of something else than names.
-
-    Example:
-        >>> by_name({"SSN": "drop"}, "identifiers")
-        {'SSN': 'drop'}
-    """
+    """Give what is said of each column as a dictionary; None says nothing."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -216,15 +174,7 @@ def by_name(given: Mapping[str, Value] | None, option: str) -> dict[str, Value]:
 
 
 def resolve(wanted: str, columns: Sequence[str], *, table: str) -> str:
-    """Find a column as the table spells it: exactly, else without regard to case.
-
-    Raises:
-        UnknownColumn: The table has no such column; the message lists those it has, nearest first.
-
-    Example:
-        >>> resolve("job", ["Job", "Sex"], table="t")
-        'Job'
-    """
+    """Find a column as the table spells it: exactly, else without regard to case."""
     wanted = plain_name(wanted, "A column")
     if wanted in columns:
         return wanted
@@ -235,12 +185,7 @@ def resolve(wanted: str, columns: Sequence[str], *, table: str) -> str:
 
 
 def resolve_all(wanted: Iterable[str], columns: Sequence[str], *, table: str) -> tuple[str, ...]:
-    """Find several columns; naming one twice is an error, never a narrower list.
-
-    Raises:
-        UnknownColumn: The table has no such column.
-        ColumnRoleError: A column is named twice.
-    """
+    """Find several columns; naming one twice is an error, never a narrower list."""
     found = tuple(resolve(name, columns, table=table) for name in listed(wanted))
     for name in found:
         if found.count(name) > 1:

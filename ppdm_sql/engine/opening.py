@@ -32,21 +32,7 @@ def connect(
     memory_limit: str | None = None,
     spill: SpillFolder | None = None,
 ) -> duckdb.DuckDBPyConnection:
-    """Open a DuckDB file.
-
-    Args:
-        path: The file, or ``:memory:``.
-        read_only: Open without the right to write.
-        create: Make the file where it does not exist, in the oldest storage version that serves.
-        threads: Number of threads, at least 1; None leaves the engine's choice.
-        memory_limit: Such as ``2GB``; None leaves the engine's choice.
-        spill: Private folder for what does not fit in memory.
-
-    Raises:
-        DatabaseUnavailable: No file, not a database, damaged, encrypted, locked, read-only, or from a newer
-            DuckDB.
-        InvalidOption: ``threads`` or ``memory_limit`` cannot be used.
-    """
+    """Open a DuckDB file."""
     file = None if str(path) == ":memory:" else Path(path)
     if file is not None:
         _check_file(file, read_only=read_only, create=create)

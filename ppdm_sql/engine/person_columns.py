@@ -15,19 +15,7 @@ from ppdm_sql.errors import InvalidOption, InvalidSource
 def person_columns(
     person: str | Sequence[str], columns: Sequence[Column], *, count: str | None, table: str
 ) -> tuple[str, ...]:
-    """Find the columns that together say whose record a row is, as the table spells them.
-
-    Args:
-        person: The columns as the user names them; none where a record is a person.
-        columns: The columns of the table.
-        count: The count column, if one is given.
-        table: The table's name, for messages.
-
-    Raises:
-        UnknownColumn: The table has no such column.
-        ColumnRoleError: A column is named twice.
-        InvalidOption: A count column is given, too.
-    """
+    """Find the columns that together say whose record a row is, as the table spells them."""
     found = resolve_all(listed(person, "Columns of persons"), [item.name for item in columns], table=table)
     if found and count is not None:
         raise InvalidOption(
@@ -39,18 +27,7 @@ def person_columns(
 
 
 def check_persons(engine: Engine, source: Table, person: Sequence[str]) -> None:
-    """Refuse rows that are nobody's.
-
-    Args:
-        engine: Where the table is.
-        source: The table.
-        person: The columns that say whose record a row is; at least one.
-
-    Raises:
-        InvalidSource: One of them is NULL somewhere.
-
-    Cost: one scan of these columns.
-    """
+    """Refuse rows that are nobody's."""
     rows = exp.alias_(source.expression(), "s", table=True)
     nobody = exp.or_(*(exp.Is(this=column(name, "s"), expression=exp.null()) for name in person))
     query = exp.select(exp.Count(this=exp.Star())).from_(rows).where(nobody)

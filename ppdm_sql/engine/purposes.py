@@ -123,12 +123,7 @@ COMPOSED = {
 
 
 def purpose(statement: Statement) -> str:
-    """Say what a statement does: as its step file says, or as its step is known; empty if neither is.
-
-    Example:
-        >>> purpose(statements.text("audit/class_sizes"))
-        'How many classes there are of each size, and how many records are in them.'
-    """
+    """Say what a statement does: as its step file says, or as its step is known; empty if neither is."""
     if statement.file is not None:
         return _first_sentence(statements.text(statement.file))
     if re.match(r"-- \S+ \| in: ", statement):

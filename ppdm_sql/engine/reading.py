@@ -14,17 +14,7 @@ _BEFORE_A_TABLE_READ = (exp.From, exp.Join, exp.Describe)
 
 
 def tables_read(sql: str, overlays: Mapping[str, str]) -> list[Table]:
-    """List the tables of the user's that a statement reads; working tables have no schema in their names.
-
-    Args:
-        sql: The statement; nothing is listed of one that cannot be parsed.
-        overlays: The SELECT behind each temporary view, through which it may read them.
-
-    Example:
-        >>> overlays = {"ppdm_1_view": 'SELECT * FROM "bank"."main"."visits" AS s'}
-        >>> [table.name for table in tables_read("SELECT count(*) FROM ppdm_1_view", overlays)]
-        ['visits']
-    """
+    """List the tables of the user's that a statement reads; working tables have no schema in their names."""
     try:
         tree = sqlglot.parse_one(sql, dialect="duckdb")
     except sqlglot.errors.SqlglotError:
@@ -41,17 +31,7 @@ def tables_read(sql: str, overlays: Mapping[str, str]) -> list[Table]:
 
 
 def as_typed(table: Table, place: tuple[str, str] | None) -> str:
-    """Write the name of a table as it is typed where the user is.
-
-    Args:
-        table: With its schema.
-        place: The current database and schema, if they are known.
-
-    Example:
-        >>> found = Table("my visits", "main", "bank"), Table("release_v", "ppdm", "bank")
-        >>> [as_typed(table, ("bank", "main")) for table in found]
-        ['"my visits"', 'ppdm.release_v']
-    """
+    """Write the name of a table as it is typed where the user is."""
     catalog, schema = place or (None, None)
     parts = [table.name]
     if table.catalog not in (catalog, "temp", None):

@@ -15,20 +15,7 @@ from ppdm_sql.engine.statements import render
 def read_records(
     engine: Engine, table: Table, columns: Collection[str | None] | None = None, count: str | None = None
 ) -> None:
-    """Write the records of a table that lives elsewhere into its stand-in, which is an ordinary table then.
-
-    Args:
-        engine: Where the stand-in is; inside a workspace.
-        table: The table; nothing is done for one of DuckDB.
-        columns: The columns that are needed, spelled as in the table; the others stay NULL. None stands for
-            all that can be read.
-        count: The count column among them, or None where a row is a record.
-
-    Raises:
-        PpdmError: A column cannot be read.
-
-    Cost: one GROUP BY where the table lives. Distinct combinations travel, and are written out as records.
-    """
+    """Write the records of a table that lives elsewhere into its stand-in."""
     source = engine.sources.get(table)
     if source is None:
         return

@@ -18,13 +18,9 @@ _PARTS = re.compile(
 
 
 def redacted(sql: str) -> str:
-    r"""Write a statement on one line with ``?`` in the place of each literal.
+    """Write a statement on one line with ``?`` in the place of each literal.
 
     Names stay; parameters are still ``$name``. Whatever is not closed is taken to be a text to its end.
-
-    Example:
-        >>> redacted("SELECT \"Job\", c0 FROM t WHERE a = 'it''s' AND b < 1.5e3 -- Ann")
-        'SELECT "Job", c0 FROM t WHERE a = ? AND b < ?'
     """
     shown = _PARTS.sub(lambda part: part["kept"] or ("" if part["comment"] else "?"), sql)
     return " ".join(shown.split())

@@ -19,15 +19,7 @@ PRIVATE = ".ppdm-"
 
 
 def out_of_space(step: str, text: str) -> EngineError | None:
-    r"""Explain the engine's words where they tell that no more can be written.
-
-    Example:
-        >>> error = out_of_space("freeze", 'Could not write file "/tmp/b.duckdb": No space left on device')
-        >>> str(error).split(":")[0], str(error).split(".")[-2]
-        ('The disk is full', ' Make room there and run it again')
-        >>> out_of_space("freeze", "Conversion Error") is None
-        True
-    """
+    """Explain the engine's words where they tell that no more can be written."""
     found = _FILE.search(text)
     if found is None:
         return None
@@ -56,19 +48,7 @@ def disk_full(folder: Path, step: str) -> EngineError:
 
 
 def write_new(path: Path, content: bytes, *, step: str, mode: int = 0o666) -> None:
-    """Write a file that is not there yet; where that fails, nothing of it stays.
-
-    Args:
-        path: The file.
-        content: All of it.
-        step: What is written, for the message.
-        mode: Who may read it, before the umask.
-
-    Raises:
-        FileExistsError: There is one.
-        EngineError: The disk is full.
-        OSError: It cannot be written for another reason.
-    """
+    """Write a file that is not there yet; where that fails, nothing of it stays."""
     number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(number, "wb") as file:

@@ -48,34 +48,19 @@ _UNBOUNDED = ("BIGNUM", "VARINT")
 
 
 def kind_of(type_text: str) -> Kind:
-    """Tell what the values of a type are; lists, structures and the like are other.
-
-    Example:
-        >>> kind_of("DECIMAL(8,2)").value, kind_of("ENUM('ill', 'well')").value, kind_of("INTEGER[]").value
-        ('decimal', 'enum', 'other')
-    """
+    """Tell what the values of a type are; lists, structures and the like are other."""
     if type_text.endswith("]"):
         return Kind.OTHER
     return _KINDS.get(type_text.partition("(")[0], Kind.OTHER)
 
 
 def is_number(type_text: str) -> bool:
-    """Whether values are numbers, which all fit into a DOUBLE.
-
-    Example:
-        >>> is_number("UBIGINT"), is_number("DATE"), is_number("DECIMAL(8,2)[]")
-        (True, False, False)
-    """
+    """Whether values are numbers, which all fit into a DOUBLE."""
     return kind_of(type_text) in NUMBERS
 
 
 def is_ordered(type_text: str) -> bool:
-    """Whether the values of a type have distances by order: numbers, dates and times.
-
-    Example:
-        >>> is_ordered("DECIMAL(8,2)"), is_ordered("VARCHAR"), is_ordered("INTEGER[]")
-        (True, False, False)
-    """
+    """Whether the values of a type have distances by order: numbers, dates and times."""
     kind = kind_of(type_text)
     distances = kind in (*NUMBERS, *MOMENTS, Kind.TIME, Kind.INTERVAL)
     return distances and type_text not in _UNBOUNDED
@@ -86,10 +71,6 @@ def wide_type(type_text: str) -> str | None:
 
     Numbers, dates and times can lie in intervals. A whole number may meet the bound 37.5, a date the bound
     of a time stamp; floating-point numbers and time stamps meet bounds of their own kind only.
-
-    Example:
-        >>> wide_type("INTEGER"), wide_type("DATE"), wide_type("FLOAT"), wide_type("VARCHAR")
-        ('DOUBLE', 'TIMESTAMP', 'FLOAT', None)
     """
     match kind_of(type_text):
         case Kind.WHOLE | Kind.DECIMAL:
@@ -144,10 +125,6 @@ def fetchable(columns: Iterable[tuple[str, object]]) -> str | None:
     """Give the columns of a query, by position, with moments in time zones as text; None if there are none.
 
     Without a package that nothing here needs, Python cannot hold such moments.
-
-    Example:
-        >>> fetchable([("n", "BIGINT"), ("seen", "TIMESTAMP WITH TIME ZONE")])
-        '#1 AS "n", CAST(#2 AS VARCHAR) AS "seen"'
     """
     columns, taken = list(columns), ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
     zoned = [any(name in str(type_) for name in taken) for _, type_ in columns]
@@ -180,21 +157,11 @@ def type_title(type_text: str) -> str:
 
 
 def without_enum(value: exp.Expression, type_text: str) -> exp.Expression:
-    """Turn a value into text if its type is made of an ENUM.
-
-    Example:
-        >>> without_enum(exp.column("a"), "ENUM('ill', 'well')").sql("duckdb")
-        'CAST(a AS TEXT)'
-    """
+    """Turn a value into text if its type is made of an ENUM."""
     return exp.cast(value, "TEXT") if has_enum(type_text) else value
 
 
 def double(value: float) -> exp.Expression:
-    """Give a DOUBLE, exactly; a literal with a decimal point would be a DECIMAL first.
-
-    Example:
-        >>> double(0.1).sql("duckdb")
-        "CAST('0.1' AS DOUBLE)"
-    """
+    """Give a DOUBLE, exactly; a literal with a decimal point would be a DECIMAL first."""
     # the name of a type would be parsed, which takes longer than all else here
     return exp.cast(exp.Literal.string(repr(float(value))), exp.DataType.Type.DOUBLE, copy=False)

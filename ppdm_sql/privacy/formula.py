@@ -76,11 +76,6 @@ class ValueCounts:
         """Give the SQL of a sum over the values of a group, in an order that does not change.
 
         A value that the group lacks must add nothing.
-
-        Args:
-            names: The SQL of each counted column.
-            term: Gives the SQL of what a value adds, from its records in the group and in the whole table.
-            totals: Of the values, where the term asks for them.
         """
         if self.listed:
             return f"coalesce(list_sum(list_sort({self._listed(names, term)})), 0)"

@@ -62,11 +62,7 @@ class Level:
         return _TYPES[self.rule]
 
     def label(self, engine: Engine, rows: Table, value: exp.Expression, of: Column) -> exp.Expression:
-        """Give the label of a value of a column of ``rows``, which are called ``s``.
-
-        Raises:
-            InvalidSource: The rule is for columns of another type.
-        """
+        """Give the label of a value of a column of ``rows``, which are called ``s``."""
         kind = kind_of(of.type)
         if self.rule == "prefixes":
             return exp.Left(this=exp.cast(value, "TEXT"), expression=literal(self.size))
@@ -118,11 +114,7 @@ class HierarchyLevel:
         return f"{quoted if named_so else quote_value(self.path)} level {self.number}"
 
     def recorded(self) -> tuple[str, str]:
-        """Say where the file is, and what it holds.
-
-        Raises:
-            InvalidOption: It cannot be read, or is not as it was when the release was made.
-        """
+        """Say where the file is, and what it holds."""
         known, *digests = self.record or (self.path,)
         place = known if os.path.isfile(known) else self.path
         try:
@@ -141,14 +133,7 @@ class HierarchyLevel:
         return os.path.abspath(place), digest
 
     def label(self, engine: Engine, rows: Table, value: exp.Expression, of: Column) -> exp.Expression:
-        """Give the label of a value of a column of ``rows``, which are called ``s``.
-
-        Raises:
-            InvalidOption: The file cannot be read, is no hierarchy of the column, or has no such level.
-            InvalidSource: The column holds values that the file lacks.
-
-        Cost: a GROUP BY of the column.
-        """
+        """Give the label of a value of a column of ``rows``, which are called ``s``."""
         groups = self._groups(engine, rows, value, of)
         same = exp.EQ(this=column("value", "g"), expression=value)
         found = exp.select(exp.Max(this=column("label", "g"))).from_(aliased(groups, "g")).where(same)
@@ -218,10 +203,6 @@ def as_recorded(requirement: Requirement, record: Mapping[str, Sequence[str]]) -
 
 def over_labels(requirement: Requirement, columns: Sequence[str]) -> Requirement:
     """Give what a requirement asks of a table that has the labels of its level in a column.
-
-    Args:
-        requirement: A requirement, with its columns spelled as in the table.
-        columns: The columns of the table.
 
     Example:
         >>> from ppdm_sql.privacy import parse

@@ -26,10 +26,6 @@ def at_most(limit: Fraction, denominator: int) -> Fraction:
 
     A share of at most ``denominator`` records keeps the limit if and only if it keeps what is given here.
 
-    Args:
-        limit: At least 0.
-        denominator: The largest one wanted, at least 1.
-
     Example:
         >>> at_most(Fraction("0.3333333333333333"), 100), at_most(Fraction(3, 4), 100)
         (Fraction(33, 100), Fraction(3, 4))
@@ -41,16 +37,7 @@ def at_most(limit: Fraction, denominator: int) -> Fraction:
 
 
 def below(limit: Fraction, denominator: int) -> Fraction:
-    """Give the largest fraction below a limit whose denominator is no larger than one.
-
-    Args:
-        limit: Above 0.
-        denominator: The largest one wanted, at least 1.
-
-    Example:
-        >>> below(Fraction(3), 10), below(Fraction(1, 3), 100)
-        (Fraction(29, 10), Fraction(33, 100))
-    """
+    """Give the largest fraction below a limit whose denominator is no larger than one."""
     if limit.denominator > denominator:
         return at_most(limit, denominator)
     # The neighbour below limit = p/q has the largest denominator d <= denominator with p * d = 1 (mod q).
@@ -61,10 +48,6 @@ def below(limit: Fraction, denominator: int) -> Fraction:
 
 def power_of_two(exponent: Fraction, denominator: int) -> Fraction:
     """Give the largest fraction up to a power of 2 whose denominator is no larger than one.
-
-    Args:
-        exponent: From 0 to 1000.
-        denominator: The largest one wanted, at least 1.
 
     Example:
         >>> power_of_two(Fraction(3), 100), power_of_two(Fraction(1, 2), 100)

@@ -19,35 +19,14 @@ _NAMES_EXAMPLE = 'Job, "odd name"'
 
 
 def parse(text: str | Requirement) -> Requirement:
-    """Read one requirement; one that is read already is given back as it is.
-
-    Raises:
-        RequirementSyntaxError: The text is no requirement; the message has a caret under the place.
-        ColumnRoleError: A column is named twice, or the sensitive one groups records too.
-        InvalidOption: A number is out of its range, or the text is not a text.
-
-    Example:
-        >>> template = parse("Job -> Bankruptcy in (Discharged, 'not filed') <= 0.75")
-        >>> template.attributes, template.protected, template.limit
-        (('Job',), ('Discharged', 'not filed'), Fraction(3, 4))
-    """
+    """Read one requirement; one that is read already is given back as it is."""
     if isinstance(text, Requirement):
         return text
     return _read(_reader(text))
 
 
 def parse_measure(text: str | Asked) -> Asked:
-    """Read one requirement, which may have no limit, for an audit that only measures.
-
-    Raises:
-        RequirementSyntaxError: The text is no requirement; the message has a caret under the place.
-        ColumnRoleError: A column is named twice, or the sensitive one groups records too.
-        InvalidOption: A number is out of its range, or the text is not a text.
-
-    Example:
-        >>> [str(parse_measure(text)) for text in ("l of Disease on Sex", "t <= 20% of Disease on Sex")]
-        ['distinct l of Disease on Sex', 't <= 0.2 of Disease on Sex']
-    """
+    """Read one requirement, which may have no limit, for an audit that only measures."""
     if isinstance(text, Requirement | Measure):
         return text
     reader = _reader(text)
@@ -76,17 +55,7 @@ def _read(reader: Reader) -> Requirement:
 
 
 def parse_all(texts: Iterable[str | Requirement]) -> tuple[Requirement, ...]:
-    """Read several requirements, in the order given; a single text counts as a list of one.
-
-    Raises:
-        RequirementSyntaxError: A text is no requirement.
-        ColumnRoleError: A column is named twice, or the sensitive one groups records too.
-        InvalidOption: A number is out of its range, or something is not a text.
-
-    Example:
-        >>> [str(requirement) for requirement in parse_all(["k>=4 on Sex", "t<=20% of Disease on Sex"])]
-        ['k >= 4 on Sex', 't <= 0.2 of Disease on Sex']
-    """
+    """Read several requirements, in the order given; a single text counts as a list of one."""
     if isinstance(texts, str | Requirement):
         return (parse(texts),)
     return tuple(map(parse, _listed(texts)))
@@ -109,15 +78,7 @@ def _listed(texts: Iterable[_Text]) -> Iterable[_Text]:
 
 
 def parse_names(text: str) -> tuple[str, ...]:
-    """Read a list of column names, as options such as ``--keep`` take it.
-
-    Raises:
-        RequirementSyntaxError: The text is no list of names; the message has a caret under the place.
-
-    Example:
-        >>> parse_names('Job, "odd, name"')
-        ('Job', 'odd, name')
-    """
+    """Read a list of column names, as options such as ``--keep`` take it."""
     reader = Reader(text, _NAMES_EXAMPLE)
     names = reader.names()
     reader.end("',' or the end")

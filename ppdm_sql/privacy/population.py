@@ -56,12 +56,7 @@ def in_population(reader: Reader) -> tuple[tuple[str, ...], PopulationTable]:
 
 
 def weighted(text: str) -> tuple[str, str | None]:
-    """Part a table or file from the count column that may stand in parentheses behind it.
-
-    Example:
-        >>> weighted('main."odd (name)"(n)'), weighted("people(1).csv"), weighted('data/all.csv ("odd )n")')
-        (('main."odd (name)"', 'n'), ('people(1).csv', None), ('data/all.csv', 'odd )n'))
-    """
+    """Part a table or file from the count column that may stand in parentheses behind it."""
     for opened in _OPEN.finditer(text, 1):
         with suppress(RequirementSyntaxError):
             weights = _weights(Reader(text[opened.start() :], "citizens(n)"))

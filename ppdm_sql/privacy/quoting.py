@@ -31,22 +31,12 @@ BARE_VALUE = re.compile(rf"""(?:[^\s,;()'"<=≤{_TYPOGRAPHIC_QUOTES}]|<(?!=))+""
 
 
 def quote_name(name: str) -> str:
-    """Print a column name, in double quotes unless it is one plain word.
-
-    Example:
-        >>> print(quote_name("Job"), quote_name('a "b" c'))
-        Job "a ""b"" c"
-    """
+    """Print a column name, in double quotes unless it is one plain word."""
     return name if BARE_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 
 def quote_value(value: Value) -> str:
-    """Print a value, in single quotes unless it is one plain word; None is NULL.
-
-    Example:
-        >>> print(*map(quote_value, ("Married-civ-spouse", "<=50K", "NULL", None)))
-        Married-civ-spouse '<=50K' 'NULL' NULL
-    """
+    """Print a value, in single quotes unless it is one plain word; None is NULL."""
     if value is None:
         return "NULL"
     bare = BARE_VALUE.fullmatch(value) and value.lower() != "null"
@@ -78,31 +68,13 @@ def _decimal_places(denominator: int) -> int:
 
 
 def percent(share: Fraction) -> str:
-    """Print a share in percent where that is exact, otherwise as a fraction.
-
-    Example:
-        >>> percent(Fraction(1, 8)), percent(Fraction(1, 3))
-        ('12.5%', '1/3')
-    """
+    """Print a share in percent where that is exact, otherwise as a fraction."""
     text = number_text(share * 100)
     return number_text(share) if "/" in text else f"{text}%"
 
 
 def read_share(given: Number, option: str, within: str = "") -> Fraction:
-    """Read a share, exactly.
-
-    Args:
-        given: What was given.
-        option: Such as ``--proportion``.
-        within: The interval from 0 to 1 that it must be in, such as ``[0, 1)``; any number without.
-
-    Raises:
-        InvalidOption: It is no share, or is outside.
-
-    Example:
-        >>> read_share(0.1, "--proportion"), read_share("25 %", "--proportion", "(0, 1]")
-        (Fraction(1, 10), Fraction(1, 4))
-    """
+    """Read a share, exactly."""
     text = str(given).strip()
     remedy = f"Write it as {option} 5% or 0.05."
     try:
@@ -125,10 +97,5 @@ def name_list(names: Iterable[str]) -> str:
 
 
 def of_persons(words: str) -> str:
-    """Say of persons what a model says of records; the words hold numbers, and no name or value.
-
-    Example:
-        >>> of_persons("a class of 3 records")
-        'a class of 3 persons'
-    """
+    """Say of persons what a model says of records; the words hold numbers, and no name or value."""
     return words.replace("records", "persons")

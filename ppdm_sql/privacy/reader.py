@@ -65,30 +65,18 @@ class Reader:
         return pattern.match(self.text, self._at) is not None
 
     def expect(self, pattern: re.Pattern[str], expected: str) -> str:
-        """Read what the pattern matches here.
-
-        Raises:
-            RequirementSyntaxError: Something else stands here.
-        """
+        """Read what the pattern matches here."""
         found = self.accept(pattern)
         if found is None:
             raise self.error(expected)
         return found
 
     def end(self, expected: str = "the end") -> None:
-        """Make sure that nothing follows.
-
-        Raises:
-            RequirementSyntaxError: Something follows.
-        """
+        """Make sure that nothing follows."""
         self.expect(_END, expected)
 
     def name(self) -> str:
-        """Read a column name, bare or in double quotes.
-
-        Raises:
-            RequirementSyntaxError: No name stands here.
-        """
+        """Read a column name, bare or in double quotes."""
         found = self.expect(_NAME, "a column name, in double quotes unless it is one plain word")
         if found.startswith('"'):
             return found[1:-1].replace('""', '"')
@@ -96,60 +84,36 @@ class Reader:
         return found
 
     def names(self) -> tuple[str, ...]:
-        """Read column names with commas between them.
-
-        Raises:
-            RequirementSyntaxError: No name stands here or after a comma.
-        """
+        """Read column names with commas between them."""
         names = [self.name()]
         while self.accept(_COMMA):
             names.append(self.name())
         return tuple(names)
 
     def value(self, expected: str = "a value, in single quotes unless it is one plain word") -> Value:
-        """Read a value: bare, in single quotes, or NULL.
-
-        Raises:
-            RequirementSyntaxError: No value stands here.
-        """
+        """Read a value: bare, in single quotes, or NULL."""
         found = self.expect(_VALUE, expected)
         if found.startswith("'"):
             return found[1:-1].replace("''", "'")
         return None if found.lower() == "null" else found
 
     def values(self) -> tuple[Value, ...]:
-        """Read values with commas between them.
-
-        Raises:
-            RequirementSyntaxError: No value stands here or after a comma.
-        """
+        """Read values with commas between them."""
         values = [self.value()]
         while self.accept(_COMMA):
             values.append(self.value())
         return tuple(values)
 
     def whole(self) -> int:
-        """Read a whole number.
-
-        Raises:
-            RequirementSyntaxError: No whole number stands here.
-        """
+        """Read a whole number."""
         return int(self._number(_WHOLE, "a whole number"))
 
     def fraction(self, expected: str = "a number") -> Fraction:
-        """Read a number such as 2.5, .5 or 5/2, exactly.
-
-        Raises:
-            RequirementSyntaxError: No number stands here.
-        """
+        """Read a number such as 2.5, .5 or 5/2, exactly."""
         return self._number(_FRACTION, expected)
 
     def share(self) -> Fraction:
-        """Read a share such as 0.75, 3/4 or 75%, exactly.
-
-        Raises:
-            RequirementSyntaxError: No number stands here.
-        """
+        """Read a share such as 0.75, 3/4 or 75%, exactly."""
         number = self.fraction("a fraction or a percentage")
         return number / 100 if self.accept(_PERCENT) else number
 

@@ -41,12 +41,6 @@ def redundancies(requirements: Sequence[Requirement]) -> list[Redundancy]:
     ``by`` names is never redundant itself, so the redundant ones may all be left out together.
 
     Source: Wang, Fung, Yu 2005, Lemma 3.1.
-
-    Example:
-        >>> from ppdm_sql.privacy import parse_all
-        >>> found = redundancies(parse_all(["Job -> B = x <= 75%", "Job, Country -> B = x <= 50%"]))
-        >>> [(str(one.redundant), str(one.by)) for one in found]
-        [('Job -> B = x <= 75%', 'Job, Country -> B = x <= 50%')]
     """
     templates = [r for r in requirements if isinstance(r, Template)]
     kept = list(templates)

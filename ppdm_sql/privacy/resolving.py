@@ -18,11 +18,7 @@ def resolve_measure(asked: Asked, columns: Sequence[str], *, table: str) -> Aske
 
 
 def refuse_populations(requirements: Iterable[Requirement]) -> None:
-    """Refuse requirements by which a search would compare the persons of the table with a population.
-
-    Raises:
-        InvalidOption: One of them counts both.
-    """
+    """Refuse requirements by which a search would compare the persons of the table with a population."""
     for requirement in requirements:
         if requirement.population is not None and requirement.counts_table:
             raise InvalidOption(
@@ -32,22 +28,7 @@ def refuse_populations(requirements: Iterable[Requirement]) -> None:
 
 
 def resolve(requirement: Requirement, columns: Sequence[str], *, table: str) -> Requirement:
-    """Give the requirement with its columns spelled as the table spells them.
-
-    Args:
-        requirement: The requirement as the user wrote it.
-        columns: The names of the table's columns.
-        table: The table's name, for messages.
-
-    Raises:
-        UnknownColumn: The table has no such column.
-        ColumnRoleError: A column is named twice, or the sensitive one groups records too.
-
-    Example:
-        >>> from ppdm_sql.privacy import parse
-        >>> str(resolve(parse("k >= 4 on sex, JOB"), ["Job", "Sex"], table="people"))
-        'k >= 4 on Sex, Job'
-    """
+    """Give the requirement with its columns spelled as the table spells them."""
     attributes = resolve_all(requirement.attributes, columns, table=table)
     sensitive = [resolve_name(name, columns, table=table) for name in requirement.sensitive_columns]
     return requirement.over(attributes, tuple(sensitive))

@@ -18,19 +18,7 @@ _WHOLE = re.compile(r"-?\d+")
 
 
 def bin_label(value: exp.Expression, labels: Sequence[str], type_text: str) -> exp.Expression:
-    """Give the label of the bin that holds a value; NULL where none does.
-
-    Args:
-        value: The value; it is copied.
-        labels: The bins in their order, each ``[lower, upper)`` or ``[lower, upper]``.
-        type_text: The type of the value.
-
-    Example:
-        >>> import duckdb
-        >>> label = bin_label(literal(10), ["[0, 10)", "[10, 20]"], "INTEGER")
-        >>> duckdb.sql("SELECT " + label.sql("duckdb")).fetchall()
-        [('[10, 20]',)]
-    """
+    """Give the label of the bin that holds a value; NULL where none does."""
     cases = exp.Case()
     for label in labels:
         found = _LABEL.fullmatch(label)

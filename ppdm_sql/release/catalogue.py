@@ -98,24 +98,14 @@ def parts(engine: Engine) -> set[str]:
 
 
 def releases(engine: Engine) -> list[CatalogueRow]:
-    """List the releases of the current database, oldest first.
-
-    Example:
-        >>> import duckdb
-        >>> releases(Engine(duckdb.connect()))
-        []
-    """
+    """List the releases of the current database, oldest first."""
     if "releases" not in parts(engine):
         return []
     return [_row(found) for found in engine.look_up(text("release/releases"), step="releases")]
 
 
 def find(engine: Engine, name: str) -> CatalogueRow:
-    """Find a release: by its name as it stands, else without regard to case.
-
-    Raises:
-        UnknownRelease: There is none; the message lists those that exist, nearest first.
-    """
+    """Find a release: by its name as it stands, else without regard to case."""
     rows = {row.release: row for row in releases(engine)}
     nothing = "Nothing is published in this database."
     return find_listed(rows, name, what="release", error=UnknownRelease, none=nothing)
@@ -140,9 +130,6 @@ class ReleasePlace:
 
 def place_here(engine: Engine) -> ReleasePlace:
     """Say where a new release would stand.
-
-    Raises:
-        InvalidOption: A database is called like the schema of the catalogue.
 
     Example:
         >>> import duckdb
@@ -169,33 +156,13 @@ _IS_READ_ONLY = "SELECT d.readonly FROM duckdb_databases() AS d WHERE d.database
 
 
 def check_writable(engine: Engine) -> None:
-    """Make sure that something can be published; else a long run would end in nothing.
-
-    Raises:
-        DatabaseUnavailable: The database is open read-only.
-    """
+    """Make sure that something can be published; else a long run would end in nothing."""
     if not engine.dry and engine.look_up(_IS_READ_ONLY, step="read-only") == [(True,)]:
         raise only_read()
 
 
 def check_free(engine: Engine, name: str, *, writes: bool = True) -> ReleasePlace:
-    """Make sure that a release of this name can be published.
-
-    Args:
-        engine: The database.
-        name: Of the release.
-        writes: Whether it will be published, which a database that is open read-only does not allow.
-
-    Raises:
-        NameTaken: A release, model, table, view or macro is in the way, in any spelling of case.
-        InvalidOption: The name is empty, or the database is called like the schema of the catalogue.
-        DatabaseUnavailable: The database is open read-only.
-
-    Example:
-        >>> import duckdb
-        >>> check_free(Engine(duckdb.connect()), "customers_safe").schema
-        'main'
-    """
+    """Make sure that a release of this name can be published."""
     if not plain_name(name, "What is to be made") or "\0" in name:
         raise InvalidOption("A release needs a name.", "Give one with --into NAME.")
     if writes:

@@ -76,16 +76,7 @@ def told(
     measures: Sequence[Measured] = (),
     counted: Callable[[ReleasedColumn], tuple[Collection[str | None], int]] | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """Say what became of each column of a release.
-
-    Args:
-        columns: The columns.
-        symbol: What stands for a suppressed value.
-        nodes: The cut, and the nodes above it, where that may be told.
-        measures: Those of the release, where they may be told.
-        counted: Gives the labels of a masked column, or the most frequent of them, with the symbol if it is
-            there, and how many there are in all; by default those of the cut.
-    """
+    """Say what became of each column of a release."""
     found, trees = {one.measure: one for one in measures}, defaultdict[str, list[Node]](list)
     for node in nodes:
         trees[node.attribute].append(node)

@@ -100,13 +100,7 @@ def column_comments(shape: Shape, table: Table) -> list[str]:
 
 
 def removals(shape: Shape, *, with_view: bool, parts: Collection[str]) -> list[str]:
-    """Write the statements that remove a release; the view only where it is still its own.
-
-    Args:
-        shape: The release.
-        with_view: Whether to drop the view.
-        parts: The tables that this catalogue has of those that not every one has.
-    """
+    """Write the statements that remove a release; the view only where it is still its own."""
     release = column("release").eq(shape.name)
     there = [name for name in (*CATALOGUE, "transcripts") if name not in OPTIONAL or name in parts]
     rows = [exp.delete(Table(name, SCHEMA).expression(), where=release) for name in there]

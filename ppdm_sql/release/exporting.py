@@ -44,26 +44,14 @@ def write_file(engine: Engine, shape: Shape, method: str, asked: ExportOptions) 
 
 
 def check_export(path: Path, *, force: bool) -> None:
-    """Refuse a file that no release can be written to, before there is a release.
-
-    Raises:
-        NameTaken: The file exists and ``force`` is not given.
-        InvalidOption: Its name does not tell the format, the folder cannot be written, or what has the name
-            is no regular file.
-    """
+    """Refuse a file that no release can be written to, before there is a release."""
     _format(path, None, formula_safe=False)
     _check_name(path)
     _refuse_existing(path, force=force)
 
 
 def write_page(engine: Engine, path: Path, content: bytes, *, force: bool) -> None:
-    """Write what was made of a release, such as its report, under a temporary name, then rename the file.
-
-    Raises:
-        NameTaken: The file exists and ``force`` is not given, or it is a database that is open.
-        InvalidOption: The folder cannot be written, or what has the name is no regular file.
-        EngineError: The disk is full.
-    """
+    """Write what was made of a release, such as its report, under a temporary name, then rename the file."""
     check_target(engine, path, force=force)
     with _words_for(path, "page"), part_beside(path) as part:
         part.write_bytes(content)
@@ -103,12 +91,7 @@ def _format(path: Path, form: str | None, *, formula_safe: bool) -> str:
 
 
 def check_target(engine: Engine, path: Path, *, force: bool) -> None:
-    """Refuse a file that cannot be written, or may not be replaced.
-
-    Raises:
-        NameTaken: The file exists and ``force`` is not given, or it is a database that is open.
-        InvalidOption: The folder cannot be written, or what has the name is no regular file.
-    """
+    """Refuse a file that cannot be written, or may not be replaced."""
     _check_name(path)
     if not os.path.lexists(path):
         return

@@ -14,15 +14,7 @@ Listed = TypeVar("Listed")
 def find_listed(
     rows: Mapping[str, Listed], name: str, *, what: str, error: type[PpdmError], none: str
 ) -> Listed:
-    """Find a row by its name as it stands, else without regard to case.
-
-    Args:
-        rows: The rows by name.
-        name: The name as the user wrote it.
-        what: Such as ``release``.
-        error: Raised where there is none; the message lists those that exist, nearest first.
-        none: What to say where nothing is listed.
-    """
+    """Find a row by its name as it stands, else without regard to case."""
     name = plain_name(name, f"A {what}")
     found = rows.get(name) or {known.lower(): row for known, row in rows.items()}.get(name.lower())
     if found is None:

@@ -18,8 +18,6 @@ def integrity_faults(shape: Shape, *, unseen: bool = False) -> exp.Select:
     In a suppressed column that is any value which no step disclosed, except the symbol; in a generalized one
     any label which no step brought or a later one refined; of new records with values that are ``unseen``
     the most general label is none.
-
-    Cost: a GROUP BY of each masked column, as it is stored.
     """
     parts = [_labels(shape, item) for item in shape.columns if item.name in shape.masked]
     labels = exp.Subquery(this=union_all(parts), alias=exp.TableAlias(this=exp.to_identifier("s")))

@@ -21,19 +21,7 @@ _OPEN: dict[Bound, Sequence[str]] = {
 
 
 def bound_of(label: exp.Expression, bound: Bound, type_text: str) -> exp.Expression:
-    """Give a bound of the interval that a label names; NULL for every other label.
-
-    Args:
-        label: The label, of a text type; it is copied.
-        bound: Which one.
-        type_text: The SQL type of the bound.
-
-    Example:
-        >>> import duckdb
-        >>> upper = bound_of(literal("[37, 52)"), "upper bound", "INTEGER")
-        >>> duckdb.sql("SELECT " + upper.sql("duckdb")).fetchall()
-        [(52,)]
-    """
+    """Give a bound of the interval that a label names; NULL for every other label."""
     patterns = [(INTERVAL, _GROUPS[bound]), *((pattern, 1) for pattern in _OPEN[bound])]
     found = [
         exp.Anonymous(this="regexp_extract", expressions=[label.copy(), literal(pattern), literal(group)])

@@ -14,16 +14,7 @@ from ppdm_sql.release.layout import Shape
 def in_known_classes(
     rows: exp.Select, shape: Shape, requirements: Sequence[Requirement], there: Collection[str]
 ) -> exp.Select:
-    """Select those of some recoded rows whose class, for each requirement, is one of the release.
-
-    Args:
-        rows: The recoded rows, with columns as the release spells them.
-        shape: The release.
-        requirements: Of the release.
-        there: The released columns that the rows have; a requirement over others cannot be asked.
-
-    Cost: for each quasi-identifier a GROUP BY of the frozen table.
-    """
+    """Select those of some recoded rows whose class, for each requirement, is one of the release."""
     query = exp.select(*(column(name, "r") for name in rows.named_selects)).from_(rows.subquery("r"))
     spelled = {name.lower(): name for name in shape.names}
     asked = dict.fromkeys(

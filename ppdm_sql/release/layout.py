@@ -175,10 +175,5 @@ class Shape:
 
 
 def macro(view: Table) -> Table:
-    """Name the table macro that belongs to a view: ``NAME_at``.
-
-    Example:
-        >>> str(macro(Table("safe", "main")))
-        '"main"."safe_at"'
-    """
+    """Name the table macro that belongs to a view: ``NAME_at``."""
     return Table(f"{view.name}_at", view.schema, view.catalog)

@@ -39,21 +39,7 @@ class Mapped:
 def mapped(
     engine: Engine, row: CatalogueRow, shape: Shape, source: Table, found: Mapping[str, Column]
 ) -> list[Mapped]:
-    """Map every masked column of a release; the working tables last as long as the engine's workspace.
-
-    Args:
-        engine: Where the release and the table are.
-        row: The release.
-        shape: Its columns; the count column is the table's.
-        source: The table; it is only read.
-        found: The masked columns, and maybe others, as the table spells and types them.
-
-    Raises:
-        InvalidOption: The release was published without its trees.
-        InvalidSource: The values of a column cannot be compared with the intervals of its tree.
-
-    Cost: one scan of each masked column; the rest follows the number of distinct values.
-    """
+    """Map every masked column of a release; the working tables last as long as the engine's workspace."""
     leaves, has_intervals = _leaves(engine, row, shape)
     mapping = _Mapping(engine, shape, source, leaves)
     return [

@@ -30,9 +30,6 @@ def part_beside(path: Path) -> Iterator[Path]:
 
     A lock on the file ``owner``, which the system lets go when the process ends, however it ends, tells that
     the folder is in use. Folders whose lock is free are removed first.
-
-    Raises:
-        OSError: The folder cannot be made.
     """
     sweep(path.parent)
     folder, owner = _new_folder(path.parent)

@@ -72,13 +72,7 @@ class PlacedRows:
 
 
 def in_parts(engine: Engine, placed: PlacedRows, records: int) -> RowsInParts:
-    """Write the SELECT that hands rows over in their stored order, numbered and cut into parts.
-
-    Args:
-        engine: Where the table is; inside a workspace.
-        placed: The rows.
-        records: How many are written.
-    """
+    """Write the SELECT that hands rows over in their stored order, numbered and cut into parts."""
     rows = engine.overlay(placed.rows())
     types = {item.name: handed_type(item.type) for item in engine.columns(rows)}
     values = [

@@ -78,15 +78,7 @@ class Placing:
         return self.location.kind == "folder" and not set(self.target) & set("*?[]{}\\")
 
     def write_drawn(self, rows: Source, columns: Mapping[str, str]) -> Source:
-        """Let rows be written aside where they were drawn; none of them passes through here.
-
-        Args:
-            rows: The rows.
-            columns: What each column is called in the release, and what in the rows.
-
-        Returns:
-            What was written, for the audit.
-        """
+        """Let rows be written aside where they were drawn; none of them passes through here."""
         store = cast(DrawnRowStore, self.store)
         if self.engine.dry:
             return rows
@@ -104,16 +96,7 @@ class Placing:
         return exp.select(*(column(name) for name in names)).from_(read)
 
     def write(self, shape: Shape, unfolded: str | None) -> dict[str, Any]:
-        """Write the frozen rows aside, read them back, and compare; give what the catalogue keeps of it.
-
-        Args:
-            shape: The release, whose frozen table the audit has accepted.
-            unfolded: The count column that the rows were collapsed with for the run alone; they are written
-                one for each record, without it.
-
-        Raises:
-            GuaranteeNotMet: What was written is not what was accepted.
-        """
+        """Write the frozen rows aside, read them back, and compare; give what the catalogue keeps of it."""
         if not shape.outside:
             self.write_rows(PlacedRows.of(shape, unfolded))
         return recorded(self.location, self.files, unfolded)
@@ -156,14 +139,6 @@ def placing(engine: Engine, to: str | None) -> Iterator[Placing | None]:
     """Let the rows of what is published inside be placed outside of the database, too.
 
     Enclose the transaction: where it fails, what was placed is removed again.
-
-    Args:
-        engine: The database.
-        to: Where they go: the path of a folder, or the name of a table; None for nowhere else.
-
-    Raises:
-        InvalidOption: Nothing can be written there.
-        NameTaken: It is there already.
     """
     if to is None:
         yield None
@@ -230,10 +205,6 @@ def sweep(engine: Engine, *, read_only: bool = False) -> None:
 
     A folder is removed wherever it can be seen, a table only where what writes it is open. Notes stay for a
     while, since a server may go on writing after its client was killed.
-
-    Args:
-        engine: The database.
-        read_only: Whether notes cannot be taken back.
     """
     if not has_pending(engine):
         return
@@ -292,11 +263,7 @@ def remove(engine: Engine, location: Location) -> None:
 
 
 def note_removal(engine: Engine, location: Location) -> None:
-    """Note, in the transaction that drops a release, that its rows are to be removed.
-
-    Raises:
-        InvalidOption: They cannot be removed from here.
-    """
+    """Note, in the transaction that drops a release, that its rows are to be removed."""
     if location.kind == "table":
         store_of(engine, location)
     engine.write(text("release/create_pending"), step="create pending")
@@ -310,18 +277,7 @@ def location_in(parameters: Mapping[str, Any]) -> Location | None:
 
 
 def placed_as_published(engine: Engine, shape: Shape, record: Mapping[str, Any]) -> tuple[bool, bool]:
-    """Tell whether the files of a release are those that were published, and whether their rows are.
-
-    Args:
-        engine: The database.
-        shape: The release.
-        record: What the catalogue keeps of its location.
-
-    Raises:
-        InvalidOption: What reads them is not open.
-
-    Cost: the files are read twice, once for their hashes and once for one GROUP BY.
-    """
+    """Tell whether the files of a release are those that were published, and whether their rows are."""
     store = store_of(engine, read_location(record))
     if not store.is_there():
         return False, False

@@ -37,21 +37,7 @@ if TYPE_CHECKING:
 
 
 def freeze(engine: Engine, draft: Draft, notices: Sequence[str] = (), placing: Placing | None = None) -> None:
-    """Publish a draft with what the user was told: all of it, or nothing.
-
-    Args:
-        engine: The connection whose current database and schema take the release.
-        draft: What the method made.
-        notices: What the user was told.
-        placing: Where the rows go, if they are to stand outside of the database, too.
-
-    Raises:
-        NameTaken: A release, table, view or macro of that name exists.
-        GuaranteeNotMet: The audit refused the rows, they are not those of the draft, or the release would not
-            verify.
-
-    Cost: one CREATE TABLE AS, the audit, one count and some scans that verify it; some 20 small statements.
-    """
+    """Publish a draft with what the user was told: all of it, or nothing."""
     place = check_free(engine, draft.name)
     shape = Shape.of_draft(draft, place.catalog, place.schema)
     with engine.transaction():

@@ -39,15 +39,7 @@ class Recoding:
 
     @classmethod
     def of(cls, engine: Engine, row: CatalogueRow, shape: Shape, source: Table) -> Recoding:
-        """Map the values of a table.
-
-        Raises:
-            UnknownColumn: The table lacks a masked column.
-            InvalidOption: The release was published without its trees.
-            InvalidSource: Values cannot be compared with the release's, or the count column is none.
-
-        Cost: one scan of each masked column; the rest follows the number of distinct values.
-        """
+        """Map the values of a table."""
         columns = engine.columns(source)
         found = _found(shape, columns, source)
         count = found[shape.count].name if shape.count in found else None
@@ -94,20 +86,7 @@ class Recoding:
 
 
 def collapsed_elsewhere(engine: Engine, shape: Shape, source: Table) -> tuple[Table, Shape, str | None]:
-    """Let a table that is not in DuckDB be collapsed where it is.
-
-    Args:
-        engine: Where its combinations are read; inside a workspace.
-        shape: The release whose cut is applied.
-        source: The table, or what stands in for it.
-
-    Returns:
-        The table to recode, the shape of what comes out, and the count column that was made, if one was:
-        None where the table is in DuckDB, or has the release's count column itself.
-
-    Raises:
-        UnknownColumn: The table lacks a masked column.
-    """
+    """Let a table that is not in DuckDB be collapsed where it is."""
     if not is_stand_in(engine, source):
         return source, shape, None
     columns = engine.columns(source)

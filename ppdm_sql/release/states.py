@@ -25,15 +25,7 @@ STEP_ARGUMENT = exp.column("step")
 
 
 def state(shape: Shape, step: exp.Expression) -> exp.Select:
-    """Select the release as it stood after a step, ordered by the values it shows.
-
-    Args:
-        shape: The release.
-        step: A number, or the macro's argument: 0 is the most general state, the last step and all
-            above it are the release itself.
-
-    Cost: one scan of the frozen table, one join of a few labels for each masked column.
-    """
+    """Select the release as it stood after a step, ordered by the values it shows."""
     values = [_value(shape, item, sources(shape)) for item in shape.columns]
     query = joined(exp.select(*values, copy=False), shape, labels_at(shape.name, step))
     query = query.where(_from_first(step, shape.first), copy=False)
@@ -46,13 +38,7 @@ def state(shape: Shape, step: exp.Expression) -> exp.Select:
 def partitions(
     shape: Shape, step: exp.Expression | None, protected: Iterable[tuple[str, Value]]
 ) -> exp.Select:
-    """Select one row for each existing combination of the masked columns: the VIP as a relation.
-
-    Args:
-        shape: The release.
-        step: The state, as for :func:`state`; None for the release itself.
-        protected: Sensitive columns and values, counted as ``protected_1`` and so on.
-    """
+    """Select one row for each existing combination of the masked columns: the VIP as a relation."""
     rows = shape.rows() if step is None else state(shape, step)
     query = exp.select(*(column(name, "p") for name in shape.masked)).from_(rows.subquery("p"))
     query = query.select(alias(shape.records("p"), free_name("records", shape.masked)))

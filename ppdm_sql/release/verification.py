@@ -55,16 +55,7 @@ class Verification(Result):
 
 
 def verify(engine: Engine, row: CatalogueRow, shape: Shape, *, everywhere: bool = False) -> Verification:
-    """Audit the frozen table of a release; writes nothing, so a read-only file will do.
-
-    Args:
-        engine: Where the release is.
-        row: Its row of the catalogue.
-        shape: Its columns.
-        everywhere: Whether to look at rows that stand outside of the database, too.
-
-    Cost: the audit, and three or four scans of the frozen table.
-    """
+    """Audit the frozen table of a release; writes nothing, so a read-only file will do."""
     columns, records = _columns(engine, shape), 0
     readable = set(shape.stored_names) <= set(columns)
     if readable:

@@ -20,9 +20,6 @@ _PREFIX = re.compile(r"\w{2,}:")
 def attachment(text: str) -> tuple[str, str]:
     r"""Read ``PATH AS NAME``, as ``--attach`` takes it; give the name and the path.
 
-    Raises:
-        InvalidOption: There is no name.
-
     Example:
         >>> attachment("other.duckdb AS o"), attachment("'my file.duckdb' as \"my db\"")
         (('o', 'other.duckdb'), ('my db', 'my file.duckdb'))
@@ -39,20 +36,7 @@ def attachment(text: str) -> tuple[str, str]:
 
 
 def attach(engine: Engine, name: str, path: str | os.PathLike[str]) -> None:
-    """Attach a database read-only under a name.
-
-    Args:
-        engine: The connection.
-        name: What its tables are called by: ``name.schema.table``.
-        path: A DuckDB file, or what DuckDB's extensions know: ``sqlite:FILE``, ``postgres:dbname=...``,
-            ``s3://...``. It may hold a password, and is neither logged nor stored nor in any message, unless
-            it is the path of a file.
-
-    Raises:
-        InvalidOption: The name or the path cannot be used.
-        NameTaken: There is a database of that name.
-        DatabaseUnavailable: It cannot be opened.
-    """
+    """Attach a database read-only under a name."""
     if not isinstance(name, str) or not isinstance(path, (str, os.PathLike)):
         raise InvalidOption(
             f"A database is attached by its path under a name, not as {kind_of(path)}.",

@@ -100,9 +100,6 @@ class Said(NamedTuple):
 def types_said(engine: Engine, types: Mapping[str, str] | None) -> dict[str, TypeSaid]:
     """Check what a user says of the types of columns.
 
-    Raises:
-        InvalidOption: It is no mapping of names to types, or a type is not known.
-
     Example:
         >>> import duckdb
         >>> types_said(Engine(duckdb.connect()), {"zip": "VARCHAR", "seen": "date %d.%m.%Y"})
@@ -148,13 +145,6 @@ def applied(
 
     Of columns that were read as texts, types are found, too. Returns the types of what is changed, and what
     the user should know.
-
-    Raises:
-        UnknownColumn: There is no column of which something is said.
-        InvalidSource: Values are none of the type; the message counts them and says in which record the first
-            is.
-
-    Cost: one scan of what is said; of texts one of those that may be numbers or dates, one of the others.
     """
     columns = engine.columns(table)
     notices = _blank_markers(engine, table, columns, said.nulls, shown) if said.nulls else []
@@ -317,10 +307,7 @@ def _all_are(
 
 
 def _kept_as_text(engine: Engine, table: Table, names: Sequence[str], shown: str) -> list[str]:
-    """Say which columns hold digits, numbers or dates and are read as text all the same, and why.
-
-    Cost: one scan, and a GROUP BY of each column that holds some.
-    """
+    """Say which columns hold digits, numbers or dates and are read as text all the same, and why."""
     notices = []
     for name, (values, whole, numbers, dates) in _counted(engine, table.expression(), names).items():
         if values and values in (whole, numbers):
@@ -341,10 +328,7 @@ def _kept_as_text(engine: Engine, table: Table, names: Sequence[str], shown: str
 
 
 def told_of_texts(engine: Engine, table: Table, shown: str) -> list[str]:
-    """Say which texts of a table are dates, or numbers or dates but for one text that may mean none.
-
-    Cost: a look at a sample, and a GROUP BY of each column of text that holds numbers or dates there.
-    """
+    """Say which texts of a table are dates, or numbers or dates but for one text that may mean none."""
     names = [item.name for item in engine.columns(table) if item.type == "VARCHAR"]
     sample = exp.select("*").from_(table.expression()).limit(_SAMPLE).subquery("s")
     return [

@@ -106,12 +106,7 @@ def is_read_once(path: str) -> bool:
 
 @contextmanager
 def readable_twice(files: Sequence[str]) -> Iterator[list[str]]:
-    """Copy files that can be read only once into a private folder, which goes at the end or when killed.
-
-    Raises:
-        InvalidSource: One is a device, such as a terminal, or cannot be read; or what was raised inside,
-            which names a file and not its copy.
-    """
+    """Copy files that can be read only once into a private folder, which goes at the end or when killed."""
     once = [file for file in files if is_read_once(file)]
     if not once:
         yield list(files)
@@ -161,12 +156,7 @@ def is_spreadsheet(text: str) -> bool:
 
 
 def without_secrets(path: str) -> str:
-    """Give a path as it may be stored and printed: without the user and the query of an address.
-
-    Example:
-        >>> without_secrets("https://ann:pw@example.org/visits.csv?token=1"), without_secrets("a?.csv")
-        ('https://example.org/visits.csv', 'a?.csv')
-    """
+    """Give a path as it may be stored and printed: without the user and the query of an address."""
     if not is_remote(path):
         return path
     parts = urlsplit(path)
@@ -176,12 +166,7 @@ def without_secrets(path: str) -> str:
 
 
 def files_of(engine: Engine, path: str) -> tuple[str, list[str]]:
-    """Give the files that a path or pattern names, and what they hold.
-
-    Raises:
-        UnknownTable: There is no such file.
-        InvalidSource: The files are of several kinds, or of none that is known.
-    """
+    """Give the files that a path or pattern names, and what they hold."""
     found = [path] if not is_remote(path) and os.path.exists(path) else _expanded(engine, path)
     if not found:
         raise UnknownTable(f"There is no file {without_secrets(path)!r}.", f"Check the path.{alike(path)}")
@@ -236,12 +221,7 @@ def _has_wildcard(text: str) -> bool:
 
 
 def refuse_other(text: str) -> None:
-    """Say what a file or folder is that holds no records as they can be read.
-
-    Raises:
-        InvalidSource: The name is empty, or there is a file or folder of that name: a database, a
-            spreadsheet, or another file.
-    """
+    """Say what a file or folder is that holds no records as they can be read."""
     if not text.strip():
         raise InvalidSource(
             "The name of the table is empty.", "Give that of a table, or of a file such as visits.csv."
@@ -274,12 +254,7 @@ def refuse_other(text: str) -> None:
 
 
 def alike(wanted: str, *, always: bool = False) -> str:
-    """Name the files nearby that could be meant; nothing where there are none.
-
-    Args:
-        wanted: What was given.
-        always: Whether to name files that are spelled otherwise, too.
-    """
+    """Name the files nearby that could be meant; nothing where there are none."""
     if is_remote(wanted):
         return ""
     folder, name = os.path.split(wanted)
@@ -317,9 +292,6 @@ def read_csv(
     """Write what reads every record of CSV files as texts, and what the user should know.
 
     The columns of which the user says a type are names, whatever they look like.
-
-    Raises:
-        InvalidSource: The first line is none of names, or the text is not UTF-8.
     """
     form, notices = _form(files, engine, said, shown)
     return exp.select("*").from_(

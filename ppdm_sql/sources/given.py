@@ -79,23 +79,6 @@ def given(
 
     A table or view of the name comes first, where other tables live or in DuckDB. Else a text is the path of
     a file, or a pattern of paths. Files and frames are read once, into a temporary table.
-
-    Args:
-        engine: Where it is read.
-        source: The name of a table or view, the path of files, or a frame.
-        types: The types of columns, by their names.
-        nulls: Texts that stand for a missing value.
-        strict: Whether each column of which a type is said must be there.
-        called: The name of what files hold, if not their path.
-        elsewhere: Whether the caller can take a table that lives elsewhere, by its stand-in.
-        progress: Told what is read, and what the user should know of it.
-
-    Raises:
-        UnknownTable: There is no table, view or file of that name.
-        InvalidSource: The file or frame cannot be read whole.
-        InvalidOption: What is given is neither a name nor a frame, or a type is not known.
-
-    Cost: nothing for a table without types, else one scan of the source and some of the copy.
     """
     said = Said(
         types_said(engine, types), listed(() if nulls is None else nulls, "Texts that stand for NULL")
@@ -184,17 +167,7 @@ def _stood_in(
 
 @contextmanager
 def read_again(engine: Engine, source: str, how: Mapping[str, Any], release: str) -> Iterator[None]:
-    """Read what a release was made from once more, under the name that the catalogue has for it.
-
-    Args:
-        engine: Where it is read.
-        source: The name.
-        how: What the catalogue says of it under ``read``.
-        release: The release, for messages.
-
-    Raises:
-        InvalidSource: It was a frame, or is not where it was.
-    """
+    """Read what a release was made from once more, under the name that the catalogue has for it."""
     kind, types, nulls = how.get("kind"), dict(how.get("types", {})), how.get("nulls", ())
     if source in engine.given or (kind is None and not types and not nulls):
         yield
@@ -233,12 +206,7 @@ def _is_there(engine: Engine, name: str) -> bool:
 
 
 def _table(engine: Engine, name: str) -> Table | None:
-    """Find a table or view; what else the name can be is told in the error.
-
-    Raises:
-        UnknownTable: There is none, and the name is not that of a file of records either.
-        InvalidSource: It is the name of a file that cannot be read as records.
-    """
+    """Find a table or view; what else the name can be is told in the error."""
     try:
         return engine.find(name)
     except UnknownTable as unknown:
@@ -371,11 +339,7 @@ def frame_kind(given: object) -> str | None:
 
 
 def _refuse_names(frame: Any, shown: str) -> None:
-    """Refuse a frame whose columns cannot be named in a requirement.
-
-    Raises:
-        InvalidSource: A name is no text, or empty, or there twice; case does not tell names apart.
-    """
+    """Refuse a frame whose columns cannot be named in a requirement."""
     names = _names(frame)
     if not names:
         raise InvalidSource(f"The {shown} has no columns.", "Give one with columns.")
@@ -406,11 +370,7 @@ def _names(frame: Any) -> list[Any]:
 
 @contextmanager
 def _readable(engine: Engine, frame: Any, shown: str) -> Iterator[Table]:
-    """Let the engine read a frame under a private name.
-
-    Raises:
-        InvalidSource: DuckDB cannot read it.
-    """
+    """Let the engine read a frame under a private name."""
     name = f"ppdm_{secrets.token_hex(8)}"
     _register(engine, name, frame, shown)
     try:
@@ -452,16 +412,7 @@ def _in_memory(relation: duckdb.DuckDBPyRelation) -> Any:
 
 
 def like(given: Any) -> Callable[[duckdb.DuckDBPyRelation], Any]:
-    """Give what turns rows into a frame of the kind that was given.
-
-    Raises:
-        InvalidSource: It is no frame.
-
-    Example:
-        >>> import pyarrow
-        >>> like(pyarrow.table({"a": [1]}))(duckdb.sql("SELECT 2 AS a")).to_pylist()
-        [{'a': 2}]
-    """
+    """Give what turns rows into a frame of the kind that was given."""
     kind = frame_kind(given)
     if kind == "pandas data frame":
         return lambda rows: rows.df()
@@ -502,12 +453,6 @@ def takes_sources(
     """Make a method of what has an ``engine`` and a ``progress`` read files and frames first.
 
     They are read once, though the method itself may be run again where another connection interferes.
-
-    Args:
-        names: The parameters that name tables. Of the first, each column of the parameter ``types`` must be
-            there.
-        elsewhere: Whether it reads tables that live elsewhere, by :mod:`ppdm_sql.engine.source`.
-        weighted: For a parameter that may say ``TABLE(n)`` what parts it; the method gets table and column.
     """
 
     def taking(method: Callable[Arguments, Result]) -> Callable[Arguments, Result]:

@@ -23,16 +23,7 @@ _NO_DELIMITER = '"\r\n'
 
 
 def read(path: str | os.PathLike[str], delimiter: str) -> list[Row]:
-    """Read the rows of a file; blank lines and empty cells at the end of a line count for nothing.
-
-    Args:
-        path: The file, UTF-8 with or without a byte order mark.
-        delimiter: One character between cells.
-
-    Raises:
-        InvalidOption: The file cannot be read, is no UTF-8, never holds the delimiter, has quotes that do not
-            match, or an empty cell before others.
-    """
+    """Read the rows of a file; blank lines and empty cells at the end of a line count for nothing."""
     _check_delimiter(delimiter)
     rows = [(line, cells) for line, cells in _rows(_text(path), delimiter, path) if set(cells) != {None}]
     if rows and all(len(cells) == 1 for _, cells in rows):
@@ -46,17 +37,7 @@ def read(path: str | os.PathLike[str], delimiter: str) -> list[Row]:
 def write(
     paths: Sequence[Sequence[str]], path_or_file: str | os.PathLike[str] | TextIO, delimiter: str
 ) -> None:
-    """Write rows of equal length; a short one repeats its first label.
-
-    Args:
-        paths: Labels, most specific first.
-        path_or_file: A path where no file is yet, or an open text file.
-        delimiter: One character between cells.
-
-    Raises:
-        NameTaken: There is a file of that name.
-        InvalidOption: The file cannot be written.
-    """
+    """Write rows of equal length; a short one repeats its first label."""
     _check_delimiter(delimiter)
     width = max(map(len, paths))
     rows = ([path[0]] * (width - len(path)) + list(path) for path in paths)

@@ -28,17 +28,7 @@ _ONE_PLACE = "Give every label one place in the tree; a group may not share its 
 def tree_of_paths(
     rows: Iterable[tuple[int, Sequence[str]]], *, root: str, where: str, named: bool = False
 ) -> Tree:
-    """Make a tree of rows that lead from a leaf to the root.
-
-    Args:
-        rows: The number of each row and its labels, most specific first.
-        root: Label put on top where the rows do not end in a common one.
-        where: What the numbers count, such as ``Row``.
-        named: Whether the message names a label that stands in two places.
-
-    Raises:
-        InvalidOption: The rows are no tree; the message gives their numbers.
-    """
+    """Make a tree of rows that lead from a leaf to the root."""
     paths = [(number, _path(number, row, where)) for number, row in rows]
     if not paths:
         raise InvalidOption("The taxonomy has no rows.", "Give it a row for each value.")
@@ -54,11 +44,7 @@ def tree_of_paths(
 
 
 def tree_of_edges(pairs: Iterable[tuple[str, str | None]]) -> Tree:
-    """Make a tree of pairs of a child and its parent, None for the root.
-
-    Raises:
-        InvalidOption: The pairs are no tree; the message gives counts.
-    """
+    """Make a tree of pairs of a child and its parent, None for the root."""
     distinct = list(dict.fromkeys((child, parent) for child, parent in pairs))
     if not distinct:
         raise InvalidOption("The taxonomy has no nodes.", "Give it a row for each node.")
@@ -76,11 +62,7 @@ def tree_of_edges(pairs: Iterable[tuple[str, str | None]]) -> Tree:
 
 
 def tree_of_mapping(mapping: Mapping[str, Any]) -> Tree:
-    """Make a tree of a nested mapping with one key, the root.
-
-    Raises:
-        InvalidOption: The mapping is no tree of texts.
-    """
+    """Make a tree of a nested mapping with one key, the root."""
     if len(mapping) != 1:
         raise InvalidOption(
             f"The mapping has {len(mapping)} roots.", 'Write it as {"ANY": {...}}, with one key at the top.'
@@ -114,12 +96,7 @@ def _inside(below: Any) -> list[tuple[Any, Any]]:
 
 
 def counted(number: int, what: str) -> str:
-    """Write a number of things.
-
-    Example:
-        >>> counted(1, "node"), counted(2, "node")
-        ('1 node', '2 nodes')
-    """
+    """Write a number of things."""
     return f"{number} {what}{'s' * (number != 1)}"
 
 

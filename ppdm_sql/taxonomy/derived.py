@@ -53,11 +53,7 @@ class DerivedTaxonomy:
 
     @classmethod
     def of_text(cls, text: str) -> DerivedTaxonomy | None:
-        """Read a rule; None where the text names none, as the name of a file or a table does not.
-
-        Raises:
-            InvalidOption: The levels cannot be used.
-        """
+        """Read a rule; None where the text names none, as the name of a file or a table does not."""
         found = _WORDS.fullmatch(text.strip().lower())
         if found is None:
             return None
@@ -67,11 +63,7 @@ class DerivedTaxonomy:
 
     @classmethod
     def named(cls, text: str) -> DerivedTaxonomy:
-        """Read a rule.
-
-        Raises:
-            InvalidOption: The text names none, or its levels cannot be used.
-        """
+        """Read a rule."""
         found = cls.of_text(text)
         if found is None:
             raise InvalidOption(f"There is no rule {said(text)}.", f"Give one such as {EXAMPLES}.")
@@ -89,35 +81,7 @@ class DerivedTaxonomy:
     def of_values(
         self, engine: Engine, values: Table, column: Column, *, table: str, tails: TailBounds = (None, None)
     ) -> Taxonomy:
-        """Make the taxonomy of the values of a column.
-
-        Args:
-            engine: Where the values are.
-            values: Working table with a column ``value``, one row per distinct value.
-            column: The column.
-            table: The column's table, for messages.
-            tails: For ``ranges``, the bounds from which all values down, and all values up, are one leaf
-                below the root; texts of values of the column, the lower one first. Other ranges end there.
-
-        Returns:
-            A taxonomy whose root is ``*``. NULL is no part of it. NaN and infinity are none either, but where
-            they sort into a tail.
-
-        Raises:
-            InvalidSource: The column is of another type, holds no value, or too many.
-            InvalidOption: A tail begins at no finite number.
-
-        Cost: one scan of the values.
-
-        Example:
-            >>> import duckdb
-            >>> engine = Engine(duckdb.connect())
-            >>> zips = engine.materialize("zips", "SELECT unnest(['02138', '02139', '02446']) AS value")
-            >>> DerivedTaxonomy("prefixes", ("3",)).of_values(
-            ...     engine, zips, Column("zip", "VARCHAR"), table="people"
-            ... ).paths()
-            [('02138', '021**', '*'), ('02139', '021**', '*'), ('02446', '*')]
-        """
+        """Make the taxonomy of the values of a column."""
         of = engine, values, column
         if self.name == "ranges":
             paths = list(self._ranges(*of, tails))
@@ -214,11 +178,6 @@ def prefix_paths(codes: Sequence[str], lengths: Sequence[int] | None = None) -> 
     Codes of one length are masked to that length. Where lengths differ, a mask only says that something may
     follow, and a code that others begin with stands below its own group, as ``A00`` does with ``A00.1``.
 
-    Args:
-        codes: All codes of a column.
-        lengths: How many characters to keep, the longest first; by default all, but for those that end
-            in a separator where the lengths of codes differ.
-
     Example:
         >>> list(prefix_paths(["A00", "A00.1"]))
         [['A00', 'A00*', 'A0*', 'A*', '*'], ['A00.1', 'A00*', 'A0*', 'A*', '*']]
@@ -245,12 +204,7 @@ def _floor(value: Decimal, width: Decimal) -> Decimal:
 
 
 def _interval(lower: Decimal, width: Decimal, clip: tuple[Decimal | None, Decimal | None]) -> str:
-    """Label the interval from a number, or what is left of it where it reaches into a tail.
-
-    Example:
-        >>> _interval(Decimal(80), Decimal(20), (Decimal(19), Decimal(90)))
-        '[80, 90)'
-    """
+    """Label the interval from a number, or what is left of it where it reaches into a tail."""
     least, top = clip
     upper = lower + width
     lower, upper = lower if least is None else max(lower, least), upper if top is None else min(upper, top)

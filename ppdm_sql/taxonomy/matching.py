@@ -34,29 +34,6 @@ def leaf_codes(
 
     A value taxonomy matches by text, or in the column's type: the label ``30.0`` is the number 30. A taxonomy
     of intervals matches by containment in the column's type; a leaf ``90 or more`` holds all from 90 up.
-
-    Args:
-        engine: Where the dictionary is.
-        dictionary: Working table ``value, code``, codes from 0, one row per distinct value.
-        taxonomy: The taxonomy of the column.
-        column: The column's name, for messages.
-        text: Whether the column holds texts; ``[1, 37)`` is a value like others then.
-
-    Returns:
-        For each code the node of its leaf, or :data:`NO_LEAF` where none covers the value; NULL has none.
-
-    Raises:
-        InvalidOption: Intervals that :func:`check_intervals` refuses, or two leaves that are the same value.
-
-    Cost: one scan of the dictionary.
-
-    Example:
-        >>> import duckdb
-        >>> engine = Engine(duckdb.connect())
-        >>> rows = "SELECT * FROM (VALUES (17, 0), (30, 1), (NULL, 2)) AS v (value, code)"
-        >>> ages = engine.materialize("ages", rows)
-        >>> leaf_codes(engine, ages, Taxonomy.from_dict({"*": ["[0, 30)", "[30, 99]"]}), column="age")
-        array([ 1,  2, -1])
     """
     if taxonomy.is_interval and not text:
         check_intervals(engine, dictionary, taxonomy, column=column)
@@ -91,26 +68,7 @@ def _equal(engine: Engine, dictionary: Table, taxonomy: Taxonomy, column: str, *
 
 
 def check_intervals(engine: Engine, dictionary: Table, taxonomy: Taxonomy, *, column: str) -> None:
-    """Make sure that the intervals of a taxonomy are intervals of the column's type that nest.
-
-    Args:
-        engine: Where the dictionary is.
-        dictionary: Working table ``value, code``, whose type counts; its rows are not read.
-        taxonomy: The taxonomy of the column.
-        column: The column's name, for messages.
-
-    Raises:
-        InvalidOption: A bound cannot be read in the column's type or is rounded by it, an interval is empty,
-            leaves overlap, or an interval reaches out of the one above it. The message gives counts.
-
-    Example:
-        >>> import duckdb
-        >>> engine = Engine(duckdb.connect())
-        >>> ages = engine.materialize("ages", "SELECT 17 AS value, 0 AS code")
-        >>> check_intervals(engine, ages, Taxonomy.from_dict({"*": ["[0, 9)", "[9, 2]"]}), column="a")
-        Traceback (most recent call last):
-        ppdm_sql.errors.InvalidOption: 1 interval of the taxonomy of 'a' is empty. Write [lower, upper).
-    """
+    """Make sure that the intervals of a taxonomy are intervals of the column's type that nest."""
     found = {node: interval for node, interval in enumerate(taxonomy.intervals) if interval is not None}
     place = {node: position for position, node in enumerate(found)}
     above = _intervals_above(taxonomy)
@@ -129,20 +87,7 @@ def check_intervals(engine: Engine, dictionary: Table, taxonomy: Taxonomy, *, co
 
 
 def uncovered_values(engine: Engine, dictionary: Table, codes: NDArray[np.int64]) -> list[str]:
-    """Name the values that no leaf covers, for an owner who asked to see values; NULL is left out.
-
-    Args:
-        engine: Where the dictionary is.
-        dictionary: Working table ``value, code``.
-        codes: What :func:`leaf_codes` gave for it.
-
-    Example:
-        >>> import duckdb
-        >>> engine = Engine(duckdb.connect())
-        >>> jobs = engine.materialize("jobs", "SELECT * FROM (VALUES ('cook', 0), (NULL, 1)) v(value, code)")
-        >>> uncovered_values(engine, jobs, np.array([-1, -1]))
-        ['cook']
-    """
+    """Name the values that no leaf covers, for an owner who asked to see values; NULL is left out."""
     query = bind("taxonomy/uncovered_values", tables={"dictionary": dictionary})
     missing = np.flatnonzero(codes == NO_LEAF).tolist()
     return [value for (value,) in engine.query(query, {"codes": missing}, step="uncovered_values")]

@@ -21,27 +21,7 @@ POSITION = "position"
 
 
 def read_taxonomy(engine: Engine, given: Taxonomy | Mapping[str, Any] | str | Path) -> Taxonomy:
-    """Make a taxonomy of what the user gives.
-
-    Args:
-        engine: The database in which a name is looked up.
-        given: A taxonomy; a nested mapping; the path of an ARX CSV file; or, if there is no such file, the
-            name of a table or view with the columns ``child`` and ``parent``, and ``position`` if children
-            have an order.
-
-    Raises:
-        UnknownTable: There is neither a file nor a table of that name.
-        UnknownColumn: The table lacks a column.
-        InvalidOption: What is given is no tree.
-
-    Cost: one scan of the table.
-
-    Example:
-        >>> import duckdb
-        >>> engine = Engine(duckdb.connect())
-        >>> read_taxonomy(engine, {"ANY": ["Mover", "Lawyer"]}).labels
-        ('ANY', 'Mover', 'Lawyer')
-    """
+    """Make a taxonomy of what the user gives."""
     if isinstance(given, Taxonomy):
         return given
     if isinstance(given, Mapping):
@@ -64,9 +44,6 @@ def read_taxonomy_or_rule(
     """Read a taxonomy, or the rule that makes one of a column's values, such as ``ranges 5,10,20``.
 
     A file or a table of that name comes first.
-
-    Raises:
-        PpdmError: As :func:`read_taxonomy`.
 
     Example:
         >>> import duckdb

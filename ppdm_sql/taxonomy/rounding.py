@@ -12,17 +12,7 @@ SAFE_DIGITS = {"FLOAT": 6, "DOUBLE": 15}
 
 
 def roundest(above: str, upto: str, type_text: str) -> str:
-    """Give the number with the fewest digits that is larger than one and at most the other.
-
-    Args:
-        above: A number as text.
-        upto: A larger number as text; what is no finite number comes back as it is.
-        type_text: The type of both.
-
-    Example:
-        >>> roundest("3103", "3137", "INTEGER"), roundest("0.2471", "0.2539", "DOUBLE")
-        ('3130', '0.25')
-    """
+    """Give the number with the fewest digits that is larger than one and at most the other."""
     try:
         low, high = Decimal(above), Decimal(upto)
     except InvalidOperation:

@@ -18,23 +18,6 @@ def write_taxonomy(engine: Engine, taxonomy: Taxonomy, into: str) -> None:
     """Create the table ``into(child VARCHAR, parent VARCHAR, position INTEGER)``, one row per node.
 
     The table is an ordinary one of the owner's: it holds labels, which may be values of a column.
-
-    Args:
-        engine: The database; the table goes into the current schema.
-        taxonomy: What to store.
-        into: The name of the table, as it stands.
-
-    Raises:
-        NameTaken: There is a table or view of that name, in any spelling of case.
-        InvalidOption: The name is empty.
-        EngineError: A transaction is open on the connection.
-
-    Example:
-        >>> import duckdb
-        >>> engine = Engine(duckdb.connect())
-        >>> write_taxonomy(engine, Taxonomy.from_dict({"ANY": ["Mover", "Lawyer"]}), "jobs")
-        >>> engine.query("SELECT child, parent FROM jobs ORDER BY position", step="jobs")
-        [('ANY', None), ('Mover', 'ANY'), ('Lawyer', 'ANY')]
     """
     engine.require_autocommit()
     table = _free(engine, into)

@@ -39,34 +39,6 @@ def suggest(
     wider ones; equal values are never split. Texts that are codes, such as zip codes, are masked from the
     right, a character a level. Of other texts the frequent ones stay apart, and the rare ones form groups of
     about equal numbers of records. The root is ``*``. NULL is no part of it.
-
-    Args:
-        engine: The database.
-        table: Table or view, qualified and quoted where needed.
-        column: The column.
-        levels: Levels below the root, at least 1; ``fanout ** levels`` intervals or groups. By default 4 for
-            intervals, one for each character of a code, and as many groups as the root of the texts.
-        fanout: Intervals that make a wider one, at least 2.
-        count_column: Where rows are collapsed, the column that says how many records each stands for.
-        rule: Instead of a draft by frequencies, ``dates``, ``prefixes`` or ``ranges 5,10,20``.
-
-    Returns:
-        The taxonomy; its labels are values of the column or say what they are.
-
-    Raises:
-        UnknownTable: There is no such table.
-        UnknownColumn: The table has no such column.
-        InvalidOption: ``levels`` or ``fanout`` cannot be used.
-        InvalidSource: The column holds nothing but NULL, or too many texts.
-
-    Cost: one scan of the table.
-
-    Example:
-        >>> import duckdb
-        >>> engine = Engine(duckdb.connect())
-        >>> _ = engine.connection.execute("CREATE VIEW people AS SELECT unnest(range(17, 91)) AS age")
-        >>> suggest(engine, "people", "age", levels=2).paths()[:2]
-        [('[17, 36)', '[17, 54)', '*'), ('[36, 54)', '[17, 54)', '*')]
     """
     _check(levels, fanout)
     source = engine.find(table)

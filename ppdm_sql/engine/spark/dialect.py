@@ -15,24 +15,14 @@ Rewrite = Callable[[exp.Expression], exp.Expression]
 
 
 def whole_numbers(node: exp.Expression) -> exp.Expression:
-    """Sum whole numbers as DECIMAL(38,0); HUGEINT would become the type INT128, which Spark lacks.
-
-    Example:
-        >>> to_spark("SELECT CAST(sum(n) AS HUGEINT) FROM t")
-        'SELECT CAST(SUM(n) AS DECIMAL(38, 0)) FROM t'
-    """
+    """Sum whole numbers as DECIMAL(38,0); HUGEINT would become the type INT128, which Spark lacks."""
     if isinstance(node, exp.DataType) and node.this == exp.DataType.Type.INT128:
         return exp.DataType.build("DECIMAL(38, 0)")
     return node
 
 
 def attempts(node: exp.Expression) -> exp.Expression:
-    """Write TRY around a cast as a cast that gives NULL.
-
-    Example:
-        >>> to_spark("SELECT TRY(CAST(a AS DOUBLE)) FROM t")
-        'SELECT TRY_CAST(a AS DOUBLE) FROM t'
-    """
+    """Write TRY around a cast as a cast that gives NULL."""
     tried = node.this if isinstance(node, exp.Try) else None
     if isinstance(tried, exp.Cast):
         return exp.TryCast(this=tried.this, to=tried.to, safe=True)  # else written as a cast that fails
@@ -40,36 +30,21 @@ def attempts(node: exp.Expression) -> exp.Expression:
 
 
 def rows_of_values(node: exp.Expression) -> exp.Expression:
-    """Write a row of values as a structure.
-
-    Example:
-        >>> to_spark("SELECT count(DISTINCT row(a, b)) FROM t")
-        'SELECT COUNT(DISTINCT STRUCT(a, b)) FROM t'
-    """
+    """Write a row of values as a structure."""
     if isinstance(node, exp.Anonymous) and node.name.lower() == "row":
         return exp.Struct(expressions=node.expressions)
     return node
 
 
 def numbers_of_rows(node: exp.Expression) -> exp.Expression:
-    """Give a number of rows an order, without which Spark refuses to count; any order will do.
-
-    Example:
-        >>> to_spark("SELECT row_number() OVER () FROM t")
-        'SELECT ROW_NUMBER() OVER (ORDER BY NULL) FROM t'
-    """
+    """Give a number of rows an order, without which Spark refuses to count; any order will do."""
     if isinstance(node, exp.Window) and isinstance(node.this, exp.RowNumber) and not node.args.get("order"):
         node.set("order", exp.Order(expressions=[exp.Ordered(this=exp.null(), nulls_first=True)]))
     return node
 
 
 def hashes(node: exp.Expression) -> exp.Expression:
-    """Hash to 64 bits; Spark's HASH has 32, in which a million values collide.
-
-    Example:
-        >>> to_spark("SELECT approx_count_distinct(hash(a, b)) FROM t")
-        'SELECT APPROX_COUNT_DISTINCT(XXHASH64(a, b)) FROM t'
-    """
+    """Hash to 64 bits; Spark's HASH has 32, in which a million values collide."""
     if isinstance(node, exp.Anonymous) and node.name.lower() == "hash":
         return exp.Anonymous(this="XXHASH64", expressions=node.expressions)
     return node
@@ -79,10 +54,6 @@ def floors(node: exp.Expression) -> exp.Expression:
     """Round down to a floating point, as DuckDB does; Spark's FLOOR gives a whole number of 64 bits.
 
     Numbers from 2 to the power of 53 on are whole already, and so are those that are infinite; NaN stays.
-
-    Example:
-        >>> to_spark("SELECT floor(x) FROM t")
-        'SELECT IF(ABS(x) < 9007199254740992, CAST(FLOOR(x) AS DOUBLE), x) FROM t'
     """
     if isinstance(node, exp.Floor):
         value = node.this
@@ -92,12 +63,7 @@ def floors(node: exp.Expression) -> exp.Expression:
 
 
 def no_numbers(node: exp.Expression) -> exp.Expression:
-    """Tell NaN apart as DuckDB does; for NULL, Spark says that it is none.
-
-    Example:
-        >>> to_spark("SELECT isnan(x) FROM t")
-        'SELECT IF(NOT x IS NULL, ISNAN(x), NULL) FROM t'
-    """
+    """Tell NaN apart as DuckDB does; for NULL, Spark says that it is none."""
     if isinstance(node, exp.IsNan):
         known = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.null()))
         isnan = exp.Anonymous(this="ISNAN", expressions=[node.this])
@@ -106,12 +72,7 @@ def no_numbers(node: exp.Expression) -> exp.Expression:
 
 
 def finite_numbers(node: exp.Expression) -> exp.Expression:
-    """Tell finite numbers apart; NaN is above all others in Spark.
-
-    Example:
-        >>> to_spark("SELECT isfinite(x) FROM t")
-        "SELECT (ABS(x) < DOUBLE('Infinity')) FROM t"
-    """
+    """Tell finite numbers apart; NaN is above all others in Spark."""
     if isinstance(node, exp.Anonymous) and node.name.lower() == "isfinite":
         endless = exp.Anonymous(this="DOUBLE", expressions=[exp.Literal.string("Infinity")])
         return exp.paren(exp.LT(this=exp.Abs(this=node.expressions[0]), expression=endless))
@@ -119,24 +80,14 @@ def finite_numbers(node: exp.Expression) -> exp.Expression:
 
 
 def exact_means(node: exp.Expression) -> exp.Expression:
-    """Average plainly; the sum that carries what rounding lost is DuckDB's alone.
-
-    Example:
-        >>> to_spark("SELECT favg(x) FROM t")
-        'SELECT AVG(x) FROM t'
-    """
+    """Average plainly; the sum that carries what rounding lost is DuckDB's alone."""
     if isinstance(node, exp.Anonymous) and node.name.lower() == "favg":
         return exp.Avg(this=node.expressions[0])
     return node
 
 
 def hexadecimals(node: exp.Expression) -> exp.Expression:
-    """Read hexadecimal digits as a number.
-
-    Example:
-        >>> to_spark("SELECT CAST('0x' || h AS BIGINT) FROM t")
-        'SELECT CAST(CONV(h, 16, 10) AS BIGINT) FROM t'
-    """
+    """Read hexadecimal digits as a number."""
     joined = node.this if isinstance(node, exp.Cast) else None
     if isinstance(joined, exp.DPipe) and isinstance(joined.this, exp.Literal) and joined.this.this == "0x":
         base = [exp.Literal.number(number) for number in (16, 10)]
@@ -145,12 +96,7 @@ def hexadecimals(node: exp.Expression) -> exp.Expression:
 
 
 def letters(node: exp.Expression) -> exp.Expression:
-    """Compare texts letter by letter without a word: columns whose texts compare otherwise are refused.
-
-    Example:
-        >>> to_spark("SELECT a COLLATE C FROM t")
-        'SELECT a FROM t'
-    """
+    """Compare texts letter by letter without a word: columns whose texts compare otherwise are refused."""
     return node.this if isinstance(node, exp.Collate) and node.expression.name == "C" else node
 
 
@@ -171,18 +117,7 @@ REWRITES: tuple[Rewrite, ...] = (
 
 
 def to_spark(statement: str | exp.Expression) -> str:
-    """Write a statement as Spark's.
-
-    Args:
-        statement: A statement of DuckDB, as text or tree; a tree is not changed.
-
-    Raises:
-        sqlglot.errors.UnsupportedError: It says something that Spark cannot.
-
-    Example:
-        >>> to_spark('SELECT count(*) FILTER (WHERE "a b" < 0) FROM "t"')
-        'SELECT COUNT(*) FILTER(WHERE `a b` < 0) FROM `t`'
-    """
+    """Write a statement as Spark's."""
     tree = sqlglot.parse_one(statement, dialect="duckdb") if isinstance(statement, str) else statement.copy()
     for rewrite in REWRITES:
         tree = tree.transform(rewrite, copy=False)

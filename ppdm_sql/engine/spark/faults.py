@@ -51,12 +51,7 @@ def condition_of(cause: BaseException) -> str:
 
 
 def explained(step: str, cause: BaseException) -> PpdmError:
-    """Put an error of Spark or of its client into words.
-
-    Args:
-        step: What was done.
-        cause: The error; its own words are kept in ``engine_text``.
-    """
+    """Put an error of Spark or of its client into words."""
     condition, text = condition_of(cause), str(cause)
     if condition == "RETRIES_EXCEEDED" or not condition and any(word in text for word in _LOST):
         return DatabaseUnavailable(

@@ -28,21 +28,7 @@ if TYPE_CHECKING:
 def handed_over(
     engine: Engine, place: SparkPlace, frame: Any, wanted: Sequence[exp.Expression], step: str
 ) -> Table:
-    """Write the rows of a frame of Spark into a working table of DuckDB.
-
-    Args:
-        engine: Where the table is made; inside a workspace.
-        place: The Spark.
-        frame: A ``DataFrame`` of Spark, which is run once.
-        wanted: What to read of its columns.
-        step: What is handed over, for messages.
-
-    Raises:
-        PpdmError: Spark refused, in words that quote no cell.
-
-    Cost: one run of the frame. Parquet where Spark was started here, or where a run has a folder that Spark
-        and this machine share; else Arrow.
-    """
+    """Write the rows of a frame of Spark into a working table of DuckDB."""
     with place.guarded(step):
         if not place.is_local and place.shared is None:
             with _by_arrow(engine, frame) as read:

@@ -28,18 +28,7 @@ SETTINGS = {
 
 
 def start(master: str) -> tuple[Any, Callable[[], None]]:
-    """Start a Spark in a process of its own, which ends with this one.
-
-    Args:
-        master: Such as ``local[2]``.
-
-    Returns:
-        The session, and what ends it.
-
-    Raises:
-        DatabaseUnavailable: Spark itself, or Java, is not installed.
-        InvalidOption: The process has a session already.
-    """
+    """Start a Spark in a process of its own, which ends with this one."""
     require_client()
     _require_spark(master)
     from pyspark import SparkContext

@@ -8,14 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 
 def hashes_of_table(session: Any, frame: Any) -> dict[str, tuple[int, str]]:
-    """Give sizes and SHA-256 of the files of a table; none where its format does not tell them.
-
-    Args:
-        session: Reads the files.
-        frame: What the table is read by.
-
-    Cost: the files are read once, each in the memory of one executor.
-    """
+    """Give sizes and SHA-256 of the files of a table; none where its format does not tell them."""
     paths = [unquote(path) for path in frame.inputFiles()]
     if not paths:
         return {}

@@ -80,15 +80,7 @@ class SparkPlace:
         return self._stop is not None and not self.is_connect
 
     def run(self, step: str, work: Callable[[], Result]) -> Result:
-        """Do something with the session; Ctrl-C ends its jobs as well.
-
-        Args:
-            step: What is done, for messages.
-            work: Does it, to the end: what is lazy fails later.
-
-        Raises:
-            PpdmError: Spark refused, in words that quote no cell.
-        """
+        """Do something with the session; Ctrl-C ends its jobs as well."""
         with self.guarded(step):
             return work()
 
@@ -164,16 +156,7 @@ class SparkPlace:
                 self.session.removeProgressHandler(heard)
 
     def find(self, name: str) -> SparkSource:
-        """Find a table or view of Spark's catalogue, or Parquet files by their path.
-
-        Args:
-            name: ``customers``, ``shop.customers``, ``catalog.schema.table``; names with other characters in
-                double quotes or backticks. What has a slash in it, or ends in ``.parquet``, is a path as
-                Spark sees it.
-
-        Raises:
-            UnknownTable: There is none.
-        """
+        """Find a table or view of Spark's catalogue, or Parquet files by their path."""
         from ppdm_sql.engine.spark.source import SparkSource
 
         return SparkSource(self, name)
@@ -202,17 +185,7 @@ class SparkPlace:
 
 
 def connect(spark: str | Any) -> SparkPlace:
-    """Reach a Spark.
-
-    Args:
-        spark: ``sc://host:15002``, the URL of a Connect server, with parameters if need be; ``local[2]``,
-            which starts a Spark of two threads here and ends it with the connection; or an open session.
-
-    Raises:
-        InvalidOption: It is none of these.
-        DatabaseUnavailable: Nothing answers, Spark is older than 4, or what is needed is not installed.
-        PpdmError: Its settings would give other results than DuckDB.
-    """
+    """Reach a Spark."""
     place = _open(spark)
     try:
         place.run("settings", lambda: _check(place.session))
@@ -260,11 +233,7 @@ def _remote(url: str) -> SparkPlace:
 
 
 def require_client() -> None:
-    """Refuse to go on without Spark's client.
-
-    Raises:
-        DatabaseUnavailable: It is not installed.
-    """
+    """Refuse to go on without Spark's client."""
     for module in ("pyspark", "grpc", "pandas", "google.rpc"):
         try:
             there = find_spec(module) is not None
@@ -309,12 +278,7 @@ def _shown(url: str) -> str:
 
 
 def _check(session: Any) -> None:
-    """Refuse a Spark that would group or compute differently.
-
-    Raises:
-        DatabaseUnavailable: It is too old.
-        InvalidOption: ANSI mode is off.
-    """
+    """Refuse a Spark that would group or compute differently."""
     version = str(session.version)
     if int(version.partition(".")[0]) < OLDEST:
         raise DatabaseUnavailable(f"This is Spark {version}; 4 is the oldest that serves.", "Upgrade it.")

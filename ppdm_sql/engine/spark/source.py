@@ -103,10 +103,7 @@ class SparkSource:
         return [name for name, kind in self._types.items() if kind.refused]
 
     def snapshot(self) -> str:
-        """Give a token of the files that it is read from: their names, sizes and times; empty where none are.
-
-        Cost: Spark lists the files; no scan.
-        """
+        """Give a token of the files it is read from: their names, sizes and times; empty where none are."""
         return self.place.run("snapshot", self._files)
 
     def _files(self) -> str:
@@ -118,13 +115,7 @@ class SparkSource:
         return hashlib.sha256(repr(sorted(map(tuple, rows))).encode()).hexdigest()
 
     def check_unchanged(self) -> None:
-        """Refuse a source that is not as it was when it was first read.
-
-        Raises:
-            InvalidSource: It changed in between.
-
-        Cost: Spark lists the files; no scan.
-        """
+        """Refuse a source that is not as it was when it was first read."""
         if self._seen is not None and self.snapshot() != self._seen:
             raise InvalidSource(
                 f"The files of {self.shown} changed while it was read.",
@@ -142,22 +133,7 @@ class SparkSource:
         return CountedRows(table, table.count)
 
     def collapse(self, engine: Engine, columns: Sequence[str], count: str | None = None) -> CollapsedTable:
-        """Write its distinct combinations of columns, with their numbers of records, into a table of DuckDB.
-
-        Args:
-            engine: Where the working table is made; inside a workspace.
-            columns: The columns, spelled as in the source, each once.
-            count: Its count column, or None where a row is a record. Rows with a count of 0 are left out.
-
-        Returns:
-            The table: ``columns`` with the types of :meth:`columns`, and its ``count``. Rows have no order.
-
-        Raises:
-            InvalidSource: A column cannot be read.
-            PpdmError: Spark refused.
-
-        Cost: one GROUP BY in Spark; each combination is handed over once.
-        """
+        """Write its distinct combinations of columns, with their counts, into a table of DuckDB."""
         self._begin([*columns, *([] if count is None else [count])])
         called = free_name(RECORDS if count is None else count, columns)
         query = self._combinations(columns, count)
@@ -182,10 +158,7 @@ class SparkSource:
         return self._query(self._over(query), step)
 
     def grouped(self, engine: Engine, query: Query, columns: Sequence[Column], *, step: str) -> Table:
-        """Run a query over the source in Spark, and write the few rows that it gives into a working table.
-
-        Cost: one run of the query in Spark; its rows are handed over.
-        """
+        """Run a query over the source in Spark, and write the few rows that it gives into a working table."""
         tree = self._over(query, valid=True)
         frame = self.place.run(step, lambda: self._frame(tree, step))
         wanted = [
@@ -200,10 +173,7 @@ class SparkSource:
     def keep_rows(
         self, engine: Engine, query: KeyedQuery, keys: Mapping[str, str | bytes], *, step: str
     ) -> Table:
-        """Keep the rows with the executors or beside the release; keys travel as data of one row.
-
-        Cost: one run of the query. What comes out is written once and read by each question.
-        """
+        """Keep the rows with the executors or beside the release; keys travel as data of one row."""
         text = query(Table(_HERE), Table(_KEYS))
         parsed: exp.Expression = exp.maybe_parse(text, dialect="duckdb")
         tree = self._over(lambda _: parsed, valid=True)
@@ -313,13 +283,6 @@ def kept(place: SparkPlace, frame: Any) -> Any:
     They stand in the private folder of a run where it has one, so that an executor that is lost later takes
     nothing along: a part that was lost on the way is made again, of the same records with the same keys. A
     frame that is merely cached would be made again by each statement: they do not see that it is the same.
-
-    Args:
-        place: The Spark.
-        frame: A ``DataFrame`` of Spark.
-
-    Raises:
-        EngineError: Some of what was written cannot be seen here.
     """
     if place.shared is None:  # a trial run, which writes nothing
         return checkpointed(frame)

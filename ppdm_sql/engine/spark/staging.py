@@ -207,12 +207,7 @@ def store(place: SparkPlace, location: Location) -> FolderOfRows | TableOfRows:
 
 
 def qualified(place: SparkPlace, table: Table) -> Table:
-    """Give a table's name with its catalog and schema, if it can be made.
-
-    Raises:
-        NameTaken: There is a table or view of that name.
-        InvalidOption: There is no such catalog or schema.
-    """
+    """Give a table's name with its catalog and schema, if it can be made."""
     session = place.session
     with place.guarded("find"):
         catalog = table.catalog or session.catalog.currentCatalog()
@@ -228,12 +223,7 @@ def qualified(place: SparkPlace, table: Table) -> Table:
 
 
 def quoted(name: str) -> str:
-    """Write a name as Spark quotes it.
-
-    Example:
-        >>> quoted("a `b")
-        '`a ``b`'
-    """
+    """Write a name as Spark quotes it."""
     doubled = name.replace("`", "``")
     return f"`{doubled}`"
 

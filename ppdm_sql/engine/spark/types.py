@@ -37,16 +37,7 @@ class MappedType(NamedTuple):
 
 
 def mapped(spark_type: str) -> MappedType:
-    """Map a type, as ``DataType.simpleString()`` writes it.
-
-    Example:
-        >>> mapped("decimal(10,2)").type, mapped("timestamp").type, mapped("char(5)").type
-        ('DECIMAL(10,2)', 'TIMESTAMP WITH TIME ZONE', 'VARCHAR')
-        >>> mapped("array<int>").refused
-        'has the type array, which does not map to a type of DuckDB'
-        >>> mapped("string collate UTF8_LCASE").refused
-        'has the collation UTF8_LCASE, by which different texts are equal'
-    """
+    """Map a type, as ``DataType.simpleString()`` writes it."""
     if spark_type in _TYPES:
         return MappedType(_TYPES[spark_type])
     if found := _DECIMAL.fullmatch(spark_type):

@@ -25,20 +25,7 @@ def runs_of(numbers: Codes) -> tuple[Codes, Codes]:
 
 
 def recoded(column: str, numbers: Codes, name: str, kind: str) -> tuple[str, dict[str, object]]:
-    """Give the expression that replaces code ``c`` of a column by ``numbers[c]``, and its parameters.
-
-    Args:
-        column: The column of codes.
-        numbers: For each code its number.
-        name: Of the parameter, where one is needed.
-        kind: The SQL type of the outcome.
-
-    Example: the second half of four codes, and an order of five.
-        >>> recoded("c0", np.array([4, 4, 5, 5]), "b0", "BIGINT")
-        ('CAST(CASE WHEN c0 < 2 THEN 4 ELSE 5 END AS BIGINT)', {})
-        >>> recoded("c0", np.array([3, 1, 0, 4, 2]), "b0", "BIGINT")
-        ('CAST($b0 AS BIGINT[])[c0 + 1]', {'b0': [3, 1, 0, 4, 2]})
-    """
+    """Give the expression that replaces code ``c`` of a column by ``numbers[c]``, and its parameters."""
     first, values = runs_of(numbers)
     if 0 < len(first) <= max(FEW_RUNS, len(numbers) // CODES_A_RUN):
         return f"CAST({_compared(column, first.tolist(), values.tolist())} AS {kind})", {}

@@ -96,25 +96,7 @@ def collapse(
     person: Sequence[str] = (),
     shown: str | None = None,
 ) -> Atoms:
-    """Read the source once and collapse it.
-
-    Args:
-        engine: Where the working tables are made.
-        source: The table or view to read.
-        coded: Columns to code: the grouping attributes first, then the others.
-        kept: Columns to carry as they are.
-        count: Column of counts, where rows are collapsed already.
-        masked: Names of the coded columns that may be masked.
-        symbol: The suppressed symbol, which no masked column may hold as a value.
-        person: Columns that say whose record a row is; none where records are counted.
-        shown: Name of the source for messages, where a working table is read in its place.
-
-    Raises:
-        InvalidSource: Empty table, NULL or negative counts, rows that are nobody's, the symbol is a value
-            already, or values that were not there when they were numbered.
-
-    Cost: one scan for each coded column's dictionary and two for the persons, one scan for the GROUP BY.
-    """
+    """Read the source once and collapse it."""
     if count is not None:
         check_counts(engine, source, count)
     dictionaries = coded_columns(engine, source, coded, count, masked=masked, symbol=symbol)
@@ -141,13 +123,7 @@ def coded_columns(
     masked: Sequence[str],
     symbol: str,
 ) -> tuple[Dictionary, ...]:
-    """Number the values of some columns; the arguments are those of :func:`collapse`.
-
-    Raises:
-        InvalidSource: The symbol is a value of a masked column.
-
-    Cost: one scan for each column.
-    """
+    """Number the values of some columns; the arguments are those of :func:`collapse`."""
     tables = [_dictionary(engine, source, item.name, count) for item in coded]
     return _described(engine, coded, tables, symbol, masked)
 
@@ -237,19 +213,7 @@ def _code(dictionary: Dictionary, table: str) -> exp.Expression:
 def counts_by_class(
     engine: Engine, atoms: Atoms, attributes: Sequence[int], classes: int | None
 ) -> dict[int, Counts]:
-    """Count the records of each value and class of several attributes, in one statement.
-
-    Args:
-        engine: Where the atoms are.
-        atoms: The collapsed source.
-        attributes: Positions of coded attributes.
-        classes: Position of the coded class attribute; None where there is none, and all are of one class.
-
-    Returns:
-        For each position an array of shape (values, classes).
-
-    Cost: one scan of the atoms for each; one statement, since planning costs more than reading small tables.
-    """
+    """Count the records of each value and class of several attributes, in one statement."""
     label = "0" if classes is None else f"c{classes}"
     parts = [
         f"SELECT {i} AS attribute, c{i}::BIGINT AS a, {label} AS c, sum(n)::BIGINT AS n "

@@ -28,18 +28,7 @@ class NumberedPersons:
 
 
 def numbered_persons(engine: Engine, source: Table, person: Sequence[str]) -> NumberedPersons:
-    """Number the persons of a source.
-
-    Args:
-        engine: Where the working table is made.
-        source: The table or view to read.
-        person: Columns that say whose record a row is, at least one.
-
-    Raises:
-        InvalidSource: A row is nobody's.
-
-    Cost: two scans of these columns.
-    """
+    """Number the persons of a source."""
     check_persons(engine, source, person)
     who = {f"p{place}": name for place, name in enumerate(person)}
     read = (alias(column(name, "s"), key) for key, name in who.items())

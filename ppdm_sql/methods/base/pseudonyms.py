@@ -17,15 +17,7 @@ BLOCK_BYTES = 64
 def pseudonym(value: exp.Expression, key: bytes | None = None) -> exp.Expression:
     """Give the expression of a value's pseudonym, 64 hexadecimal digits; NULL stays NULL.
 
-    Args:
-        value: The identifier's column.
-        key: At most 64 bytes; None draws a fresh one.
-
     Source: RFC 2104, with SHA-256.
-
-    Example:
-        >>> "sha256" in pseudonym(exp.column("a"), b"k").sql("duckdb").lower()
-        True
     """
     return keyed_pseudonym(value, *map(_bytes, padded(key)))
 

@@ -93,16 +93,6 @@ def released_rows(
     The atoms are masked and regrouped as codes, decoded, sorted, and only then written out one row a
     record, so that sorting and decoding cost by combination, not by record. Where ``outputs`` holds a count
     column the combinations stay collapsed.
-
-    Args:
-        engine: Where the working table of masked combinations is made.
-        masked: The collapsed source, and how it is masked.
-        outputs: Columns of the release, in order.
-        person: Where persons are counted, what to call the column with their numbers, the last one.
-
-    Cost: one scan of the atoms; the SELECT itself scans the combinations. Where nothing is masked and no
-        count is released, combinations that occur in several rows need not be added up: the order puts
-        equal rows side by side.
     """
     counted = any(output.atom == "n" for output in outputs)
     as_they_are = not masked.nodes and not counted

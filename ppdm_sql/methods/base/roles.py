@@ -64,12 +64,6 @@ class Roles(ABC):
         """Refuse a column that has two of a method's roles, or one of them and one that all methods know.
 
         Who a person is may be a direct identifier, too, and nothing else.
-
-        Args:
-            claims: Each role of the method in words, with its columns.
-
-        Raises:
-            ColumnRoleError: A column has two roles.
         """
         shared = (("a direct identifier", self.pseudonyms + self.dropped), ("the count", _one(self.count)))
         taken: dict[str, str] = {}
@@ -96,12 +90,7 @@ def _one(name: str | None) -> tuple[str, ...]:
 def treated_identifiers(
     identifiers: Mapping[str, str], columns: Sequence[str], *, table: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Give the direct identifiers that are replaced by pseudonyms, and those that are dropped.
-
-    Raises:
-        UnknownColumn: A named column does not exist.
-        InvalidOption: A treatment is neither ``drop`` nor ``pseudonym``.
-    """
+    """Give the direct identifiers that are replaced by pseudonyms, and those that are dropped."""
     treated = {resolve(name, columns, table=table): how for name, how in identifiers.items()}
     for how in treated.values():
         if how not in ("drop", "pseudonym"):

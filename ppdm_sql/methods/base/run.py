@@ -94,13 +94,6 @@ class Run(ABC, Generic[Transformed]):
 
         The release stays collapsed in the database then. Where its rows are written elsewhere they are
         written one for each record, unless the table had a count column of its own.
-
-        Args:
-            needed: The columns that the run reads.
-            count: The count column among them, or None.
-
-        Returns:
-            The count column of what is to be read.
         """
         if not is_stand_in(self.engine, self.table):
             return count
@@ -125,12 +118,7 @@ class Run(ABC, Generic[Transformed]):
     # -- the run --------------------------------------------------------------------------------
 
     def publish(self) -> Release:
-        """Do all of it.
-
-        Raises:
-            GuaranteeNotMet: What is asked cannot be kept, or the audit refused the outcome.
-            PpdmError: The source or an option cannot be used; nothing was published.
-        """
+        """Do all of it."""
         progress = self.progress
         check_writable(self.engine)
         try:
@@ -180,11 +168,7 @@ class Run(ABC, Generic[Transformed]):
         return tuple(name for name in kept if name in self.roles.kept)
 
     def check_kept(self) -> None:
-        """Refuse kept columns that say who a person is.
-
-        Raises:
-            ColumnRoleError: A kept column looks like an identifier, and is not allowed to.
-        """
+        """Refuse kept columns that say who a person is."""
         if self._kept_by_name:
             of, count = (self.engine, self.table), self.request.count_column
             refuse_identifiers(*of, self._kept_by_name, self._allowed, count)

@@ -29,16 +29,6 @@ def read_source(
 
     A table of DuckDB is read as it stands, within :meth:`Engine.snapshot`. Anything else may say something
     else at the next look (a view over ``random()``, a file that is being written), so it is read here, once.
-
-    Args:
-        engine: Where the source is.
-        table: The source, which is not written.
-        columns: The columns that are needed, with their types in the source.
-        as_they_are: Further columns, of which values that are equal need not have the same text.
-        rows: Whether the rows' numbers are needed too.
-        copy: Whether the run reads outside of a snapshot.
-
-    Cost: nothing for a table, one scan for anything else.
     """
     plain = {item.name: column(item.name, "s") for item in as_they_are}
     values = exact_values(engine, table, columns) | plain
@@ -57,18 +47,6 @@ def count_coded_records(
     """Add up the records of coded rows, once no value lacks a code.
 
     A value lacks one that was not there when the values were numbered.
-
-    Args:
-        engine: Where the coded rows are.
-        coded: The coded rows.
-        columns: The columns with codes.
-        count: The column with the number of records of each row.
-        source: Name of what was coded, for messages.
-
-    Raises:
-        InvalidSource: The source gave different rows when it was read again.
-
-    Cost: one scan of the coded rows.
     """
     missing: list[exp.Expression] = [exp.Is(this=column(name), expression=exp.null()) for name in columns]
     where = exp.Where(this=exp.or_(*missing or [exp.false()], copy=False))

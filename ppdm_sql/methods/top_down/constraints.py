@@ -253,11 +253,7 @@ def _protected_codes(engine: Engine, dictionary: Dictionary, values: Sequence[Va
 
 
 def counted_codes(atoms: Atoms, constraint: Constraint) -> Sequence[int]:
-    """Give the codes of the sensitive values that are counted in a column each.
-
-    Raises:
-        InvalidOption: They are too many for that.
-    """
+    """Give the codes of the sensitive values that are counted in a column each."""
     if constraint.sensitive is None:
         return ()
     if constraint.protected is not None:

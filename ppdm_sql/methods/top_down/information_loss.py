@@ -83,13 +83,7 @@ def class_information(outcome: Outcome) -> Iterator[Row]:
 
 
 def information_beyond_chance(counts: Counts) -> float:
-    """Give the mutual information of labels and class in bits, counted by both, less its mean by chance.
-
-    Example:
-        >>> found = information_beyond_chance(np.array([[8, 0], [0, 8]]))
-        >>> round(found, 3), information_beyond_chance(np.array([[1, 1]]))
-        (0.955, 0.0)
-    """
+    """Give the mutual information of labels and class in bits, counted by both, less its mean by chance."""
     records = max(int(counts.sum()), 1)
     rows, columns = (max(int(counts.any(axis=axis).sum()), 1) for axis in (1, 0))
     found = float(entropy(counts.sum(axis=0))) - float(total_entropy(counts).sum()) / records

@@ -36,15 +36,7 @@ class Allowance:
 
     @classmethod
     def of(cls, share: Number) -> Allowance:
-        """Read the option.
-
-        Raises:
-            InvalidOption: It is no number in [0, 1).
-
-        Example:
-            >>> Allowance.of("1%")
-            Allowance(share=Fraction(1, 100))
-        """
+        """Read the option."""
         return cls(read_share(share, "--suppress-records", "[0, 1)"))
 
     def parameters(self, left_out: int) -> dict[str, object]:

@@ -142,15 +142,7 @@ def population_table(
     attributes: Sequence[int],
     population: PopulationTable,
 ) -> PopulationCounts:
-    """Read a population, and make what counts it by some attributes.
-
-    Raises:
-        UnknownTable: There is no such table.
-        UnknownColumn: It lacks a column.
-        InvalidSource: It has no records, a column of values that cannot be compared, or no usable weights.
-
-    Cost: one scan of the population for each attribute, one for the GROUP BY, and one of the atoms.
-    """
+    """Read a population, and make what counts it by some attributes."""
     wanted = [(atoms.coded[i].column, isinstance(maskings[i], Suppression)) for i in attributes]
     found = _collapsed(engine, population, wanted)
     beyond, coded = dict[int, Beyond](), list(atoms.coded)

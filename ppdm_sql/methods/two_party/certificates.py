@@ -44,20 +44,7 @@ class Credentials:
 
     @classmethod
     def read(cls, certificate: Path | str, private_key: Path | str, authority: Path | str) -> Credentials:
-        """Read the three files, PEM and the key without a password, and see that the partner can accept them.
-
-        Raises:
-            InvalidOption: A file cannot be read, the key is not the certificate's, or the certificate is
-                expired, without a name, or not signed by the authority.
-
-        Example:
-            >>> from tempfile import mkdtemp
-            >>> folder = Path(mkdtemp())
-            >>> _ = keygen(folder, ["bank-a", "bank-b"])
-            >>> files = (folder / name for name in ("bank-a.pem", "bank-a.key", "authority.pem"))
-            >>> Credentials.read(*files).name
-            'bank-a'
-        """
+        """Read the three files and see that the partner can accept them."""
         from cryptography import x509
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -153,20 +140,6 @@ def keygen(
 
     The keys of all parties are made in one place, so whoever runs this could speak for any of them: in
     earnest each party makes its own key and has an authority sign it. The authority's own key is not kept.
-
-    Args:
-        folder: Where the files go: ``authority.pem``, and ``NAME.pem`` and ``NAME.key`` for each name. Only
-            their owner may read the keys.
-        names: Of the parties, two or more.
-        days: How long the certificates are valid, from 1 on.
-        force: Replace files that are there.
-
-    Returns:
-        The files, the authority's first.
-
-    Raises:
-        InvalidOption: A name cannot stand in a certificate, or the folder cannot be written.
-        NameTaken: A file is there already.
     """
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
