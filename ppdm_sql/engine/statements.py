@@ -72,7 +72,7 @@ def text(step: str) -> Statement:
     return Statement((sql_folder() / f"{step}.sql").read_text(encoding="utf-8"), file=step)
 
 
-def sql(text: str, **holes: object) -> Statement:
+def sql(text: str, /, **holes: object) -> Statement:
     """Write SQL as one reads it: each hole takes a table, an expression, a number or SQL, or a list of these.
 
     Example:

@@ -5,32 +5,31 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import sqlglot
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, aliased, column, option_for, resolve
-from ppdm_sql.engine.statements import bind, literal, render
+from ppdm_sql.engine.names import Table, column, option_for, resolve
+from ppdm_sql.engine.statements import Statement, bind, literal, sql
 from ppdm_sql.engine.types import Kind, kind_of
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
 from ppdm_sql.errors import kind_of as class_of
 
 _SAMPLE = 2_048
-_DIGITS = "regexp_full_match(v, '[+-]?[0-9]+')"
 _TEXT, _DATED, _NUMBER, _WHOLE_NUMBER = range(4)
+_DIGITS = "regexp_full_match({v}, '[+-]?[0-9]+')"
 _DATE = (
     "(([0-9]{1,2}[-./]){2}([0-9]{2}|[0-9]{4})|[0-9]{4}([-./][0-9]{1,2}){2})([ T][0-9]{1,2}(:[0-9]{2}){1,2})?"
 )
-_SHAPE = f"""
+_SHAPE = """
 CASE
-    WHEN NOT unicode(v) BETWEEN unicode('+') AND unicode('9') THEN {_TEXT}
-    WHEN {_DIGITS} THEN CASE WHEN TRY_CAST(v AS BIGINT) IS NULL THEN {_NUMBER} ELSE {_WHOLE_NUMBER} END
-    WHEN regexp_full_match(v, '[+-]?([0-9]+|[0-9]*[.][0-9]+)([eE][+-]?[0-9]+)?') THEN {_NUMBER}
-    WHEN regexp_full_match(v, '{_DATE}') THEN {_DATED}
-    ELSE {_TEXT}
+    WHEN NOT unicode({v}) BETWEEN unicode('+') AND unicode('9') THEN {text}
+    WHEN {digits} THEN if(TRY_CAST({v} AS BIGINT) IS NULL, {number}, {whole})
+    WHEN regexp_full_match({v}, '[+-]?([0-9]+|[0-9]*[.][0-9]+)([eE][+-]?[0-9]+)?') THEN {number}
+    WHEN regexp_full_match({v}, {date}) THEN {dated}
+    ELSE {text}
 END"""
 """What a text is written like; its first letter tells of most that they are no more than texts."""
 _ORDERS = ("%d-%m-%Y", "%m-%d-%Y", "%Y-%m-%d")
@@ -39,17 +38,25 @@ _CENTURY = " Years up to 68 are read as 2068, and later ones as 1969 to 1999."
 _FEWEST_RECORDS = 5
 """So many records must share a text for a message to quote it."""
 _SHOWN_BY = {
-    "BIGINT": "CAST(TRY_CAST(v AS BIGINT) AS VARCHAR) IS NOT DISTINCT FROM v",
-    "DOUBLE": "CASE WHEN regexp_full_match(v, '-?(0|[1-9][0-9]*)?([.][0-9]+)?([eE][+-]?[0-9]+)?') "
-    "AND coalesce(isfinite(TRY_CAST(v AS DOUBLE)), false) THEN CASE WHEN length(v) <= 15 THEN true "
-    "ELSE length(regexp_replace(v, '[eE].*|[^0-9]', '', 'g')) <= 15 "
-    "OR CAST(TRY_CAST(v AS DOUBLE) AS VARCHAR) = v END ELSE false END",
-    "DATE": "regexp_full_match(v, '[0-9]{4}-[0-9]{2}-[0-9]{2}') AND TRY_CAST(v AS DATE) IS NOT NULL",
-    "TIMESTAMP": "regexp_full_match(v, '[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}"
-    "([.][0-9]{1,6})?)?') AND TRY_CAST(v AS TIMESTAMP) IS NOT NULL",
-    "TIME": "regexp_full_match(v, '[0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?') "
-    "AND TRY_CAST(v AS TIME) IS NOT NULL",
-    "BOOLEAN": "lower(v) IN ('true', 'false')",
+    "BIGINT": "CAST(TRY_CAST({v} AS BIGINT) AS VARCHAR) IS NOT DISTINCT FROM {v}",
+    "DOUBLE": """
+CASE
+    WHEN NOT regexp_full_match({v}, '-?(0|[1-9][0-9]*)?([.][0-9]+)?([eE][+-]?[0-9]+)?') THEN false
+    WHEN NOT coalesce(isfinite(TRY_CAST({v} AS DOUBLE)), false) THEN false
+    WHEN length({v}) <= 15 THEN true
+    WHEN length(regexp_replace({v}, '[eE].*|[^0-9]', '', 'g')) <= 15 THEN true
+    ELSE CAST(TRY_CAST({v} AS DOUBLE) AS VARCHAR) = {v}
+END""",
+    "DATE": """
+regexp_full_match({v}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}') AND TRY_CAST({v} AS DATE) IS NOT NULL""",
+    "TIMESTAMP": """
+regexp_full_match(
+    {v}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[ T][0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]{{1,6}})?)?'
+) AND TRY_CAST({v} AS TIMESTAMP) IS NOT NULL""",
+    "TIME": """
+regexp_full_match({v}, '[0-9]{{2}}:[0-9]{{2}}(:[0-9]{{2}}([.][0-9]{{1,6}})?)?')
+AND TRY_CAST({v} AS TIME) IS NOT NULL""",
+    "BOOLEAN": "lower({v}) IN ('true', 'false')",
 }
 """For each type, when a text is one of its values and nothing of it is lost, such as a leading zero."""
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "HUGEINT")
@@ -69,17 +76,17 @@ class TypeSaid(NamedTuple):
     name: str
     format: str = ""
 
-    def values(self, value: exp.Expression, *, of_text: bool) -> exp.Expression:
+    def values(self, name: str, *, of_text: bool) -> Statement:
         """Give the values of a column in this type; NULL for those that are none of it."""
-        target = exp.DataType.build(self.name, dialect="duckdb")
+        value, target = column(name), _type(self.name)
         if self.format:
-            parsed = exp.Anonymous(this="try_strptime", expressions=[value, literal(self.format)])
-            return exp.TryCast(this=parsed, to=target)
-        cast = exp.TryCast(this=value, to=target)
+            form = literal(self.format)
+            return sql("TRY_CAST(try_strptime({v}, {form}) AS {type})", v=value, form=form, type=target)
+        cast = sql("TRY_CAST({v} AS {type})", v=value, type=target)
         if not of_text or self.name.upper() not in _WHOLE:
             return cast
-        digits = _condition(_DIGITS, value)  # a cast from text rounds 3.7 to 4
-        return exp.case().when(digits, cast)
+        # a cast from text rounds 3.7 to 4
+        return sql("CASE WHEN {digits} THEN {cast} END", digits=sql(_DIGITS, v=value), cast=cast)
 
 
 class Said(NamedTuple):
@@ -124,15 +131,17 @@ def _type_said(engine: Engine, name: str, text: str) -> TypeSaid:
     try:
         if not _TYPE.fullmatch(text.strip()):
             raise ValueError
-        target = exp.DataType.build(text, dialect="duckdb")
-        probe = exp.select(exp.Cast(this=exp.null(), to=target))
-        engine.look_up(render(probe), step="type")
+        engine.look_up(sql("SELECT CAST(NULL AS {type})", type=_type(text)), step="type")
     except (sqlglot.errors.SqlglotError, EngineError, ValueError):
         raise InvalidOption(
             f"{text!r}, the type of column {name!r}, is not a type of DuckDB.",
             "Write such as VARCHAR, BIGINT, DOUBLE or DATE; 'DATE %d.%m.%Y' says how dates are written.",
         ) from None
     return TypeSaid(text.strip())
+
+
+def _type(name: str) -> exp.Expression:
+    return exp.DataType.build(name, dialect="duckdb")
 
 
 # -- what is said is applied -------------------------------------------------------------------
@@ -156,14 +165,14 @@ def applied(
         if strict or name.lower() in lowered
     }
     values = {
-        item.name: types[item.name].values(column(item.name), of_text=item.type == "VARCHAR")
+        item.name: types[item.name].values(item.name, of_text=item.type == "VARCHAR")
         for item in columns
         if item.name in types
     }
     _refuse_lost(engine, table, values, types, shown)
     free = [item.name for item in columns if of_texts and item.name not in types]
     found = _shown_types(engine, table, free)
-    values |= {name: kind.values(column(name), of_text=False) for name, kind in found.items()}
+    values |= {name: kind.values(name, of_text=False) for name, kind in found.items()}
     all_types = types | found
     types = {name: all_types[name] for name in names if name in all_types}
     for item in columns:
@@ -181,17 +190,20 @@ def _blank_markers(
     """Write NULL where a column of texts holds a marker; tell of markers that none holds."""
     texts = [item for item in columns if kind_of(item.type) in (Kind.TEXT, Kind.ENUM)]
     marked = [
-        exp.CountIf(this=exp.EQ(this=exp.cast(column(item.name), "VARCHAR"), expression=literal(marker)))
+        sql("count_if(CAST({c} AS VARCHAR) = {marker})", c=column(item.name), marker=literal(marker))
         for item in texts
         for marker in markers
     ]
-    query = exp.select(*marked, exp.Count(this=exp.Star())).from_(table.expression())
-    (counts,) = engine.query(render(query), step="markers of missing values")
+    query = sql("SELECT {counts} FROM {t}", counts=[*marked, sql("count(*)")], t=table)
+    (counts,) = engine.query(query, step="markers of missing values")
     per_column = [counts[place : place + len(markers)] for place in range(0, len(counts) - 1, len(markers))]
     for item, held in zip(texts, per_column, strict=True):
         if any(held):
-            is_marker = exp.cast(column(item.name), "VARCHAR").isin(*map(literal, markers))
-            value = exp.case().when(is_marker, exp.null()).else_(column(item.name))
+            value = sql(
+                "CASE WHEN CAST({c} AS VARCHAR) IN ({markers}) THEN NULL ELSE {c} END",
+                c=column(item.name),
+                markers=[literal(marker) for marker in markers],
+            )
             _change(engine, table, item.name, item.type, value)
     unused = [
         repr(marker)
@@ -204,35 +216,33 @@ def _blank_markers(
     return [f"{told} Check how it is written."] if unused else []
 
 
-def _change(engine: Engine, table: Table, name: str, kind: str, value: exp.Expression) -> None:
+def _change(engine: Engine, table: Table, name: str, kind: str, value: Statement) -> None:
     """Write a column anew; the others are not copied."""
-    target = exp.DataType.build(kind, dialect="duckdb")
-    action = exp.AlterColumn(this=column(name), dtype=target, using=value)
-    engine.query(
-        render(exp.Alter(this=table.expression(), kind="TABLE", actions=[action])), step="types of columns"
-    )
+    action = "ALTER TABLE {t} ALTER COLUMN {c} TYPE {type} USING {value}"
+    engine.query(sql(action, t=table, c=column(name), type=_type(kind), value=value), step="types of columns")
 
 
 def _refuse_lost(
     engine: Engine,
     table: Table,
-    values: Mapping[str, exp.Expression],
+    values: Mapping[str, Statement],
     said: Mapping[str, TypeSaid],
     shown: str,
 ) -> None:
     changed = {name: value for name, value in values.items() if said[name].name.upper() != "VARCHAR"}
     if not changed:
         return
-    number = exp.Window(this=exp.RowNumber())
-    numbered = exp.select("*", alias(number, "ppdm_record"))
-    counts: list[exp.Expression] = []
-    for name, value in changed.items():
-        lost = exp.and_(_is_null(value.copy()), exp.not_(_is_null(column(name))))
-        counts.append(exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=lost)))
-        first = exp.Min(this=exp.column("ppdm_record"))
-        counts.append(exp.Filter(this=first, expression=exp.Where(this=lost.copy())))
-    query = exp.select(*counts).from_(numbered.from_(table.expression()).subquery("s"))
-    (row,) = engine.query(render(query), step="types that were said")
+    counts = [
+        sql(
+            "count(*) FILTER ({v} IS NULL AND {c} IS NOT NULL), "
+            "min(ppdm_record) FILTER ({v} IS NULL AND {c} IS NOT NULL)",
+            v=value,
+            c=column(name),
+        )
+        for name, value in changed.items()
+    ]
+    numbered = "SELECT {counts} FROM (SELECT *, row_number() OVER () AS ppdm_record FROM {t}) AS s"
+    (row,) = engine.query(sql(numbered, counts=counts, t=table), step="types that were said")
     for name, lost_values, first_record in zip(changed, row[::2], row[1::2], strict=True):
         if lost_values:
             raise _lost(name, said[name], lost_values, first_record, shown)
@@ -252,25 +262,6 @@ def _lost(name: str, said: TypeSaid, count: int, record: int, shown: str) -> Inv
     return InvalidSource(f"{some} no {said.name}{by}, {first} record {record}.", remedy)
 
 
-def _is_null(value: exp.Expression) -> exp.Expression:
-    return exp.Is(this=value, expression=exp.null())
-
-
-def _condition(text: str, value: exp.Expression) -> exp.Expression:
-    """Fill a value in for ``v``."""
-    tree = _parsed(text).transform(
-        lambda node: (
-            value.copy() if isinstance(node, exp.Column) and node.name == "v" and not node.table else node
-        )
-    )
-    return exp.paren(tree, copy=False)
-
-
-@cache
-def _parsed(text: str) -> exp.Expression:
-    return cast(exp.Expression, sqlglot.parse_one(text, dialect="duckdb"))
-
-
 # -- what texts show --------------------------------------------------------------------------
 
 
@@ -280,36 +271,44 @@ def _shown_types(engine: Engine, table: Table, names: Sequence[str]) -> dict[str
     DuckDB's reader would cost more: with a sample of all records it takes as long as reading a file twice,
     and it says neither what a type loses nor what but a few values have.
     """
-    sample = exp.select("*").from_(table.expression()).limit(_SAMPLE).subquery("s")
-    holds = _all_are(engine, sample, [(name, kind) for name in names for kind in _SHOWN_BY])
+    holds = _all_are(engine, _sample(table), [(name, kind) for name in names for kind in _SHOWN_BY])
     possible = {name: [kind for kind in _SHOWN_BY if holds[name, kind] is not False] for name in names}
     types: dict[str, TypeSaid] = {}
     while asked := [(name, kinds[0]) for name, kinds in possible.items() if kinds]:
-        holds = _all_are(engine, table.expression(), asked)
+        holds = _all_are(engine, table, asked)
         types |= {name: TypeSaid(kind) for name, kind in asked if holds[name, kind]}
         possible = {name: possible[name][1:] for name, kind in asked if holds[name, kind] is False}
     return types
 
 
+def _sample(table: Table) -> Statement:
+    return sql("(SELECT * FROM {t} LIMIT {n}) AS s", t=table, n=_SAMPLE)
+
+
 def _all_are(
-    engine: Engine, rows: exp.Expression, asked: Sequence[tuple[str, str]]
+    engine: Engine, rows: Table | Statement, asked: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], bool | None]:
     """Tell for columns and types whether all values are of the type; None where there is none."""
     if not asked:
         return {}
-    checks = []
-    for name, kind in asked:
-        there = exp.not_(_is_null(column(name)))
-        check = exp.case().when(there, _condition(_SHOWN_BY[kind], column(name)))
-        checks.append(exp.LogicalAnd(this=check))
-    (row,) = engine.look_up(render(exp.select(*checks).from_(rows)), step="types that texts show")
+    checks = [
+        sql(
+            "bool_and({shown}) FILTER ({v} IS NOT NULL)",
+            shown=sql(_SHOWN_BY[kind], v=column(name)),
+            v=column(name),
+        )
+        for name, kind in asked
+    ]
+    (row,) = engine.look_up(
+        sql("SELECT {checks} FROM {rows}", checks=checks, rows=rows), step="types that texts show"
+    )
     return dict(zip(asked, row, strict=True))
 
 
 def _kept_as_text(engine: Engine, table: Table, names: Sequence[str], shown: str) -> list[str]:
     """Say which columns hold digits, numbers or dates and are read as text all the same, and why."""
     notices = []
-    for name, (values, whole, numbers, dates) in _counted(engine, table.expression(), names).items():
+    for name, (values, whole, numbers, dates) in _counted(engine, table, names).items():
         if values and values in (whole, numbers):
             kind = "BIGINT" if whole == values else "DOUBLE"
             notices.append(
@@ -330,42 +329,51 @@ def _kept_as_text(engine: Engine, table: Table, names: Sequence[str], shown: str
 def told_of_texts(engine: Engine, table: Table, shown: str) -> list[str]:
     """Say which texts of a table are dates, or numbers or dates but for one text that may mean none."""
     names = [item.name for item in engine.columns(table) if item.type == "VARCHAR"]
-    sample = exp.select("*").from_(table.expression()).limit(_SAMPLE).subquery("s")
     return [
         notice
-        for name, (*_, numbers, dates) in _counted(engine, sample, names).items()
+        for name, (*_, numbers, dates) in _counted(engine, _sample(table), names).items()
         if dates or numbers
         for notice in _shapes_told(engine, table, name, shown)
     ]
 
 
-def _counted(engine: Engine, rows: exp.Expression, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+def _counted(engine: Engine, rows: Table | Statement, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """Count for columns of text the values, whole numbers, numbers, and what is written like a date."""
     if not names:
         return {}
-    shapes, counts = list[exp.Expression](), list[exp.Expression]()
-    for place, name in enumerate(names):
-        value, shape = exp.column(f"value{place}"), exp.column(f"shape{place}")
-        shapes += [
-            alias(column(name), f"value{place}"),
-            alias(_condition(_SHAPE, column(name)), f"shape{place}"),
-        ]
-        counts += [
-            exp.Count(this=value),
-            exp.CountIf(this=exp.EQ(this=shape, expression=literal(_WHOLE_NUMBER))),
-            exp.CountIf(this=exp.GTE(this=shape.copy(), expression=literal(_NUMBER))),
-            exp.CountIf(this=exp.EQ(this=shape.copy(), expression=literal(_DATED))),
-        ]
-    query = exp.select(*counts).from_(exp.select(*shapes).from_(rows).subquery("shapes"))
-    (row,) = engine.look_up(render(query), step="texts of digits")
+    codes = {"text": _TEXT, "dated": _DATED, "number": _NUMBER, "whole": _WHOLE_NUMBER}
+    shapes = [
+        sql(
+            "{v} AS {value}, {shape} AS {shaped}",
+            v=column(name),
+            value=column(f"value{place}"),
+            shaped=column(f"shape{place}"),
+            shape=sql(
+                _SHAPE, v=column(name), digits=sql(_DIGITS, v=column(name)), date=literal(_DATE), **codes
+            ),
+        )
+        for place, name in enumerate(names)
+    ]
+    counts = [
+        sql(
+            "count({v}), count_if({s} = {whole}), count_if({s} >= {number}), count_if({s} = {dated})",
+            v=column(f"value{place}"),
+            s=column(f"shape{place}"),
+            **codes,
+        )
+        for place in range(len(names))
+    ]
+    query = "SELECT {counts} FROM (SELECT {shapes} FROM {rows}) AS shapes"
+    (row,) = engine.look_up(sql(query, counts=counts, shapes=shapes, rows=rows), step="texts of digits")
     found = [count or 0 for count in row]  # of no rows there is no number
     return {name: tuple(found[4 * place : 4 * place + 4]) for place, name in enumerate(names)}
 
 
 def _shapes_told(engine: Engine, table: Table, name: str, shown: str) -> list[str]:
     """Tell of dates in a column of text, and of one text among numbers or dates that may stand for none."""
-    value, records = alias(column(name, "s"), "value"), alias(exp.Count(this=exp.Star()), "records")
-    cells = exp.select(value, records).from_(aliased(table, "s")).group_by(column(name, "s"))
+    cells = sql(
+        "SELECT s.{c} AS value, count(*) AS records FROM {t} AS s GROUP BY s.{c}", c=column(name), t=table
+    )
     with engine.workspace():
         given, fewest = {"column_values": engine.overlay(cells)}, {"fewest": _FEWEST_RECORDS}
         step = bind("sources/text_shapes", tables=given, values=fewest)
