@@ -15,12 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.foreign import MARK, MARK_AT
 from ppdm_sql.engine.spill import SpillFolder
-from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.engine.statements import Statement, literal, sql
 from ppdm_sql.errors import EngineError, InvalidSource, UnknownTable, closest, some
 
 KINDS = {
@@ -288,15 +286,13 @@ class CsvForm(NamedTuple):
 
 def read_csv(
     engine: Engine, files: Sequence[str], said: Mapping[str, object], shown: str
-) -> tuple[exp.Select, list[str]]:
+) -> tuple[Statement, list[str]]:
     """Write what reads every record of CSV files as texts, and what the user should know.
 
     The columns of which the user says a type are names, whatever they look like.
     """
     form, notices = _form(files, engine, said, shown)
-    return exp.select("*").from_(
-        _reader(files, form.names, delim=form.delimiter, quote='"', strict=True)
-    ), notices
+    return _reader(files, form.names, delim=form.delimiter, quote='"', strict=True), notices
 
 
 def _form(
@@ -338,9 +334,8 @@ def _not_utf8(problem: str, encoding: str) -> InvalidSource:
 def _first_line(engine: Engine, file: str) -> str:
     """Read the line that names the columns; DuckDB reads packed and distant files, too."""
     lines = _reader([file], ("line",), delim=_NOT_IN_TEXT, quote="", strict=False)
-    query = exp.select("line").from_(lines).limit(1)
     try:
-        rows = engine.look_up(render(query), step="first line")
+        rows = engine.look_up(sql("{lines} LIMIT 1", lines=lines), step="first line")
     except EngineError as cause:
         if cause.explained:
             raise
@@ -401,37 +396,44 @@ def _named(form: CsvForm, shown: str) -> tuple[CsvForm, list[str]]:
     return CsvForm(form.delimiter, tuple(names)), notices
 
 
-def _reader(
-    files: Sequence[str], names: Sequence[str], *, delim: str, quote: str, strict: bool
-) -> exp.Expression:
+def _reader(files: Sequence[str], names: Sequence[str], *, delim: str, quote: str, strict: bool) -> Statement:
     """Write a call of DuckDB's reader: strictly, every row behind a first line of names, or any lines."""
-    texts = [exp.PropertyEQ(this=literal(name), expression=literal("VARCHAR")) for name in names]
-    options = {
-        "auto_detect": literal(False),
-        "header": literal(strict),
-        "delim": literal(delim),
-        "quote": literal(quote),
-        "escape": literal(quote),
-        "comment": literal(""),
-        "strict_mode": literal(strict),
-        "null_padding": literal(not strict),
-        "ignore_errors": literal(not strict),
-        "columns": exp.Struct(expressions=texts),
-    }
-    return _call("read_csv", files, options)
+    return sql(
+        """
+SELECT *
+FROM read_csv(
+    [{files}],
+    columns = {{{columns}}},
+    auto_detect = false,
+    header = {strict},
+    delim = {delim},
+    quote = {quote},
+    escape = {quote},
+    comment = '',
+    strict_mode = {strict},
+    null_padding = {lenient},
+    ignore_errors = {lenient}
+)""",
+        files=[literal(file) for file in files],
+        columns=[sql("{name}: 'VARCHAR'", name=literal(name)) for name in names],
+        strict=strict,
+        lenient=not strict,
+        delim=literal(delim),
+        quote=literal(quote),
+    )
 
 
-def read_other(kind: str, files: Sequence[str]) -> exp.Select:
+def read_other(kind: str, files: Sequence[str]) -> Statement:
     """Write what reads every record of Parquet or JSON files."""
-    options = {"sample_size": -1, "maximum_sample_files": 1_000_000, "ignore_errors": False}
-    used = {name: literal(value) for name, value in options.items() if kind == "json"}
-    return exp.select("*").from_(_call(f"read_{kind}", files, used))
-
-
-def _call(reader: str, files: Sequence[str], options: Mapping[str, exp.Expression]) -> exp.Expression:
-    listed = exp.Array(expressions=[literal(file) for file in files])
-    arguments = [exp.EQ(this=exp.column(name), expression=value) for name, value in options.items()]
-    return exp.Table(this=exp.Anonymous(this=reader, expressions=[listed, *arguments]))
+    listed = [literal(file) for file in files]
+    if kind == "parquet":
+        return sql("SELECT * FROM read_parquet([{files}])", files=listed)
+    return sql(
+        """
+SELECT *
+FROM read_json([{files}], sample_size = -1, maximum_sample_files = 1000000, ignore_errors = false)""",
+        files=listed,
+    )
 
 
 def unreadable(kind: str, text: str, shown: str) -> InvalidSource:

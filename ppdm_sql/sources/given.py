@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import duckdb
-from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, free_name, listed, table_name
 from ppdm_sql.engine.source import Source as Elsewhere
 from ppdm_sql.engine.source import find_elsewhere, is_stable, stand_in
+from ppdm_sql.engine.statements import Statement, sql
 from ppdm_sql.errors import (
     EngineError,
     InvalidOption,
@@ -231,7 +231,7 @@ def _how_read(said: Said) -> dict[str, Any]:
 def _load(
     engine: Engine,
     name: str,
-    select: exp.Expression,
+    select: Statement,
     said: Said,
     refused: Callable[[EngineError], PpdmError],
     *,
@@ -283,14 +283,14 @@ def _free_name(engine: Engine, kind: str) -> str:
 def _load_frame(engine: Engine, name: str, frame: Any, said: Said, kind: str, *, strict: bool) -> list[str]:
     _refuse_names(frame, kind)
     with _readable(engine, frame, kind) as view:
-        rows = exp.select("*").from_(view.expression())
+        rows = sql("SELECT * FROM {view}", view=view)
         refused = partial(_unreadable_frame, kind)
         return _load(engine, name, rows, said, refused, shown=f"the {kind}", strict=strict)[1]
 
 
 def _load_table(engine: Engine, name: str, table: Table, said: Said, *, strict: bool) -> list[str]:
     """Copy a table of which other types are said."""
-    rows = exp.select("*").from_(table.expression())
+    rows = sql("SELECT * FROM {table}", table=table)
     return _load(engine, name, rows, said, lambda cause: cause, shown=name, strict=strict)[1]
 
 
