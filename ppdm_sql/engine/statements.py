@@ -13,7 +13,7 @@ The same file runs in the DuckDB shell after ``SET VARIABLE qi = ['Sex', 'Job'];
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -98,6 +98,16 @@ def _in_hole(value: object) -> str:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(map(_in_hole, value))
     raise TypeError(f"a hole of a statement takes no {type(value).__name__}")
+
+
+def joined(parts: Iterable[Statement], word: str) -> Statement:
+    """Put parts of a statement one behind the other, with a word of SQL of our own between them.
+
+    Example:
+        >>> joined([sql("a > {n}", n=1), sql("b")], " AND ")
+        'a > 1 AND b'
+    """
+    return Statement(word.join(parts))
 
 
 def literal(value: Scalar) -> exp.Expression:

@@ -82,6 +82,11 @@ def wide_type(type_text: str) -> str | None:
     return None
 
 
+def type_tree(type_text: str) -> exp.DataType:
+    """Give a type as what a hole of a statement takes; what is no type is an error of the parser."""
+    return exp.DataType.build(type_text, dialect="duckdb")
+
+
 def read(text: exp.Expression, type_text: str) -> exp.Expression:
     """Read a text or value as a type; NULL where it is none."""
     return exp.TryCast(this=text.copy(), to=exp.DataType.build(type_text, dialect="duckdb"))

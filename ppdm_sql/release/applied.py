@@ -5,12 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from sqlglot import exp
-
 from ppdm_sql.audit import findings
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import literal, render, text
+from ppdm_sql.engine.statements import Statement, literal, sql, text
 from ppdm_sql.errors import GuaranteeNotMet, UnknownColumn, UnknownRelease, UnknownTable
 from ppdm_sql.options import ExportOptions, asks
 from ppdm_sql.privacy import resolve
@@ -18,16 +16,15 @@ from ppdm_sql.release import catalogue
 from ppdm_sql.release.catalogue import CatalogueRow
 from ppdm_sql.release.integrity import false_bounds, integrity_faults
 from ppdm_sql.release.known_classes import in_known_classes
-from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.layout import Shape, record_count
 from ppdm_sql.release.release import Release, get
-from ppdm_sql.release.states import in_order
 
 _MADE_BY = "Made by ppdm apply, with the cut of the release "
 
 
 def said_of(table: Table, release: str) -> str:
     """Write the comment by which an export knows what made a table."""
-    return render(exp.Comment(this=table.expression(), kind="TABLE", expression=literal(_MADE_BY + release)))
+    return sql("COMMENT ON TABLE {t} IS {words}", t=table, words=literal(_MADE_BY + release))
 
 
 def exportable(engine: Engine, name: str) -> Release | AppliedTable:
@@ -67,7 +64,11 @@ class AppliedTable:
 
     def row(self) -> CatalogueRow:
         """Give what the catalogue would say of the table, were it a release."""
-        return replace(self.release, release=self.name, rows=_number(self.engine, _count(self.table)))
+        return replace(
+            self.release,
+            release=self.name,
+            rows=_number(self.engine, sql("SELECT count(*) FROM {t}", t=self.table)),
+        )
 
     @asks(ExportOptions)
     def export(self, asked: ExportOptions) -> None:
@@ -95,8 +96,8 @@ class AppliedTable:
         found = tuple(item for item in whole.columns if item.name in names)
         if names != [item.name for item in found] or not set(whole.masked) <= set(names):
             raise self._refused("its columns are not those of the release")
-        rows = exp.select(*(column(name) for name in names)).from_(self.table.expression())
-        copy = self.engine.materialize("applied", in_order(rows))
+        rows = sql("SELECT {c} FROM {t} ORDER BY ALL", c=[column(name) for name in names], t=self.table)
+        copy = self.engine.materialize("applied", rows)
         count = whole.count if whole.count in names else None
         shape = replace(whole, columns=found, count=count, working=copy)
         asked = integrity_faults(shape, unseen=True), false_bounds(shape), self._unknown(whole, shape)
@@ -106,13 +107,13 @@ class AppliedTable:
         self._check_requirements(shape, copy, names)
         return shape
 
-    def _unknown(self, whole: Shape, shape: Shape) -> exp.Select | None:
+    def _unknown(self, whole: Shape, shape: Shape) -> Statement | None:
         """Count the rows whose class the release does not have, where it leaves records out."""
         if self.release.left_out is None:
             return None
         of = whole, self.release.asked, set(shape.names)
-        known = _count(in_known_classes(shape.rows(), *of).subquery("k"))
-        return exp.select(exp.Sub(this=_count(shape.stored()).subquery(), expression=known.subquery()))
+        unknown = "SELECT (SELECT count(*) FROM {rows}) - (SELECT count(*) FROM ({known}) AS k)"
+        return sql(unknown, rows=shape.stored(), known=in_known_classes(shape.rows(), *of))
 
     def _check_requirements(self, shape: Shape, rows: Table, names: list[str]) -> None:
         """Refuse where a requirement breaks, or cannot be measured; records that are none break nothing."""
@@ -122,7 +123,7 @@ class AppliedTable:
             asked = [resolve(one, names, table=self.name) for one in self.release.asked]
         except UnknownColumn:
             raise self._refused("it lacks a column that a requirement of the release names") from None
-        some = _number(self.engine, exp.select(shape.records("f")).from_(shape.stored()))
+        some = _number(self.engine, record_count(shape))
         measured = findings(self.engine, rows, asked, count=shape.count, cut=shape.recorded) if some else []
         for found in measured:
             if not found.holds:
@@ -135,11 +136,6 @@ class AppliedTable:
         )
 
 
-def _count(rows: Table | exp.Expression) -> exp.Select:
-    read = rows.expression() if isinstance(rows, Table) else rows
-    return exp.select(exp.Count(this=exp.Star())).from_(read)
-
-
-def _number(engine: Engine, query: exp.Select) -> int:
-    ((number,),) = engine.query(render(query), step="verify")
+def _number(engine: Engine, query: Statement) -> int:
+    ((number,),) = engine.query(query, step="verify")
     return int(number)

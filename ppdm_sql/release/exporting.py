@@ -13,10 +13,10 @@ from pathlib import Path
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.opening import OLDEST_STORAGE
 from ppdm_sql.engine.space import disk_full
-from ppdm_sql.engine.statements import literal, render, text
+from ppdm_sql.engine.statements import Statement, literal, render, sql, text
 from ppdm_sql.errors import EngineError, InvalidOption, NameTaken
 from ppdm_sql.options import ExportOptions
 from ppdm_sql.release import ddl as texts
@@ -152,46 +152,46 @@ def _finish(part: Path, path: Path, *, force: bool) -> None:
     part.replace(path)
 
 
-def _copy(rows: exp.Select, part: Path, form: str, told: str) -> str:
+def _copy(rows: exp.Expression | Statement, part: Path, form: str, told: str) -> Statement:
     """Write the COPY statement; empty text is quoted in CSV, NULL is nothing at all.
 
     What a file promises of persons stands in the metadata of Parquet; CSV has no place for it.
     """
-    options = [exp.CopyParameter(this=exp.var("FORMAT"), expression=exp.var(form))]
-    options += [exp.CopyParameter(this=exp.var("USE_TMP_FILE"), expression=exp.false())]
-    if form == "parquet" and told:
-        words = exp.Struct(
-            expressions=[exp.PropertyEQ(this=exp.to_identifier("promise"), expression=literal(told.strip()))]
-        )
-        options.append(exp.CopyParameter(this=exp.var("KV_METADATA"), expression=words))
+    copied = {"rows": rows, "file": literal(str(part))}
     if form == "csv":
-        options += [
-            exp.CopyParameter(this=exp.var("HEADER"), expression=exp.true()),
-            exp.CopyParameter(this=exp.var("COMPRESSION"), expression=exp.var("none")),
-        ]
-    return render(exp.Copy(this=rows.subquery(), kind=False, files=[literal(str(part))], params=options))
+        return sql(
+            "COPY ({rows}) TO {file} (FORMAT csv, USE_TMP_FILE false, HEADER true, COMPRESSION none)",
+            **copied,
+        )
+    words = sql(", KV_METADATA {{promise: {told}}}", told=literal(told.strip())) if told else sql("")
+    return sql("COPY ({rows}) TO {file} (FORMAT parquet, USE_TMP_FILE false{words})", words=words, **copied)
 
 
-def _formula_safe(engine: Engine, shape: Shape) -> exp.Select:
+def _formula_safe(engine: Engine, shape: Shape) -> Statement:
     """Select the rows with a quote before text that would be read as a formula, header included."""
     described = engine.query(f"DESCRIBE {shape.working or shape.frozen}", step="describe")
     cells = [
-        alias(_safe_cell(name) if kind.startswith(_TEXT_TYPES) else column(name, "f"), _safe_text(name))
+        sql(
+            "{cell} AS {name}",
+            cell=_safe_cell(name) if kind.startswith(_TEXT_TYPES) else column(name, "f"),
+            name=column(_safe_text(name)),
+        )
         for name, kind, *_ in described
         if name not in shape.people
     ]
-    return shape.rows().select(*cells, append=False)
+    return sql("SELECT {cells} FROM {rows}", cells=cells, rows=shape.stored())
 
 
 def _safe_text(value: str) -> str:
     return f"'{value}" if value.startswith(_FORMULA) else value
 
 
-def _safe_cell(name: str) -> exp.Expression:
-    value = exp.cast(column(name, "f"), "TEXT")
-    first = exp.Left(this=value, expression=exp.convert(1))
-    quoted = exp.DPipe(this=exp.convert("'"), expression=value.copy())
-    return exp.case().when(first.isin(*_FORMULA), quoted).else_(value.copy())
+def _safe_cell(name: str) -> Statement:
+    return sql(
+        "CASE WHEN left({v}, 1) IN ({first}) THEN '''' || {v} ELSE {v} END",
+        v=sql("CAST({c} AS TEXT)", c=column(name, "f")),
+        first=[literal(letter) for letter in _FORMULA],
+    )
 
 
 def _write_database(engine: Engine, shape: Shape, method: str, part: Path) -> None:
@@ -206,12 +206,12 @@ def _write_database(engine: Engine, shape: Shape, method: str, part: Path) -> No
 @contextlib.contextmanager
 def _attached(engine: Engine, part: Path, name: str) -> Iterator[None]:
     """Open a new database file beside the current one; on the way out it is written and closed."""
-    options = [exp.AttachOption(this=exp.var("READ_WRITE"))]
-    options += [exp.AttachOption(this=exp.var("STORAGE_VERSION"), expression=literal(OLDEST_STORAGE))]
-    file = exp.alias_(literal(str(part)), name, quoted=True)
-    detach = render(exp.Detach(this=exp.to_identifier(name, quoted=True), exists=False))
+    database = column(name)
+    file, oldest = literal(str(part)), literal(OLDEST_STORAGE)
+    attach = "ATTACH {file} AS {name} (READ_WRITE, STORAGE_VERSION {oldest})"
+    detach = sql("DETACH {name}", name=database)
     try:
-        engine.write(render(exp.Attach(this=file, exists=False, expressions=options)), step="attach")
+        engine.write(sql(attach, file=file, name=database, oldest=oldest), step="attach")
         yield
     except BaseException:
         with contextlib.suppress(Exception, KeyboardInterrupt):  # what went wrong before is what is told

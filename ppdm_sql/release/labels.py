@@ -1,18 +1,16 @@
 """The labels of masked columns, joined to the frozen table under the alias ``f``.
 
 Each masked column is joined to ``(attribute, value, ...)``, a few rows that a step file takes from
-``ppdm.steps``: the labels that a state tells apart, or those of the final cut. Labels are compared as text,
+``ppdm.steps``: the labels that a state tells apart. Labels are compared as text,
 and NULL is one of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from sqlglot import exp
 
 from ppdm_sql.engine.names import column
-from ppdm_sql.engine.statements import Scalar, bind, literal
+from ppdm_sql.engine.statements import bind, literal
 from ppdm_sql.release.layout import Shape
 
 
@@ -23,17 +21,8 @@ def sources(shape: Shape) -> dict[str, str]:
 
 def labels_at(release: str, step: exp.Expression) -> exp.Expression:
     """Select what each label of a release shows after a step: ``attribute``, ``value``, ``label``."""
-    return _query("release/labels_at", {"release": release, "step": step})
-
-
-def final_labels(release: str) -> exp.Expression:
-    """Select the labels of the final cut but for the tops: ``attribute``, ``value``."""
-    return _query("release/final_labels", {"release": release})
-
-
-def _query(file: str, values: Mapping[str, Scalar | exp.Expression]) -> exp.Expression:
-    """Give a step file's query as a part of a tree, as its text: parsing it takes longer than running it."""
-    return exp.var(str(bind(file, tables={}, values=values)))
+    # as its text, since parsing it takes longer than running it
+    return exp.var(str(bind("release/labels_at", tables={}, values={"release": release, "step": step})))
 
 
 def joined(query: exp.Select, shape: Shape, labels: exp.Expression) -> exp.Select:

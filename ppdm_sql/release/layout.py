@@ -11,6 +11,7 @@ from sqlglot import exp
 from ppdm_sql.audit.noise import Moments
 from ppdm_sql.audit.populations import RecordedCut
 from ppdm_sql.engine.names import Table, alias, aliased, column
+from ppdm_sql.engine.statements import Statement, sql
 from ppdm_sql.release.draft import Draft, ReleasedColumn
 
 SCHEMA = "ppdm"
@@ -172,6 +173,11 @@ class Shape:
         return exp.cast(
             exp.Coalesce(this=counted, expressions=[exp.convert(0)]), exp.DataType.Type.BIGINT, copy=False
         )
+
+
+def record_count(shape: Shape) -> Statement:
+    """Count the records of a release."""
+    return sql("SELECT {records} FROM {rows}", records=shape.records("f"), rows=shape.stored())
 
 
 def macro(view: Table) -> Table:

@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.exact import exact_values
-from ppdm_sql.engine.names import Table, alias, aliased, column, option_for
-from ppdm_sql.engine.statements import bind, literal, render, text
+from ppdm_sql.engine.names import Table, column, option_for
+from ppdm_sql.engine.statements import Statement, bind, joined, literal, sql, text
 from ppdm_sql.engine.types import read, read_exactly, wide_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.release.catalogue import CatalogueRow, parts
@@ -135,45 +135,56 @@ class _Mapping:
         if not has_intervals:
             return _Types(type_text, wide, type_text)
         bounds = [column(bound, "l") for bound in ("lower", "upper")]
-        rounded = exp.or_(*(_is_lost(bound, read_exactly(bound, type_text, wide)) for bound in bounds))
-        unread = exp.or_(*(_is_lost(bound, read(bound, wide)) for bound in bounds))
-        counts = exp.select(exp.CountIf(this=rounded), exp.CountIf(this=unread))
-        there = exp.or_(*(exp.Not(this=_is_null(bound)) for bound in bounds))
-        intervals = self._leaves_of(name, counts).where(there)
-        ((rounding, unreadable),) = self.engine.query(render(intervals), step="types")
+        there, rounded, unread = (
+            joined([sql(form, b=bound, v=value) for bound, value in values], " OR ")
+            for form, values in (
+                ("{b} IS NOT NULL", [(bound, bound) for bound in bounds]),
+                (_LOST, [(bound, read_exactly(bound, type_text, wide)) for bound in bounds]),
+                (_LOST, [(bound, read(bound, wide)) for bound in bounds]),
+            )
+        )
+        intervals = sql(
+            "SELECT count_if({rounded}), count_if({unread}) FROM {leaves} AS l "
+            "WHERE l.attribute = {name} AND ({there})",
+            rounded=rounded,
+            unread=unread,
+            there=there,
+            leaves=self.leaves,
+            name=literal(name),
+        )
+        ((rounding, unreadable),) = self.engine.query(intervals, step="types")
         return _Types(type_text, wide, None if unreadable else wide if rounding else type_text)
 
-    def _values(self, cell: exp.Expression, types: _Types) -> exp.Select:
+    def _values(self, cell: exp.Expression, types: _Types) -> Statement:
         """Select the distinct values, each as it is and as it lies among bounds, with its records."""
-        rows = aliased(self.source, "t")
-        values = exp.select(alias(cell.copy(), "value"), alias(self.shape.records("t"), "records"))
-        value = column("value", "d")
-        place = read(value, types.place or types.own)
-        query = exp.select(value, alias(place, "place"), column("records", "d"))
-        return query.from_(values.from_(rows).group_by(exp.Literal.number(1)).subquery("d"))
+        return sql(
+            "SELECT d.value, {place} AS place, d.records FROM "
+            "(SELECT {cell} AS value, {records} AS records FROM {source} AS t GROUP BY 1) AS d",
+            place=read(column("value", "d"), types.place or types.own),
+            cell=cell,
+            records=self.shape.records("t"),
+            source=self.source,
+        )
 
-    def _typed_leaves(self, name: str, types: _Types) -> exp.Select:
+    def _typed_leaves(self, name: str, types: _Types) -> Statement:
         """Select a column's leaves with labels and bounds in its types; without bounds none can be met."""
-        plain = [column(part, "l") for part in ("node", "label", "cut")]
-        # an interval without bounds holds every value, so for what cannot be compared nothing is one
-        closed = alias(column("closed", "l") if types.place else exp.cast(exp.null(), "BOOLEAN"), "closed")
-        same = alias(read_exactly(column("label", "l"), types.own, types.wide), "same")
-        bounds = [
-            alias(read(column(bound, "l") if types.place else exp.null(), types.place or types.own), bound)
+        lower, upper = (
+            read(column(bound, "l") if types.place else exp.null(), types.place or types.own)
             for bound in ("lower", "upper")
-        ]
-        return self._leaves_of(name, exp.select(*plain, closed, same, *bounds))
+        )
+        # an interval without bounds holds every value, so for what cannot be compared nothing is one
+        closed = column("closed", "l") if types.place else exp.null()
+        return sql(
+            "SELECT l.node, l.label, l.cut, CAST({closed} AS BOOLEAN) AS closed, {same} AS same, "
+            "{lower} AS lower, {upper} AS upper FROM {leaves} AS l WHERE l.attribute = {name}",
+            closed=closed,
+            same=read_exactly(column("label", "l"), types.own, types.wide),
+            lower=lower,
+            upper=upper,
+            leaves=self.leaves,
+            name=literal(name),
+        )
 
-    def _leaves_of(self, name: str, query: exp.Select) -> exp.Select:
-        rows = aliased(self.leaves, "l")
-        return query.from_(rows).where(exp.EQ(this=column("attribute", "l"), expression=literal(name)))
 
-
-def _is_lost(bound: exp.Expression, value: exp.Expression) -> exp.Expression:
-    """Tell whether a bound that is there cannot be read."""
-    there = exp.Not(this=_is_null(bound.copy()))
-    return exp.And(this=there, expression=_is_null(value))
-
-
-def _is_null(value: exp.Expression) -> exp.Expression:
-    return exp.Is(this=value, expression=exp.null())
+_LOST = "{b} IS NOT NULL AND {v} IS NULL"
+"""Whether a bound that is there cannot be read."""

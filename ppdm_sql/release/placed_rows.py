@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ppdm_sql.engine import Engine, statements
+from ppdm_sql.engine import Engine
 from ppdm_sql.engine.locations import RowsInParts, handed_type
-from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.names import Table, aliased, column
+from ppdm_sql.engine.statements import Statement, bind, sql
+from ppdm_sql.engine.types import type_tree
 from ppdm_sql.release.layout import Shape
 
 MOST_OF_ONE = 100_000
@@ -52,37 +53,41 @@ class PlacedRows:
         return list(self.shown)
 
     @property
-    def number(self) -> exp.Expression:
+    def number(self) -> Statement:
         """How often each row is written."""
-        number = exp.convert(1) if self.unfolded is None else column(self.unfolded, "f")
-        return exp.cast(number, "BIGINT")
+        number = 1 if self.unfolded is None else column(self.unfolded, "f")
+        return sql("CAST({n} AS BIGINT)", n=number)
 
     def count(self, engine: Engine) -> int:
         """Count the rows that are written."""
-        total = exp.Coalesce(this=exp.Sum(this=self.number), expressions=[exp.convert(0)])
-        counted = exp.select(exp.cast(total, "BIGINT")).from_(self.table.copy())
-        ((rows,),) = engine.query(render(counted), step="count rows")
+        counted = "SELECT CAST(coalesce(sum({n}), 0) AS BIGINT) FROM {rows}"
+        ((rows,),) = engine.query(sql(counted, n=self.number, rows=self.table), step="count rows")
         return int(rows)
 
-    def rows(self) -> exp.Select:
+    def rows(self) -> Statement:
         """Select ``v0, v1, ...``, ``n`` and ``place``, the row's number in the table."""
-        values = (alias(value.copy(), f"v{i}") for i, value in enumerate(self.shown.values()))
-        place = alias(exp.Window(this=exp.RowNumber()), "place")
-        return exp.select(*values, alias(self.number, "n"), place).from_(self.table.copy())
+        values = [
+            sql("{v} AS {name}", v=value, name=column(f"v{i}")) for i, value in enumerate(self.shown.values())
+        ]
+        return sql(
+            "SELECT {values}, {n} AS n, row_number() OVER () AS place FROM {rows}",
+            values=values,
+            n=self.number,
+            rows=self.table,
+        )
 
 
 def in_parts(engine: Engine, placed: PlacedRows, records: int) -> RowsInParts:
     """Write the SELECT that hands rows over in their stored order, numbered and cut into parts."""
     rows = engine.overlay(placed.rows())
-    types = {item.name: handed_type(item.type) for item in engine.columns(rows)}
     values = [
-        alias(exp.Cast(this=column(name), to=exp.DataType.build(kind, dialect="duckdb")), name)
-        for name, kind in types.items()
+        sql("CAST({v} AS {type}) AS {v}", v=column(item.name), type=type_tree(handed_type(item.type)))
+        for item in engine.columns(rows)
     ]
-    released = engine.overlay(exp.select(*values).from_(rows.expression()))
+    released = engine.overlay(sql("SELECT {values} FROM {rows}", values=values, rows=rows))
     sizes = {"most": MOST_OF_ONE, "part": RECORDS_OF_A_PART}
-    sql = statements.bind("release/rows_in_parts", tables={"released": released}, values=sizes)
-    return RowsInParts(sql, placed.names, max(1, -(-records // RECORDS_OF_A_PART)))
+    statement = bind("release/rows_in_parts", tables={"released": released}, values=sizes)
+    return RowsInParts(statement, placed.names, max(1, -(-records // RECORDS_OF_A_PART)))
 
 
 def differing(engine: Engine, placed: PlacedRows, landed: Table) -> int:
@@ -90,19 +95,31 @@ def differing(engine: Engine, placed: PlacedRows, landed: Table) -> int:
 
     Values are compared by their texts, since a type may be wider there. Cost: one GROUP BY of both.
     """
-    names = [f"v{i}" for i in range(len(placed.shown))]
-    ours = _sided(dict(zip(names, placed.shown.values(), strict=True)), placed.number)
-    theirs = _sided({name: column(name, "l") for name in names}, exp.Neg(this=column("n", "l")))
-    sides = [ours.from_(placed.table.copy()), theirs.from_(aliased(landed, "l"))]
-    both = exp.Subquery(this=statements.union_all(sides), alias=exp.TableAlias(this=exp.to_identifier("b")))
-    total = alias(exp.Sum(this=column("n", "b")), "n")
-    sums = exp.select(total).from_(both).group_by(*(column(name, "b") for name in names))
-    unequal = exp.select(exp.Count(this=exp.Star())).from_(sums.subquery("s"))
-    ((number,),) = engine.query(render(unequal.where(column("n", "s").neq(0))), step="differing rows")
+    names = [column(f"v{i}") for i in range(len(placed.shown))]
+    ours = [
+        sql("CAST({v} AS TEXT) AS {name}", v=value, name=name)
+        for name, value in zip(names, placed.shown.values(), strict=True)
+    ]
+    theirs = [sql("CAST(l.{v} AS TEXT) AS {v}", v=name) for name in names]
+    unequal = sql(
+        """
+SELECT count(*)
+FROM (
+    SELECT sum(b.n) AS n
+    FROM (
+        SELECT {ours}, {number} AS n FROM {rows}
+        UNION ALL
+        SELECT {theirs}, CAST(-l.n AS BIGINT) AS n FROM {landed} AS l
+    ) AS b
+    GROUP BY {names}
+) AS s
+WHERE s.n <> 0""",
+        ours=ours,
+        number=placed.number,
+        rows=placed.table,
+        theirs=theirs,
+        landed=landed,
+        names=names,
+    )
+    ((number,),) = engine.query(unequal, step="differing rows")
     return int(number)
-
-
-def _sided(values: Mapping[str, exp.Expression], number: exp.Expression) -> exp.Select:
-    """Select values as texts, and how often they are there."""
-    texts = (alias(exp.cast(value.copy(), "TEXT"), name) for name, value in values.items())
-    return exp.select(*texts, alias(exp.cast(number, "BIGINT"), "n"))

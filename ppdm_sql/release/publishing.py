@@ -28,7 +28,7 @@ from ppdm_sql.release.catalogue import (
     check_free,
 )
 from ppdm_sql.release.draft import Draft
-from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.layout import Shape, record_count
 from ppdm_sql.release.verification import value_checks, view_check
 from ppdm_sql.version import __version__
 
@@ -92,8 +92,7 @@ def _create_catalogue(engine: Engine, draft: Draft, place: ReleasePlace) -> None
 def _accepted(engine: Engine, draft: Draft, shape: Shape) -> Draft:
     """Check the frozen rows by what they are, not by how they came about; give all that was measured."""
     types = engine.query(f"DESCRIBE {shape.frozen}", step="describe")
-    counted = exp.select(shape.records("f")).from_(shape.stored())
-    ((records,),) = engine.query(statements.render(counted), step="count records")
+    ((records,),) = engine.query(record_count(shape), step="count records")
     if tuple(row[0] for row in types) != shape.stored_names or records != draft.rows:
         raise GuaranteeNotMet(
             f"The rows of {draft.name!r} are not the columns and the {draft.rows} records that the method "

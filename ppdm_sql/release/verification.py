@@ -14,11 +14,11 @@ from ppdm_sql.audit.printing import requirement_tables
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import column
 from ppdm_sql.engine.source import source_of
-from ppdm_sql.engine.statements import render, text
+from ppdm_sql.engine.statements import Statement, render, sql, text
 from ppdm_sql.errors import EngineError
 from ppdm_sql.release.catalogue import LOCATION, CatalogueRow
 from ppdm_sql.release.integrity import false_bounds, integrity_faults
-from ppdm_sql.release.layout import Shape
+from ppdm_sql.release.layout import Shape, record_count
 from ppdm_sql.results import Result, ResultTable
 
 
@@ -115,10 +115,13 @@ def value_checks(engine: Engine, shape: Shape) -> list[Check]:
 
 def marginal(engine: Engine, shape: Shape, name: str) -> dict[str, int]:
     """Count the records of each value of a column, as text and NULL aside; one scan of the frozen table."""
-    value = exp.cast(column(name, "f"), "TEXT")
-    there = exp.Not(this=exp.Is(this=column(name, "f"), expression=exp.null()))
-    query = exp.select(value, shape.records("f")).from_(shape.stored()).where(there).group_by(value.copy())
-    return dict(engine.query(render(query), step="marginal"))
+    query = sql(
+        "SELECT CAST({v} AS TEXT), {records} FROM {rows} WHERE {v} IS NOT NULL GROUP BY ALL",
+        v=column(name, "f"),
+        records=shape.records("f"),
+        rows=shape.stored(),
+    )
+    return dict(engine.query(query, step="marginal"))
 
 
 def reads_release(engine: Engine, shape: Shape) -> bool:
@@ -149,13 +152,13 @@ def _columns(engine: Engine, shape: Shape) -> tuple[str, ...]:
 def _records(engine: Engine, shape: Shape) -> int:
     """Count the records; none where the release reads files of which one is no longer what it was."""
     try:
-        return _number(engine, exp.select(shape.records("f")).from_(shape.stored()))
+        return _number(engine, record_count(shape))
     except EngineError:
         if not shape.outside:
             raise
         return 0
 
 
-def _number(engine: Engine, query: exp.Expression) -> int:
+def _number(engine: Engine, query: exp.Expression | Statement) -> int:
     ((number,),) = engine.query(render(query), step="verify")
     return int(number)

@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import sqlglot
-from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column, option_for, resolve
 from ppdm_sql.engine.statements import Statement, bind, literal, sql
-from ppdm_sql.engine.types import Kind, kind_of
+from ppdm_sql.engine.types import Kind, kind_of, type_tree
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
 from ppdm_sql.errors import kind_of as class_of
 
@@ -78,7 +77,7 @@ class TypeSaid(NamedTuple):
 
     def values(self, name: str, *, of_text: bool) -> Statement:
         """Give the values of a column in this type; NULL for those that are none of it."""
-        value, target = column(name), _type(self.name)
+        value, target = column(name), type_tree(self.name)
         if self.format:
             form = literal(self.format)
             return sql("TRY_CAST(try_strptime({v}, {form}) AS {type})", v=value, form=form, type=target)
@@ -131,17 +130,13 @@ def _type_said(engine: Engine, name: str, text: str) -> TypeSaid:
     try:
         if not _TYPE.fullmatch(text.strip()):
             raise ValueError
-        engine.look_up(sql("SELECT CAST(NULL AS {type})", type=_type(text)), step="type")
+        engine.look_up(sql("SELECT CAST(NULL AS {type})", type=type_tree(text)), step="type")
     except (sqlglot.errors.SqlglotError, EngineError, ValueError):
         raise InvalidOption(
             f"{text!r}, the type of column {name!r}, is not a type of DuckDB.",
             "Write such as VARCHAR, BIGINT, DOUBLE or DATE; 'DATE %d.%m.%Y' says how dates are written.",
         ) from None
     return TypeSaid(text.strip())
-
-
-def _type(name: str) -> exp.Expression:
-    return exp.DataType.build(name, dialect="duckdb")
 
 
 # -- what is said is applied -------------------------------------------------------------------
@@ -219,7 +214,9 @@ def _blank_markers(
 def _change(engine: Engine, table: Table, name: str, kind: str, value: Statement) -> None:
     """Write a column anew; the others are not copied."""
     action = "ALTER TABLE {t} ALTER COLUMN {c} TYPE {type} USING {value}"
-    engine.query(sql(action, t=table, c=column(name), type=_type(kind), value=value), step="types of columns")
+    engine.query(
+        sql(action, t=table, c=column(name), type=type_tree(kind), value=value), step="types of columns"
+    )
 
 
 def _refuse_lost(
