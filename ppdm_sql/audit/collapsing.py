@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from ppdm_sql.audit.comparing import Sql, counting
+from ppdm_sql.audit.comparing import counting
 from ppdm_sql.audit.model import Counted
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.count_column import check_counts
@@ -22,7 +22,7 @@ from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.person_columns import check_persons
 from ppdm_sql.engine.source import source_of
-from ppdm_sql.engine.statements import Scalar, Statement, bind, sql
+from ppdm_sql.engine.statements import Scalar, Sql, Statement, bind, sql
 from ppdm_sql.errors import ColumnRoleError, no_records
 from ppdm_sql.privacy.level import labelled, sources
 

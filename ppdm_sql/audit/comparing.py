@@ -14,11 +14,10 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import Statement, sql
+from ppdm_sql.engine.statements import Sql, Statement, sql
 from ppdm_sql.engine.types import Kind, kind_of, without_enum
 from ppdm_sql.errors import GuaranteeNotMet
 
-Sql = Statement | exp.Expression
 DEFECT = "Report this as a defect."
 CHANGED = "Run it again if the source was being changed; else report this as a defect."
 

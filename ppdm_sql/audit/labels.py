@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ppdm_sql.audit.comparing import Sql, counting, fingerprint, refuse_defect, text
+from ppdm_sql.audit.comparing import counting, fingerprint, refuse_defect, text
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import Statement, bind, literal, sql
+from ppdm_sql.engine.statements import Sql, Statement, bind, literal, sql
 from ppdm_sql.engine.statements import text as step_text
 from ppdm_sql.engine.types import Kind, kind_of
 from ppdm_sql.taxonomy.model import Taxonomy

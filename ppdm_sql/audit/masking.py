@@ -14,22 +14,13 @@ from fractions import Fraction
 from sqlglot import exp
 
 from ppdm_sql.audit.auditing import judged_classes
-from ppdm_sql.audit.comparing import (
-    Sql,
-    counting,
-    fingerprint,
-    plain_column,
-    refuse,
-    refuse_defect,
-    sums,
-    text,
-)
+from ppdm_sql.audit.comparing import counting, fingerprint, plain_column, refuse, refuse_defect, sums, text
 from ppdm_sql.audit.labels import MaskedColumn, ShownColumn, labelled_columns, misdrawn_nodes, shown_columns
 from ppdm_sql.audit.pseudonyms import named_people, pseudonym_faults
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import Statement, literal, sql
+from ppdm_sql.engine.statements import Sql, Statement, literal, sql
 from ppdm_sql.privacy import Counts, Requirement
 from ppdm_sql.privacy.level import labelled, over_labels, sources
 from ppdm_sql.taxonomy.building import counted as number_of

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ppdm_sql.audit.comparing import Sql, text
+from ppdm_sql.audit.comparing import text
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import Source, over
-from ppdm_sql.engine.statements import Statement, bind, sql
+from ppdm_sql.engine.statements import Sql, Statement, bind, sql
 from ppdm_sql.engine.statements import text as step_text
 from ppdm_sql.taxonomy.model import Interval
 

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ppdm_sql.audit.collapsing import Collapsed
-from ppdm_sql.audit.comparing import Sql, text
+from ppdm_sql.audit.comparing import text
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.count_column import check_counts, count_column
 from ppdm_sql.engine.exact import exact_columns, exact_values
 from ppdm_sql.engine.names import Table, column, resolve_all
-from ppdm_sql.engine.statements import Statement, bind, literal, sql
+from ppdm_sql.engine.statements import Sql, Statement, bind, literal, sql
 from ppdm_sql.engine.types import Kind, has_enum, kind_of
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.privacy import PopulationTable, Requirement

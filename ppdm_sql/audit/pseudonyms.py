@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ppdm_sql.audit.comparing import (
-    Sql,
     counting,
     fingerprint,
     known_values,
@@ -18,7 +17,7 @@ from ppdm_sql.audit.comparing import (
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import Source, over, source_of
-from ppdm_sql.engine.statements import Statement, literal, sql
+from ppdm_sql.engine.statements import Sql, Statement, literal, sql
 
 SHAPE = "^[0-9a-f]{64}$"
 """What a pseudonym looks like."""

@@ -18,7 +18,6 @@ from typing import Any
 from ppdm_sql.audit.comparing import (
     CHANGED,
     OwnedRows,
-    Sql,
     fingerprint,
     known_values,
     ownership_faults,
@@ -30,7 +29,7 @@ from ppdm_sql.audit.noise import Moments, NoiseModel, double, frequencies, impos
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import Source, over, source_of
-from ppdm_sql.engine.statements import Statement, literal, sql
+from ppdm_sql.engine.statements import Sql, Statement, literal, sql
 from ppdm_sql.taxonomy.model import Interval
 
 ERRORS = 6.0

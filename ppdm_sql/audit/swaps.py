@@ -10,7 +10,6 @@ from typing import Any
 from ppdm_sql.audit.comparing import (
     CHANGED,
     OwnedRows,
-    Sql,
     counting,
     fingerprint,
     ownership_faults,
@@ -22,7 +21,7 @@ from ppdm_sql.audit.comparing import (
 from ppdm_sql.audit.labels import binned_values, comparable, distinct_values, own_labels
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.statements import Scalar, Statement, bind, sql
+from ppdm_sql.engine.statements import Scalar, Sql, Statement, bind, sql
 
 PATTERN, CARRIED = "pattern", "carried"
 _TOTALS = (

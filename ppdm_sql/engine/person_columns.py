@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.names import Table, column, listed, resolve_all
-from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.statements import joined, sql
 from ppdm_sql.errors import InvalidOption, InvalidSource
 
 
@@ -28,10 +26,9 @@ def person_columns(
 
 def check_persons(engine: Engine, source: Table, person: Sequence[str]) -> None:
     """Refuse rows that are nobody's."""
-    rows = exp.alias_(source.expression(), "s", table=True)
-    nobody = exp.or_(*(exp.Is(this=column(name, "s"), expression=exp.null()) for name in person))
-    query = exp.select(exp.Count(this=exp.Star())).from_(rows).where(nobody)
-    ((missing,),) = engine.query(render(query), step="person_faults")
+    nobody = joined([sql("{c} IS NULL", c=column(name)) for name in person], " OR ")
+    query = sql("SELECT count(*) FROM {source} WHERE {nobody}", source=source, nobody=nobody)
+    ((missing,),) = engine.query(query, step="person_faults")
     if missing:
         named = " or ".join(repr(name) for name in person)
         raise InvalidSource(

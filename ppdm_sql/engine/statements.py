@@ -54,6 +54,10 @@ class Statement(str):
         return made
 
 
+Sql = Statement | exp.Expression
+"""A part of a statement: text as one reads it, or a tree."""
+
+
 def file_of(sql: str) -> str | None:
     """Give the step file from which a statement comes, such as ``audit/classes``; None if it has none."""
     return sql.file if isinstance(sql, Statement) else None

@@ -19,6 +19,7 @@ from sqlglot import exp
 
 import ppdm_sql
 from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.statements import sql
 from ppdm_sql.errors import GuaranteeNotMet
 
 METHODS = "ppdm_sql.methods."
@@ -280,9 +281,7 @@ def digest(real: Any) -> Any:
 
 def other_code(real: Any) -> Any:
     """A collapse that takes the second value for the first."""
-    return lambda *given: exp.Greatest(
-        this=real(*given), expressions=[exp.cast(exp.convert(1), "USMALLINT", dialect="duckdb")]
-    )
+    return lambda *given: sql("greatest({code}, CAST(1 AS USMALLINT))", code=real(*given))
 
 
 def other_moments(real: Any) -> Any:

@@ -15,20 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, statements
 from ppdm_sql.engine.count_column import check_counts
-from ppdm_sql.engine.names import Table, alias, aliased, column
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.person_columns import check_persons
+from ppdm_sql.engine.statements import Sql, Statement, joined, sql
 from ppdm_sql.errors import InvalidSource, no_records
 from ppdm_sql.methods.base.arrays import Codes, Counts
 from ppdm_sql.methods.base.source import count_coded_records
-
-if TYPE_CHECKING:
-    from ppdm_sql.methods.base.persons import NumberedPersons
 
 
 @dataclass(frozen=True)
@@ -100,18 +98,14 @@ def collapse(
     if count is not None:
         check_counts(engine, source, count)
     dictionaries = coded_columns(engine, source, coded, count, masked=masked, symbol=symbol)
-    people = None
-    if person:
-        from ppdm_sql.methods.base.persons import numbered_persons
-
-        people = numbered_persons(engine, source, person)
-    atoms = engine.materialize("atoms", _atoms(source, dictionaries, kept, count, people))
+    people = _numbered_persons(engine, source, person) if person else None
+    atoms = engine.materialize("atoms", _atoms(source, dictionaries, kept, count, person, people))
     codes = [f"c{position}" for position in range(len(dictionaries))]
     numbered = [*codes, *(["person"] if people else [])]
     records = count_coded_records(engine, atoms, numbered, "n", source=shown or source.name)
     if not records:
         raise no_records(shown or source.name)
-    return Atoms(atoms, dictionaries, tuple(kept), records, people.number if people else None)
+    return Atoms(atoms, dictionaries, tuple(kept), records, engine.size(people) if people else None)
 
 
 def coded_columns(
@@ -161,53 +155,74 @@ def _described(
     )
 
 
+def _numbered_persons(engine: Engine, source: Table, person: Sequence[str]) -> Table:
+    """Number persons as ``p0, p1, ..., person``, so that nothing after it knows who they are."""
+    check_persons(engine, source, person)
+    keys = [column(f"p{place}") for place in range(len(person))]
+    who = [sql("{c} AS {key}", c=column(name, "s"), key=key) for name, key in zip(person, keys, strict=True)]
+    numbered = """
+SELECT *, CAST(row_number() OVER (ORDER BY {keys}) - 1 AS UINTEGER) AS person
+FROM (SELECT DISTINCT {who} FROM {source} AS s) AS e"""
+    return engine.materialize("persons", sql(numbered, keys=keys, who=who, source=source))
+
+
 def _atoms(
     source: Table,
     dictionaries: Sequence[Dictionary],
     kept: Sequence[Kept],
     count: str | None,
-    people: NumberedPersons | None,
-) -> exp.Select:
-    query = coded_rows(source, dict(enumerate(dictionaries)))
+    person: Sequence[str],
+    people: Table | None,
+) -> Statement:
+    columns, joins = coded_rows(dict(enumerate(dictionaries)))
     if people is not None:
-        query.select(column("person", "p"), copy=False)
-        joined = exp.alias_(people.table.expression(), "p", table=True)
-        query.append("joins", exp.Join(this=joined, side="LEFT", on=people.same))
-    for position, item in enumerate(kept):
-        query.select(alias(item.expression.copy(), f"k{position}"), copy=False)
-    query.select(alias(_records(count), "n"), copy=False)
-    query.set("group", exp.Group(all=True))
+        columns.append(sql("p.person"))
+        same = [
+            sql("{c} = {key}", c=column(name, "s"), key=column(f"p{place}", "p"))
+            for place, name in enumerate(person)
+        ]
+        joins = sql("{joins} LEFT JOIN {p} AS p ON {same}", joins=joins, p=people, same=joined(same, " AND "))
+    columns += [sql("{v} AS {k}", v=item.expression, k=column(f"k{i}")) for i, item in enumerate(kept)]
     if count is None:
-        return query
-    return query.where(exp.GT(this=column(count, "s"), expression=exp.convert(0)), copy=False)
+        atoms = "SELECT {columns}, count(*) AS n FROM {source} AS s {joins} GROUP BY ALL"
+        return sql(atoms, columns=columns, source=source, joins=joins)
+    return sql(
+        "SELECT {columns}, CAST(sum({n}) AS BIGINT) AS n FROM {source} AS s {joins} "
+        "WHERE {n} > 0 GROUP BY ALL",
+        columns=columns,
+        n=column(count, "s"),
+        source=source,
+        joins=joins,
+    )
 
 
-def coded_rows(source: Table, dictionaries: Mapping[int, Dictionary]) -> exp.Select:
-    """Select ``c<i>``, the codes of some columns by their positions, from a source under the alias ``s``."""
-    query = exp.select().from_(aliased(source, "s"), copy=False)
-    for position, dictionary in dictionaries.items():
-        name = f"d{position}"
-        on = exp.EQ(this=column(dictionary.column.name, "s"), expression=column("value", name))
-        joined = aliased(dictionary.table, name)
-        query.select(alias(_code(dictionary, name), f"c{position}"), copy=False)
-        query.append("joins", exp.Join(this=joined, side="LEFT", on=on))
-    return query
+def coded_rows(dictionaries: Mapping[int, Dictionary]) -> tuple[list[Statement], Statement]:
+    """Give ``c<i>``, the codes of columns of ``s`` by their positions, and the joins that look them up."""
+    codes = [
+        sql("{code} AS {name}", code=_code(dictionary, f"d{position}"), name=column(f"c{position}"))
+        for position, dictionary in dictionaries.items()
+    ]
+    joins = [
+        sql(
+            "LEFT JOIN {table} AS {d} ON {value} = {known}",
+            table=dictionary.table,
+            d=column(f"d{position}"),
+            value=column(dictionary.column.name, "s"),
+            known=column("value", f"d{position}"),
+        )
+        for position, dictionary in dictionaries.items()
+    ]
+    return codes, joined(joins, " ")
 
 
-def _records(count: str | None) -> exp.Expression:
-    if count is None:
-        return exp.Count(this=exp.Star())
-    return exp.cast(exp.Sum(this=column(count, "s")), "BIGINT")
-
-
-def _code(dictionary: Dictionary, table: str) -> exp.Expression:
+def _code(dictionary: Dictionary, table: str) -> Statement:
     """Give a value's code; a NULL joins nothing and takes the last one, and a value unknown has none."""
-    code: exp.Expression = column("code", table)
+    code: Sql = column("code", table)
     if dictionary.has_null:
-        null = exp.Is(this=column(dictionary.column.name, "s"), expression=exp.null())
-        code = exp.case().when(null, exp.convert(dictionary.size - 1)).else_(code)
-    kind = exp.DataType.Type.USMALLINT if dictionary.size < 2**16 else exp.DataType.Type.UINT
-    return exp.cast(code, kind, copy=False)  # the name of a type would be parsed
+        null = "CASE WHEN {value} IS NULL THEN {last} ELSE {code} END"
+        code = sql(null, value=column(dictionary.column.name, "s"), last=dictionary.size - 1, code=code)
+    small = "CAST({code} AS USMALLINT)" if dictionary.size < 2**16 else "CAST({code} AS UINTEGER)"
+    return sql(small, code=code)
 
 
 def counts_by_class(

@@ -14,8 +14,9 @@ from sqlglot import exp
 from ppdm_sql.audit.before_publishing import ReleasedRows, refuse_identifiers
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_columns
-from ppdm_sql.engine.names import Table, aliased, column, resolve_all
+from ppdm_sql.engine.names import Table, column, resolve_all
 from ppdm_sql.engine.source import is_stand_in, source_of
+from ppdm_sql.engine.statements import sql
 from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import ColumnRoleError
 from ppdm_sql.methods.base.collapse import Atoms, Kept
@@ -110,10 +111,9 @@ class Run(ABC, Generic[Transformed]):
 
     def _unfolded(self, table: Table, names: Sequence[str], count: str) -> Table:
         """Write a row for each record of combinations with counts."""
-        copies = exp.Unnest(expressions=[exp.Anonymous(this="range", expressions=[column(count, "s")])])
-        rows = exp.select(*(column(name, "s") for name in names), copies).from_(aliased(table, "s"))
-        made = exp.select(*(column(name, "u") for name in names)).from_(rows.subquery("u"))
-        return self.engine.materialize("unfolded", made)
+        made = "SELECT {names} FROM (SELECT {names}, unnest(range({n})) AS copy FROM {table}) AS u"
+        read = [column(name) for name in names]
+        return self.engine.materialize("unfolded", sql(made, names=read, n=column(count), table=table))
 
     # -- the run --------------------------------------------------------------------------------
 

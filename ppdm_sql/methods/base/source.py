@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values, is_plain
-from ppdm_sql.engine.names import Table, alias, aliased, column
+from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import is_stable
-from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.statements import joined, sql
 from ppdm_sql.errors import InvalidSource
 
 ROW = "rowid"
@@ -35,9 +33,9 @@ def read_source(
     stable = not copy and is_stable(engine, table)
     if stable and is_plain(values):
         return table
-    number = [alias(column(ROW, "s"), ROW)] if rows else []
-    query = exp.select(*number, *(alias(value, name) for name, value in values.items()))
-    query = query.from_(aliased(table, "s"))
+    read = ({ROW: column(ROW, "s")} if rows else {}) | values
+    named = [sql("{v} AS {name}", v=value, name=column(name)) for name, value in read.items()]
+    query = sql("SELECT {named} FROM {table} AS s", named=named, table=table)
     return engine.overlay(query) if stable else engine.materialize("source", query)
 
 
@@ -48,12 +46,14 @@ def count_coded_records(
 
     A value lacks one that was not there when the values were numbered.
     """
-    missing: list[exp.Expression] = [exp.Is(this=column(name), expression=exp.null()) for name in columns]
-    where = exp.Where(this=exp.or_(*missing or [exp.false()], copy=False))
-    uncoded = exp.Filter(this=exp.Count(this=exp.Star()), expression=where)
-    added = exp.cast(exp.Sum(this=column(count)), "BIGINT")
-    query = exp.select(uncoded, added, copy=False).from_(coded.expression(), copy=False)
-    ((faults, number),) = engine.query(render(query), step="uncoded")
+    missing = [sql("{c} IS NULL", c=column(name)) for name in columns]
+    query = sql(
+        "SELECT count(*) FILTER ({missing}), CAST(sum({n}) AS BIGINT) FROM {coded}",
+        missing=joined(missing or [sql("false")], " OR "),
+        n=column(count),
+        coded=coded,
+    )
+    ((faults, number),) = engine.query(query, step="uncoded")
     if faults:
         raise InvalidSource(
             f"{source!r} gave different rows each time it was read.",

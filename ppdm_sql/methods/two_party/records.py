@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.statements import bind, literal, sql
 from ppdm_sql.engine.types import without_enum
 from ppdm_sql.errors import InvalidSource, ProtocolError, no_records
@@ -124,12 +124,17 @@ def ordered_records(
     shown: str,
 ) -> tuple[Table, int, str]:
     """Put the records in the order of their keys, as ``c<i>, ..., key, n``; count them, digest the keys."""
-    rows = coded_rows(source, dictionaries).select(alias(key.copy(), "key"), copy=False)
-    rows.select(alias(exp.cast(literal(1), "UTINYINT", dialect="duckdb"), "n"), copy=False)
-    rows.set("order", exp.Order(expressions=[exp.Literal.number(len(dictionaries) + 1)]))
+    codes, joins = coded_rows(dictionaries)
+    rows = sql(
+        "SELECT {columns}, CAST(1 AS UTINYINT) AS n FROM {source} AS s {joins} ORDER BY {place}",
+        columns=[*codes, sql("{key} AS key", key=key)],
+        source=source,
+        joins=joins,
+        place=len(dictionaries) + 1,
+    )
     table = engine.materialize("records", rows)
-    codes = [f"c{position}" for position in dictionaries]
-    if not count_coded_records(engine, table, codes, "n", source=shown):
+    names = [f"c{position}" for position in dictionaries]
+    if not count_coded_records(engine, table, names, "n", source=shown):
         raise no_records(shown)
     found = engine.query(bind("two_party/key_faults", tables={"records": table}), step="key_faults")
     ((count, missing, repeated),) = found
