@@ -15,8 +15,7 @@ import duckdb
 from ppdm_sql.engine import Engine, alone
 from ppdm_sql.engine.names import by_name
 from ppdm_sql.engine.opening import connect, remove_database
-from ppdm_sql.engine.pending import has_pending
-from ppdm_sql.engine.spill import SpillFolder
+from ppdm_sql.engine.space import SpillFolder
 from ppdm_sql.engine.watching import interruptible
 from ppdm_sql.errors import PpdmError
 from ppdm_sql.options import (
@@ -669,7 +668,7 @@ def open_database(
 def _sweep(db: Database, *, read_only: bool) -> None:
     """Remove what killed runs left outside of the database; what hinders that is told when it matters."""
     with contextlib.suppress(PpdmError):
-        if has_pending(db.engine):
+        if db.engine.has_pending():
             from ppdm_sql.release.placing import sweep
 
             sweep(db.engine, read_only=read_only)

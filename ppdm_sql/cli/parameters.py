@@ -146,8 +146,7 @@ def _traced(db: ppdm_sql.Database, *, on: bool) -> Iterator[None]:
 
 def _print_statement(statement: Statement) -> None:
     # Only --sql needs them: the other runs of a command start sooner without.
-    from ppdm_sql.engine.formatting import formatted, without_header
-    from ppdm_sql.engine.purposes import purpose
+    from ppdm_sql.engine.printing import formatted, purpose, without_header
 
     explained = purpose(statement)
     typer.echo(f"-- {statement.step}: {explained}" if explained else f"-- {statement.step}")

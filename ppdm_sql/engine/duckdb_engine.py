@@ -16,15 +16,12 @@ import duckdb
 from sqlglot import exp
 
 from ppdm_sql.engine import statements
-from ppdm_sql.engine.beside import beside
-from ppdm_sql.engine.faults import explained, is_interrupt
-from ppdm_sql.engine.locks import lock_of
-from ppdm_sql.engine.name_lookup import match, shown_name, spellings
+from ppdm_sql.engine.faults import explained, is_interrupt, redacted
 from ppdm_sql.engine.names import Table, table_name
 from ppdm_sql.engine.quiet import held_back, on_commit
-from ppdm_sql.engine.redacting import redacted
-from ppdm_sql.engine.settings import ORDINARY, setting
-from ppdm_sql.engine.spill import SpillFolder
+from ppdm_sql.engine.reading import match, shown_name, spellings
+from ppdm_sql.engine.sharing import ORDINARY, beside, lock_of, setting
+from ppdm_sql.engine.space import SpillFolder
 from ppdm_sql.engine.statements import Statement
 from ppdm_sql.engine.types import fetchable
 from ppdm_sql.errors import Conflict, EngineError, OpenResult, PpdmError, UnknownTable, unknown
@@ -446,6 +443,11 @@ class Engine:
         found = [Table(name, schema, catalog) for catalog, schema, name in self.look_up(query, step="tables")]
         own = {name.name for _, name in self._working}
         return [table for table in found if table.name not in own]
+
+    def has_pending(self) -> bool:
+        """Tell whether a killed run may have left something outside of the database."""
+        ((is_pending,),) = self.look_up(statements.text("release/is_pending"), step="is_pending")
+        return bool(is_pending)
 
     def find(self, name: str) -> Table:
         """Find a table or view: by its name as it stands, else as a qualified, quoted SQL name."""

@@ -112,3 +112,25 @@ def _words(cause: duckdb.Error) -> str:
     if not isinstance(cause, _QUOTES_NO_CELL) or any(word in first for word in _MAY_LIST_VALUES):
         return ""
     return first
+
+
+# Read from left to right: a quote means what it does only outside of what began before it.
+_PARTS = re.compile(
+    r"""
+      (?P<text> [eE]'(?:\\.|''|[^'\\])*(?:'|\Z) | '(?:[^']|'')*(?:'|\Z) )
+    | (?P<dollars> \$(?P<tag>\w*)\$.*?(?:\$(?P=tag)\$|\Z) )
+    | (?P<kept> "(?:[^"]|"")*" | \$?[^\W\d]\w* )
+    | (?P<comment> --[^\n]* | /\*.*?(?:\*/|\Z) )
+    | (?P<number> (?:\d[\w.]*|\.\d[\w.]*)(?:(?<=[eE])[+-]\d+)? )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def redacted(sql: str) -> str:
+    """Write a statement on one line with ``?`` in the place of each literal.
+
+    Names stay; parameters are still ``$name``. Whatever is not closed is taken to be a text to its end.
+    """
+    shown = _PARTS.sub(lambda part: part["kept"] or ("" if part["comment"] else "?"), sql)
+    return " ".join(shown.split())

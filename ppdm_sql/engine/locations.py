@@ -20,6 +20,7 @@ from ppdm_sql.errors import InvalidOption
 if TYPE_CHECKING:
     from ppdm_sql.engine.spark.session import SparkPlace
 
+
 Kind = Literal["folder", "table"]
 
 _OWN = {

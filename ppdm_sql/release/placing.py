@@ -36,7 +36,6 @@ from ppdm_sql.engine.locations import (
     store_of,
 )
 from ppdm_sql.engine.names import Table, column
-from ppdm_sql.engine.pending import has_pending
 from ppdm_sql.engine.source import Source
 from ppdm_sql.engine.statements import literal, text
 from ppdm_sql.errors import EngineError, GuaranteeNotMet, PpdmError
@@ -206,7 +205,7 @@ def sweep(engine: Engine, *, read_only: bool = False) -> None:
     A folder is removed wherever it can be seen, a table only where what writes it is open. Notes stay for a
     while, since a server may go on writing after its client was killed.
     """
-    if not has_pending(engine):
+    if not engine.has_pending():
         return
     for token, kind, target, purpose, seconds in engine.look_up(text("release/pending"), step="pending"):
         location = Location(kind, target, token)

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.foreign import MARK, MARK_AT
-from ppdm_sql.engine.spill import SpillFolder
+from ppdm_sql.engine.opening import MARK, MARK_AT
+from ppdm_sql.engine.space import SpillFolder
 from ppdm_sql.engine.statements import Statement, literal, sql
 from ppdm_sql.errors import EngineError, InvalidSource, UnknownTable, closest, some
 

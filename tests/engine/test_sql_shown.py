@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 import ppdm_sql
 from ppdm_sql import examples
 from ppdm_sql.engine import Engine, statements
-from ppdm_sql.engine.formatting import formatted, without_header
-from ppdm_sql.engine.purposes import COMPOSED, purpose
-from ppdm_sql.engine.redacting import redacted
+from ppdm_sql.engine.faults import redacted
+from ppdm_sql.engine.printing import COMPOSED, formatted, purpose, without_header
 from ppdm_sql.engine.statements import Statement, sql_folder
 
 TEMPLATE = "Job, Country -> Bankruptcy = Discharged <= 50%"
