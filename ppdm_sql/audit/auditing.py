@@ -31,9 +31,9 @@ from ppdm_sql.engine.person_columns import person_columns
 from ppdm_sql.engine.source import source_of
 from ppdm_sql.errors import ColumnRoleError, InvalidOption
 from ppdm_sql.privacy import Asked, Counts, Requirement, requirement_of, resolve_measure
-from ppdm_sql.privacy.absent import unknown_value
 from ppdm_sql.privacy.level import with_labels
 from ppdm_sql.privacy.quoting import Number, read_share
+from ppdm_sql.privacy.requirement import unknown_value
 
 if TYPE_CHECKING:
     from ppdm_sql.audit.exposure import Population

@@ -22,7 +22,7 @@ from ppdm_sql.options import (
     TrainRequest,
 )
 from ppdm_sql.privacy import requirement_of
-from ppdm_sql.privacy.absent import said_absent
+from ppdm_sql.privacy.requirement import said_absent
 
 if TYPE_CHECKING:
     from ppdm_sql.methods.trees.model import DecisionTree

@@ -13,7 +13,7 @@ from ppdm_sql.errors import InvalidOption, InvalidSource, PpdmError, UnknownColu
 from ppdm_sql.evaluation.encoding import Feature, Rows, check_families, collapsed, count_records, features
 from ppdm_sql.release import CatalogueRow
 from ppdm_sql.release.applying import recoded
-from ppdm_sql.release.bins import binned_types, in_bins
+from ppdm_sql.release.labels import binned_types, in_bins
 from ppdm_sql.release.layout import Shape
 
 LABELS = ("class", "sensitive", "kept", "swapped")

@@ -28,7 +28,7 @@ from ppdm_sql.engine.statements import Statement, bind, literal, sql
 from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of
 from ppdm_sql.errors import InvalidSource
 from ppdm_sql.release import Treatment
-from ppdm_sql.release.interval_labels import bound_of
+from ppdm_sql.release.labels import bound_of
 from ppdm_sql.release.layout import Shape
 
 Numbers = NDArray[np.float64]

@@ -17,8 +17,9 @@ from ppdm_sql.privacy.requirement import (
     Measure,
     Requirement,
     requirement_of,
+    resolve,
+    resolve_measure,
 )
-from ppdm_sql.privacy.resolving import resolve, resolve_measure
 
 __all__ = [
     "Asked",

@@ -8,14 +8,16 @@ audit judges it by the step file that it names, which shares nothing with the fo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
-from ppdm_sql.errors import ColumnRoleError, InvalidOption
+from ppdm_sql.engine.names import resolve as resolve_name
+from ppdm_sql.engine.names import resolve_all
+from ppdm_sql.errors import ColumnRoleError, InvalidOption, UnknownValue, some
 from ppdm_sql.privacy.limits import MOST_ASKED
 from ppdm_sql.privacy.quoting import Value, name_list, number_text, quote_name
 
@@ -321,3 +323,51 @@ def check_columns(requirement: Requirement) -> None:
         raise ColumnRoleError(
             f"Column {twice!r} is named twice, in: {requirement}.", "Name each column once."
         )
+
+
+def resolve_measure(asked: Asked, columns: Sequence[str], *, table: str) -> Asked:
+    """Do as :func:`resolve` for what may have no limit."""
+    if isinstance(asked, Measure):
+        return Measure(resolve(asked.of, columns, table=table))
+    return resolve(asked, columns, table=table)
+
+
+def refuse_populations(requirements: Iterable[Requirement]) -> None:
+    """Refuse requirements by which a search would compare the persons of the table with a population."""
+    for requirement in requirements:
+        if requirement.population is not None and requirement.counts_table:
+            raise InvalidOption(
+                f"A run cannot count persons for {str(requirement)!r}, which compares table and population.",
+                "Ask for k-map instead, leave --person out, or give a table with a row for each person.",
+            )
+
+
+def resolve(requirement: Requirement, columns: Sequence[str], *, table: str) -> Requirement:
+    """Give the requirement with its columns spelled as the table spells them."""
+    attributes = resolve_all(requirement.attributes, columns, table=table)
+    sensitive = [resolve_name(name, columns, table=table) for name in requirement.sensitive_columns]
+    return requirement.over(attributes, tuple(sensitive))
+
+
+_MOST = 5
+"""Values that a message names."""
+
+
+def said_absent(column: str, values: Sequence[Value]) -> str:
+    """Say which protected values a column does not hold, as the user wrote them.
+
+    Example:
+        >>> said_absent("Bankruptcy", ["discharged", None])
+        "Column 'Bankruptcy' does not hold the protected values 'discharged', NULL."
+    """
+    named = some(["NULL" if value is None else repr(value) for value in values], _MOST)
+    plural = "s" if len(values) > 1 else ""
+    return f"Column {column!r} does not hold the protected value{plural} {named}."
+
+
+def unknown_value(column: str, values: Sequence[Value]) -> UnknownValue:
+    """Refuse protected values that a column does not hold: a misspelling would disclose everything."""
+    return UnknownValue(
+        said_absent(column, values),
+        "Write each as the column holds it, capitals too, or give --allow-absent where that is meant.",
+    )

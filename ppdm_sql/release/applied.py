@@ -14,10 +14,10 @@ from ppdm_sql.options import ExportOptions, asks
 from ppdm_sql.privacy import resolve
 from ppdm_sql.release import catalogue
 from ppdm_sql.release.catalogue import CatalogueRow
-from ppdm_sql.release.integrity import false_bounds, integrity_faults
-from ppdm_sql.release.known_classes import in_known_classes
 from ppdm_sql.release.layout import Shape, record_count
+from ppdm_sql.release.recoding import in_known_classes
 from ppdm_sql.release.release import Release, get
+from ppdm_sql.release.verification import false_bounds, integrity_faults
 
 _MADE_BY = "Made by ppdm apply, with the cut of the release "
 

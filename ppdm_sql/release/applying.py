@@ -18,11 +18,10 @@ from ppdm_sql.privacy import Requirement, resolve
 from ppdm_sql.release.applied import said_of
 from ppdm_sql.release.catalogue import CatalogueRow, check_free, find
 from ppdm_sql.release.ddl import create_table
-from ppdm_sql.release.known_classes import in_known_classes
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.placed_rows import PlacedRows
 from ppdm_sql.release.placing import placing
-from ppdm_sql.release.recoding import Recoding, collapsed_elsewhere
+from ppdm_sql.release.recoding import Recoding, collapsed_elsewhere, in_known_classes
 from ppdm_sql.release.states import in_order
 from ppdm_sql.results import Result, ResultTable
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.faults import only_read
 from ppdm_sql.engine.names import Table, plain_name
 from ppdm_sql.engine.statements import text
-from ppdm_sql.errors import InvalidOption, NameTaken, UnknownRelease
+from ppdm_sql.errors import InvalidOption, NameTaken, PpdmError, UnknownRelease, unknown
 from ppdm_sql.privacy import Requirement, parse_all
 from ppdm_sql.privacy.level import as_recorded
-from ppdm_sql.release.finding import find_listed
 from ppdm_sql.release.layout import SCHEMA, Shape, macro
 
 SHAPE = "published"
@@ -204,3 +203,18 @@ def _has_macro(engine: Engine, wanted: Table) -> bool:
 def _row(found: tuple[Any, ...]) -> CatalogueRow:
     release, method, source, requirements, parameters, *rest = found
     return CatalogueRow(release, method, source, tuple(requirements), json.loads(parameters), *rest)
+
+
+Listed = TypeVar("Listed")
+
+
+def find_listed(
+    rows: Mapping[str, Listed], name: str, *, what: str, error: type[PpdmError], none: str
+) -> Listed:
+    """Find a row by its name as it stands, else without regard to case."""
+    name = plain_name(name, f"A {what}")
+    found = rows.get(name) or {known.lower(): row for known, row in rows.items()}.get(name.lower())
+    if found is None:
+        here = f"{what.capitalize()}s here"
+        raise unknown(error, f"There is no {what}", name, rows, here=here, none=none)
+    return found

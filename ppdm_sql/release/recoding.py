@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -13,10 +13,10 @@ from ppdm_sql.engine.names import Table, alias, aliased, column, resolve
 from ppdm_sql.engine.source import is_stand_in, source_of
 from ppdm_sql.engine.statements import render
 from ppdm_sql.engine.types import has_enum, plain_type
-from ppdm_sql.release.bins import bin_label
+from ppdm_sql.privacy import Requirement
 from ppdm_sql.release.catalogue import CatalogueRow
 from ppdm_sql.release.draft import ReleasedColumn
-from ppdm_sql.release.interval_labels import bound_beside
+from ppdm_sql.release.labels import bin_label, bound_beside
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.release.mapping import Mapped, mapped
 
@@ -114,3 +114,30 @@ def _found(shape: Shape, columns: list[Column], source: Table) -> dict[str, Colu
     others = [item.name for item in shape.columns if item.treatment not in left_out]
     wanted = {name: masked.get(name, name).lower() for name in others}
     return {name: names[spelled] for name, spelled in wanted.items() if spelled in names}
+
+
+def in_known_classes(
+    rows: exp.Select, shape: Shape, requirements: Sequence[Requirement], there: Collection[str]
+) -> exp.Select:
+    """Select those of some recoded rows whose class, for each requirement, is one of the release."""
+    query = exp.select(*(column(name, "r") for name in rows.named_selects)).from_(rows.subquery("r"))
+    spelled = {name.lower(): name for name in shape.names}
+    asked = dict.fromkeys(
+        tuple(sorted(spelled.get(name.lower(), name) for name in requirement.attributes))
+        for requirement in requirements
+    )
+    for number, names in enumerate(asked):
+        if not set(names) <= set(there):
+            continue
+        same = [_alike(column(n, f"k{number}"), column(n, "r"), n in shape.masked) for n in names]
+        known = exp.select(*(column(name, "x") for name in names)).distinct()
+        known = known.from_(shape.rows().subquery("x"))
+        known_rows = exp.alias_(known.subquery(), f"k{number}", table=True)
+        query.append("joins", exp.Join(this=known_rows, kind="SEMI", on=exp.and_(*same)))
+    return query
+
+
+def _alike(known: exp.Column, new: exp.Column, masked: bool) -> exp.NullSafeEQ:
+    """Compare a released value with a new one; labels as texts, since one side may be of values alone."""
+    sides = [exp.cast(side, "TEXT") for side in (known, new)] if masked else [known, new]
+    return exp.NullSafeEQ(this=sides[0], expression=sides[1])

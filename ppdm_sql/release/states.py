@@ -16,8 +16,7 @@ from ppdm_sql.engine.statements import literal
 from ppdm_sql.privacy import Requirement, Value
 from ppdm_sql.privacy.level import level_of
 from ppdm_sql.release.draft import ReleasedColumn
-from ppdm_sql.release.interval_labels import bound_beside
-from ppdm_sql.release.labels import has_no_label, joined, labels_at, sources
+from ppdm_sql.release.labels import bound_beside, has_no_label, joined, labels_at, sources
 from ppdm_sql.release.layout import Shape
 
 STEP_ARGUMENT = exp.column("step")

@@ -12,7 +12,7 @@ from ppdm_sql.audit.model import ClassSizes, Finding
 from ppdm_sql.engine.names import Table
 from ppdm_sql.privacy import Requirement, requirement_of
 from ppdm_sql.privacy.requirement import Counts
-from ppdm_sql.release.bins import in_bins
+from ppdm_sql.release.labels import in_bins
 from ppdm_sql.report.cost import histogram
 from ppdm_sql.report.page import (
     AFTER,

@@ -30,7 +30,7 @@ from ppdm_sql.engine.types import MOMENTS, Kind, is_number, kind_of
 from ppdm_sql.privacy import Counts, KAnonymity, Requirement
 from ppdm_sql.privacy.level import with_labels
 from ppdm_sql.release import ReleasedColumn
-from ppdm_sql.release.bins import bin_label
+from ppdm_sql.release.labels import bin_label
 from ppdm_sql.release.layout import Shape
 from ppdm_sql.report.page import AFTER, BEFORE, Drawing
 

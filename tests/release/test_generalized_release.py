@@ -19,7 +19,7 @@ from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.errors import GuaranteeNotMet, UnknownColumn
 from ppdm_sql.privacy import KAnonymity
 from ppdm_sql.release import Release, get, publish, releases
-from ppdm_sql.release.interval_labels import bound_of
+from ppdm_sql.release.labels import bound_of
 
 RECORDS = staff.records()
 FROZEN = "ppdm.release_safe"

@@ -178,6 +178,6 @@ def all_shortcuts() -> Iterator[None]:
     """Have every small table go through what is meant for large ones, also in generalization alone."""
     with (
         large_tables_begin_at_one_row(),
-        mock.patch.multiple("ppdm_sql.methods.base.code_mapping", CODES_A_RUN=1),
+        mock.patch.multiple("ppdm_sql.methods.base.released_rows", CODES_A_RUN=1),
     ):
         yield

@@ -12,7 +12,7 @@ from ppdm_sql.engine.statements import literal, render
 from ppdm_sql.engine.types import is_ordered, read, wide_type
 from ppdm_sql.errors import InvalidOption, InvalidSource
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary
-from ppdm_sql.release.bins import bin_label
+from ppdm_sql.release.labels import bin_label
 
 Edges = Sequence[object]
 

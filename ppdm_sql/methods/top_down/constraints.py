@@ -19,10 +19,10 @@ from ppdm_sql.errors import GuaranteeNotMet, InvalidOption
 from ppdm_sql.methods.base.arrays import Codes, Floats
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary
 from ppdm_sql.privacy import Counts, Requirement, Value
-from ppdm_sql.privacy.absent import said_absent, unknown_value
 from ppdm_sql.privacy.formula import MOST_COLUMNS
 from ppdm_sql.privacy.level import over_labels
 from ppdm_sql.privacy.quoting import of_persons
+from ppdm_sql.privacy.requirement import said_absent, unknown_value
 from ppdm_sql.progress import Progress
 
 NEVER = -1

@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Codes, Floats
-from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms
+from ppdm_sql.methods.base.released_rows import recoded
 from ppdm_sql.methods.top_down.cuts import Candidate, Cuts
 from ppdm_sql.privacy import Formula
 

@@ -16,8 +16,8 @@ import numpy as np
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.methods.base.arrays import Codes, Counts
-from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms, Dictionary, counts_by_class
+from ppdm_sql.methods.base.released_rows import recoded
 from ppdm_sql.methods.top_down.constraints import Constraints
 from ppdm_sql.methods.top_down.cuts import Cut, SuppressionCut
 from ppdm_sql.methods.top_down.interval_cuts import IntervalCut

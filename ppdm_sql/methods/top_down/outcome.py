@@ -12,9 +12,8 @@ from ppdm_sql.audit.labels import Shows
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table
 from ppdm_sql.engine.statements import Statement, bind
-from ppdm_sql.methods.base.code_mapping import runs_of
 from ppdm_sql.methods.base.collapse import Atoms
-from ppdm_sql.methods.base.released_rows import MaskedAtoms, Params
+from ppdm_sql.methods.base.released_rows import MaskedAtoms, Params, runs_of
 from ppdm_sql.methods.top_down.cuts import Cut
 from ppdm_sql.methods.top_down.loop import RefinementStep
 from ppdm_sql.methods.top_down.maskings import Intervals, Masking, Suppression

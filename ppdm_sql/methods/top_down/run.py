@@ -67,7 +67,7 @@ from ppdm_sql.methods.top_down.score import LEAST_GAIN, LITERAL, Rounding, Worth
 from ppdm_sql.methods.top_down.weighing import ShownDetail
 from ppdm_sql.privacy import KAnonymity, Requirement, parse_all, redundancies, resolve
 from ppdm_sql.privacy.level import labelled, over_labels, sources, with_labels
-from ppdm_sql.privacy.resolving import refuse_populations
+from ppdm_sql.privacy.requirement import refuse_populations
 from ppdm_sql.progress import Progress
 from ppdm_sql.release import Draft, Release, ReleasedColumn
 from ppdm_sql.release.draft import person_column

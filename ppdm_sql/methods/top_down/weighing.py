@@ -15,8 +15,8 @@ import numpy as np
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.methods.base.arrays import Codes, Counts, Floats
-from ppdm_sql.methods.base.code_mapping import recoded
 from ppdm_sql.methods.base.collapse import Atoms
+from ppdm_sql.methods.base.released_rows import recoded
 from ppdm_sql.methods.top_down.counts import (
     SHOWN,
     Counted,

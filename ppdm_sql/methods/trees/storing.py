@@ -15,8 +15,7 @@ from ppdm_sql.errors import NameTaken, UnknownModel
 from ppdm_sql.methods.trees.model import Attribute, DecisionTree, Mode, TreeNode
 from ppdm_sql.methods.trees.predicting import Predicted, confusion, create_macro, predict
 from ppdm_sql.options import PageOptions, PredictOptions, asks
-from ppdm_sql.release.catalogue import check_free, parts
-from ppdm_sql.release.finding import find_listed
+from ppdm_sql.release.catalogue import check_free, find_listed, parts
 from ppdm_sql.results import SHARE, Result, ResultTable, report
 from ppdm_sql.version import __version__
 

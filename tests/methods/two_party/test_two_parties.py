@@ -234,7 +234,7 @@ def shortcuts_for_large_tables() -> Iterator[None]:
     """Have every small table go through what is meant for large ones."""
     with (
         mock.patch.multiple("ppdm_sql.methods.base.released_rows", WORTH_PACKING=0),
-        mock.patch.multiple("ppdm_sql.methods.base.code_mapping", CODES_A_RUN=1),
+        mock.patch.multiple("ppdm_sql.methods.base.released_rows", CODES_A_RUN=1),
     ):
         yield
 
