@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ppdm_sql.taxonomy.matching import check_intervals, leaf_codes, uncovered_values
     from ppdm_sql.taxonomy.model import Interval, Taxonomy
-    from ppdm_sql.taxonomy.reading import read_taxonomy
-    from ppdm_sql.taxonomy.storing import write_taxonomy
+    from ppdm_sql.taxonomy.reading import read_taxonomy, write_taxonomy
     from ppdm_sql.taxonomy.suggesting import suggest
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Reads a taxonomy from whatever the user names: a taxonomy, a mapping, a file, a table, or a rule."""
+"""Taxonomies in tables: of children and parents, and as a release keeps its own."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sqlglot import exp
 
 from ppdm_sql.engine import Engine
 from ppdm_sql.engine.names import Table, alias, column, resolve, table_name
-from ppdm_sql.engine.statements import render
-from ppdm_sql.errors import PpdmError, UnknownTable, said
+from ppdm_sql.engine.statements import bind, literal, render
+from ppdm_sql.errors import InvalidOption, NameTaken, PpdmError, UnknownTable, said
 from ppdm_sql.taxonomy.derived import EXAMPLES, DerivedTaxonomy
 from ppdm_sql.taxonomy.model import Taxonomy
 
@@ -74,3 +74,34 @@ def _read_table(engine: Engine, table: Table, name: str) -> Taxonomy:
     with engine.workspace():
         rows = engine.query(render(query), step="taxonomy")
     return Taxonomy.from_edges((child, parent) for child, parent in rows)
+
+
+NODES = "taxonomy/nodes"
+COMMENT = "Taxonomy: a row for each label and its parent, NULL for the root; position orders the children."
+
+
+def write_taxonomy(engine: Engine, taxonomy: Taxonomy, into: str) -> None:
+    """Create the table ``into(child VARCHAR, parent VARCHAR, position INTEGER)``, one row per node.
+
+    The table is an ordinary one of the owner's: it holds labels, which may be values of a column.
+    """
+    engine.require_autocommit()
+    table = _free(engine, into)
+    parents = [None if parent < 0 else taxonomy.labels[parent] for parent in taxonomy.parents]
+    values = {"children": list(taxonomy.labels), "parents": parents}
+    said = exp.Comment(this=table.expression(), kind="TABLE", expression=literal(COMMENT))
+    with engine.transaction():
+        engine.write(f"CREATE TABLE {table} AS {bind(NODES, tables={})}", values, step="create taxonomy")
+        engine.write(render(said), step="comment")
+
+
+def _free(engine: Engine, name: str) -> Table:
+    """Give the table that is to be made, if nothing of that name is there."""
+    if not name or "\0" in name:
+        raise InvalidOption("A taxonomy needs a name.", "Give the name of a table that does not exist yet.")
+    catalog, schema = engine.current()
+    for table in engine.tables():
+        here = table.catalog == "temp" or (table.catalog, table.schema) == (catalog, schema)
+        if here and table.name.lower() == name.lower():
+            raise NameTaken(f"There is a table or view {table.name!r} already.", "Choose another name.")
+    return Table(name, schema, catalog)
