@@ -28,7 +28,7 @@ _PLACES = {
     "read_taxonomy": "reading",
     "suggest": "suggesting",
     "uncovered_values": "matching",
-    "write_taxonomy": "storing",
+    "write_taxonomy": "reading",
 }
 """Where a name is: its module is imported when the name is first used, as suppression needs few of them."""
 
