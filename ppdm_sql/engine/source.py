@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine.duckdb_engine import Column, Engine, Rows
 from ppdm_sql.engine.names import Table, alias, aliased, free_name
-from ppdm_sql.engine.statements import Statement, bind, render, text
+from ppdm_sql.engine.statements import Statement, bind, render, sql, text
 from ppdm_sql.errors import PpdmError, UnknownTable
 from ppdm_sql.progress import Progress
 
@@ -167,6 +167,17 @@ def over(write: Callable[[Table], Statement]) -> Query:
         return tree
 
     return query
+
+
+def aggregated(engine: Engine, table: Table, query: str, *, step: str, **holes: object) -> Rows:
+    """Ask a table, wherever it lives, for aggregates: SQL in which ``{rows}`` is the table, under ``s``."""
+
+    def written(rows: Table) -> Statement:
+        return sql(query, rows=sql("{t} AS s", t=rows), **holes)
+
+    if not is_stand_in(engine, table):
+        return engine.query(written(table), step=step)
+    return source_of(engine, table).aggregate(over(written), step=step)
 
 
 class Place(Protocol):

@@ -42,15 +42,7 @@ class Generated:
 
 
 def generate_agrawal(engine: Engine, asked: AgrawalRequest, progress: Progress) -> Generated:
-    """Make a table of synthetic persons; see :meth:`ppdm_sql.Database.generate_agrawal`.
-
-    Raises:
-        InvalidOption: There is no such function, or ``rows`` or ``seed`` is out of range.
-        NameTaken: There is a table, view or release called ``into``.
-
-    Cost: draws nine numbers a candidate; balanced classes keep two thirds of the candidates or more, and cost
-    a window over them, a part at a time.
-    """
+    """Make a table of synthetic persons; see :meth:`ppdm_sql.Database.generate_agrawal`."""
     _check(asked)
     engine.require_autocommit()
     into, seed = asked.into, asked.seed

@@ -8,10 +8,8 @@ Randomized Data", SIGMOD, section 6, for the noise.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
 from itertools import combinations_with_replacement
 from typing import NamedTuple
 
@@ -19,11 +17,11 @@ import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, alias, column
-from ppdm_sql.engine.source import source_of
-from ppdm_sql.engine.types import double
+from ppdm_sql.engine.names import Table
+from ppdm_sql.engine.source import aggregated
+from ppdm_sql.engine.statements import Statement, sql
 from ppdm_sql.methods.base.arrays import Floats
-from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Noise, Uniform
+from ppdm_sql.methods.perturbation.noise import AdditiveNoise, Uniform
 from ppdm_sql.release.draft import MeasureRow
 
 LEAST_EIGENVALUE = 1e-6
@@ -37,29 +35,12 @@ MOST_STEPS, SMALLEST_GAIN = 1_000, 1e-7
 
 
 def mixing_matrix(
-    engine: Engine, table: Table, columns: Sequence[exp.Expression], deviations: Sequence[float] | None = None
+    engine: Engine, table: Table, columns: Sequence[exp.Expression], deviations: Sequence[float]
 ) -> Floats:
     """Give the lower triangular matrix that turns independent noise into noise that hides among the columns.
 
     The result keeps variance 1. Where noise is equally strong beside each column, its correlations are those
     of the columns; a constant column is independent of the others.
-
-    Args:
-        engine: The database.
-        table: One row a record; a NULL counts for no pair of columns that it is in.
-        columns: The original numbers.
-        deviations: Standard deviations of the noise; by default in proportion to those of the columns.
-
-    Cost: one scan of the table.
-
-    Example:
-        >>> import duckdb
-        >>> con = duckdb.connect()
-        >>> _ = con.execute("CREATE TABLE t AS SELECT i AS a, i % 2 AS b FROM range(4) r (i)")
-        >>> found = mixing_matrix(Engine(con), Table("t"), [column("a"), column("b")])
-        >>> (found @ found.T).round(3)
-        array([[1.   , 0.447],
-               [0.447, 1.   ]])
     """
     covariances = np.nan_to_num(joint_moments(engine, table, columns).covariances, posinf=0.0, neginf=0.0)
     spread = np.sqrt(np.diag(covariances))
@@ -67,8 +48,6 @@ def mixing_matrix(
     scale = np.where(varies, spread, 1.0)
     correlations = np.where(np.outer(varies, varies), covariances / np.outer(scale, scale), 0.0).round(DIGITS)
     np.fill_diagonal(correlations, 1.0)
-    if deviations is None:
-        return _correlation_root(correlations)
     strength = (np.where(varies, spread, 0.0) / np.array(deviations)).round(DIGITS)
     return _correlation_root(_hardest_to_filter(correlations * np.outer(strength, strength)))
 
@@ -120,52 +99,27 @@ class JointMoments(NamedTuple):
 def joint_moments(engine: Engine, table: Table, columns: Sequence[exp.Expression]) -> JointMoments:
     """Measure means and covariances, pair by pair over the records where neither is NULL, in one scan."""
     size = len(columns)
-    source = source_of(engine, table)
-    ((records, *row),) = source.aggregate(partial(moments_query, columns=columns), step="covariances")
+    pairs = list(combinations_with_replacement(range(size), 2))
+    means = [sql("avg(y{i})", i=i) for i in range(size)]
+    ((records, *row),) = aggregated(
+        engine,
+        table,
+        "SELECT count(*), {measures} FROM (SELECT {values} FROM {rows}) AS v",
+        step="covariances",
+        measures=[*means, *(sql("covar_pop(y{i}, y{j})", i=i, j=j) for i, j in pairs)],
+        values=_finite(columns, "y"),
+    )
     found = np.array([0.0 if number is None else number for number in row], dtype=np.float64)
     covariances = np.zeros((size, size))
-    for (i, j), number in zip(_pairs(size), found[size:], strict=True):
+    for (i, j), number in zip(pairs, found[size:], strict=True):
         covariances[i, j] = covariances[j, i] = number
     return JointMoments(records, found[:size], covariances)
 
 
-def moments_query(rows: exp.Expression, columns: Sequence[exp.Expression]) -> exp.Select:
-    """Write the SELECT of number of records, means, and covariances.
-
-    Example:
-        >>> from ppdm_sql.engine.statements import formatted, render
-        >>> people = Table("people").expression()
-        >>> print(formatted(render(moments_query(people, [column("age"), column("pay")]))))
-        SELECT
-          COUNT(*),
-          AVG("y0"),
-          AVG("y1"),
-          COVAR_POP("y0", "y0"),
-          COVAR_POP("y0", "y1"),
-          COVAR_POP("y1", "y1")
-        FROM (
-          SELECT
-            CASE WHEN ISFINITE(CAST("age" AS DOUBLE)) THEN CAST("age" AS DOUBLE) END AS "y0",
-            CASE WHEN ISFINITE(CAST("pay" AS DOUBLE)) THEN CAST("pay" AS DOUBLE) END AS "y1"
-          FROM "people"
-        ) AS v
-    """
-    size = len(columns)
-    means = [exp.func("avg", column(f"y{i}")) for i in range(size)]
-    products = [exp.func("covar_pop", column(f"y{i}"), column(f"y{j}")) for i, j in _pairs(size)]
-    values = exp.select(*as_doubles(columns, "y")).from_(rows)
-    return exp.select("count(*)", *means, *products).from_(values.subquery("v"))
-
-
-def _pairs(size: int) -> list[tuple[int, int]]:
-    return list(combinations_with_replacement(range(size), 2))
-
-
-def as_doubles(columns: Sequence[exp.Expression], prefix: str) -> list[exp.Expression]:
+def _finite(columns: Sequence[exp.Expression], prefix: str) -> list[Statement]:
     """Give columns as finite numbers, NULL for others, called by a letter and their place."""
-    numbers = [exp.cast(found, "DOUBLE") for found in columns]
-    finite = [exp.case().when(exp.func("isfinite", number), number.copy()) for number in numbers]
-    return [alias(number, f"{prefix}{place}") for place, number in enumerate(finite)]
+    number = f"CASE WHEN isfinite({{c}}::DOUBLE) THEN {{c}}::DOUBLE END AS {prefix}{{place}}"
+    return [sql(number, c=found, place=place) for place, found in enumerate(columns)]
 
 
 THRESHOLD = 0.25
@@ -182,7 +136,6 @@ class Attack:
 
     alone: Mapping[str, float]  # for each column, removed by who looks at that column only
     together: Mapping[str, float]  # for each column, removed by who looks at all noisy columns
-    measured: bool  # whether that was measured on the true values; else it is what the covariances promise
     correlated: bool = False  # whether the noise is correlated
 
     @property
@@ -216,45 +169,33 @@ class Attack:
 def filter_attack(
     engine: Engine,
     table: Table,
-    noises: Mapping[str, Noise],
-    released: Mapping[str, exp.Expression],
-    original: Mapping[str, exp.Expression] | None = None,
+    noises: Mapping[str, AdditiveNoise],
+    released: Sequence[exp.Expression],
+    original: Sequence[exp.Expression],
     mixing: Floats | None = None,
 ) -> Attack | None:
     """Filter the noise out of all noisy columns together, as an attacker would, and measure what is left.
 
-    Args:
-        engine: The database; Python sees means, covariances and mean squared errors.
-        table: One row a record.
-        noises: The noise of each column; only noise that is added counts.
-        released: For each column its noisy numbers.
-        original: For each column its true numbers, which the owner has; None to go by the covariances.
-        mixing: How the added noises are correlated, from ``mixing_matrix``.
-
-    Returns:
-        None where fewer than two columns have added noise, or nothing can be measured of them.
-
-    Cost: one scan of the table with an aggregate for each pair of columns, one with two for each column.
+    None where fewer than two columns have noise, or nothing can be measured of them. ``mixing`` is from
+    :func:`mixing_matrix`. Python sees means, covariances and mean squared errors.
     """
-    added = {name: noise for name, noise in noises.items() if isinstance(noise, AdditiveNoise)}
-    if len(added) < 2:
+    if len(noises) < 2:
         return None
-    noisy = [released[name] for name in added]
-    found = joint_moments(engine, table, noisy)
+    found = joint_moments(engine, table, released)
     if not found.records or not np.isfinite(found.covariances).all():
         return None
-    deviations = np.array([deviation(noise) for noise in added.values()])
-    mixed = np.eye(len(added)) if mixing is None else mixing
-    filters = (
-        _filter_each(found, deviations),
-        _linear_filter(found.covariances, deviations[:, None] * mixed, found.records),
-    )
-    errors = [left for _, left in filters]
-    if original is not None:
-        true = [original[name] for name in added]
-        errors = _measured(engine, table, noisy, true, found.means, [weights for weights, _ in filters])
-    alone, together = (_removed(list(added), error, deviations) for error in errors)
-    return Attack(alone, together, measured=original is not None, correlated=mixing is not None)
+    deviations = np.array([deviation(noise) for noise in noises.values()])
+    mixed = np.eye(len(noises)) if mixing is None else mixing
+    variances = np.diag(found.covariances)
+    each = [
+        _linear_filter(np.array([[variance]]), np.array([[noise]]), found.records)[0, 0]
+        for variance, noise in zip(variances, deviations, strict=True)
+    ]
+    together = _linear_filter(found.covariances, deviations[:, None] * mixed, found.records)
+    errors = _errors(engine, table, released, original, found.means, [np.diag(each), together])
+    removed = np.clip(1 - np.sqrt(errors) / deviations, 0.0, 1.0).tolist()
+    alone, of_all = ({n: round(r, DIGITS) for n, r in zip(noises, of, strict=True)} for of in removed)
+    return Attack(alone, of_all, correlated=mixing is not None)
 
 
 def deviation(noise: AdditiveNoise) -> float:
@@ -263,108 +204,51 @@ def deviation(noise: AdditiveNoise) -> float:
     return math.sqrt(variance + (1 / 12 if noise.rounded and noise.domain.whole else 0))
 
 
-def _linear_filter(covariances: Floats, factor: Floats, records: int) -> tuple[Floats, Floats]:
-    """Find the weights of the best linear estimate of the true values, and its mean squared errors.
+def _linear_filter(covariances: Floats, factor: Floats, records: int) -> Floats:
+    """Find the weights of the best linear estimate of the true values.
 
     The noise has covariances F F', with F the factor. In the coordinates in which its variance is 1
     everywhere, a principal component of variance v holds v - 1 of data. It is weighted by its share of data,
-    (v - 1) / v, which is its error, too; a component that does not exceed what noise of so many records
-    reaches by chance (Marchenko and Pastur) is taken for noise.
+    (v - 1) / v; a component that does not exceed what noise of so many records reaches by chance (Marchenko
+    and Pastur) is taken for noise.
     """
     inverse = np.linalg.inv(factor)
     values, vectors = np.linalg.eigh(inverse @ covariances @ inverse.T)
     kept = values > (1 + math.sqrt(len(values) / records)) ** 2
     shares = np.where(kept, 1 - 1 / np.where(kept, values, 1.0), 0.0)
-    axes = factor @ vectors
-    return (axes * shares) @ vectors.T @ inverse, axes**2 @ shares
+    return np.asarray((factor @ vectors * shares) @ vectors.T @ inverse)
 
 
-def _filter_each(found: JointMoments, deviations: Floats) -> tuple[Floats, Floats]:
-    """Give what :func:`_linear_filter` does for each column by itself."""
-    variances = np.diag(found.covariances)
-    each = [
-        _linear_filter(np.array([[variance]]), np.array([[noise]]), found.records)
-        for variance, noise in zip(variances, deviations, strict=True)
-    ]
-    return np.diag([weights[0, 0] for weights, _ in each]), np.array([left[0] for _, left in each])
-
-
-def _measured(
+def _errors(
     engine: Engine,
     table: Table,
     noisy: Sequence[exp.Expression],
     true: Sequence[exp.Expression],
     means: Floats,
     filters: Sequence[Floats],
-) -> list[Floats]:
-    """Measure the mean squared errors of estimates; a missing value is taken for the mean."""
-    source = source_of(engine, table)
-    query = partial(errors_query, noisy=noisy, true=true, means=means, filters=filters)
-    (found,) = source.aggregate(query, step="filter errors")
-    squared = np.array([0.0 if error is None else error for error in found], dtype=np.float64)
-    return list(squared.reshape(len(filters), len(noisy)))
-
-
-def errors_query(
-    rows: exp.Expression,
-    noisy: Sequence[exp.Expression],
-    true: Sequence[exp.Expression],
-    means: Floats,
-    filters: Sequence[Floats],
-) -> exp.Select:
-    """Write the SELECT of the mean squared error of each filter and column.
-
-    Example: half of what an age deviates from the mean of 40 is taken for data.
-        >>> from ppdm_sql.engine.statements import formatted, render
-        >>> people, halved = Table("people").expression(), np.array([[0.5]])
-        >>> noisy, true = [column("noisy_age")], [column("age")]
-        >>> print(formatted(render(errors_query(people, noisy, true, np.array([40.0]), [halved]))))
-        SELECT
-          AVG(
-            POWER((
-              (
-                "z0" * CAST('0.5' AS DOUBLE)
-              ) - "x0"
-            ), CAST('2.0' AS DOUBLE))
-          )
-        FROM (
-          SELECT
-            COALESCE("y0" - CAST('40.0' AS DOUBLE), CAST('0.0' AS DOUBLE)) AS "z0",
-            "x0" - CAST('40.0' AS DOUBLE) AS "x0"
-          FROM (
-            SELECT
-              CASE
-                WHEN ISFINITE(CAST("noisy_age" AS DOUBLE))
-                THEN CAST("noisy_age" AS DOUBLE)
-              END AS "y0",
-              CASE WHEN ISFINITE(CAST("age" AS DOUBLE)) THEN CAST("age" AS DOUBLE) END AS "x0"
-            FROM "people"
-          ) AS v
-        ) AS c
-    """
-    size = len(noisy)
-    values = exp.select(*as_doubles(noisy, "y"), *as_doubles(true, "x")).from_(rows)
-    centred = [
-        alias(exp.Coalesce(this=column(f"y{i}") - double(means[i]), expressions=[double(0)]), f"z{i}")
-        for i in range(size)
-    ]
-    kept = [alias(column(f"x{i}") - double(means[i]), f"x{i}") for i in range(size)]
+) -> Floats:
+    """Measure the mean squared errors of estimates, a row a filter; a missing value is taken for the mean."""
+    centred = [sql("coalesce(y{i} - {m}, 0e0) AS z{i}", i=i, m=float(m)) for i, m in enumerate(means)]
+    centred += [sql("x{i} - {m} AS x{i}", i=i, m=float(m)) for i, m in enumerate(means)]
     errors = [
-        exp.func("avg", exp.Pow(this=exp.paren(_estimate(row) - column(f"x{i}")), expression=double(2)))
+        sql("avg(pow({estimate} - x{i}, 2e0))", estimate=_estimate(row), i=i)
         for weights in filters
         for i, row in enumerate(weights)
     ]
-    each = exp.select(*centred, *kept).from_(values.subquery("v"))
-    return exp.select(*errors).from_(each.subquery("c"))
+    (found,) = aggregated(
+        engine,
+        table,
+        "SELECT {errors} FROM (SELECT {centred} FROM (SELECT {values} FROM {rows}) AS v) AS c",
+        step="filter errors",
+        errors=errors,
+        centred=centred,
+        values=[*_finite(noisy, "y"), *_finite(true, "x")],
+    )
+    squared = np.array([0.0 if error is None else error for error in found], dtype=np.float64)
+    return squared.reshape(len(filters), len(noisy))
 
 
-def _estimate(weights: Floats) -> exp.Expression:
+def _estimate(weights: Floats) -> Statement:
     """Write a weighted sum of the centred columns."""
-    terms = [column(f"z{i}") * double(weight) for i, weight in enumerate(weights) if weight]
-    return exp.paren(reduce(operator.add, terms)) if terms else double(0)
-
-
-def _removed(names: Sequence[str], errors: Floats, deviations: Floats) -> dict[str, float]:
-    """Give the share of the noise that is gone, at least 0, by column."""
-    shares = np.clip(1 - np.sqrt(errors) / deviations, 0.0, 1.0)
-    return {name: round(float(share), DIGITS) for name, share in zip(names, shares, strict=True)}
+    terms = [sql("z{i} * {w}", i=i, w=float(weight)) for i, weight in enumerate(weights) if weight]
+    return Statement(f"({' + '.join(terms) or '0e0'})")

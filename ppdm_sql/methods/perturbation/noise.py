@@ -84,12 +84,7 @@ class Cells:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels, in order: ``[0, 20)``, the last one ``[20, 40]``.
-
-        Example:
-            >>> Cells((0, 20, 40.5)).labels
-            ('[0, 20)', '[20, 40.5]')
-        """
+        """The labels, in order: ``[0, 20)``, the last one ``[20, 40]``."""
         bounds = [f"[{number_text(a)}, {number_text(b)}" for a, b in pairwise(self.edges)]
         return (*(f"{text})" for text in bounds[:-1]), f"{bounds[-1]}]")
 
@@ -123,16 +118,7 @@ class NoiseSpec:
 
 
 def resolve_noise(asked: NoiseSpec, domain: Domain | None = None, values: Sequence[str] = ()) -> Noise:
-    """Give the noise that is meant, on a domain; what the specification itself says comes first.
-
-    Raises:
-        InvalidOption: The domain is needed and not known or holds a single value, or there are fewer than two
-            categories. Cells of equal frequency need the data: give their edges.
-
-    Example:
-        >>> resolve_noise(parse_noise("salary=uniform 100% at 50%"), Domain(20_000, 150_000)).scale
-        130000.0
-    """
+    """Give the noise that is meant, on a domain; what the specification itself says comes first."""
     if asked.kind == "retain":
         return _retained(asked, asked.values or tuple(values))
     if asked.kind == "cells" and asked.edges:
@@ -214,12 +200,7 @@ def noise_kind(noise: Noise) -> Kind:
 
 
 def as_json(noise: Noise) -> dict[str, Any]:
-    """Give the noise as JSON can hold it.
-
-    Example:
-        >>> as_json(Retain(0.7, ("a", "b")))
-        {'kind': 'retain', 'probability': 0.7, 'values': ['a', 'b']}
-    """
+    """Give the noise as JSON can hold it."""
     fields = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(noise).items()}
     return {"kind": noise_kind(noise), **fields}
 
@@ -236,14 +217,7 @@ def from_json(found: Mapping[str, Any]) -> Noise:
 
 
 def as_text(noise: Noise) -> str:
-    """Write the noise in the language, exactly and with all that a reader needs to resolve it.
-
-    Example:
-        >>> as_text(Gaussian(0.25, Domain(17, 90, whole=True), rounded=True))
-        'gaussian 0.25 on 17,90 whole rounded'
-        >>> as_text(Retain(0.7, ("clerk", "it's")))
-        "retain 0.7 of clerk,'it''s'"
-    """
+    """Write the noise in the language, exactly and with all that a reader needs to resolve it."""
     match noise:
         case Cells(edges):
             return f"cells {','.join(map(number_text, edges))}"
@@ -262,12 +236,7 @@ def _written(value: str) -> str:
 
 
 def number_text(value: float) -> str:
-    """Write a number so that it is read back exactly, a whole one without a decimal point.
-
-    Example:
-        >>> number_text(20000.0), number_text(0.1), number_text(1e300)
-        ('20000', '0.1', '1e+300')
-    """
+    """Write a number so that it is read back exactly, a whole one without a decimal point."""
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
@@ -292,18 +261,7 @@ _EXAMPLES: dict[str, str] = {
 
 
 def parse_noise(text: str, column: str = "") -> NoiseSpec:
-    """Read the noise that is specified for one column; the text need not name it if ``column`` does.
-
-    Raises:
-        InvalidOption: It cannot be read, or a number makes no sense; the message has an example.
-
-    Example:
-        >>> asked = parse_noise("age=uniform 50% at 0.999 rounded")
-        >>> asked.column, asked.amount, asked.level, asked.confidence, asked.rounded
-        ('age', 0.5, True, 0.999, True)
-        >>> parse_noise("cells 0,20,40,80").edges
-        (0.0, 20.0, 40.0, 80.0)
-    """
+    """Read the noise that is specified for one column; the text need not name it if ``column`` does."""
     if not isinstance(text, str):
         raise InvalidOption(
             f"Noise is given as a text, not as {kind_of(text)}.", "Write it as 'gaussian 100%'."
@@ -453,20 +411,6 @@ def noise_of(
 
     What is given, as for ``--noise`` and ``--range``, comes first, column by column; then what the catalogue
     says, where the table is a release of this database; then the comments that an exported file keeps.
-
-    Raises:
-        UnknownTable: There is no such table.
-        UnknownColumn: The table lacks a column that is named.
-        InvalidOption: Nothing is known of the noise, or what is given is not complete.
-
-    Cost: none, but for one GROUP BY of each ``retain`` column whose values are not listed.
-
-    Example:
-        >>> import duckdb
-        >>> con = duckdb.connect()
-        >>> _ = con.execute("CREATE TABLE t AS SELECT 1.5 AS pay")
-        >>> noise_of(Engine(con), "t", ["pay=uniform 0.5"], {"pay": (0, 3)})
-        {'pay': Uniform(scale=0.5, domain=Domain(lower=0.0, upper=3.0, whole=False), rounded=False)}
     """
     found = engine.find(table)
     columns = {item.name: item for item in engine.columns(found)}

@@ -22,13 +22,11 @@ from functools import reduce
 from pathlib import Path
 from typing import Literal
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Column, Engine
-from ppdm_sql.engine.names import Table, aliased, column
-from ppdm_sql.engine.source import source_of
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.source import aggregated
 from ppdm_sql.engine.space import write_new
-from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.statements import Statement, render, sql
 from ppdm_sql.engine.types import double
 from ppdm_sql.errors import EngineError, InvalidOption, InvalidSource
 from ppdm_sql.methods.base.arrays import Floats
@@ -41,12 +39,7 @@ _TEXT = re.compile(rf"[0-9a-f]{{{2 * BYTES}}}")
 
 @dataclass(frozen=True)
 class Key:
-    """The secret of 32 bytes that all noise of a run comes from; no text of it shows them.
-
-    Example:
-        >>> Key(b"x" * 32, "no")
-        Key(kept='no')
-    """
+    """The secret of 32 bytes that all noise of a run comes from; no text of it shows them."""
 
     secret: bytes = field(repr=False)
     kept: str  # `file`, `seed`, or `no` if it is thrown away
@@ -73,11 +66,7 @@ class Key:
 
 
 def run_key(key_file: str | os.PathLike[str] | None, seed: int | None, *, dry: bool = False) -> Key:
-    """Read the key of a run from its file, make it of a seed, or draw it; ``dry`` writes no new file.
-
-    Raises:
-        InvalidOption: Both are given, or the file holds no key or cannot be read or written.
-    """
+    """Read the key of a run from its file, make it of a seed, or draw it; ``dry`` writes no new file."""
     if seed is not None and key_file is not None:
         raise InvalidOption("A key and a seed exclude each other.", "Give --key-file, or --seed in a test.")
     if seed is not None:
@@ -113,17 +102,16 @@ class RecordKey:
     """What a record is known by: the text of its row's number, or of a column, under the alias ``s``."""
 
     identity: Identity
-    value: exp.Expression
+    value: Statement
 
 
 def records_by_row(engine: Engine, table: Table, columns: Sequence[Column], source: str) -> RecordKey:
     """Know records by their rows; refuse what is no table of this engine, or hides the rows' numbers."""
-    query = exp.select(column("rowid", "s")).from_(aliased(table, "s")).limit(0)
     hidden = any(item.name.lower() == "rowid" for item in columns)
     try:
         if not hidden:
-            engine.look_up(render(query), step="rows")
-            return RecordKey("row", exp.cast(column("rowid", "s"), "TEXT"))
+            engine.look_up(sql("SELECT s.rowid FROM {t} AS s LIMIT 0", t=table), step="rows")
+            return RecordKey("row", Statement("s.rowid::VARCHAR"))
     except EngineError:
         pass
     raise unknown_rows(source)
@@ -139,11 +127,8 @@ def unknown_rows(source: str) -> InvalidOption:
 
 def records_by_column(engine: Engine, table: Table, item: Column) -> RecordKey:
     """Know records by a column, which one scan must find NULL nowhere and different everywhere."""
-    value = column(item.name, "s")
-    different_values = exp.Distinct(expressions=[value.copy()])
-    counts = [exp.Count(this=counted) for counted in (exp.Star(), value.copy(), different_values)]
-    source = source_of(engine, table)
-    (found,) = source.aggregate(lambda rows: exp.select(*counts).from_(rows), step="record_key")
+    value, query = column(item.name, "s"), "SELECT count(*), count({v}), count(DISTINCT {v}) FROM {rows}"
+    (found,) = aggregated(engine, table, query, step="record_key", v=value)
     records, values, different = map(int, found)
     if different < records:
         raise InvalidSource(
@@ -151,7 +136,8 @@ def records_by_column(engine: Engine, table: Table, item: Column) -> RecordKey:
             f"holds {different} different values in the other {values}.",
             "Give --record a column with another value in each record.",
         )
-    return RecordKey("number" if _NUMBER.fullmatch(item.type) else "text", exp.cast(value, "TEXT"))
+    identity: Identity = "number" if _NUMBER.fullmatch(item.type) else "text"
+    return RecordKey(identity, sql("{v}::VARCHAR", v=value))
 
 
 # -- the draws --------------------------------------------------------------------------------
@@ -175,19 +161,12 @@ class Draws:
 
     Columns share a digest, each with its own digits, only where the key is thrown away: the draws of a column
     would depend on the other ones, and whoever had two such releases by one key could average them.
-
-    Args:
-        key: Of the run.
-        columns: The columns.
-        parts: What keys depend on besides: the kind of record.
-        mixing: From :func:`~ppdm_sql.methods.perturbation.correlations.mixing_matrix`, a row for each normal
-            column; None leaves draws independent.
     """
 
     key: Key
     columns: Sequence[Draw]
-    parts: Sequence[str]
-    mixing: Floats | None = None
+    parts: Sequence[str]  # what keys depend on besides: the kind of record
+    mixing: Floats | None = None  # a row for each normal column; None leaves draws independent
 
     @property
     def lanes(self) -> int:
@@ -209,13 +188,7 @@ class Draws:
         return [f"sha256(k.{name}{digest} || {record}) AS h{digest}" for digest in digests]
 
     def select(self, hashed: str) -> str:
-        """Write a SELECT that adds the draws, ``d0``, ``d1`` ..., to what a SELECT gives with digests.
-
-        Example:
-            >>> draws = Draws(Key(b"x" * 32, "no"), [Draw("age", "uniform 1", normal=False)], ["row"])
-            >>> draws.select("SELECT sha256('one') AS h0")[-61:]
-            "AS q0 FROM (SELECT sha256('one') AS h0) AS hashed) AS centred"
-        """
+        """Write a SELECT that adds the draws, ``d0``, ``d1`` ..., to what a SELECT gives with digests."""
         places = range(len(self.columns))
         halves = (f"{centred(f'h{n // self.lanes}', n % self.lanes)} AS q{n}" for n in places)
         query = f"SELECT *, {', '.join(halves)} FROM ({hashed}) AS hashed"

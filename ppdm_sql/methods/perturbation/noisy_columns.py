@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-
-from sqlglot import exp
 
 from ppdm_sql.engine import Column, Engine, type_title
-from ppdm_sql.engine.names import Table, alias, column, option_for
-from ppdm_sql.engine.source import source_of
-from ppdm_sql.engine.statements import render
-from ppdm_sql.engine.types import double, is_number
+from ppdm_sql.engine.names import Table, column, option_for
+from ppdm_sql.engine.source import aggregated, source_of
+from ppdm_sql.engine.statements import Statement, sql
+from ppdm_sql.engine.types import is_number
 from ppdm_sql.errors import InvalidOption, InvalidSource, no_records
 from ppdm_sql.methods.perturbation.noise import (
     AdditiveNoise,
@@ -64,23 +61,7 @@ def noisy_columns(
     progress: Progress,
     source: str,
 ) -> tuple[int, list[NoisyColumn]]:
-    """Count the records, and give each column the noise that is asked for, on its domain.
-
-    Args:
-        engine: Where the table is.
-        table: What is read of the source.
-        asked: The noise, with the column that gets it.
-        ranges: Given domains, by column.
-        progress: Told of what the user should know.
-        source: Name of the source, for messages.
-
-    Raises:
-        InvalidSource: A column holds no numbers or categories, numbers that are not finite, or values outside
-            of its domain.
-        InvalidOption: The noise does not suit the column.
-
-    Cost: one scan of the source, and one of each column with categories or cells of equal frequency.
-    """
+    """Count the records, and give each column the noise that is asked for, on its domain."""
     numeric = [item for noise, item in asked if noise.kind != "retain"]
     for item in numeric:
         _refuse_no_numbers(item)
@@ -191,7 +172,9 @@ class _NoiseChoice:
         least, largest = statistics.lower, statistics.upper
         if least is None or largest is None or lower <= least and largest <= upper:
             return
-        records = outside_range(self.engine, self.table, item.name, lower, upper)
+        query = "SELECT count(*) FROM {rows} WHERE {v} < {lower} OR {v} > {upper}"
+        holes = {"v": as_double(item.name), "lower": float(lower), "upper": float(upper)}
+        ((records,),) = aggregated(self.engine, self.table, query, step="outside", **holes)
         raise InvalidSource(
             f"{records} records of {item.name!r} lie outside its range.",
             f"Give {option_for('--range', item.name, 'LOWER,UPPER')} that holds all values, "
@@ -260,20 +243,16 @@ class _NoiseChoice:
                 "Cast it to text in a view.",
             )
         found = categories(self.engine, self.table, item)
-        if asked.values:
-            self._refuse_unlisted(asked, item, found)
-        else:
+        if not asked.values:
             self.listed.append(item.name)
+        elif not set(found) <= set(asked.values):
+            counts = value_counts(self.engine, self.table, item.name)
+            records = sum(number for value, number in counts.items() if value not in asked.values)
+            raise InvalidSource(
+                f"Column {item.name!r} has values that are not listed, in {records:,} records.",
+                f"List all values in {option_for('--noise', item.name, 'retain ... of A,B,C')}.",
+            )
         return resolve_noise(asked, None, found)
-
-    def _refuse_unlisted(self, asked: NoiseSpec, item: Column, found: Sequence[str]) -> None:
-        if all(value in asked.values for value in found):
-            return
-        records = unlisted_values(self.engine, self.table, item.name, asked.values)
-        raise InvalidSource(
-            f"Column {item.name!r} has values that are not listed, in {records:,} records.",
-            f"List all values in {option_for('--noise', item.name, 'retain ... of A,B,C')}.",
-        )
 
 
 @dataclass(frozen=True)
@@ -287,57 +266,25 @@ class ColumnStatistics:
     upper: float | None  # the largest value
 
 
+_MEASURED = (
+    "count({c}), count(*) FILTER (WHERE NOT isfinite({v})), "
+    "count(*) FILTER (WHERE isfinite({v}) AND {v} <> floor({v})), "
+    "min({v}) FILTER (WHERE isfinite({v})), max({v}) FILTER (WHERE isfinite({v}))"
+)
+
+
 def statistics_of(
     engine: Engine, table: Table, names: Sequence[str]
 ) -> tuple[int, dict[str, ColumnStatistics]]:
     """Count the records, and measure columns of numbers, in one scan."""
-    source = source_of(engine, table)
-    query = partial(statistics_query, names=names)
-    ((records, *found),) = source.aggregate(query, step="column_statistics")
+    measures = [sql(_MEASURED, c=column(name, "s"), v=as_double(name)) for name in names]
+    query = "SELECT {measures} FROM {rows}"
+    ((records, *found),) = aggregated(
+        engine, table, query, step="column_statistics", measures=[Statement("count(*)"), *measures]
+    )
     places = range(0, len(found), 5)
     measured = (ColumnStatistics(*found[place : place + 5]) for place in places)
     return int(records), dict(zip(names, measured, strict=True))
-
-
-def statistics_query(rows: exp.Expression, names: Sequence[str]) -> exp.Select:
-    """Write the SELECT that measures columns of numbers of rows under the alias ``s``.
-
-    Example:
-        >>> from ppdm_sql.engine.names import aliased
-        >>> from ppdm_sql.engine.statements import formatted, render
-        >>> print(formatted(render(statistics_query(aliased(Table("people"), "s"), ["salary"]))))
-        SELECT
-          COUNT(*),
-          COUNT("s"."salary"),
-          COUNT(*) FILTER(WHERE
-            NOT ISFINITE(CAST("s"."salary" AS DOUBLE))),
-          COUNT(*) FILTER(WHERE
-            ISFINITE(CAST("s"."salary" AS DOUBLE))
-            AND CAST("s"."salary" AS DOUBLE) <> FLOOR(CAST("s"."salary" AS DOUBLE))),
-          MIN(CAST("s"."salary" AS DOUBLE)) FILTER(WHERE
-            ISFINITE(CAST("s"."salary" AS DOUBLE))),
-          MAX(CAST("s"."salary" AS DOUBLE)) FILTER(WHERE
-            ISFINITE(CAST("s"."salary" AS DOUBLE)))
-        FROM "people" AS s
-    """
-    measures: list[exp.Expression] = [exp.Count(this=exp.Star())]
-    for name in names:
-        value = as_double(name)
-        finite = exp.Anonymous(this="isfinite", expressions=[value])
-        fraction = exp.NEQ(this=value.copy(), expression=exp.Floor(this=value.copy()))
-        measures += [
-            exp.Count(this=column(name, "s")),
-            filtered(exp.Count(this=exp.Star()), exp.Not(this=finite)),
-            filtered(exp.Count(this=exp.Star()), exp.And(this=finite.copy(), expression=fraction)),
-            filtered(exp.Min(this=value.copy()), finite.copy()),
-            filtered(exp.Max(this=value.copy()), finite.copy()),
-        ]
-    return exp.select(*measures).from_(rows)
-
-
-def filtered(aggregate: exp.Expression, condition: exp.Expression | exp.Condition) -> exp.Expression:
-    """Aggregate those rows only that meet a condition."""
-    return exp.Filter(this=aggregate, expression=exp.Where(this=condition))
 
 
 def moments_of(engine: Engine, table: Table, names: Sequence[str]) -> dict[str, Moments]:
@@ -347,82 +294,45 @@ def moments_of(engine: Engine, table: Table, names: Sequence[str]) -> dict[str, 
     """
     if not names:
         return {}
-    source, values = source_of(engine, table), [as_double(name) for name in names]
-    means: list[exp.Expression] = [exp.Anonymous(this="favg", expressions=[value]) for value in values]
-    counts = [exp.Count(this=value.copy()) for value in values]
-    (first,) = source.aggregate(lambda rows: exp.select(*counts, *means).from_(rows), step="means")
-    numbers, middles = first[: len(names)], [mean or 0.0 for mean in first[len(names) :]]
-    deviations = [
-        exp.StddevPop(this=value.copy() - double(mean)) for value, mean in zip(values, middles, strict=True)
-    ]
-    (second,) = source.aggregate(lambda rows: exp.select(*deviations).from_(rows), step="deviations")
-    parts = zip(names, numbers, middles, second, strict=True)
+    values, query = [as_double(name) for name in names], "SELECT {measures} FROM {rows}"
+    means = [sql("count({v}), favg({v})", v=value) for value in values]
+    (first,) = aggregated(engine, table, query, step="means", measures=means)
+    middles = [mean or 0.0 for mean in first[1::2]]
+    deviations = [sql("stddev_pop({v} - {m})", v=v, m=m) for v, m in zip(values, middles, strict=True)]
+    (second,) = aggregated(engine, table, query, step="deviations", measures=deviations)
+    parts = zip(names, first[::2], middles, second, strict=True)
     return {name: Moments(number, mean, deviation or 0.0) for name, number, mean, deviation in parts}
 
 
-def as_double(name: str) -> exp.Expression:
+def as_double(name: str) -> Statement:
     """Give a column of ``s`` as a number with a floating point."""
-    return exp.cast(column(name, "s"), "DOUBLE")
+    return sql("CAST({c} AS DOUBLE)", c=column(name, "s"))
 
 
 def value_counts(engine: Engine, table: Table, name: str) -> dict[str, int]:
     """Count the records of each value of a column, as text and NULL aside; one GROUP BY where it lives."""
     with engine.workspace():
         read = source_of(engine, table).counted(engine, [name], None)
-        number = exp.Count(this=exp.Star()) if read.count is None else exp.Sum(this=column(read.count))
-        value = exp.cast(column(name), "TEXT")
-        query = exp.select(value, exp.cast(number, "BIGINT")).from_(read.table.expression())
-        query = query.where(column(name).is_(exp.null()).not_()).group_by(value.copy()).order_by(value.copy())
-        return dict(engine.query(render(query), step="marginal"))
-
-
-def outside_range(engine: Engine, table: Table, name: str, lower: float, upper: float) -> int:
-    """Count the records whose value lies outside of a range; one scan."""
-    low = exp.LT(this=as_double(name), expression=double(lower))
-    high = exp.GT(this=as_double(name), expression=double(upper))
-    counted = exp.select(exp.Count(this=exp.Star())).where(exp.or_(low, high))
-    ((records,),) = source_of(engine, table).aggregate(lambda rows: counted.from_(rows), step="outside")
-    return int(records)
-
-
-def unlisted_values(engine: Engine, table: Table, name: str, listed: Collection[str]) -> int:
-    """Count the records whose value is none of those listed; one GROUP BY."""
-    found = value_counts(engine, table, name)
-    return sum(records for value, records in found.items() if value not in listed)
+        number = Statement("count(*)") if read.count is None else sql("sum({n})", n=column(read.count))
+        query = (
+            "SELECT {c}::VARCHAR, {number}::BIGINT FROM {rows} WHERE {c} IS NOT NULL GROUP BY ALL ORDER BY 1"
+        )
+        found = engine.query(sql(query, c=column(name), number=number, rows=read.table), step="marginal")
+        return dict(found)
 
 
 def quantiles(engine: Engine, table: Table, name: str, shares: Sequence[float], values: int) -> list[float]:
-    """Give the values at which shares of all values are reached, as DuckDB's ``quantile_disc`` does.
-
-    Args:
-        engine: Where the table is, or what stands in for it.
-        table: The table.
-        name: A column of finite numbers.
-        shares: From 0 to 1, ascending.
-        values: Its records that have a value.
-
-    Cost: a GROUP BY of the column and a sort of its distinct values.
-    """
+    """Give the values at which shares, ascending, of so many are reached, as ``quantile_disc`` does."""
     if not values:
         return []
     places = [max(1, values - math.floor(values - values * share)) for share in shares]
-    number = alias(exp.Count(this=exp.Star()), "n")
-    grouped = exp.select(alias(as_double(name), "v"), number).group_by(as_double(name))
-    given = column(name, "s").is_(exp.null()).not_()
-    ascending = exp.Order(expressions=[exp.Ordered(this=column("v", "g"))])
-    running = exp.Window(this=exp.Sum(this=column("n", "g")), order=ascending)
-    least = [
-        filtered(
-            exp.Min(this=column("v", "c")),
-            exp.GTE(this=column("reached", "c"), expression=exp.convert(place)),
-        )
-        for place in places
-    ]
-
-    def query(rows: exp.Expression) -> exp.Expression:
-        counts = grouped.copy().from_(rows).where(given).subquery("g")
-        reached = exp.select(column("v", "g"), alias(exp.cast(running, "BIGINT"), "reached")).from_(counts)
-        return exp.select(*least).from_(reached.subquery("c"))
-
-    (found,) = source_of(engine, table).aggregate(query, step="quantiles")
+    (found,) = aggregated(
+        engine,
+        table,
+        "SELECT {least} FROM (SELECT v, CAST(sum(n) OVER (ORDER BY v) AS BIGINT) AS reached "
+        "FROM (SELECT {v} AS v, count(*) AS n FROM {rows} WHERE {v} IS NOT NULL GROUP BY {v}) AS g) AS c",
+        step="quantiles",
+        least=[sql("min(v) FILTER (WHERE reached >= {place})", place=place) for place in places],
+        v=as_double(name),
+    )
     return [float(edge) for edge in found]

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from sqlglot import exp
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, alias, aliased, column
-from ppdm_sql.engine.statements import literal, render
+from ppdm_sql.engine.names import Table, column
+from ppdm_sql.engine.statements import Statement, literal, sql
 from ppdm_sql.errors import InvalidOption
 from ppdm_sql.methods.perturbation.correlations import deviation
 from ppdm_sql.methods.perturbation.noise import Cells
@@ -30,52 +31,32 @@ AVERAGED = 0.25
 
 @dataclass(frozen=True)
 class DrawnPersons:
-    """The persons of a source.
+    """The persons of a source."""
 
-    Args:
-        table: Working table ``person`` (text) and, for the randomized columns by their places, ``same0,
-            same1, ...``: whether all rows of the person that have a value have the same.
-        who: The text that says whose a row of the source ``s`` is.
-        number: How many there are.
-        varying: For each column that gets draws, the persons in whose rows it varies, where there are any.
-    """
-
+    # `person` (text), and `same0`, `same1` ...: whether all rows of the person with a value have the same
     table: Table
-    who: exp.Expression
-    number: int
-    varying: Mapping[str, int]
+    who: exp.Expression  # the text that says whose a row of the source is
+    varying: Mapping[str, int]  # for each column that gets draws, the persons in whose rows it varies, if any
 
     def draw(self, position: int, noisy: NoisyColumn, place: int) -> str:
-        """Choose between the draw of a row and that of its person, for a column that gets draws.
-
-        Args:
-            position: Of the column among the noisy ones.
-            noisy: The column.
-            place: Of its draw among those of a row or person.
-        """
-        of_person = f"p.d{place}"
+        """Choose between the draw of a row and that of its person, for a column that gets draws."""
         if noisy.column.name not in self.varying:
-            return of_person
-        return f"CASE WHEN p.same{position} THEN {of_person} ELSE drawn.d{place} END"
+            return f"p.d{place}"
+        return f"CASE WHEN p.same{position} THEN p.d{place} ELSE drawn.d{place} END"
 
 
 def who_text(person: Sequence[str]) -> exp.Expression:
     """Write the text that says whose a row of ``s`` is; texts of several columns are told apart by lengths.
 
     Example:
-        >>> who_text(["patient"]).sql("duckdb")
-        'CAST("s"."patient" AS TEXT)'
-        >>> who_text(["a", "b"]).sql("duckdb").split(" || ")[2]
-        'CAST("s"."a" AS TEXT)'
+        >>> who_text(["a", "b"]).sql("duckdb").split(" || ")[:3]
+        ['LENGTH(CAST("s"."a" AS TEXT))', "':'", 'CAST("s"."a" AS TEXT)']
     """
     texts: list[exp.Expression] = [exp.cast(column(name, "s"), "TEXT") for name in person]
     if len(texts) == 1:
         return texts[0]
     parts = [part for text in texts for part in (exp.Length(this=text.copy()), literal(":"), text)]
-    whole: exp.Expression = parts[0]
-    for part in parts[1:]:
-        whole = exp.DPipe(this=whole, expression=part, safe=True)
-    return whole
+    return reduce(lambda left, right: exp.DPipe(this=left, expression=right, safe=True), parts)
 
 
 def find_persons(
@@ -83,40 +64,23 @@ def find_persons(
     rows: Table,
     person: Sequence[str],
     noisy: Sequence[NoisyColumn],
-    originals: Sequence[exp.Expression],
+    originals: Sequence[Statement],
 ) -> DrawnPersons:
-    """List the persons, and tell which values are the same in all of their rows.
-
-    Args:
-        engine: Where the source is.
-        rows: The source.
-        person: The columns that say whose a row is, NULL nowhere.
-        noisy: The randomized columns.
-        originals: Their values, with aliases ``x0, x1, ...``.
-
-    Cost: one GROUP BY of the source, one scan of the persons.
-    """
+    """List the persons, and tell which of the originals are the same in all of their rows."""
     who = who_text(person)
-    each = exp.select(*originals, alias(who.copy(), WHO)).from_(aliased(rows, "s"))
     drawn = [place for place, it in enumerate(noisy) if not isinstance(it.noise, Cells)]
-    same = ", ".join(f"min(x{place}) IS NOT DISTINCT FROM max(x{place}) AS same{place}" for place in drawn)
-    table = engine.materialize(
-        "persons",
-        f"SELECT {WHO} AS person, {same or 'TRUE AS same'} FROM ({render(each)}) AS rows GROUP BY {WHO}",
-    )
-    counts = ", ".join(f"count(*) FILTER (WHERE NOT same{place})" for place in drawn)
-    ((number, *found),) = engine.query(f"SELECT count(*), {counts or 0} FROM {table}", step="persons")
+    same = [sql("min(x{i}) IS NOT DISTINCT FROM max(x{i}) AS same{i}", i=place) for place in drawn]
+    each = sql("SELECT {x}, {who} AS who FROM {rows} AS s", x=originals, who=who, rows=rows)
+    query = "SELECT who AS person, {same} FROM ({each}) AS rows GROUP BY who"
+    table = engine.materialize("persons", sql(query, same=same or [Statement("TRUE AS same")], each=each))
+    counts = [Statement("count(*)"), *(sql("count(*) FILTER (WHERE NOT same{i})", i=i) for i in drawn)]
+    ((_, *found),) = engine.query(sql("SELECT {n} FROM {t}", n=counts, t=table), step="persons")
     names = [noisy[place].column.name for place in drawn]
-    varying = {name: int(n) for name, n in zip(names, found, strict=False) if n}
-    return DrawnPersons(table, who, int(number), varying)
+    return DrawnPersons(table, who, {name: int(n) for name, n in zip(names, found, strict=True) if n})
 
 
 def refuse_correlated(persons: DrawnPersons, noisy: Sequence[NoisyColumn]) -> None:
-    """Refuse correlated noise where a column gets draws for rows and others, in the same row, for persons.
-
-    Raises:
-        InvalidOption: A column of numbers varies in the rows of a person.
-    """
+    """Refuse correlated noise where a column gets draws for rows and others, in the same row, for persons."""
     varying = [it.column.name for it in noisy if it.added is not None and it.column.name in persons.varying]
     if varying:
         raise InvalidOption(
@@ -129,13 +93,7 @@ def refuse_correlated(persons: DrawnPersons, noisy: Sequence[NoisyColumn]) -> No
 def person_notices(
     persons: DrawnPersons, noisy: Sequence[NoisyColumn], removed: Mapping[str, float]
 ) -> list[str]:
-    """Say what the rows of a person tell together.
-
-    Args:
-        persons: The persons.
-        noisy: The randomized columns.
-        removed: From :func:`averaging_attack`.
-    """
+    """Say what the rows of a person tell together."""
     notices = []
     if persons.varying:
         listed = ", ".join(
@@ -166,21 +124,14 @@ def averaging_attack(engine: Engine, table: Table, noisy: Sequence[NoisyColumn])
 
     0 leaves all of the noise, 1 none: it is 1 less the root of the mean squared error of these means, a
     person counting once, over the standard deviation of the noise.
-
-    Args:
-        engine: Where the noisy rows are.
-        table: The noisy rows, with whose each is.
-        noisy: The randomized columns; only noise that is added counts.
-
-    Cost: one GROUP BY of the noisy rows.
     """
     places = {it.column.name: (place, it.added) for place, it in enumerate(noisy) if it.added is not None}
     if not places:
         return {}
-    means = ", ".join(f"avg(r{place} - x{place}) AS e{place}" for place, _ in places.values())
-    errors = ", ".join(f"sqrt(avg(e{place} * e{place}))" for place, _ in places.values())
-    of_persons = f"SELECT {means} FROM {table} GROUP BY {WHO}"
-    (found,) = engine.query(f"SELECT {errors} FROM ({of_persons}) AS p", step="averaging")
+    means = [sql("avg(r{i} - x{i}) AS e{i}", i=place) for place, _ in places.values()]
+    errors = [sql("sqrt(avg(e{i} * e{i}))", i=place) for place, _ in places.values()]
+    query = "SELECT {errors} FROM (SELECT {means} FROM {table} GROUP BY who) AS p"
+    (found,) = engine.query(sql(query, errors=errors, means=means, table=table), step="averaging")
     return {
         name: round(min(1.0, max(0.0, 1 - error / deviation(noise))), 6)
         for (name, (_, noise)), error in zip(places.items(), found, strict=True)

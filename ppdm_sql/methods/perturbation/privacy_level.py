@@ -22,15 +22,7 @@ METRICS: tuple[Metric, ...] = ("cells", "uniform", "gaussian")
 
 
 def width_factor(kind: Metric, confidence: float = CONFIDENCE) -> float:
-    """Give the width of the confidence interval in the unit of Table 1: widths of a cell, 2a, or sigma.
-
-    Raises:
-        InvalidOption: The confidence is not in (0, 1).
-
-    Example:
-        >>> [round(width_factor("gaussian", confidence), 3) for confidence in CONFIDENCES]
-        [1.349, 3.92, 6.581]
-    """
+    """Give the width of the confidence interval in the unit of Table 1: widths of a cell, 2a, or sigma."""
     if not 0 < confidence < 1:
         raise InvalidOption(
             f"A confidence of {confidence:g} is not between 0 and 1.", "Give --confidence 95%, for instance."
@@ -43,35 +35,15 @@ def width_factor(kind: Metric, confidence: float = CONFIDENCE) -> float:
 
 
 def interval_width(kind: Metric, scale: float, confidence: float = CONFIDENCE) -> float:
-    """Give the width of the confidence interval in the column's unit.
-
-    Args:
-        kind: Of noise.
-        scale: Sigma, the half-width a of uniform noise, or the width of a cell.
-        confidence: In (0, 1).
-
-    Example:
-        >>> interval_width("uniform", 0.5)
-        0.95
-    """
+    """Give the width of the confidence interval in the column's unit."""
     return width_factor(kind, confidence) * scale * (2 if kind == "uniform" else 1)
 
 
 def level_of(kind: Metric, scale: float, width: float, confidence: float = CONFIDENCE) -> float:
-    """Give the privacy level of a scale, for a column whose range has a width above 0; 1.0 is 100 %.
-
-    Example:
-        >>> round(level_of("gaussian", 2_500, 130_000), 4)
-        0.0754
-    """
+    """Give the privacy level of a scale, for a column whose range has a width above 0; 1.0 is 100 %."""
     return interval_width(kind, scale, confidence) / width
 
 
 def scale_for(kind: Metric, level: float, width: float, confidence: float = CONFIDENCE) -> float:
-    """Give the scale that has a privacy level, the reverse of :func:`level_of`.
-
-    Example:
-        >>> round(scale_for("gaussian", 1.0, 130_000))
-        33164
-    """
+    """Give the scale that has a privacy level, the reverse of :func:`level_of`."""
     return level * width / interval_width(kind, 1.0, confidence)

@@ -71,19 +71,7 @@ class ConditionalPrivacy:
 def conditional_privacy(noise: Noise, grid: Grid | None, probabilities: ArrayLike) -> ConditionalPrivacy:
     """Measure what is left of a column's privacy for who knows noise and distribution.
 
-    Args:
-        noise: The noise.
-        grid: Cells of the original value; None for ``Cells`` and ``Retain``.
-        probabilities: Of each cell or value, or counts of them: they are divided by their sum, above 0.
-
-    Cost: none in the database; some milliseconds.
     Source: Agrawal, Aggarwal 2001, section 2.
-
-    Example:
-        >>> from ppdm_sql.methods.perturbation.noise import Domain, Gaussian
-        >>> even = conditional_privacy(Gaussian(1 / 3.92, Domain(0, 1)), Grid(0.0, 0.01, 100), [1] * 100)
-        >>> round(even.before, 3), round(even.after, 3), round(even.loss, 3)
-        (1.0, 0.665, 0.335)
     """
     shares = np.asarray(probabilities, dtype=np.float64)
     shares = shares / shares.sum()
@@ -104,12 +92,7 @@ def conditional_privacy(noise: Noise, grid: Grid | None, probabilities: ArrayLik
 
 
 def entropy(shares: Floats) -> float:
-    """Give the entropy in bits.
-
-    Example:
-        >>> entropy(np.array([0.5, 0.25, 0.25, 0.0]))
-        1.5
-    """
+    """Give the entropy in bits."""
     live = shares[shares > 0]
     return float(-(live @ np.log2(live))) + 0.0
 
@@ -171,15 +154,7 @@ def _shortest(below: Floats, edges: Floats) -> Floats:
 
 
 def noise_measures(name: str, noise: Noise) -> list[MeasureRow]:
-    """Give what follows from the noise alone.
-
-    Example:
-        >>> from ppdm_sql.methods.perturbation.noise import Domain, Uniform
-        >>> for measure in noise_measures("pay", Uniform(10.0, Domain(0, 20))):
-        ...     print(measure)
-        ('noise scale: pay', None, 10.0)
-        ('privacy level at 95 % confidence: pay', None, 0.95)
-    """
+    """Give what follows from the noise alone."""
     if isinstance(noise, Retain):
         kept = noise.probability + (1 - noise.probability) / len(noise.values)
         return [(f"expected share of true values: {name}", 1.0, kept)]
@@ -211,7 +186,6 @@ def column_measures(
 
     ``table`` is from :func:`~ppdm_sql.methods.perturbation.noisy_rows.noisy_rows`.
 
-    Cost: one GROUP BY a column.
     Source: Agrawal, Aggarwal 2001, section 2.
     """
     bins = {

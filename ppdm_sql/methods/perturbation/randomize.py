@@ -25,11 +25,11 @@ from ppdm_sql.audit.randomized import (
 )
 from ppdm_sql.engine import Column, Engine
 from ppdm_sql.engine.exact import exact_values
-from ppdm_sql.engine.names import Table, alias, aliased, column, resolve, resolve_all
+from ppdm_sql.engine.names import Table, column, resolve, resolve_all
 from ppdm_sql.engine.person_columns import check_persons, person_columns
 from ppdm_sql.engine.records import read_records
-from ppdm_sql.engine.source import Source, is_stable, is_stand_in, source_of
-from ppdm_sql.engine.statements import render
+from ppdm_sql.engine.source import Source, aggregated, is_stable, is_stand_in, source_of
+from ppdm_sql.engine.statements import render, sql
 from ppdm_sql.engine.types import Kind, kind_of, without_enum
 from ppdm_sql.errors import InvalidOption, UnknownTable
 from ppdm_sql.methods.base.arrays import Floats
@@ -84,15 +84,7 @@ SAME_TEXT = {Kind.WHOLE, Kind.DECIMAL, Kind.DATE, Kind.BOOLEAN, Kind.TEXT}
 
 
 def randomize(engine: Engine, source: str, request: RandomizeRequest, progress: Progress) -> Release:
-    """Distort columns by noise, and publish the release.
-
-    Raises:
-        GuaranteeNotMet: The audit refused the outcome.
-        PpdmError: An option, a column or the source cannot be used; nothing was published.
-
-    Cost: two scans of the source and one to write the noisy rows, a sort of these, and for measures and audit
-    some scans more.
-    """
+    """Distort columns by noise, and publish the release."""
     return RandomizeRun(engine, source, request, progress).publish()
 
 
@@ -286,7 +278,7 @@ class RandomizeRun(Run[Randomized]):
             packed = packed_text(self.engine, self.rows, texts, self.columns, number)
             self.packed = frozenset(packed)
             values |= packed
-        return [alias(values[item.name], f"k{place}") for place, item in enumerate(self.kept)]
+        return [values[item.name] for item in self.kept]
 
     def _persons(self, noisy: Sequence[NoisyColumn]) -> DrawnPersons:
         """List the persons, and find out which columns get one draw for each of them."""
@@ -316,12 +308,9 @@ class RandomizeRun(Run[Randomized]):
             self.progress.notice(text)
 
     def _notice_nulls(self, table: Table, noisy: Sequence[NoisyColumn]) -> None:
-        counts = [
-            exp.Count(this=exp.Star()) - exp.Count(this=column(f"r{place}", "s"))
-            for place in range(len(noisy))
-        ]
-        rows = source_of(self.engine, table)
-        ((*missing,),) = rows.aggregate(lambda of: exp.select(*counts).from_(of), step="nulls")
+        counts = [sql("count(*) - count(r{place})", place=place) for place in range(len(noisy))]
+        query = "SELECT {counts} FROM {rows}"
+        ((*missing,),) = aggregated(self.engine, table, query, step="nulls", counts=counts)
         found = [f"{n} records of {it.column.name}" for it, n in zip(noisy, missing, strict=True) if n]
         if found:
             self.progress.notice(
@@ -331,10 +320,11 @@ class RandomizeRun(Run[Randomized]):
     def _mixing(self, noisy: Sequence[NoisyColumn]) -> Floats:
         """Give the matrix by which the draws of a record depend on each other as its values do."""
         numbers = [it for it in noisy if it.added is not None]
-        table = self.engine.materialize(
-            "numbers", exp.select(*originals(numbers)).from_(aliased(self.rows, "s"))
+        read = sql("SELECT {x} FROM {rows} AS s", x=originals(numbers), rows=self.rows)
+        table, values = (
+            self.engine.materialize("numbers", read),
+            [column(f"x{n}") for n in range(len(numbers))],
         )
-        values = [column(f"x{place}") for place in range(len(numbers))]
         found = mixing_matrix(self.engine, table, values, [deviation(it.added) for it in numbers if it.added])
         return np.round(found, 9)
 
@@ -427,15 +417,10 @@ class RandomizeRun(Run[Randomized]):
         self, table: Table, noisy: Sequence[NoisyColumn], records: int, mixed: Floats | None
     ) -> list[MeasureRow]:
         measures = column_measures(self.engine, table, noisy, records)
-        numbers = {it.column.name: (f"r{i}", f"x{i}", it.noise) for i, it in enumerate(noisy) if it.added}
-        attack = filter_attack(
-            self.engine,
-            table,
-            {name: noise for name, (_, _, noise) in numbers.items()},
-            {name: column(released, "s") for name, (released, _, _) in numbers.items()},
-            {name: column(original, "s") for name, (_, original, _) in numbers.items()},
-            mixed,
-        )
+        noises = {it.column.name: it.added for it in noisy if it.added is not None}
+        places = [place for place, it in enumerate(noisy) if it.added is not None]
+        released, original = ([column(f"{letter}{n}", "s") for n in places] for letter in "rx")
+        attack = filter_attack(self.engine, table, noises, released, original, mixed)
         if attack is not None:
             measures += attack.measures
             if attack.warning is not None:

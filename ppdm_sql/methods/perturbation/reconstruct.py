@@ -57,13 +57,7 @@ MOST_OUTSIDE = 0.5
 def reconstruct(
     engine: Engine, source: str, options: ReconstructRequest, progress: Progress
 ) -> Reconstruction:
-    """Estimate the distributions of the original values, and write them into a table.
-
-    Raises:
-        PpdmError: A name, an option or a column cannot be used, or the noise is not known. Nothing is made.
-
-    Cost: one GROUP BY a column; the iteration costs O(m^2) a step, whatever the number of records.
-    """
+    """Estimate the distributions of the original values, and write them into a table."""
     return ReconstructRun(engine, source, options, progress).make()
 
 

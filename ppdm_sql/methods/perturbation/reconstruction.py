@@ -47,23 +47,7 @@ def reconstruct_distributions(
     the 95 % quantile of chi-square with m - 1 degrees of freedom, m the number of cells. Iterating on towards
     the likelihood's maximum fits the sample's chance. One without records stays uniform.
 
-    Args:
-        counts: Records in each cell of the noisy value (columns), a row for each distribution.
-        kernel: Probability of each noisy cell (rows) under each original one (columns).
-        fraction: Of the quantile, at least 0.
-        cap: Most steps, at least 1.
-
-    Raises:
-        InvalidOption: The fraction or the cap cannot be used.
-
-    Cost: two matrix products a step for all together, O(m^2), whatever the number of records.
     Source: section 3, figure 1.
-
-    Example:
-        >>> import numpy as np
-        >>> found = reconstruct_distributions([[60, 40]], np.array([[0.9, 0.1], [0.1, 0.9]]))
-        >>> found.probabilities.round(3).tolist(), found.iterations.tolist(), found.converged.tolist()
-        ([[0.623, 0.377]], [4], [True])
     """
     _check(fraction, cap)
     rows = fold_unreachable(counts, kernel)
@@ -119,12 +103,6 @@ def bayes_step(shares: Floats, kernel: Floats, current: Floats) -> Floats:
     """Give the next estimates: the mean posterior of the original cell over the noisy values.
 
     Source: section 3, equation 3 with its denominator shared.
-
-    Example:
-        >>> import numpy as np
-        >>> kernel = np.array([[0.9, 0.1], [0.1, 0.9]])
-        >>> bayes_step(np.array([[0.6, 0.4]]), kernel, np.array([[0.5, 0.5]])).round(3).tolist()
-        [[0.58, 0.42]]
     """
     # the denominator of equation 3 is the same for all original cells: a step costs O(m^2), not O(m^3)
     expected = current @ kernel.T
@@ -167,12 +145,7 @@ def _check(fraction: float, cap: int) -> None:
 
 
 def category_kernel(noise: Retain) -> Floats:
-    """Give the probability of each released value (rows) under each original one (columns).
-
-    Example:
-        >>> category_kernel(Retain(0.5, ("a", "b"))).tolist()
-        [[0.75, 0.25], [0.25, 0.75]]
-    """
+    """Give the probability of each released value (rows) under each original one (columns)."""
     size = len(noise.values)
     return np.asarray(noise.probability * np.eye(size) + (1 - noise.probability) / size)
 
@@ -180,15 +153,7 @@ def category_kernel(noise: Retain) -> Floats:
 def invert_randomization(counts: ArrayLike, noise: Retain) -> tuple[Floats, NDArray[np.bool_]]:
     """Find the distribution of the categories by inverting the matrix of the randomization.
 
-    Returns:
-        The probabilities, and which of them were estimated below 0; those are 0, and the others sum to 1.
-
     Source: section 6, after Warner 1965.
-
-    Example:
-        >>> found, negative = invert_randomization([70, 30], Retain(0.5, ("a", "b")))
-        >>> found.round(3).tolist(), negative.tolist()
-        ([0.9, 0.1], [False, False])
     """
     if noise.probability <= 0:
         raise InvalidOption("A retain probability of 0 cannot be inverted.", "Give --categorical bayes.")
@@ -214,12 +179,7 @@ WIDE = 10_000
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells of equal width, side by side; cell i is ``[lower + i * width, lower + (i + 1) * width)``.
-
-    Example:
-        >>> Grid(0.0, 0.5, 4).edges().tolist()
-        [0.0, 0.5, 1.0, 1.5, 2.0]
-    """
+    """Cells of equal width, side by side; cell i is ``[lower + i * width, lower + (i + 1) * width)``."""
 
     lower: float  # lower edge of the first cell
     width: float  # of every cell, above 0
@@ -243,13 +203,6 @@ def grid_for(noise: AdditiveNoise, records: int, intervals: int | None = None) -
     many to a cell as the number of intervals asks for (the last cell may then end above the domain).
 
     Source: section 4.2.
-
-    Example:
-        >>> from ppdm_sql.methods.perturbation.noise import Domain, Gaussian
-        >>> grid_for(Gaussian(5.0, Domain(0.0, 60.0)), 3000)
-        Grid(lower=0.0, width=2.0, cells=30)
-        >>> grid_for(Gaussian(5.0, Domain(20, 80, whole=True)), 3000)
-        Grid(lower=19.5, width=1.0, cells=61)
     """
     if intervals is not None and intervals < 1:
         raise InvalidOption(f"{intervals} is no number of intervals.", "Give at least 1, or leave it out.")
@@ -268,11 +221,6 @@ def observed_grid(noise: AdditiveNoise, grid: Grid) -> Grid:
 
     Uniform noise is held whole, Gaussian noise up to six standard deviations. The end cells are open: what
     lies beyond them belongs to them. No side gets more than 1,000 further cells.
-
-    Example:
-        >>> from ppdm_sql.methods.perturbation.noise import Domain, Uniform
-        >>> observed_grid(Uniform(0.5, Domain(0.0, 1.0)), Grid(0.0, 0.25, 4))
-        Grid(lower=-0.75, width=0.25, cells=10)
     """
     reach = noise.scale if isinstance(noise, Uniform) else REACH * noise.scale
     beyond = int(min(reach // grid.width + 1, MOST_BEYOND))
@@ -286,15 +234,7 @@ def kernel(noise: AdditiveNoise, grid: Grid, observed: Grid, form: Form = "cell"
     one value stands in the middle); its columns sum to 1. ``midpoint`` is the paper's approximation: the
     density of the noise at the distance of the cells' midpoints. The end cells of ``observed`` are open.
 
-    Raises:
-        InvalidOption: There is no such form.
-
     Source: section 3; the cell-integrated form makes each step one of expectation maximization.
-
-    Example:
-        >>> from ppdm_sql.methods.perturbation.noise import Domain, Uniform
-        >>> kernel(Uniform(1.0, Domain(0, 1)), Grid(0.0, 1.0, 1), Grid(-1.0, 1.0, 3)).ravel().tolist()
-        [0.25, 0.5, 0.25]
     """
     beyond = round((grid.lower - observed.lower) / grid.width)
     steps = np.arange(observed.cells)[:, None] - beyond - np.arange(grid.cells)[None, :]

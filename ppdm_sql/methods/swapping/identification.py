@@ -47,12 +47,7 @@ class Pack:
 
 
 def packs_of(sizes: Mapping[int, int]) -> tuple[Pack, ...]:
-    """Lay attributes out in packs and words, given the number of codes by the attribute's position.
-
-    Example:
-        >>> [(pack.attributes, pack.stride) for pack in packs_of({0: 3, 1: 2, 2: 5000})]
-        [((1, 0), 1), ((2,), 6)]
-    """
+    """Lay attributes out in packs and words, given the number of codes by the attribute's position."""
     together: list[list[int]] = []
     for attribute in sorted(sizes, key=lambda attribute: (sizes[attribute], attribute)):
         last = together[-1] if together else []
@@ -71,12 +66,7 @@ def packs_of(sizes: Mapping[int, int]) -> tuple[Pack, ...]:
 
 
 def words_of(packs: Sequence[Pack]) -> tuple[str, ...]:
-    """Give SQL for each word of a pattern, over the columns ``c0, c1, ...`` of the atoms.
-
-    Example:
-        >>> words_of(packs_of({0: 3, 1: 2}))
-        ('c1::UBIGINT * 1 + c0::UBIGINT * 2',)
-    """
+    """Give SQL for each word of a pattern, over the columns ``c0, c1, ...`` of the atoms."""
     terms: dict[int, list[str]] = {}
     for pack in packs:
         terms.setdefault(pack.word, []).append(pack.code(pack.stride))

@@ -73,15 +73,7 @@ class Flows:
 
 
 class LinearProgram:
-    """A minimization under equations with these right sides, built a block of columns at a time.
-
-    Example:
-        >>> program = LinearProgram([4.0])
-        >>> columns = program.add(np.zeros(2), np.full(2, 3.0), [1.0, 2.0])
-        >>> program.put([0, 0], columns, 1.0)
-        >>> program.solve()[0].tolist()
-        [3.0, 1.0]
-    """
+    """A minimization under equations with these right sides, built a block of columns at a time."""
 
     def __init__(self, right: ArrayLike) -> None:
         self.right, self.columns = np.asarray(right, dtype=np.float64), 0
@@ -168,11 +160,6 @@ def least_deviation(demand: Demand) -> int:
     """Give the least possible sum of what the categories gain and lose, over all records jointly.
 
     Only a category that more than half of the records leave cannot be entered by as many.
-
-    Example:
-        >>> unique, none = np.array([8, 6]), np.zeros(2, dtype=np.int64)
-        >>> [least_deviation(Demand(unique, none, changes, none, unique)) for changes in (6, 7, 14)]
-        [0, 2, 4]
     """
     return 2 * max(0, 2 * int((_evenly_left(demand) + demand.grouped).max()) - demand.total)
 
@@ -261,12 +248,7 @@ def feasible_proportions(unique: Counts, grouped: Counts) -> tuple[float, float]
 
 
 def rounded_changes(proportion: Fraction, records: int) -> int:
-    """Give how many records a proportion is, half a record counting as one.
-
-    Example:
-        >>> rounded_changes(Fraction(1, 4), 10)
-        3
-    """
+    """Give how many records a proportion is, half a record counting as one."""
     return floor(proportion * records + Fraction(1, 2))
 
 

@@ -216,22 +216,12 @@ def kind_counts(engine: Engine, table: Table, categories: int) -> Counts:
 
 
 def by_code(code: str, columns: Sequence[str]) -> str:
-    """Give SQL for the value of that one of the columns whose place a code tells.
-
-    Example:
-        >>> by_code("category", ["p0", "p1"])
-        'CASE category WHEN 0 THEN p0 WHEN 1 THEN p1 END'
-    """
+    """Give SQL for the value of that one of the columns whose place a code tells."""
     return f"CASE {code} {' '.join(f'WHEN {place} THEN {name}' for place, name in enumerate(columns))} END"
 
 
 def keyed_hash(seed: bytes, columns: Sequence[str], purpose: str) -> str:
-    """Give SQL for a text hash of a row's key that nobody can compute without the seed.
-
-    Example:
-        >>> keyed_hash(b"s", ["w0"], "tie")
-        "md5(concat_ws(',', '73tie', w0))"
-    """
+    """Give SQL for a text hash of a row's key that nobody can compute without the seed."""
     return f"md5(concat_ws(',', {', '.join([render(literal(seed.hex() + purpose)), *columns])}))"
 
 
@@ -244,10 +234,6 @@ def gumbel_noise(scale: float, seed: bytes, keys: Sequence[str], category: int) 
 
     Choosing the best of values with Gumbel noise is choosing at random with probabilities proportional to
     ``exp(value / scale)``. The scale is in units of probability; 0 gives no noise.
-
-    Example:
-        >>> gumbel_noise(0.25, b"s", ["w0"], 1)[:70]
-        " - round(0.25::DOUBLE * 1e9 * ln(-ln(((('0x' || substr(md5(concat_ws('"
     """
     if not scale:
         return ""

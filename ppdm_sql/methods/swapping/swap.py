@@ -58,12 +58,7 @@ CORRELATED = 0.1
 
 
 def swap(engine: Engine, source: str, request: SwapRequest, progress: Progress) -> Release:
-    """Swap confidential values of identifiable records, and publish the release.
-
-    Cost: two scans of the source to collapse it, some GROUP BYs of the collapsed rows, and for the audit a
-    GROUP BY of source and release together for each confidential column; with persons, three scans of the
-    source and a GROUP BY of it for each confidential column besides.
-    """
+    """Swap confidential values of identifiable records, and publish the release."""
     return SwapRun(engine, source, request, progress).publish()
 
 
@@ -476,12 +471,7 @@ def _proportion(asked: Number | Mapping[str, Number], name: str) -> Fraction:
 
 
 def per_group(number: Number) -> int | Fraction:
-    """Read how many records of a group are changed: a whole number of them, or a share.
-
-    Example:
-        >>> per_group("2"), per_group("50%"), per_group(0.5)
-        (2, Fraction(1, 2), Fraction(1, 2))
-    """
+    """Read how many records of a group are changed: a whole number of them, or a share."""
     text = str(number).strip()
     found = read_share(number, "--per-group")
     is_share = text.endswith("%") or not isinstance(number, int) and ("." in text or "/" in text)

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from sqlglot import exp
-
 from ppdm_sql.engine import Column, Engine, type_title
 from ppdm_sql.engine.exact import exact_table
-from ppdm_sql.engine.names import Table, alias, column, option_for, resolve, resolve_all
-from ppdm_sql.engine.source import is_stand_in, source_of
-from ppdm_sql.engine.statements import Statement, bind
+from ppdm_sql.engine.names import Table, column, option_for, resolve, resolve_all
+from ppdm_sql.engine.source import aggregated, is_stand_in, over, source_of
+from ppdm_sql.engine.statements import Statement, bind, sql
 from ppdm_sql.engine.types import Kind, is_number, kind_of, plain_type
 from ppdm_sql.errors import ColumnRoleError, InvalidOption, InvalidSource
 from ppdm_sql.methods.base.arrays import Floats
@@ -29,7 +27,7 @@ from ppdm_sql.methods.perturbation.noise import (
     is_whole,
     noise_of,
 )
-from ppdm_sql.methods.perturbation.noisy_columns import as_double, filtered
+from ppdm_sql.methods.perturbation.noisy_columns import as_double
 from ppdm_sql.methods.perturbation.reconstruction import Grid, grid_for, kernel, observed_grid
 from ppdm_sql.methods.trees.model import RECONSTRUCTED, Attribute
 from ppdm_sql.options import TrainRequest
@@ -104,12 +102,7 @@ class TreeFeature:
 
 
 def numeric_feature(name: str, grid: Grid, noise: AdditiveNoise | None = None) -> TreeFeature:
-    """Make the feature of a column of numbers; the tree can split it at the inner edges of the grid.
-
-    Example:
-        >>> numeric_feature("age", Grid(0.0, 20.0, 3)).attribute.cuts
-        (20.0, 40.0)
-    """
+    """Make the feature of a column of numbers; the tree can split it at the inner edges of the grid."""
     cuts = tuple(float(cut) for cut in grid.edges()[1:-1])
     noise_text = None if noise is None else as_text(noise)
     return TreeFeature(Attribute(name, "DOUBLE", cuts, noise=noise_text), grid, noise)
@@ -144,14 +137,6 @@ def features(
     """Give the table as it is read, the class column as it spells it, and what a tree may split.
 
     Texts are told apart by their letters, whatever collation the table gives them.
-
-    Raises:
-        UnknownColumn: The table has no such column.
-        ColumnRoleError: The class is also to be split.
-        InvalidSource: A column cannot be split, or the table has no record with a class.
-        InvalidOption: Values are to be reconstructed, and no column is known to have noise.
-
-    Cost: one scan of the numbers, and one GROUP BY a column of categories.
     """
     columns = {item.name: item for item in engine.columns(table)}
     label = resolve(request.class_column, list(columns), table=source)
@@ -187,13 +172,7 @@ def features(
 
 
 def classes_of(engine: Engine, table: Table, item: Column) -> tuple[tuple[str, ...], list[int]]:
-    """Give the classes as text, in the order of the column's values, and the records of each.
-
-    Raises:
-        InvalidSource: There are too many.
-
-    Cost: one GROUP BY of the column.
-    """
+    """Give the classes as text, in the order of the column's values, and the records of each."""
     listed = _values(engine, table, item)
     found = engine.query(bind("trees/classes", tables={"listed": listed}), step="classes")
     counts: dict[str, int] = {}
@@ -209,13 +188,9 @@ def classes_of(engine: Engine, table: Table, item: Column) -> tuple[tuple[str, .
 
 def _values(engine: Engine, table: Table, item: Column) -> Table:
     """Write ``value, records``, NULL aside, one more than may be at most; one GROUP BY where they live."""
-
-    def listing(rows: exp.Expression) -> exp.Expression:
-        value = column(item.name, "s")
-        counted = exp.select(alias(value, "value"), alias(exp.Count(this=exp.Star()), "records"))
-        grouped = counted.from_(rows).where(value.is_(exp.null()).not_()).group_by(value.copy())
-        return grouped.limit(MOST_VALUES + 1)
-
+    value, query = column(item.name, "s"), "SELECT {v} AS value, count(*) AS records FROM {rows} AS s"
+    query += " WHERE {v} IS NOT NULL GROUP BY {v} LIMIT {n}"
+    listing = over(lambda rows: sql(query, v=value, rows=rows, n=MOST_VALUES + 1))
     columns = [Column("value", item.type), Column("records", "BIGINT")]
     return source_of(engine, table).grouped(engine, listing, columns, step="known_values")
 
@@ -226,12 +201,12 @@ def class_type(engine: Engine, table: Table, label: str) -> str:
 
 
 def _statistics(engine: Engine, table: Table, label: str, numbers: Sequence[str]) -> TrainingStatistics:
-    items: list[exp.Expression] = [exp.Count(this=exp.Star()), exp.Count(this=column(label, "s"))]
-    for name in numbers:
-        usable = exp.and_(exp.func("isfinite", as_double(name)), column(label, "s").is_(exp.null()).not_())
-        items += [filtered(bound(this=as_double(name)), usable.copy()) for bound in (exp.Min, exp.Max)]
-    source = source_of(engine, table)
-    (row,) = source.aggregate(lambda rows: exp.select(*items).from_(rows), step="training_statistics")
+    bounded = "min({v}) FILTER (WHERE {usable}), max({v}) FILTER (WHERE {usable})"
+    usable = "isfinite({v}) AND {label} IS NOT NULL"
+    of, values = column(label, "s"), [as_double(name) for name in numbers]
+    items = [Statement("count(*)"), sql("count({label})", label=of)]
+    items += [sql(bounded, v=value, usable=sql(usable, v=value, label=of)) for value in values]
+    (row,) = aggregated(engine, table, "SELECT {items} FROM {rows}", step="training_statistics", items=items)
     bounds = zip(row[2::2], row[3::2], strict=True)
     return TrainingStatistics(row[1], row[0] - row[1], dict(zip(numbers, bounds, strict=True)))
 

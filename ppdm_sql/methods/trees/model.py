@@ -142,15 +142,7 @@ MOST_NAMED = 6
 
 
 def words(tree: DecisionTree, node: TreeNode) -> str:
-    """Say how records come to a node, and what is predicted for them if it is a leaf.
-
-    Example:
-        >>> leaves = TreeNode(1, 0, "left", 1, (2, 1)), TreeNode(2, 0, "right", 1, (0, 3))
-        >>> tree = DecisionTree("original", "good", "VARCHAR", ("no", "yes"), (),
-        ...     (TreeNode(0, None, None, 0, (2, 4), "age", 40.0), *leaves))
-        >>> [words(tree, node) for node in tree.nodes]
-        ['6 records', 'age < 40: no (66.7% of 3)', 'age >= 40: yes (100.0% of 3)']
-    """
+    """Say how records come to a node, and what is predicted for them if it is a leaf."""
     way = f"{node.records} records" if node.parent is None else condition(tree.nodes[node.parent], node)
     if not node.is_leaf:
         return way

@@ -73,15 +73,7 @@ def branches(
 
 
 def decision(tree: DecisionTree, column_of: ColumnOf, leaf: Leaf) -> Statement:
-    r"""Write a tree over the columns, or parameters, that hold its attributes.
-
-    Example:
-        >>> leaves = TreeNode(1, 0, "left", 1, (2, 0)), TreeNode(2, 0, "right", 1, (0, 3))
-        >>> tree = DecisionTree("original", "good", "VARCHAR", ("no", "yes"), (),
-        ...     (TreeNode(0, None, None, 0, (2, 3), "age", 40.0), *leaves))
-        >>> decision(tree, column, label_of)
-        'CASE WHEN CAST("age" AS DOUBLE) < CAST(\'40.0\' AS DOUBLE) THEN 0 ELSE 1 END'
-    """
+    r"""Write a tree over the columns, or parameters, that hold its attributes."""
     return branches(tree.nodes, partial(_goes, column_of), leaf)
 
 
@@ -196,10 +188,7 @@ def _check_texts(tree: DecisionTree, names: Mapping[str, str], types: Mapping[st
 
 
 def predict(engine: Engine, tree: DecisionTree, asked: PredictOptions) -> Predicted:
-    """Make a table of the records of another with the predicted class; see :meth:`ppdm_sql.Database.predict`.
-
-    Cost: one scan of the table, which is written.
-    """
+    """Make a table of the records of another with the predicted class; see ``Database.predict``."""
     engine.require_autocommit()
     into, name = asked.into, asked.column
     source, place = engine.find(asked.table), check_free(engine, into)
@@ -235,11 +224,7 @@ def predict(engine: Engine, tree: DecisionTree, asked: PredictOptions) -> Predic
 
 
 def _check_place(source: Source, placed: Placing | None) -> Placing:
-    """Refuse to predict for a table that lives elsewhere where its rows cannot be written there.
-
-    Raises:
-        InvalidOption: Nobody says where they go, or to where the database cannot read them in place.
-    """
+    """Refuse to predict for a table that lives elsewhere where its rows cannot be written there."""
     if placed is None:
         raise InvalidOption(
             f"The records of {source.shown} stay where they live, and nothing says where their classes go.",
@@ -256,14 +241,7 @@ def _check_place(source: Source, placed: Placing | None) -> Placing:
 def _place(
     engine: Engine, source: Source, predicted: Statement, names: Sequence[str], target: Table, placed: Placing
 ) -> None:
-    """Write rows with their class, the last of the names, where they live, and make a view that reads them.
-
-    Raises:
-        GuaranteeNotMet: The rows that were written are not as many as there are.
-        InvalidSource: A column cannot be read, or the table has changed.
-
-    Cost: one scan of the table there, a sort, and a count.
-    """
+    """Write rows and their class, the last of the names, where they live, and make a view that reads them."""
     outputs = {name: f"v{place}" for place, name in enumerate(names[:-1])} | {names[-1]: "predicted"}
 
     def classified(rows: Table) -> Statement:

@@ -154,25 +154,7 @@ def _within(value: Statement, code: Statement, codes: int) -> Statement:
 
 
 def counting(rows: Statement, attributes: int, nodes: range | None = None) -> Statement:
-    """Write the SELECT that counts the records of a level, or of some nodes of it, by code and class.
-
-    Example:
-        >>> from ppdm_sql.engine.statements import formatted
-        >>> print(formatted(counting(sql("{t}", t=Table("records")), 1, range(0, 5))))
-        SELECT
-          CAST(0 AS SMALLINT) AS attribute,
-          node,
-          code0 AS code,
-          class,
-          COUNT(*) AS records
-        FROM "records"
-        WHERE
-          node >= 0 AND node < 5
-        GROUP BY
-          node,
-          code0,
-          class
-    """
+    """Write the SELECT that counts the records of a level, or of some nodes of it, by code and class."""
     some = NOTHING
     if nodes is not None:
         some = sql("WHERE node >= {first} AND node < {last}", first=nodes.start, last=nodes.stop)
@@ -229,8 +211,6 @@ def moved(
     """Write the records of the next level, and discard those of this one.
 
     ``coded`` is given where nodes reconstruct, with the cells that they assigned to their bins.
-
-    Cost: one scan of the records; where nodes reconstruct, also a sort of those near the boundaries.
     """
     splits = engine.materialize("splits", bind("trees/splits", tables={}), moves.rows)
     made, every = [records, splits], range(len(offsets))
@@ -323,25 +303,14 @@ def reconstructed_ends(counts: Ints, kernel: Floats) -> Ints:
 
 
 def cell_ends(probabilities: Floats, records: Ints) -> Ints:
-    """Give the rank at which each cell ends: its cumulative probability times the group's records, rounded.
-
-    Example:
-        >>> cell_ends(np.array([[0.2, 0.5, 0.3]]), np.array([8])).tolist()
-        [[2, 6, 8]]
-    """
+    """Give the rank at which each cell ends: its cumulative probability times the records, rounded."""
     ends = np.rint(probabilities.cumsum(axis=1) * records[:, None]).astype(np.int64)
     ends[:, -1] = records
     return np.asarray(np.minimum(ends, records[:, None]))
 
 
 def assign_bins(counts: Ints, ends: Ints, first_bins: Ints) -> CellAssignment:
-    """Assign the bins of each group to cells, with the ends of :func:`cell_ends`, and number the bins.
-
-    Example:
-        >>> found = assign_bins(np.array([[2, 0, 3, 1]]), np.array([[2, 4, 6]]), np.array([10]))
-        >>> found.whole.tolist(), found.divided.tolist()
-        ([[10, 11, 0], [13, 14, 2]], [[12, 0, 2, 1], [12, 2, 3, 2]])
-    """
+    """Assign the bins of each group to cells, with the ends of :func:`cell_ends`, and number the bins."""
     groups, places = np.nonzero(counts)
     sizes, cells = counts[groups, places], ends.shape[1]
     stops = sizes.cumsum()
@@ -426,8 +395,6 @@ def root_records(
     Distributions are reconstructed for each class, or over all records (Global); ``local`` keeps what nodes
     need to reconstruct their own.
 
-    Cost: one GROUP BY an attribute, a sort of the records near the boundaries of its cells, and one scan that
-    looks all cells up.
     Source: Agrawal, Srikant 2000, section 4.2.
     """
     noisy = {place: feature for place, feature in enumerate(features) if feature.noise is not None}

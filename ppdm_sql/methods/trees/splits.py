@@ -41,10 +41,6 @@ def best_splits(tables: Sequence[Counts], nominal: Sequence[bool]) -> list[Split
     side is listed.
 
     Source: Agrawal, Srikant 2000, section 4.1.
-
-    Example:
-        >>> best_splits([np.array([[[3, 0], [0, 0], [0, 2], [0, 1]]])], [False])
-        [Split(attribute=0, cut=1, cells=(), null_left=True, left=(3, 1), right=(0, 2))]
     """
     ordered = [_Ordered(counts, is_nominal) for counts, is_nominal in zip(tables, nominal, strict=True)]
     scores = np.concatenate([item.scores() for item in ordered], axis=1)
@@ -146,12 +142,7 @@ def pruned(nodes: Sequence[TreeNode], attributes: Sequence[Attribute]) -> tuple[
 
 
 def class_bits(counts: Sequence[int]) -> float:
-    """Give the stochastic complexity of the classes of some records, in bits.
-
-    Example:
-        >>> round(class_bits((50, 50)), 2), round(class_bits((100, 0)), 2)
-        (104.47, 4.47)
-    """
+    """Give the stochastic complexity of the classes of some records, in bits."""
     records, classes = sum(counts), len(counts)
     entropy = sum(n * math.log2(records / n) for n in counts if n)
     half = classes / 2

@@ -58,11 +58,7 @@ MOST_INTERVALS = 1000
 
 
 def train(engine: Engine, source: str, request: TrainRequest, progress: Progress) -> Model:
-    """Grow a tree, test it, and store it in one transaction.
-
-    Raises:
-        PpdmError: An option, a column or the table cannot be used; nothing was stored.
-    """
+    """Grow a tree, test it, and store it in one transaction."""
     engine.require_autocommit()
     _check(request)
     check_model_name(engine, request.into)

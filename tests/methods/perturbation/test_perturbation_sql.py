@@ -10,7 +10,7 @@ import pytest
 from golden import check_golden, recorded
 
 from ppdm_sql.engine import Engine
-from ppdm_sql.engine.names import Table, alias, column
+from ppdm_sql.engine.names import Table, column
 from ppdm_sql.engine.source import source_of
 from ppdm_sql.methods.perturbation.correlations import mixing_matrix
 from ppdm_sql.methods.perturbation.histograms import histograms
@@ -46,7 +46,7 @@ def choice(engine: Engine, people: Table) -> None:
 def drawn(engine: Engine, people: Table) -> None:
     with recorded(engine):  # apart: another golden file has these
         noisy = chosen(engine, people)
-    kept = [alias(column("class", "s"), "k0")]
+    kept = [column("class", "s")]
     (known,) = [item for item in engine.columns(people) if item.name == "id"]
     records = records_by_column(engine, people, known)
     columns = [
@@ -69,7 +69,7 @@ def by_class(engine: Engine, people: Table) -> None:
 
 
 def correlated(engine: Engine, people: Table) -> None:
-    mixing_matrix(engine, people, [column("age"), column("pay")])
+    mixing_matrix(engine, people, [column("age"), column("pay")], [1.0, 1.0])
 
 
 @pytest.mark.parametrize("run", [choice, drawn, cells_alone, by_class, correlated])

@@ -1,35 +1,37 @@
 CREATE TEMPORARY TABLE histogram AS
 SELECT
-  0 AS "attribute",
-  "class",
-  CASE WHEN NOT ISNAN("value") THEN CAST(GREATEST(LEAST("value", 4), -1) AS INT) END AS "cell",
-  CAST(SUM("records") AS BIGINT) AS "records"
+  0 AS attribute,
+  class,
+  CASE WHEN NOT ISNAN(value) THEN CAST(GREATEST(LEAST(value, 4), -1) AS INT) END AS cell,
+  CAST(SUM(records) AS BIGINT) AS records
 FROM (
   SELECT
-    "class" AS "class",
+    "s"."class" AS class,
     FLOOR((
-      "age" - CAST('0.0' AS DOUBLE)
-    ) / CAST('25.0' AS DOUBLE)) AS "value",
-    COUNT(*) AS "records"
-  FROM "memory"."main"."people"
+      CAST("s"."age" AS DOUBLE) - CAST('0.0' AS DOUBLE)
+    ) / CAST('25.0' AS DOUBLE)) AS value,
+    COUNT(*) AS records
+  FROM "memory"."main"."people" AS s
   GROUP BY ALL
 ) AS counted
 GROUP BY ALL
 UNION ALL
 SELECT
-  1 AS "attribute",
-  "class",
-  CAST(CASE
-    WHEN NOT "value" IS NULL
-    THEN COALESCE(LIST_POSITION(['clerk', 'it''s'], "value"), 0) - 1
-  END AS INT) AS "cell",
-  CAST(SUM("records") AS BIGINT) AS "records"
+  1 AS attribute,
+  class,
+  CASE
+    WHEN NOT value IS NULL
+    THEN CAST((
+      COALESCE(LIST_POSITION(['clerk', 'it''s'], value), 0) - 1
+    ) AS INT)
+  END AS cell,
+  CAST(SUM(records) AS BIGINT) AS records
 FROM (
   SELECT
-    "class" AS "class",
-    CAST("job" AS TEXT) AS "value",
-    COUNT(*) AS "records"
-  FROM "memory"."main"."people"
+    "s"."class" AS class,
+    CAST("s"."job" AS TEXT) AS value,
+    COUNT(*) AS records
+  FROM "memory"."main"."people" AS s
   GROUP BY ALL
 ) AS counted
 GROUP BY ALL;

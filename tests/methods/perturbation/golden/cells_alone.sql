@@ -12,6 +12,6 @@ SELECT
   END AS r0
 FROM (
   SELECT
-    CAST("s"."hours" AS DOUBLE) AS "x0"
+    CAST("s"."hours" AS DOUBLE) AS x0
   FROM "memory"."main"."people" AS s
 ) AS drawn;

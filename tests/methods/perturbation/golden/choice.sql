@@ -33,21 +33,21 @@ SELECT
 FROM "memory"."main"."people" AS s;
 
 SELECT
-  MIN("c"."v") FILTER(WHERE
-    "c"."reached" >= 4),
-  MIN("c"."v") FILTER(WHERE
-    "c"."reached" >= 8)
+  MIN(v) FILTER(WHERE
+    reached >= 4),
+  MIN(v) FILTER(WHERE
+    reached >= 8)
 FROM (
   SELECT
-    "g"."v",
-    CAST(SUM("g"."n") OVER (ORDER BY "g"."v") AS BIGINT) AS "reached"
+    v,
+    CAST(SUM(n) OVER (ORDER BY v) AS BIGINT) AS reached
   FROM (
     SELECT
-      CAST("s"."hours" AS DOUBLE) AS "v",
-      COUNT(*) AS "n"
+      CAST("s"."hours" AS DOUBLE) AS v,
+      COUNT(*) AS n
     FROM "memory"."main"."people" AS s
     WHERE
-      NOT "s"."hours" IS NULL
+      NOT CAST("s"."hours" AS DOUBLE) IS NULL
     GROUP BY
       CAST("s"."hours" AS DOUBLE)
   ) AS g

@@ -306,11 +306,11 @@ FROM (
         ) * 2.220446049250313e-16 AS q2
       FROM (
         SELECT
-          CAST("s"."age" AS DOUBLE) AS "x0",
-          CAST("s"."pay" AS DOUBLE) AS "x1",
-          CAST("s"."hours" AS DOUBLE) AS "x2",
-          CAST("s"."job" AS TEXT) AS "x3",
-          "s"."class" AS "k0",
+          CAST("s"."age" AS DOUBLE) AS x0,
+          CAST("s"."pay" AS DOUBLE) AS x1,
+          CAST("s"."hours" AS DOUBLE) AS x2,
+          CAST("s"."job" AS TEXT) AS x3,
+          "s"."class" AS k0,
           SHA256(k.k0 || CAST("s"."id" AS TEXT)) AS h0
         FROM "memory"."main"."people" AS s
         CROSS JOIN keys AS k
@@ -320,63 +320,67 @@ FROM (
 ) AS drawn;
 
 SELECT
-  0 AS "attribute",
-  CASE WHEN NOT ISNAN("value") THEN CAST(GREATEST(LEAST("value", 10), -1) AS INT) END AS "cell",
-  CAST(SUM("records") AS BIGINT) AS "records"
+  0 AS attribute,
+  CASE WHEN NOT ISNAN(value) THEN CAST(GREATEST(LEAST(value, 10), -1) AS INT) END AS cell,
+  CAST(SUM(records) AS BIGINT) AS records
 FROM (
   SELECT
     FLOOR((
-      "x0" - CAST('-0.5' AS DOUBLE)
-    ) / CAST('11.0' AS DOUBLE)) AS "value",
-    COUNT(*) AS "records"
-  FROM noisy
+      CAST("s"."x0" AS DOUBLE) - CAST('-0.5' AS DOUBLE)
+    ) / CAST('11.0' AS DOUBLE)) AS value,
+    COUNT(*) AS records
+  FROM noisy AS s
   GROUP BY ALL
 ) AS counted
 GROUP BY ALL
 UNION ALL
 SELECT
-  1 AS "attribute",
-  CASE WHEN NOT ISNAN("value") THEN CAST(GREATEST(LEAST("value", 10), -1) AS INT) END AS "cell",
-  CAST(SUM("records") AS BIGINT) AS "records"
+  1 AS attribute,
+  CASE WHEN NOT ISNAN(value) THEN CAST(GREATEST(LEAST(value, 10), -1) AS INT) END AS cell,
+  CAST(SUM(records) AS BIGINT) AS records
 FROM (
   SELECT
     FLOOR((
-      "x1" - CAST('0.0' AS DOUBLE)
-    ) / CAST('12.1' AS DOUBLE)) AS "value",
-    COUNT(*) AS "records"
-  FROM noisy
+      CAST("s"."x1" AS DOUBLE) - CAST('0.0' AS DOUBLE)
+    ) / CAST('12.1' AS DOUBLE)) AS value,
+    COUNT(*) AS records
+  FROM noisy AS s
   GROUP BY ALL
 ) AS counted
 GROUP BY ALL
 UNION ALL
 SELECT
-  2 AS "attribute",
-  CAST(CASE
-    WHEN NOT "value" IS NULL
-    THEN COALESCE(LIST_POSITION(['[0, 1)', '[1, 3)', '[3, 5]'], "value"), 0) - 1
-  END AS INT) AS "cell",
-  CAST(SUM("records") AS BIGINT) AS "records"
+  2 AS attribute,
+  CASE
+    WHEN NOT value IS NULL
+    THEN CAST((
+      COALESCE(LIST_POSITION(['[0, 1)', '[1, 3)', '[3, 5]'], value), 0) - 1
+    ) AS INT)
+  END AS cell,
+  CAST(SUM(records) AS BIGINT) AS records
 FROM (
   SELECT
-    CAST("r2" AS TEXT) AS "value",
-    COUNT(*) AS "records"
-  FROM noisy
+    CAST("s"."r2" AS TEXT) AS value,
+    COUNT(*) AS records
+  FROM noisy AS s
   GROUP BY ALL
 ) AS counted
 GROUP BY ALL
 UNION ALL
 SELECT
-  3 AS "attribute",
-  CAST(CASE
-    WHEN NOT "value" IS NULL
-    THEN COALESCE(LIST_POSITION(['clerk', 'it''s'], "value"), 0) - 1
-  END AS INT) AS "cell",
-  CAST(SUM("records") AS BIGINT) AS "records"
+  3 AS attribute,
+  CASE
+    WHEN NOT value IS NULL
+    THEN CAST((
+      COALESCE(LIST_POSITION(['clerk', 'it''s'], value), 0) - 1
+    ) AS INT)
+  END AS cell,
+  CAST(SUM(records) AS BIGINT) AS records
 FROM (
   SELECT
-    CAST("x3" AS TEXT) AS "value",
-    COUNT(*) AS "records"
-  FROM noisy
+    CAST("s"."x3" AS TEXT) AS value,
+    COUNT(*) AS records
+  FROM noisy AS s
   GROUP BY ALL
 ) AS counted
 GROUP BY ALL;

@@ -9,8 +9,8 @@ FROM "memory"."main"."people" AS s;
 
 CREATE TEMPORARY TABLE known_values AS
 SELECT
-  "s"."job" AS "value",
-  COUNT(*) AS "records"
+  "s"."job" AS value,
+  COUNT(*) AS records
 FROM "memory"."main"."people" AS s
 WHERE
   NOT "s"."job" IS NULL
@@ -33,8 +33,8 @@ LIMIT 257;
 
 CREATE TEMPORARY TABLE known_values_2 AS
 SELECT
-  "s"."risk" AS "value",
-  COUNT(*) AS "records"
+  "s"."risk" AS value,
+  COUNT(*) AS records
 FROM "memory"."main"."people" AS s
 WHERE
   NOT "s"."risk" IS NULL
